@@ -1,0 +1,90 @@
+# Two commands do all the set-up: `make run` and `make test`. Everything lands in .venv; `make clean` takes it away.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+PYTEST_ARGS ?=
+BENCH_ARGS ?=
+UV_VERSION := 0.13.7
+
+# The first Python of 3.11 or newer that can make an environment, unless PYTHON says which; asked only when .venv is made.
+FIND_PYTHON = for python in $(PYTHON) python3 python3.13 python3.12 python3.11 python; do \
+	if "$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo "$$python"; exit; fi; \
+	done; echo 'Commonplace needs Python 3.11 or newer with venv. Install it, or say PYTHON=/path/to/python.' >&2; exit 1
+
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header pyproject.toml
+
+.PHONY: help
+help:  ## Show this list
+	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# --- environments: one .venv, a stamp for each set of requirements -----------------------------------------------------
+
+$(VENV)/.stamp-venv:
+	@[ -x $(BIN)/python ] || { python=$$($(FIND_PYTHON)) && "$$python" -m venv $(VENV); }
+	@touch $@
+
+$(VENV)/.stamp-run: $(VENV)/.stamp-venv requirements/run.txt pyproject.toml
+	@echo 'Installing Commonplace into $(VENV) …'
+	@$(PIP) install --quiet --require-hashes --requirement requirements/run.txt
+	@$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.stamp-test: $(VENV)/.stamp-run requirements/test.txt
+	@echo 'Installing what the tests and checks need, PostgreSQL included …'
+	@$(PIP) install --quiet --require-hashes --requirement requirements/test.txt
+	@touch $@
+
+.PHONY: install
+install: $(VENV)/.stamp-test  ## Install everything a contributor needs, run nothing
+
+# --- what people ask for ------------------------------------------------------------------------------------------------
+
+.PHONY: run
+run: $(VENV)/.stamp-run  ## Install, then a guided first session in the terminal
+	@$(BIN)/commonplace tour
+
+.PHONY: test
+test: $(VENV)/.stamp-test  ## Install what tests need, then run them all (PYTEST_ARGS="-k name" for some)
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+.PHONY: check
+check: $(VENV)/.stamp-test  ## Format, lint, types, layers, generated docs
+	@$(BIN)/ruff format --check --quiet . || { echo 'Run `make fix`.' >&2; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/lint-imports
+	@$(BIN)/python tools/reference.py --check
+	@$(BIN)/basedpyright
+
+.PHONY: fix
+fix: $(VENV)/.stamp-test  ## Format, and mend what the linter can
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format .
+
+.PHONY: docs
+docs: $(VENV)/.stamp-test  ## Write docs/reference from the command and the settings
+	@$(BIN)/python tools/reference.py
+
+.PHONY: bench
+bench: $(VENV)/.stamp-test  ## Measure recall, speed and size (BENCH_ARGS="--help" says how)
+	@$(BIN)/python -m bench $(BENCH_ARGS)
+
+.PHONY: soak
+soak: $(VENV)/.stamp-test  ## Kill writers, race writers, for longer than the suite does
+	@COMMONPLACE_SOAK=1 $(BIN)/python -m pytest -m soak --timeout=3600 $(PYTEST_ARGS)
+
+.PHONY: lock
+lock: $(VENV)/.stamp-venv  ## Compile requirements/*.txt anew from pyproject.toml (LOCK_ARGS="--upgrade" for newer ones)
+	@$(PIP) install --quiet uv==$(UV_VERSION)
+	@$(COMPILE) $(LOCK_ARGS) --group build --output-file requirements/run.txt >/dev/null
+	@$(COMPILE) $(LOCK_ARGS) --group build --group test --group check --constraint requirements/run.txt --output-file requirements/test.txt >/dev/null
+
+.PHONY: clean
+clean:  ## Remove .venv and every cache
+	@rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

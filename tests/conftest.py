@@ -1,0 +1,78 @@
+"""
+What holds for every test: no network but loopback, the same examples on every run, and a home folder of its own.
+
+Fixtures of a part (stores, daemons, models) live in the `conftest.py` of that part's folder.
+"""
+
+import ipaddress
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "ci", derandomize=True, max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("soak", max_examples=5_000, deadline=None, suppress_health_check=list(HealthCheck))
+settings.load_profile("soak" if os.environ.get("COMMONPLACE_SOAK") else "ci")
+
+
+class NetworkForbidden(RuntimeError):
+    """A test tried to leave this machine. Use a local server, or a double from `commonplace.testing`."""
+
+
+def _is_local(family: int, address: object) -> bool:
+    if family not in (socket.AF_INET, socket.AF_INET6):
+        return True
+    host = str(cast(tuple[object, ...], address)[0]) if isinstance(address, tuple) else ""
+    if host in ("", "localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@pytest.fixture(autouse=True, scope="session")
+def only_loopback() -> Iterator[None]:
+    """Refuse every connection and every name lookup that would leave this machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("connect", "connect_ex"):
+            original: Any = getattr(socket.socket, name)
+
+            def guarded(self: socket.socket, address: Any, *, _original: Any = original) -> Any:
+                if not _is_local(self.family, address):
+                    raise NetworkForbidden(f"{NetworkForbidden.__doc__} It asked for {address!r}.")
+                return _original(self, address)
+
+            patch.setattr(socket.socket, name, guarded)
+
+        lookup: Any = socket.getaddrinfo
+
+        def local_lookup(host: Any, *args: Any, **kwargs: Any) -> Any:
+            name = host.decode() if isinstance(host, bytes) else host
+            if not _is_local(socket.AF_INET, (name or "",)):
+                raise NetworkForbidden(f"{NetworkForbidden.__doc__} It looked up {name!r}.")
+            return lookup(host, *args, **kwargs)
+
+        patch.setattr(socket, "getaddrinfo", local_lookup)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home folder of this test; nobody's real memory is read or written."""
+    folder = tmp_path / "home"
+    for name in [name for name in os.environ if name.startswith("COMMONPLACE_") and name != "COMMONPLACE_SOAK"]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("COMMONPLACE_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"

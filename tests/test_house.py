@@ -1,0 +1,298 @@
+"""
+The house rules that no tool checks for us (STYLE.md, Gates), read from the syntax tree alone.
+
+`ALLOWED` holds what breaks a size rule today. It only ever shrinks: an entry that is no longer needed fails the test.
+"""
+
+import ast
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "commonplace"
+
+ALLOWED: frozenset[str] = frozenset()
+
+# Where a broad `except` may end: the place that answers for everything below it. `path::function` -> why.
+BROAD_EXCEPTS: dict[str, str] = {}
+
+# Who may import what, beyond the layers that `lint-imports` holds. A name stands for itself and all below it.
+READS_SETTINGS = ("cli", "daemon", "embedded", "testing")
+NAMES_ADAPTERS = ("daemon", "embedded", "testing")
+ADAPTERS = ("commonplace.stores", "commonplace.embedders", "commonplace.llms")
+ENGINES = (
+    "memory",
+    "history",
+    "artifacts",
+    "runs",
+    "managed",
+    "schedule",
+    "learning",
+    "governance",
+    "events",
+    "service",
+)
+NOT_IN_ENGINES = (
+    "apsw",
+    "click",
+    "fastapi",
+    "psycopg",
+    "rich",
+    "sqlite3",
+    "sqlite_vec",
+    "starlette",
+    "typer",
+    "uvicorn",
+)
+SDK_SPEAKS = ("commonplace.sdk", "commonplace.wire", "commonplace.errors", "commonplace.values")
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Module:
+    path: Path
+    text: str
+    tree: ast.Module
+
+    @property
+    def name(self) -> str:
+        return self.path.relative_to(ROOT).as_posix()
+
+    @property
+    def part(self) -> str:
+        """The package or module right below `commonplace` that this file belongs to."""
+        return self.path.relative_to(SOURCE).with_suffix("").parts[0] if self.path.is_relative_to(SOURCE) else ""
+
+
+@cache
+def modules() -> tuple[Module, ...]:
+    folders = [ROOT / name for name in ("src", "tests", "bench", "tools")]
+    paths = sorted(path for folder in folders for path in folder.rglob("*.py"))
+    texts = [(path, path.read_text(encoding="utf-8")) for path in paths]
+    return tuple(Module(path, text, ast.parse(text, filename=str(path))) for path, text in texts)
+
+
+def source() -> Iterator[Module]:
+    return (module for module in modules() if module.path.is_relative_to(SOURCE))
+
+
+def functions(module: Module) -> Iterator[tuple[str, Function]]:
+    """Every function with its qualified name."""
+
+    def walk(node: ast.AST, prefix: str) -> Iterator[tuple[str, Function]]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, FUNCTIONS):
+                yield f"{module.name}::{prefix}{child.name}", child
+            named = isinstance(child, (*FUNCTIONS, ast.ClassDef))
+            yield from walk(child, f"{prefix}{child.name}." if named else prefix)
+
+    return walk(module.tree, "")
+
+
+def own_nodes(function: Function) -> Iterator[ast.AST]:
+    """The nodes of a function without those of the functions inside it."""
+    todo: list[ast.AST] = [*function.body]
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, FUNCTIONS):
+            todo.extend(ast.iter_child_nodes(node))
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and full dotted name of everything imported anywhere in `tree`; `from a import b` gives `a.b`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def is_or_below(name: str, tops: tuple[str, ...]) -> bool:
+    return any(name == top or name.startswith(f"{top}.") for top in tops)
+
+
+def length(function: Function) -> int:
+    return (function.end_lineno or function.lineno) - function.lineno + 1
+
+
+def complexity(function: Function) -> int:
+    """One, and one for each branch (McCabe, as `ruff` counts it)."""
+    branches = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.match_case)
+    nodes = list(ast.walk(function))
+    otherwise = sum(bool(node.orelse) for node in nodes if isinstance(node, ast.Try))
+    return 1 + sum(isinstance(node, branches) for node in nodes) + otherwise
+
+
+def parameters(function: Function) -> int:
+    arguments = function.args
+    names = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    return len([name for name in names if name not in ("self", "cls")])
+
+
+def may_have_many_parameters(module: Module, function: Function) -> bool:
+    """A command's options, a route's query parameters, the public `put` and `search`, and what a test asks for."""
+    return module.part in ("cli", "server", "") or function.name in ("put", "search")
+
+
+def report(title: str, found: list[str]) -> None:
+    if found:
+        pytest.fail("\n  ".join([title, *found]), pytrace=False)
+
+
+def broken_sizes() -> Iterator[tuple[str, str]]:
+    for module in modules():
+        lines = module.text.count("\n")
+        if lines > 500:
+            yield module.name, f"{lines} lines, 500 allowed"
+        for name, function in functions(module):
+            if length(function) > 60:
+                yield name, f"{length(function)} lines, 60 allowed"
+            if complexity(function) > 10:
+                yield name, f"complexity {complexity(function)}, 10 allowed"
+            if parameters(function) > 7 and not may_have_many_parameters(module, function):
+                yield name, f"{parameters(function)} parameters, 7 allowed"
+
+
+def test_no_file_and_no_function_is_too_big() -> None:
+    broken = [f"{name}: {what}" for name, what in broken_sizes() if name not in ALLOWED]
+
+    report("Too big. Split it; do not extend ALLOWED:", broken)
+
+
+def test_the_list_of_what_is_allowed_only_shrinks() -> None:
+    names = {name for name, _ in broken_sizes()}
+
+    report("No longer needed, take it out of ALLOWED:", sorted(ALLOWED - names))
+
+
+def unexplained_imports(module: Module) -> Iterator[str]:
+    lines = ["", *module.text.splitlines()]
+    found = {line: name for _, function in functions(module) for line, name in imports(function)}
+    for line, name in sorted(found.items()):
+        # A run of lazy imports is explained once, above the first.
+        first = next(start for start in range(line, 0, -1) if start - 1 not in found)
+        reason = lines[line].partition("#")[2].replace("noqa: PLC0415", "").strip(" -:#")
+        if not reason and not lines[first - 1].strip().startswith("#"):
+            yield f"{module.name}:{line}: {name}"
+
+
+def test_an_import_inside_a_function_says_why_it_waits() -> None:
+    found = [place for module in source() for place in unexplained_imports(module)]
+
+    report("Move it to the top, or say in a comment there what is slow or optional about it:", found)
+
+
+def swallows_everything(handler: ast.ExceptHandler) -> bool:
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    broad = any(kind is None or getattr(kind, "id", "") in ("Exception", "BaseException") for kind in kinds)
+    ends_in_raise = isinstance(handler.body[-1], ast.Raise)
+    return broad and not ends_in_raise
+
+
+def broad_excepts() -> Iterator[str]:
+    for module in source():
+        for name, function in functions(module):
+            if any(isinstance(node, ast.ExceptHandler) and swallows_everything(node) for node in own_nodes(function)):
+                yield name.removeprefix("src/commonplace/")
+
+
+def test_only_the_places_that_answer_for_everything_catch_everything() -> None:
+    found = set(broad_excepts())
+
+    report("Catch what can happen there, by name:", sorted(found - BROAD_EXCEPTS.keys()))
+    report("No longer needed, take it out of BROAD_EXCEPTS:", sorted(BROAD_EXCEPTS.keys() - found))
+
+
+def test_only_the_composition_roots_read_settings_and_name_adapters() -> None:
+    found = [
+        f"{module.name}:{line}: {name}"
+        for module in source()
+        for line, name in imports(module.tree)
+        if (is_or_below(name, ("commonplace.settings",)) and module.part not in READS_SETTINGS)
+        or (is_or_below(name, ADAPTERS) and module.part not in (*NAMES_ADAPTERS, "stores", "embedders", "llms"))
+    ]
+
+    report("Take a plain value or a port instead:", found)
+
+
+def test_engines_know_no_driver_no_web_framework_and_no_command_line() -> None:
+    found = [
+        f"{module.name}:{line}: {name}"
+        for module in source()
+        if module.part in ENGINES
+        for line, name in imports(module.tree)
+        if is_or_below(name, NOT_IN_ENGINES)
+    ]
+
+    report("Ask a port for it:", found)
+
+
+def test_the_sdk_speaks_wire_only() -> None:
+    found = [
+        f"{module.name}:{line}: {name}"
+        for module in source()
+        if module.part == "sdk"
+        for line, name in imports(module.tree)
+        if is_or_below(name, ("commonplace",)) and not is_or_below(name, SDK_SPEAKS)
+    ]
+
+    report("The client knows the wire and the values in it, nothing else:", found)
+
+
+def public_names() -> list[str]:
+    tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
+    assigned = [(ast.unparse(node.targets[0]), node.value) for node in tree.body if isinstance(node, ast.Assign)]
+    literals = [value for name, value in assigned if name == "__all__"]
+    assert len(literals) == 1, "src/commonplace/__init__.py says `__all__ = [...]` once"
+    return ast.literal_eval(literals[0])
+
+
+def test_the_public_door_is_small_and_sorted() -> None:
+    names = public_names()
+
+    assert len(names) <= 20
+    assert list(names) == sorted(names)
+
+
+def test_importing_the_package_loads_nothing_slow() -> None:
+    slow = "{'apsw', 'httpx', 'numpy', 'psycopg', 'pydantic', 'rich', 'tokenizers', 'typer'}"
+    script = f"import sys, commonplace; print(*sorted({slow} & sys.modules.keys()))"
+
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30)
+
+    assert loaded.stdout.split() == []
+
+
+def test_every_public_name_is_there() -> None:
+    package = importlib.import_module("commonplace")
+
+    assert [name for name in public_names() if not hasattr(package, name)] == []
+
+
+def tracked_files() -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=30,
+    )  # fmt: skip
+    if listed.returncode:
+        pytest.skip("not a git working tree")
+    return [ROOT / name for name in listed.stdout.split("\0") if name]
+
+
+def test_no_file_names_a_package_registry() -> None:
+    # Put together here, so that this file does not name one either.
+    hosts = [f"{name}.{end}" for name in ("pypi", "pythonhosted", "npmjs") for end in ("org", "com")]
+    texts = ((path, path.read_bytes()) for path in tracked_files() if path.is_file())
+    found = [path.relative_to(ROOT).as_posix() for path, text in texts if any(host.encode() in text for host in hosts)]
+
+    report("A lock or a text that names a registry ties every installation to it:", found)
