@@ -1,0 +1,1 @@
+"""The frozen values that every layer speaks. They import nothing but the errors."""

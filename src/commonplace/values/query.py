@@ -1,0 +1,95 @@
+"""Questions to the memory, and what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from commonplace.values.record import Record, State, Trust, Visibility
+from commonplace.values.scope import Scope
+
+Mode = Literal["hybrid", "words", "meaning"]
+Order = Literal["newest", "oldest", "pinned", "key", "position"]
+LIVE: frozenset[State] = frozenset({"live"})
+ALL_STATES: frozenset[State] = frozenset({"live", "demoted", "superseded", "expired", "deleted"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Filter:
+    """
+    Which records count. An empty tuple or None means: any. `scopes=None` means every scope of the tenant; an empty
+    tuple means no scope at all. `tags` must all be there. `since` and `until` look at the time a record tells of, or
+    at its birth where it tells none: since <= time < until.
+    """
+
+    scopes: tuple[Scope, ...] | None = None
+    ids: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    trust: tuple[Trust, ...] = ()
+    visibility: Visibility | None = None
+    sessions: tuple[str, ...] = ()
+    speaker: str | None = None
+    key: str | None = None
+    key_prefix: str | None = None
+    pinned: bool | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    states: frozenset[State] = LIVE
+
+    @property
+    def is_plain(self) -> bool:
+        """Nothing is asked beyond the scopes: every live record counts."""
+        return self == Filter(scopes=self.scopes)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Query:
+    text: str
+    filter: Filter = Filter()
+    limit: int = 10
+    mode: Mode = "hybrid"
+    as_of: datetime | None = None
+    diversity: float = 0.0
+    weights: Mapping[str, float] = field(default_factory=dict[str, float])
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """
+    Why a hit is where it is. The parts sum to the hit's score. `words` are the analysed words of the question found in
+    the passage; `start` and `stop` are the passage's place in the record's text.
+    """
+
+    parts: Mapping[str, float]
+    words: tuple[str, ...]
+    start: int
+    stop: int
+
+    def __str__(self) -> str:
+        told = [f"{name} {value:+.2f}" for name, value in self.parts.items() if abs(value) >= 0.005]
+        found = f" ({', '.join(self.words)})" if self.words else ""
+        return " ".join(told) + found
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    record: Record
+    score: float
+    why: Why
+
+    @property
+    def passage(self) -> str:
+        """The stretch of the text that was found."""
+        return self.record.text[self.why.start : self.why.stop]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A stretch of a listing. `cursor` continues it; None is the end."""
+
+    records: tuple[Record, ...]
+    cursor: str | None

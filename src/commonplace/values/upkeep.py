@@ -1,0 +1,78 @@
+"""What the keeper of a store sees: its size, its faults, its rules and what they did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Literal
+
+from commonplace.values.scope import Scope
+
+Severity = Literal["ok", "warning", "error"]
+Action = Literal["expired", "aged_out", "evicted", "purged", "reindexed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing `doctor` looked at. `advice` says what to do; it is empty where all is well."""
+
+    check: str
+    severity: Severity
+    message: str
+    advice: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScopeStats:
+    scope: Scope
+    records: int
+    passages: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stats:
+    """Live records are those a search can find; `versions` counts the past ones."""
+
+    store: str
+    tenant: str
+    schema: int
+    records: int
+    live: int
+    deleted: int
+    versions: int
+    passages: int
+    bytes: int
+    embedders: Mapping[str, int] = field(default_factory=dict[str, int])
+    scopes: tuple[ScopeStats, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """
+    How long the records of a scope are kept. `scope` is `kind:id`, or a kind alone for all of them (`session`).
+    Pinned records are always kept.
+    """
+
+    scope: str
+    max_age: timedelta | None = None
+    max_records: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Upkeep:
+    """One line of the hygiene log: which rule did what to how many records."""
+
+    at: datetime
+    action: Action
+    scope: str
+    records: int
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What a purge removed without a trace."""
+
+    records: int
+    versions: int
