@@ -1,0 +1,1 @@
+"""Stores: records in SQLite or in PostgreSQL. The two never meet."""

@@ -1,0 +1,228 @@
+# pyright: reportUnknownMemberType=false
+# (the stubs of apsw name a type that this Python may not have)
+
+"""Connections to the file: one writer thread that commits in groups, a few readers, and SQLite's errors in our words.
+
+Every write of this process goes through one thread. It takes what has gathered in its queue, runs each job in a
+savepoint of one transaction and commits once, so that sixteen threads pay for one flush of the disk together. A job
+that fails rolls back alone. Other processes are kept out by `BEGIN IMMEDIATE`, tried for a minute before we give up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable, Generator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+import sqlite_vec
+
+from commonplace.errors import (
+    CommonplaceError,
+    NotAStore,
+    StoreBusy,
+    StoreClosed,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+
+T = TypeVar("T")
+Job = Callable[[apsw.Connection], T]
+
+APPLICATION_ID = 0x43504C43
+PATIENCE = 60.0
+READERS = 4
+_GROUP = 512
+_BUSY_MS = 250
+
+_NAMED: tuple[tuple[type[apsw.Error], type[CommonplaceError]], ...] = (
+    (apsw.BusyError, StoreBusy),
+    (apsw.LockedError, StoreBusy),
+    (apsw.ReadOnlyError, StoreReadOnly),
+    (apsw.PermissionsError, StoreReadOnly),
+    (apsw.FullError, StoreFull),
+    (apsw.NotADBError, NotAStore),
+    (apsw.CorruptError, StoreCorrupt),
+)
+_NO_SPACE = 28
+
+
+@contextlib.contextmanager
+def named_errors() -> Generator[None]:
+    """SQLite's errors as ours."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise named(error) from error
+
+
+def named(error: apsw.Error) -> CommonplaceError:
+    for theirs, ours in _NAMED:
+        if isinstance(error, theirs):
+            return ours()
+    if isinstance(error, apsw.CantOpenError):
+        return StoreUnavailable("The store's file cannot be opened. Check that its folder exists and may be written.")
+    if isinstance(error, apsw.IOError):
+        if getattr(error, "oserror", 0) == _NO_SPACE:
+            return StoreFull()
+        return StoreUnavailable(f"Reading or writing the store's file failed: {error}")
+    return StoreError(f"SQLite refused: {error}")
+
+
+def connect(path: Path, *, writes: bool) -> apsw.Connection:
+    """A connection with our settings. It creates the file where `writes` and there is none."""
+    flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if writes else 0)
+    db = apsw.Connection(str(path), flags=flags)
+    db.set_busy_timeout(_BUSY_MS)
+    db.enable_load_extension(True)
+    db.load_extension(sqlite_vec.loadable_path())
+    db.enable_load_extension(False)
+    db.execute("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY")
+    db.execute(f"PRAGMA cache_size = -{64_000 if writes else 16_000}")
+    return db
+
+
+def patiently(act: Callable[[], T], patience: float = PATIENCE) -> T:
+    """Try until no other process is in the way. SQLite's own waiting ends early where it fears a deadlock."""
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            return act()
+        except (apsw.BusyError, apsw.LockedError):
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(0.002)
+
+
+class WriterThread:
+    """Owns the writing connection. Jobs are run in the order they came."""
+
+    def __init__(self, db: apsw.Connection, patience: float = PATIENCE) -> None:
+        self._db = db
+        self._patience = patience
+        self._jobs: queue.SimpleQueue[tuple[Job[object], Future[object], bool] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="commonplace-writer", daemon=True)
+        self._closed = False
+        self._thread.start()
+
+    async def run(self, job: Job[T], *, alone: bool = False) -> T:
+        """
+        Run `job` in a transaction, and return when it is on the disk. `alone`: outside any transaction, for what
+        SQLite does only there.
+        """
+        if self._closed:
+            raise StoreClosed
+        future: Future[object] = Future()
+        self._jobs.put((job, future, alone))
+        return await asyncio.wrap_future(future)  # pyright: ignore[reportReturnType]
+
+    def close(self) -> None:
+        """Finish what was handed in, then close the connection."""
+        if not self._closed:
+            self._closed = True
+            self._jobs.put(None)
+            self._thread.join()
+
+    def _work(self) -> None:
+        while (first := self._jobs.get()) is not None:
+            group = [first]
+            while not group[-1][2] and len(group) < _GROUP:
+                try:
+                    following = self._jobs.get_nowait()
+                except queue.Empty:
+                    break
+                if following is None:
+                    self._jobs.put(None)
+                    break
+                group.append(following)
+            last = group.pop() if group[-1][2] else None
+            if group:
+                self._commit([(job, future) for job, future, _ in group if future.set_running_or_notify_cancel()])
+            if last and last[1].set_running_or_notify_cancel():
+                _settle(last[1], lambda job=last[0]: job(self._db))
+        with contextlib.suppress(apsw.Error):
+            self._db.execute("PRAGMA optimize")
+        self._db.close()
+
+    def _commit(self, group: list[tuple[Job[object], Future[object]]]) -> None:
+        done: list[tuple[Future[object], object]] = []
+        try:
+            patiently(lambda: self._db.execute("BEGIN IMMEDIATE"), self._patience)
+            for job, future in group:
+                self._savepoint(job, future, done)
+            patiently(lambda: self._db.execute("COMMIT"), self._patience)
+        except apsw.Error as error:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            for _, future in group:
+                if not future.done():
+                    future.set_exception(named(error))
+            return
+        for future, result in done:
+            future.set_result(result)
+
+    def _savepoint(self, job: Job[object], future: Future[object], done: list[tuple[Future[object], object]]) -> None:
+        self._db.execute("SAVEPOINT job")
+        try:
+            result = job(self._db)
+        except Exception as error:  # the top of a worker: whatever a job raises belongs to its caller
+            if not self._db.in_transaction:
+                # SQLite rolled the whole transaction back (a full disk, say): nobody's work was kept.
+                raise error if isinstance(error, apsw.Error) else apsw.AbortError(str(error)) from error
+            self._db.execute("ROLLBACK TO job")
+            self._db.execute("RELEASE job")
+            future.set_exception(named(error) if isinstance(error, apsw.Error) else error)
+            return
+        self._db.execute("RELEASE job")
+        done.append((future, result))
+
+
+def _settle(future: Future[object], act: Callable[[], object]) -> None:
+    try:
+        future.set_result(act())
+    except Exception as error:  # the top of a worker, as above
+        future.set_exception(named(error) if isinstance(error, apsw.Error) else error)
+
+
+class Readers:
+    """A few threads, each with a connection of its own, each read in one snapshot."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="commonplace-reader")
+        self._own = threading.local()
+        self._opened: list[apsw.Connection] = []
+        self._closed = False
+
+    async def run(self, job: Job[T]) -> T:
+        if self._closed:
+            raise StoreClosed
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, job)
+
+    def _read(self, job: Job[T]) -> T:
+        with named_errors():
+            db: apsw.Connection | None = getattr(self._own, "db", None)
+            if db is None:
+                db = connect(self._path, writes=False)
+                self._own.db = db
+                self._opened.append(db)
+            patiently(lambda: db.execute("BEGIN"))
+            try:
+                return patiently(lambda: job(db))
+            finally:
+                db.execute("COMMIT")
+
+    def close(self) -> None:
+        self._closed = True
+        self._threads.shutdown(wait=True)
+        for db in self._opened:
+            db.close()

@@ -1,0 +1,250 @@
+# pyright: reportUnknownMemberType=false
+# (the stubs of apsw name a type that this Python may not have)
+
+"""Looking after a SQLite store."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+
+import apsw
+
+from commonplace.errors import InvalidFile, NotAStore, StoreError
+from commonplace.ports.keeping import Content, Progress
+from commonplace.stores.queries import load
+from commonplace.stores.sqlite.connection import APPLICATION_ID, connect, named_errors, patiently
+from commonplace.stores.sqlite.rows import one, rows
+from commonplace.stores.sqlite.schema import SCHEMA
+from commonplace.stores.sqlite.writes import PASSAGES, words_of
+from commonplace.values.moment import from_ms, to_ms
+from commonplace.values.record import Passage
+from commonplace.values.scope import Scope
+from commonplace.values.upkeep import Finding, Rule, ScopeStats, Stats, Upkeep
+
+SQL = load("commonplace.stores.sqlite", "keeping.sql")
+_LOW_DISK = 200 * 1024 * 1024
+_PAGES_A_STEP = 2048
+
+
+def stats(db: apsw.Connection, path: Path, tenant: str) -> Stats:
+    records, live, deleted = one(db, SQL["count_records"], (tenant,)) or (0, 0, 0)
+    scopes = tuple(
+        ScopeStats(scope=Scope(kind, id), records=count, passages=passages)
+        for kind, id, count, passages in rows(db, SQL["count_scopes"], (tenant,))
+    )
+    return Stats(
+        store=str(path),
+        tenant=tenant,
+        schema=SCHEMA,
+        records=records,
+        live=live or 0,
+        deleted=deleted or 0,
+        versions=db.execute(SQL["count_versions"], (tenant,)).get,
+        passages=sum(scope.passages for scope in scopes),
+        bytes=sum(file.stat().st_size for file in (path, Path(f"{path}-wal")) if file.exists()),
+        embedders=embedders(db),
+        scopes=scopes,
+    )
+
+
+def check(db: apsw.Connection, path: Path) -> list[Finding]:
+    findings = [_sound(db)]
+    if findings[0].severity == "error":
+        return findings
+    counted = (
+        ("contents", "bare_contents", "texts without passages"),
+        ("records", "bare_records", "records without a text"),
+        ("words", "missing_words", "live passages that no word finds"),
+        ("words", "stray_words", "entries in the word index without a live passage"),
+        ("vectors", "missing_vectors", "live passages without a vector"),
+        ("vectors", "stray_vectors", "vectors without a passage"),
+        ("versions", "missing_versions", "records whose past versions are not all there"),
+        ("counters", "wrong_counters", "scopes whose counters do not add up"),
+    )
+    for name, query, what in counted:
+        wrong = db.execute(SQL[query]).get
+        if wrong:
+            findings.append(Finding(name, "error", f"{wrong} {what}", "Run `commonplace reindex`."))
+        else:
+            findings.append(Finding(name, "ok", f"no {what}"))
+    findings.append(_words_sound(db))
+    free = shutil.disk_usage(path.parent).free
+    if free < _LOW_DISK:
+        findings.append(Finding("disk", "warning", f"{free >> 20} MiB free", "Make room before the store is full."))
+    else:
+        findings.append(Finding("disk", "ok", f"{free >> 30} GiB free"))
+    return findings
+
+
+def _sound(db: apsw.Connection) -> Finding:
+    told = [row[0] for row in rows(db, "PRAGMA quick_check(5)")]
+    if told == ["ok"]:
+        return Finding("file", "ok", "the file is sound")
+    return Finding(
+        "file", "error", "; ".join(map(str, told)), "Restore a backup, or `commonplace export` what can be read."
+    )
+
+
+def _words_sound(db: apsw.Connection) -> Finding:
+    try:
+        db.execute("INSERT INTO words (words) VALUES ('integrity-check')")
+    except apsw.CorruptError:
+        return Finding("words", "error", "the word index is damaged", "Run `commonplace reindex`.")
+    except (apsw.ReadOnlyError, apsw.BusyError):
+        return Finding("words", "warning", "the word index could not be checked now", "Run `commonplace doctor` again.")
+    return Finding("words", "ok", "the word index is sound")
+
+
+def embedders(db: apsw.Connection) -> dict[str, int]:
+    return dict[str, int](rows(db, "SELECT name, dimension FROM embedders ORDER BY number"))
+
+
+def set_embedders(db: apsw.Connection, wanted: Mapping[str, int]) -> None:
+    for number, name, dimension in rows(db, "SELECT number, name, dimension FROM embedders"):
+        if wanted.get(name) != dimension:
+            db.execute("DELETE FROM vectors WHERE embedder = ?", (number,))
+            db.execute("DELETE FROM embedders WHERE number = ?", (number,))
+    for name, dimension in wanted.items():
+        db.execute("INSERT INTO embedders (name, dimension) VALUES (?, ?) ON CONFLICT DO NOTHING", (name, dimension))
+    db.execute("UPDATE scopes SET epoch = epoch + 1")
+
+
+def contents(db: apsw.Connection, after: int, limit: int) -> list[Content]:
+    found = rows(db, SQL["contents"], (after, limit))
+    return [Content(number, text, speaker, None if at is None else from_ms(at)) for number, text, speaker, at in found]
+
+
+def index(db: apsw.Connection, wanted: Mapping[int, Sequence[Passage]]) -> None:
+    known = dict[str, int](rows(db, "SELECT name, number FROM embedders"))
+    for content, passages in wanted.items():
+        row = one(db, SQL["home_of_content"], (content,))
+        if row is None:
+            continue
+        scope, is_live = row
+        _clear(db, content, scope)
+        for n, passage in enumerate(passages):
+            number = content * PASSAGES + n
+            db.execute(
+                "INSERT INTO passages (number, start, stop, length, terms) VALUES (?, ?, ?, ?, ?)",
+                (number, passage.start, passage.stop, passage.length, passage.terms),
+            )
+            for name, vector in passage.vectors.items():
+                shelf = scope if is_live else -scope
+                db.execute("INSERT INTO vectors VALUES (?, ?, ?, ?)", (known[name], shelf, number, vector))
+            if is_live:
+                db.execute("INSERT INTO words (rowid, terms) VALUES (?, ?)", (number, words_of(scope, passage.terms)))
+    db.execute(SQL["recount"])
+
+
+def _clear(db: apsw.Connection, content: int, scope: int) -> None:
+    bound = {"content": content, "scope": scope}
+    for name in ("clear_words", "clear_passages"):
+        db.execute(SQL[name], {"content": content})
+    for (embedder,) in rows(db, "SELECT number FROM embedders"):
+        db.execute(SQL["clear_vectors"], bound | {"embedder": embedder})
+
+
+def backup(db: apsw.Connection, target: Path, progress: Progress | None) -> None:
+    """SQLite's own online copy: of one moment, while others write."""
+    if target.exists():
+        raise InvalidFile(f"{target} exists. Choose another name, so that no backup is overwritten.")
+    partial = target.with_name(f".{target.name}.partial")
+    partial.unlink(missing_ok=True)
+    try:
+        copy = apsw.Connection(str(partial))
+        try:
+            with copy.backup("main", db, "main") as copying:
+                while not copying.done:
+                    patiently(lambda: copying.step(_PAGES_A_STEP))
+                    if progress:
+                        progress(copying.page_count - copying.remaining, copying.page_count)
+            copy.execute("PRAGMA journal_mode = DELETE")
+        finally:
+            copy.close()
+        with partial.open("rb") as written:
+            os.fsync(written.fileno())
+        partial.rename(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def restore(db: apsw.Connection, source: Path, progress: Progress | None) -> None:
+    if db.execute("SELECT EXISTS (SELECT 1 FROM records)").get:
+        raise InvalidFile("The store to restore into is not empty. Name a new file.")
+    check_backup(source)
+    copy = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        with db.backup("main", copy, "main") as copying:
+            while not copying.done:
+                patiently(lambda: copying.step(_PAGES_A_STEP))
+                if progress:
+                    progress(copying.page_count - copying.remaining, copying.page_count)
+    finally:
+        copy.close()
+
+
+def check_backup(source: Path) -> None:
+    """Raises InvalidFile where `source` is no sound backup of a SQLite store."""
+    if not source.is_file():
+        raise InvalidFile(f"There is no backup at {source}.")
+    try:
+        with named_errors():
+            db = connect(source, writes=False)
+            try:
+                told = rows(db, "PRAGMA quick_check(1)")
+                ours = db.pragma("application_id")
+            finally:
+                db.close()
+        if ours != APPLICATION_ID:
+            raise NotAStore
+    except StoreError as error:
+        raise InvalidFile(f"{source} is not a sound backup: {error}") from error
+    if told != [("ok",)]:
+        raise InvalidFile(f"{source} is damaged: {told[0][0]}")
+
+
+def rules(db: apsw.Connection, tenant: str) -> list[Rule]:
+    return [
+        Rule(scope=scope, max_age=None if age is None else timedelta(milliseconds=age), max_records=most)
+        for scope, age, most in rows(db, SQL["rules"], (tenant,))
+    ]
+
+
+def set_rule(db: apsw.Connection, tenant: str, rule: Rule) -> None:
+    db.execute("DELETE FROM rules WHERE tenant = ? AND scope = ?", (tenant, rule.scope))
+    if rule.max_age is not None or rule.max_records is not None:
+        age = None if rule.max_age is None else rule.max_age // timedelta(milliseconds=1)
+        db.execute("INSERT INTO rules VALUES (?, ?, ?, ?)", (tenant, rule.scope, age, rule.max_records))
+
+
+def log(db: apsw.Connection, tenant: str, lines: Sequence[Upkeep]) -> None:
+    told = [(tenant, to_ms(line.at), line.action, line.scope, line.records, line.detail) for line in lines]
+    db.executemany(SQL["log"], told)
+
+
+def read_log(db: apsw.Connection, tenant: str, since: int, limit: int) -> list[Upkeep]:
+    return [
+        Upkeep(at=from_ms(at), action=action, scope=scope, records=records, detail=detail)
+        for at, action, scope, records, detail in rows(db, SQL["read_log"], (tenant, since, limit))
+    ]
+
+
+def cached(db: apsw.Connection, embedder: str, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
+    sql = "SELECT vector FROM vector_cache WHERE hash = ? AND embedder = ?"
+    found = ((key, one(db, sql, (key, embedder))) for key in hashes)
+    return {key: row[0] for key, row in found if row}
+
+
+def cache(db: apsw.Connection, embedder: str, vectors: Mapping[bytes, bytes]) -> None:
+    db.executemany(
+        "INSERT OR REPLACE INTO vector_cache (hash, embedder, vector) VALUES (?, ?, ?)",
+        [(key, embedder, vector) for key, vector in vectors.items()],
+    )
+
+
+def uncache(db: apsw.Connection, hashes: Sequence[bytes]) -> None:
+    db.executemany("DELETE FROM vector_cache WHERE hash = ?", [(key,) for key in hashes])

@@ -1,0 +1,87 @@
+-- name: count_records
+-- All, live, deleted.
+SELECT count(*), sum(v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0), sum(v.deleted_at IS NOT NULL)
+FROM records v JOIN scopes s ON s.number = v.scope WHERE s.tenant = ?;
+
+-- name: count_scopes
+SELECT s.kind, s.id, (SELECT count(*) FROM records v WHERE v.scope = s.number), s.passages
+FROM scopes s WHERE s.tenant = ? ORDER BY s.kind, s.id;
+
+-- name: count_versions
+SELECT count(*) FROM versions v JOIN records r ON r.number = v.number JOIN scopes s ON s.number = r.scope
+WHERE s.tenant = ?;
+
+-- name: bare_contents
+SELECT count(*) FROM contents c
+WHERE NOT EXISTS (SELECT 1 FROM passages p WHERE p.number BETWEEN c.number * 4096 AND c.number * 4096 + 4095);
+
+-- name: bare_records
+SELECT count(*) FROM records v WHERE NOT EXISTS (SELECT 1 FROM contents c WHERE c.number = v.content);
+
+-- name: missing_words
+SELECT count(*) FROM records v JOIN passages p ON p.number BETWEEN v.content * 4096 AND v.content * 4096 + 4095
+WHERE v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0
+    AND NOT EXISTS (SELECT 1 FROM words_docsize w WHERE w.id = p.number);
+
+-- name: stray_words
+SELECT count(*) FROM words_docsize w WHERE NOT EXISTS (
+    SELECT 1 FROM contents c JOIN records v ON v.number = c.record AND v.content = c.number
+    WHERE c.number = w.id / 4096 AND v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0
+);
+
+-- name: missing_vectors
+SELECT count(*) FROM embedders e, records v
+JOIN passages p ON p.number BETWEEN v.content * 4096 AND v.content * 4096 + 4095
+WHERE v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0 AND NOT EXISTS (
+    SELECT 1 FROM vectors x WHERE x.embedder = e.number AND x.scope = v.scope AND x.passage = p.number
+);
+
+-- name: stray_vectors
+SELECT count(*) FROM vectors x WHERE NOT EXISTS (SELECT 1 FROM passages p WHERE p.number = x.passage);
+
+-- name: missing_versions
+SELECT count(*) FROM records v WHERE (SELECT count(*) FROM versions o WHERE o.number = v.number) <> v.version - 1;
+
+-- name: wrong_counters
+SELECT count(*) FROM scopes s LEFT JOIN (
+    SELECT v.scope, count(*) AS passages, sum(p.length) AS terms
+    FROM records v JOIN passages p ON p.number BETWEEN v.content * 4096 AND v.content * 4096 + 4095
+    WHERE v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0 GROUP BY v.scope
+) t ON t.scope = s.number
+WHERE s.passages <> ifnull(t.passages, 0) OR s.terms <> ifnull(t.terms, 0);
+
+-- name: recount
+UPDATE scopes SET epoch = epoch + 1, (passages, terms) = (
+    SELECT count(*), ifnull(sum(p.length), 0)
+    FROM records v JOIN passages p ON p.number BETWEEN v.content * 4096 AND v.content * 4096 + 4095
+    WHERE v.scope = scopes.number AND v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0
+);
+
+-- name: contents
+-- Speaker and time are those of the version held now.
+SELECT c.number, c.text, v.speaker, v.at FROM contents c JOIN records v ON v.number = c.record
+WHERE c.number > ? ORDER BY c.number LIMIT ?;
+
+-- name: home_of_content
+-- The scope, and whether the content is what a search may find.
+SELECT v.scope, v.content = c.number AND v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0
+FROM contents c JOIN records v ON v.number = c.record WHERE c.number = ?;
+
+-- name: clear_words
+DELETE FROM words WHERE rowid IN (SELECT id FROM words_docsize WHERE id BETWEEN :content * 4096 AND :content * 4096 + 4095);
+
+-- name: clear_passages
+DELETE FROM passages WHERE number BETWEEN :content * 4096 AND :content * 4096 + 4095;
+
+-- name: clear_vectors
+DELETE FROM vectors WHERE embedder = :embedder AND scope IN (:scope, -:scope)
+AND passage BETWEEN :content * 4096 AND :content * 4096 + 4095;
+
+-- name: rules
+SELECT scope, max_age, max_records FROM rules WHERE tenant = ? ORDER BY scope;
+
+-- name: log
+INSERT INTO upkeep (tenant, at, action, scope, records, detail) VALUES (?, ?, ?, ?, ?, ?);
+
+-- name: read_log
+SELECT at, action, scope, records, detail FROM upkeep WHERE tenant = ? AND at >= ? ORDER BY number DESC LIMIT ?;

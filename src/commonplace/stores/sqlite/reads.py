@@ -1,0 +1,180 @@
+# pyright: reportUnknownMemberType=false
+# (the stubs of apsw name a type that this Python may not have)
+
+"""Reading records: by id, by filter, page by page."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import apsw
+
+from commonplace.errors import InvalidQuery, RecordNotFound
+from commonplace.stores.sqlite.rows import CURRENT, PAST, Row, id_bytes, one, record, rows
+from commonplace.values.moment import to_ms
+from commonplace.values.query import ALL_STATES, Filter, Order, Page
+from commonplace.values.record import Lineage, Record
+from commonplace.values.scope import Scope
+
+_LIVE = "v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0"
+_STATE = (
+    "CASE WHEN v.deleted_at IS NOT NULL THEN 'deleted' WHEN v.superseded_by IS NOT NULL THEN 'superseded'"
+    " WHEN v.demoted THEN 'demoted' WHEN v.expires_at <= :now THEN 'expired' ELSE 'live' END"
+)
+# Sort expressions, all in one direction, the record's number last; `pinned` and `key` turn numbers round for that.
+_ORDERS: dict[Order, tuple[tuple[str, ...], str]] = {
+    "newest": (("v.updated_at", "v.number"), "DESC"),
+    "oldest": (("v.updated_at", "v.number"), "ASC"),
+    "pinned": (("v.pinned", "v.importance", "v.updated_at", "v.number"), "DESC"),
+    "key": (("-v.pinned", "-v.importance", "ifnull(v.key, '')", "v.number"), "ASC"),
+    "position": (("ifnull(v.session, '')", "ifnull(v.position, 0)", "v.number"), "ASC"),
+}
+
+
+@dataclass(slots=True)
+class _Where:
+    """Conditions on `records v` and what is bound to them."""
+
+    conditions: list[str] = field(default_factory=list[str])
+    bound: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def add(self, condition: str, value: object) -> None:
+        """`condition` holds one `{}` for the value."""
+        name = f"f{len(self.bound)}"
+        self.conditions.append(condition.format(f":{name}"))
+        self.bound[name] = value
+
+    def any_of(self, column: str, values: Sequence[Any]) -> None:
+        if values:
+            self.add(f"{column} IN (SELECT value FROM json_each({{}}))", json.dumps(list(values)))
+
+
+def scope_numbers(db: apsw.Connection, tenant: str, scopes: Sequence[Scope] | None) -> list[int]:
+    if scopes is None:
+        return [row[0] for row in rows(db, "SELECT number FROM scopes WHERE tenant = ?", (tenant,))]
+    sql = "SELECT number FROM scopes WHERE tenant = ? AND kind = ? AND id = ?"
+    return [row[0] for scope in dict.fromkeys(scopes) for row in rows(db, sql, (tenant, scope.kind, scope.id))]
+
+
+def where(db: apsw.Connection, tenant: str, filter: Filter, now: int) -> _Where:
+    """The filter as SQL over `records v`."""
+    made = _Where(bound={"now": now})
+    made.add("v.scope IN (SELECT value FROM json_each({}))", json.dumps(scope_numbers(db, tenant, filter.scopes)))
+    if filter.ids:
+        marks = ", ".join(f"x'{uuid.UUID(id).hex}'" for id in filter.ids)
+        made.conditions.append(f"v.id IN ({marks})")
+    made.any_of("v.kind", filter.kinds)
+    made.any_of("v.source", filter.sources)
+    made.any_of("v.trust", filter.trust)
+    made.any_of("v.session", filter.sessions)
+    for tag in filter.tags:
+        made.add("EXISTS (SELECT 1 FROM json_each(v.tags) WHERE value = {})", tag)
+    _single_values(made, filter)
+    if filter.states == frozenset({"live"}):
+        made.conditions.append(f"{_LIVE} AND (v.expires_at IS NULL OR v.expires_at > :now)")
+    elif filter.states != ALL_STATES:
+        made.any_of(_STATE, sorted(filter.states))
+    return made
+
+
+def _single_values(made: _Where, filter: Filter) -> None:
+    for column, value in (("visibility", filter.visibility), ("speaker", filter.speaker), ("key", filter.key)):
+        if value is not None:
+            made.add(f"v.{column} = {{}}", value)
+    if filter.key_prefix is not None:
+        made.add("substr(v.key, 1, length({0})) = {0}", filter.key_prefix)
+    if filter.pinned is not None:
+        made.add("v.pinned = {}", int(filter.pinned))
+    if filter.since is not None:
+        made.add("ifnull(v.at, v.created_at) >= {}", to_ms(filter.since))
+    if filter.until is not None:
+        made.add("ifnull(v.at, v.created_at) < {}", to_ms(filter.until))
+
+
+def matching(db: apsw.Connection, tenant: str, filter: Filter, now: int) -> list[int]:
+    made = where(db, tenant, filter, now)
+    sql = f"SELECT v.number FROM records v WHERE {' AND '.join(made.conditions)}"
+    return [row[0] for row in rows(db, sql, made.bound)]
+
+
+def get(db: apsw.Connection, tenant: str, ids: Sequence[str]) -> list[Record]:
+    return [_current(db, tenant, id)[1] for id in ids]
+
+
+def history(db: apsw.Connection, tenant: str, id: str) -> list[Record]:
+    number, held = _current(db, tenant, id)
+    past = [record(row) for row in rows(db, f"{PAST} WHERE v.number = ? ORDER BY v.version", (number,))]
+    return [*past, held]
+
+
+def _current(db: apsw.Connection, tenant: str, id: str) -> tuple[int, Record]:
+    try:
+        key = id_bytes(id)
+    except ValueError:
+        raise RecordNotFound(f"{id!r} is not a record's id.") from None
+    row = one(db, f"{CURRENT} WHERE v.id = ? AND s.tenant = ?", (key, tenant))
+    if row is None:
+        raise RecordNotFound
+    return row[0], record(row)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    filter: Filter
+    order: Order
+    limit: int
+    cursor: str | None
+
+
+def find(db: apsw.Connection, tenant: str, listing: Listing, now: int) -> Page:
+    made = where(db, tenant, listing.filter, now)
+    keys, direction = _ORDERS[listing.order]
+    if listing.cursor is not None:
+        last = _read_cursor(listing.cursor, listing.order, len(keys))
+        names = [f":c{i}" for i in range(len(keys))]
+        made.bound.update(zip((name[1:] for name in names), last, strict=True))
+        sign = "<" if direction == "DESC" else ">"
+        made.conditions.append(f"({', '.join(keys)}) {sign} ({', '.join(names)})")
+    order = ", ".join(f"{key} {direction}" for key in keys)
+    sql = (
+        CURRENT.replace(" FROM records v", f", {', '.join(keys)} FROM records v")
+        + f" WHERE {' AND '.join(made.conditions)} ORDER BY {order} LIMIT :limit"
+    )
+    found = rows(db, sql, made.bound | {"limit": listing.limit + 1})
+    shown = found[: listing.limit]
+    cursor = None
+    if len(found) > listing.limit and shown:
+        cursor = _write_cursor(listing.order, shown[-1][-len(keys) :])
+    return Page(tuple(record(row[: -len(keys)]) for row in shown), cursor)
+
+
+def _write_cursor(order: Order, last: Row) -> str:
+    return base64.urlsafe_b64encode(json.dumps([order, *last]).encode()).decode()
+
+
+def _read_cursor(cursor: str, order: Order, keys: int) -> list[Any]:
+    try:
+        told, *last = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+    except (ValueError, TypeError, binascii.Error):
+        raise InvalidQuery("The cursor is not one that a listing returned.") from None
+    if told != order or len(last) != keys:
+        raise InvalidQuery("The cursor belongs to a listing of another order.")
+    return last
+
+
+def lineages(db: apsw.Connection, tenant: str, listing: Listing, now: int) -> list[Lineage]:
+    """`listing.cursor` is the id of the last record told; the order is that of ids."""
+    made = where(db, tenant, listing.filter, now)
+    if listing.cursor is not None:
+        made.conditions.append(f"v.id > x'{uuid.UUID(listing.cursor).hex}'")
+    sql = (
+        f"SELECT v.number, v.id, v.once FROM records v WHERE {' AND '.join(made.conditions)} ORDER BY v.id LIMIT :limit"
+    )
+    found = rows(db, sql, made.bound | {"limit": listing.limit})
+    return [Lineage(tuple(history(db, tenant, str(uuid.UUID(bytes=id)))), {}, once) for _, id, once in found]

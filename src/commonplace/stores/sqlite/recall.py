@@ -1,0 +1,120 @@
+# pyright: reportUnknownMemberType=false
+# (the stubs of apsw name a type that this Python may not have)
+
+"""What recall reads from a SQLite store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+
+from commonplace.ports.recall import Changes, Entry, Mark
+from commonplace.stores.queries import load
+from commonplace.stores.sqlite.rows import CURRENT, PAST, Row, one, record, rows
+from commonplace.values.record import Record
+from commonplace.values.scope import Scope
+
+SQL = load("commonplace.stores.sqlite", "recall.sql")
+
+
+def marks(db: apsw.Connection, tenant: str, scopes: Sequence[Scope] | None) -> list[Mark]:
+    if scopes is None:
+        return [_mark(row) for row in rows(db, SQL["marks"], (tenant,))]
+    asked = dict.fromkeys(scopes)
+    return [_mark(row) for scope in asked for row in rows(db, SQL["mark"], (tenant, scope.kind, scope.id))]
+
+
+def _mark(row: Row) -> Mark:
+    kind, id, *rest = row
+    return Mark(Scope(kind, id), *rest)
+
+
+def changes(db: apsw.Connection, mark: Mark, after: int, embedders: Sequence[str]) -> Changes:
+    row = one(db, SQL["mark_again"], (mark.number,))
+    now = _mark(row) if row else mark
+    gone = [number for (number,) in rows(db, SQL["changed"], (mark.number, after))] if after else []
+    if after and not gone:
+        return Changes(now, [], [])
+    found = rows(db, SQL["changed_entries"], {"scope": mark.number, "after": after})
+    return Changes(now, gone, _entries(db, found, embedders, None if after else mark.number))
+
+
+def as_of(db: apsw.Connection, mark: Mark, moment: int, embedders: Sequence[str]) -> list[Entry]:
+    found = rows(db, SQL["past_entries"], {"scope": mark.number, "moment": moment})
+    return _entries(db, found, embedders, None)
+
+
+def words(db: apsw.Connection, marks: Sequence[Mark], terms: Sequence[int], cap: int) -> tuple[list[int], list[int]]:
+    asked = [" OR ".join(f'"{mark.number:x}z{term:x}"' for mark in marks) for term in terms]
+    counts = [int(db.execute(SQL["how_many"], (match,)).get) if match else 0 for match in asked]
+    held = [(count, match) for count, match in zip(counts, asked, strict=True) if count]
+    rare = [match for count, match in held if count <= cap]
+    found: set[int] = set()
+    for match in rare:
+        found.update(number for (number,) in rows(db, SQL["having"], (match,)))
+    if held and not rare:
+        _, rarest = min(held)
+        found.update(number for (number,) in rows(db, SQL["newest_having"], (rarest, cap)))
+    return counts, sorted(found)
+
+
+def near(db: apsw.Connection, marks: Sequence[Mark], embedder: str, vector: bytes, limit: int) -> list[int]:
+    number = _embedder(db, embedder)
+    if number is None:
+        return []
+    scopes = json.dumps([mark.number for mark in marks])
+    bound = {"embedder": number, "scopes": scopes, "vector": vector, "limit": limit}
+    return [passage for (passage,) in rows(db, SQL["nearest"], bound)]
+
+
+def entries(db: apsw.Connection, passages: Sequence[int], embedders: Sequence[str]) -> list[Entry]:
+    records = [number for (number,) in rows(db, SQL["records_with"], (json.dumps(list(passages)),))]
+    wider = [number for (number,) in rows(db, SQL["with_neighbours"], {"records": json.dumps(records)})]
+    beside, asked = set(wider) - set(records), set(passages)
+    return [entry for entry in entries_of(db, wider, embedders) if entry.passage in asked or entry.record in beside]
+
+
+def entries_of(db: apsw.Connection, records: Sequence[int], embedders: Sequence[str]) -> list[Entry]:
+    found = rows(db, SQL["entries_of"], {"records": json.dumps(list(records))})
+    return _entries(db, found, embedders, None)
+
+
+def fetch(db: apsw.Connection, versions: Sequence[tuple[int, int]]) -> list[Record | None]:
+    told: list[Record | None] = []
+    for number, version in versions:
+        row = one(db, f"{CURRENT} WHERE v.number = ? AND v.version = ?", (number, version))
+        if row is None:
+            row = one(db, f"{PAST} WHERE v.number = ? AND v.version = ?", (number, version))
+        told.append(record(row) if row else None)
+    return told
+
+
+def _entries(db: apsw.Connection, found: list[Row], embedders: Sequence[str], scope: int | None) -> list[Entry]:
+    """Rows with their vectors; where `scope` is given the rows are all of it, and its vectors are read in one go."""
+    columns: list[list[bytes | None]] = []
+    for embedder in embedders:
+        number = _embedder(db, embedder)
+        if number is None:
+            columns.append([None] * len(found))
+        elif scope is not None:
+            stored = dict[int, bytes](rows(db, SQL["scope_vectors"], (number, scope)))
+            columns.append([stored.get(row[2]) for row in found])
+        else:
+            columns.append([_vector(db, number, row) for row in found])
+    if not embedders:
+        return [Entry._make((*row, ())) for row in found]
+    return [Entry._make((*row, vectors)) for row, vectors in zip(found, zip(*columns, strict=True), strict=True)]
+
+
+def _vector(db: apsw.Connection, embedder: int, row: Row) -> bytes | None:
+    home: Any = db.execute(SQL["home_of"], (row[0],)).get
+    found = one(db, SQL["passage_vector"], {"embedder": embedder, "scope": home, "passage": row[2]})
+    return found[0] if found else None
+
+
+def _embedder(db: apsw.Connection, name: str) -> int | None:
+    row = one(db, "SELECT number FROM embedders WHERE name = ?", (name,))
+    return row[0] if row else None

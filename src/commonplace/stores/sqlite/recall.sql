@@ -1,0 +1,82 @@
+-- name: marks
+SELECT kind, id, number, seq, epoch, passages, terms FROM scopes WHERE tenant = ?;
+
+-- name: mark
+SELECT kind, id, number, seq, epoch, passages, terms FROM scopes WHERE tenant = ? AND kind = ? AND id = ?;
+
+-- name: mark_again
+SELECT kind, id, number, seq, epoch, passages, terms FROM scopes WHERE number = ?;
+
+-- name: changed
+-- Numbers of the records of a scope written after a seq.
+SELECT number FROM records WHERE scope = ? AND seq > ?;
+
+-- name: changed_entries
+-- The passages of those of them that are live.
+SELECT v.number, v.version, p.number, p.number & 4095, p.length, p.terms, p.start, p.stop, v.session, v.position,
+    ifnull(v.at, v.created_at), v.pinned, v.importance, v.expires_at
+FROM records v JOIN passages p ON p.number BETWEEN v.content * 4096 AND v.content * 4096 + 4095
+WHERE v.scope = :scope AND v.seq > :after AND v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0
+ORDER BY v.number, p.number;
+
+-- name: scope_vectors
+SELECT passage, vector FROM vectors WHERE embedder = ? AND scope = ?;
+
+-- name: passage_vector
+SELECT vector FROM vectors WHERE embedder = :embedder AND scope IN (:scope, -:scope) AND passage = :passage;
+
+-- name: past_entries
+-- Each record that was ever in a scope, in the version that stood at a moment, if it was live and in that scope then.
+WITH numbers AS (
+    SELECT number FROM records WHERE scope = :scope UNION SELECT number FROM versions WHERE scope = :scope
+), told AS (
+    SELECT number, version, content, scope, session, position, at, created_at, pinned, importance, expires_at,
+        deleted_at, superseded_by, demoted
+    FROM records WHERE updated_at <= :moment AND number IN (SELECT number FROM numbers)
+    UNION ALL
+    SELECT number, version, content, scope, session, position, at, created_at, pinned, importance, expires_at,
+        deleted_at, superseded_by, demoted
+    FROM versions WHERE updated_at <= :moment AND number IN (SELECT number FROM numbers)
+), stood AS (
+    SELECT *, max(version) FROM told GROUP BY number
+)
+SELECT v.number, v.version, p.number, p.number & 4095, p.length, p.terms, p.start, p.stop, v.session, v.position,
+    ifnull(v.at, v.created_at), v.pinned, v.importance, v.expires_at
+FROM stood v JOIN passages p ON p.number BETWEEN v.content * 4096 AND v.content * 4096 + 4095
+WHERE v.scope = :scope AND v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0
+ORDER BY v.number, p.number;
+
+-- name: home_of
+-- The scope a record stands in now: its vectors are there.
+SELECT scope FROM records WHERE number = ?;
+
+-- name: having
+-- Passages with a term. Newest last.
+SELECT rowid FROM words WHERE words MATCH ?;
+
+-- name: newest_having
+SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?;
+
+-- name: how_many
+SELECT count(*) FROM words WHERE words MATCH ?;
+
+-- name: nearest
+SELECT passage FROM vectors WHERE embedder = :embedder AND scope IN (SELECT value FROM json_each(:scopes))
+ORDER BY vec_distance_cosine(vec_int8(vector), vec_int8(:vector)) LIMIT :limit;
+
+-- name: with_neighbours
+-- These records, and those of the turns just before and after them.
+SELECT value FROM json_each(:records)
+UNION SELECT r.number FROM json_each(:records) j JOIN records v ON v.number = j.value
+JOIN records r ON r.scope = v.scope AND r.session = v.session AND r.position BETWEEN v.position - 1 AND v.position + 1;
+
+-- name: records_with
+SELECT DISTINCT c.record FROM json_each(?) j JOIN contents c ON c.number = j.value / 4096;
+
+-- name: entries_of
+SELECT v.number, v.version, p.number, p.number & 4095, p.length, p.terms, p.start, p.stop, v.session, v.position,
+    ifnull(v.at, v.created_at), v.pinned, v.importance, v.expires_at
+FROM json_each(:records) j JOIN records v ON v.number = j.value
+JOIN passages p ON p.number BETWEEN v.content * 4096 AND v.content * 4096 + 4095
+WHERE v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0
+ORDER BY v.number, p.number;

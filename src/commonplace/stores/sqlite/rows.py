@@ -1,0 +1,147 @@
+# pyright: reportUnknownMemberType=false
+# (the stubs of apsw name a type that this Python may not have)
+
+"""Records as rows and back."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from commonplace.values.moment import from_ms, to_ms
+from commonplace.values.record import Json, Provenance, Record
+from commonplace.values.scope import Scope
+
+# The columns that both `records` and `versions` have, in this order. `version` and `content` come first.
+SHARED = (
+    "version, content, kind, key, source, tags, metadata, pinned, importance, trust, visibility, at, expires_at, session,"
+    " position, speaker, provenance, demoted, superseded_by, deleted_at, created_at, updated_at, change, actor, reason,"
+    " restores"
+)
+SHARED_NAMES = tuple(name.strip() for name in SHARED.split(","))
+# What `record` reads: id, tenant, scope kind, scope id, text, then SHARED without content.
+_FIELDS = ", ".join(f"v.{name}" for name in SHARED_NAMES if name != "content")
+CURRENT = (
+    f"SELECT v.number, v.id, s.tenant, s.kind, s.id, c.text, {_FIELDS} FROM records v"
+    " JOIN scopes s ON s.number = v.scope JOIN contents c ON c.number = v.content"
+)
+PAST = (
+    f"SELECT v.number, r.id, s.tenant, s.kind, s.id, c.text, {_FIELDS} FROM versions v"
+    " JOIN records r ON r.number = v.number JOIN scopes s ON s.number = v.scope JOIN contents c ON c.number = v.content"
+)
+Row = tuple[Any, ...]
+
+
+def to_json(value: object) -> str | None:
+    """Compact JSON, or None for what is empty."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) if value else None
+
+
+def id_bytes(id: str | None) -> bytes | None:
+    return uuid.UUID(id).bytes if id else None
+
+
+def _ms(moment: datetime | None) -> int | None:
+    return None if moment is None else to_ms(moment)
+
+
+def _moment(ms: int | None) -> datetime | None:
+    return None if ms is None else from_ms(ms)
+
+
+def shared(record: Record, content: int) -> Row:
+    """The values of SHARED."""
+    told = record.provenance
+    where = {
+        name: value for name, value in (("run", told.run), ("message", told.message), ("file", told.file)) if value
+    }
+    return (
+        record.version,
+        content,
+        record.kind,
+        record.key,
+        record.source,
+        to_json(record.tags),
+        to_json(record.metadata),
+        int(record.pinned),
+        record.importance,
+        record.trust,
+        record.visibility,
+        _ms(record.at),
+        _ms(record.expires_at),
+        record.session,
+        record.position,
+        record.speaker,
+        to_json(where),
+        int(record.demoted),
+        id_bytes(record.superseded_by),
+        _ms(record.deleted_at),
+        to_ms(record.created_at),
+        to_ms(record.updated_at),
+        record.change,
+        record.actor,
+        record.reason,
+        record.restores,
+    )
+
+
+def record(row: Row) -> Record:
+    """A row of CURRENT or PAST."""
+    (_, id, tenant, kind, scope, text, version, what, key, source, tags, metadata, pinned, importance, trust, *rest) = (
+        row
+    )
+    (visibility, at, expires, session, position, speaker, where, demoted, superseded, deleted, *last) = rest
+    created, updated, change, actor, reason, restores = last
+    return Record(
+        id=str(uuid.UUID(bytes=id)),
+        tenant=tenant,
+        scope=Scope(kind, scope),
+        text=text,
+        version=version,
+        kind=what,
+        key=key,
+        source=source,
+        tags=tuple(json.loads(tags)) if tags else (),
+        metadata=_object(metadata),
+        pinned=bool(pinned),
+        importance=importance,
+        trust=trust,
+        visibility=visibility,
+        at=_moment(at),
+        expires_at=_moment(expires),
+        session=session,
+        position=position,
+        speaker=speaker,
+        provenance=Provenance(**json.loads(where)) if where else Provenance(),
+        demoted=bool(demoted),
+        superseded_by=str(uuid.UUID(bytes=superseded)) if superseded else None,
+        deleted_at=_moment(deleted),
+        created_at=from_ms(created),
+        updated_at=from_ms(updated),
+        change=change,
+        actor=actor,
+        reason=reason,
+        restores=restores,
+    )
+
+
+def _object(written: str | None) -> dict[str, Json]:
+    return json.loads(written) if written else {}
+
+
+def rows(db: apsw.Connection, sql: str, bindings: Sequence[Any] | dict[str, Any] = ()) -> list[Row]:
+    return list(db.execute(sql, bindings))
+
+
+def one(db: apsw.Connection, sql: str, bindings: Sequence[Any] | dict[str, Any] = ()) -> Row | None:
+    return db.execute(sql, bindings).fetchone()
+
+
+def live(record: Record) -> bool:
+    """Whether a search may find it, as far as its own row tells. Expiry is judged when it is read."""
+    return record.deleted_at is None and record.superseded_by is None and not record.demoted

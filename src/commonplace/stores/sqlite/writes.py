@@ -1,0 +1,329 @@
+# pyright: reportUnknownMemberType=false
+# (the stubs of apsw name a type that this Python may not have)
+
+"""Writing records: everything here runs inside one transaction of the writer thread."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import apsw
+
+from commonplace.errors import Conflict, RecordChanged, RecordNotFound
+from commonplace.stores.queries import load
+from commonplace.stores.sqlite.rows import CURRENT, Row, id_bytes, live, one, record, rows, shared
+from commonplace.text.postings import hashes
+from commonplace.values.record import Draft, Lineage, Passage, Record, Written
+from commonplace.values.scope import Scope
+from commonplace.values.upkeep import Purged
+
+SQL = load("commonplace.stores.sqlite", "writes.sql")
+PASSAGES = 4096
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What a write did to one scope."""
+
+    seq: int
+    passages: int = 0
+    terms: int = 0
+    epoch: int = 0
+
+
+@dataclass(slots=True)
+class _Held:
+    number: int
+    scope: int
+    content: int
+    record: Record
+
+
+@dataclass(slots=True)
+class _Pending:
+    """Rows of new records, gathered so that a batch is a few `executemany` calls."""
+
+    contents: list[Row] = field(default_factory=list[Row])
+    passages: list[Row] = field(default_factory=list[Row])
+    vectors: list[Row] = field(default_factory=list[Row])
+    words: list[Row] = field(default_factory=list[Row])
+    records: list[Row] = field(default_factory=list[Row])
+
+
+def words_of(scope: int, terms: bytes) -> str:
+    """The FTS text of a passage: each term's hash behind its scope."""
+    return " ".join([f"{scope:x}z{term:x}" for term in hashes(terms)])
+
+
+class Writing:
+    """One write transaction. `finish` must be called last."""
+
+    def __init__(self, db: apsw.Connection, records: int = 1) -> None:
+        self._db = db
+        self._ahead = min(max(records, 1), PASSAGES)
+        self._embedders = dict[str, int](rows(db, "SELECT name, number FROM embedders"))
+        self._scopes: dict[tuple[str, Scope], int] = {}
+        self._tallies: dict[int, _Tally] = {}
+        self._pending = _Pending()
+        self._pending_marks: set[tuple[int, str | bytes]] = set()
+        self._free: dict[str, list[int]] = defaultdict(list)
+        self._places: dict[tuple[int, str], int] = {}
+
+    def put(self, draft: Draft) -> Written:
+        record, scope = draft.record, self._scope(draft.record.tenant, draft.record.scope)
+        if told := self._held("held_by_mark", scope, draft.once):
+            return Written(told.record, "unchanged")
+        held = self._held("held_by_key", scope, record.key)
+        if held is None:
+            if draft.expected:
+                raise RecordChanged(f"No record has the key {record.key!r} in {record.scope}.")
+            if draft.appends and record.session is not None:
+                record = replace(record, position=self._next_place(scope, record.session))
+            record = replace(record, version=1)
+            self._add(replace(draft, record=record), scope)
+            return Written(record, "created")
+        if draft.expected is not None and draft.expected != held.record.version:
+            raise RecordChanged
+        kept = {name: getattr(held.record, name) for name in draft.keeps}
+        following = replace(
+            record, **kept, id=held.record.id, version=held.record.version, created_at=held.record.created_at
+        )
+        if _same(following, held.record):
+            return Written(held.record, "unchanged")
+        change = record.change
+        if change == "created":
+            change = "edited" if held.record.deleted_at is None else "restored"
+        return Written(self._follow(held, replace(draft, record=replace(following, change=change))), "updated")
+
+    def revise(self, draft: Draft) -> Record:
+        self._flush()
+        row = one(self._db, SQL["held_by_id"], (id_bytes(draft.record.id), draft.record.tenant))
+        if row is None:
+            raise RecordNotFound
+        held = _Held(row[0], row[1], row[2], self._record(row[0]))
+        if draft.expected != held.record.version:
+            raise RecordChanged
+        return self._follow(held, draft)
+
+    def load(self, lineage: Lineage) -> Written:
+        self._flush()
+        last = lineage.versions[-1]
+        row = one(self._db, "SELECT number FROM records WHERE id = ?", (id_bytes(last.id),))
+        if row is not None:
+            held = self._record(row[0])
+            if held.tenant != last.tenant:
+                raise Conflict(f"The record {last.id} belongs to another tenant of this store.")
+            if held.version >= last.version:
+                return Written(held, "unchanged")
+            self.purge([row[0]])
+        self._bring(lineage)
+        return Written(last, "updated" if row else "created")
+
+    def purge(self, numbers: Sequence[int]) -> Purged:
+        self._flush()
+        versions = 0
+        for number in numbers:
+            held = self._record(number)
+            for content, scope in rows(self._db, SQL["contents_of"], {"number": number}):
+                if live(held) and content == self._content(number):
+                    self._retire(content, scope)
+                for embedder in self._embedders.values():
+                    self._db.execute(SQL["drop_vectors"], {"embedder": embedder, "scope": scope, "content": content})
+                self._db.execute(SQL["drop_passages"], {"content": content})
+                self._db.execute(SQL["drop_content"], (content,))
+                self._tally(scope).epoch = 1
+            self._db.execute(SQL["drop_versions"], (number,))
+            versions += self._db.changes()
+            self._db.execute(SQL["drop_record"], (number,))
+        return Purged(len(numbers), versions + len(numbers))
+
+    def finish(self) -> None:
+        self._flush()
+        for scope, tally in self._tallies.items():
+            self._db.execute(
+                SQL["move_on"],
+                {"scope": scope, "epoch": tally.epoch, "passages": tally.passages, "terms": tally.terms},
+            )
+
+    # ---- one record
+
+    def _add(self, draft: Draft, scope: int) -> None:
+        record, content, number = draft.record, self._number("contents"), self._number("records")
+        tally = self._tally(scope)
+        self._pending.contents.append((content, number, record.text))
+        self._shelve(content, draft.passages or (), scope if live(record) else -scope)
+        if live(record):
+            self._enliven(scope, _numbered(content, draft.passages or ()))
+        shown = shared(record, content)
+        self._pending.records.append((number, id_bytes(record.id), scope, tally.seq, draft.once, *shown))
+        if record.key is not None:
+            self._pending_marks.add((scope, record.key))
+        if draft.once is not None:
+            self._pending_marks.add((scope, draft.once))
+
+    def _follow(self, held: _Held, draft: Draft) -> Record:
+        """Write `draft` as the version after the one held."""
+        self._flush()
+        before = held.record
+        after = replace(
+            draft.record, version=before.version + 1, updated_at=max(draft.record.updated_at, before.updated_at)
+        )
+        scope, content = self._scope(after.tenant, after.scope), held.content
+        if live(before):
+            self._retire(held.content, held.scope)
+        self._db.execute(SQL["keep_version"], (held.number,))
+        if (after.text, after.speaker, after.at) != (before.text, before.speaker, before.at):
+            content = self._number("contents")
+            self._pending.contents.append((content, held.number, after.text))
+            self._shelve(content, draft.passages or (), -scope)
+            self._flush()
+        if scope != held.scope:
+            for old, _ in rows(self._db, SQL["contents_of"], {"number": held.number}):
+                self._move_vectors(old, -held.scope, -scope)
+            # The record vanishes from the scope it leaves without a row there: caches start anew.
+            self._tally(held.scope).epoch = 1
+        values = (scope, self._tally(scope).seq, *shared(after, content), held.number)
+        try:
+            self._db.execute(SQL["change_record"], values)
+        except apsw.ConstraintError as error:
+            raise Conflict(f"The key {after.key!r} is taken in {after.scope}. Give the record another key.") from error
+        if live(after):
+            self._move_vectors(content, -scope, scope)
+            self._enliven(scope, rows(self._db, SQL["passages_of"], {"content": content}))
+            self._flush()
+        self._tally(held.scope)
+        return after
+
+    def _bring(self, lineage: Lineage) -> None:
+        """Insert a whole life as it was elsewhere."""
+        last, number, known = lineage.versions[-1], self._number("records"), dict[str, int]()
+        scope = self._scope(last.tenant, last.scope)
+        for version in lineage.versions:
+            if version.text not in known:
+                known[version.text] = self._number("contents")
+                self._pending.contents.append((known[version.text], number, version.text))
+                self._shelve(known[version.text], lineage.passages.get(version.text, ()), -scope)
+        tally = self._tally(scope)
+        shown = shared(last, known[last.text])
+        self._pending.records.append((number, id_bytes(last.id), scope, tally.seq, lineage.once, *shown))
+        try:
+            self._flush()
+        except apsw.ConstraintError as error:
+            raise Conflict(f"The key {last.key!r} of the record {last.id} is taken in {last.scope}.") from error
+        for version in lineage.versions[:-1]:
+            where = self._scope(version.tenant, version.scope)
+            self._db.execute(SQL["add_version"], (number, where, *shared(version, known[version.text])))
+        if live(last):
+            self._move_vectors(known[last.text], -scope, scope)
+            self._enliven(scope, rows(self._db, SQL["passages_of"], {"content": known[last.text]}))
+
+    # ---- passages, words, vectors
+
+    def _shelve(self, content: int, passages: Sequence[Passage], scope: int) -> None:
+        """Keep passages and vectors; `scope` is negative where they are not live (yet)."""
+        for n, passage in enumerate(passages):
+            number = content * PASSAGES + n
+            self._pending.passages.append((number, passage.start, passage.stop, passage.length, passage.terms))
+            for name, vector in passage.vectors.items():
+                self._pending.vectors.append((self._embedders[name], scope, number, vector))
+
+    def _enliven(self, scope: int, passages: Iterable[Row]) -> None:
+        """Make passages findable. Their vectors stand under the scope already."""
+        tally = self._tally(scope)
+        for number, length, terms in passages:
+            self._pending.words.append((number, words_of(scope, terms)))
+            tally.passages += 1
+            tally.terms += length
+
+    def _retire(self, content: int, scope: int) -> None:
+        tally = self._tally(scope)
+        for number, length, _ in rows(self._db, SQL["passages_of"], {"content": content}):
+            self._db.execute(SQL["drop_words"], (number,))
+            tally.passages -= 1
+            tally.terms -= length
+        self._move_vectors(content, scope, -scope)
+
+    def _move_vectors(self, content: int, start: int, to: int) -> None:
+        for embedder in self._embedders.values():
+            self._db.execute(SQL["move_vectors"], {"embedder": embedder, "content": content, "from": start, "to": to})
+
+    # ---- small change
+
+    def _held(self, name: str, scope: int, mark: str | bytes | None) -> _Held | None:
+        if mark is None:
+            return None
+        if (scope, mark) in self._pending_marks:
+            self._flush()
+        row = one(self._db, SQL[name], (scope, mark))
+        return None if row is None else _Held(row[0], row[1], row[2], self._record(row[0]))
+
+    def _record(self, number: int) -> Record:
+        row = one(self._db, f"{CURRENT} WHERE v.number = ?", (number,))
+        if row is None:
+            raise RecordNotFound
+        return record(row)
+
+    def _content(self, number: int) -> int:
+        row = one(self._db, "SELECT content FROM records WHERE number = ?", (number,))
+        return row[0] if row else 0
+
+    def _next_place(self, scope: int, session: str) -> int:
+        place = self._places.get((scope, session))
+        if place is None:
+            place = int(self._db.execute(SQL["next_place"], (scope, session)).get)
+        self._places[(scope, session)] = place + 1
+        return place
+
+    def _scope(self, tenant: str, scope: Scope) -> int:
+        number = self._scopes.get((tenant, scope))
+        if number is None:
+            where = (tenant, scope.kind, scope.id)
+            self._db.execute(SQL["add_scope"], where)
+            number = self._db.execute(SQL["scope_number"], where).get
+            self._scopes[(tenant, scope)] = number
+        return number
+
+    def _tally(self, scope: int) -> _Tally:
+        tally = self._tallies.get(scope)
+        if tally is None:
+            tally = self._tallies[scope] = _Tally(self._db.execute(SQL["next_seq"], (scope,)).get)
+        return tally
+
+    def _number(self, name: str) -> int:
+        """A number never used before. Taken some at a time; what is left over is skipped, not reused."""
+        free = self._free[name]
+        if not free:
+            first = self._db.execute(SQL["take_numbers"], {"name": name, "many": self._ahead}).get
+            free.extend(range(first + self._ahead - 1, first - 1, -1))
+        return free.pop()
+
+    def _flush(self) -> None:
+        pending = self._pending
+        for name in ("contents", "passages", "vectors", "words", "records"):
+            gathered: list[Row] = getattr(pending, name)
+            if gathered:
+                self._db.executemany(SQL[_ADDING[name]], gathered)
+                gathered.clear()
+        self._pending_marks.clear()
+
+
+_ADDING = {
+    "contents": "add_content",
+    "passages": "add_passage",
+    "vectors": "add_vector",
+    "words": "add_words",
+    "records": "add_record",
+}
+
+
+def _numbered(content: int, passages: Sequence[Passage]) -> Iterable[Row]:
+    for n, passage in enumerate(passages):
+        yield content * PASSAGES + n, passage.length, passage.terms
+
+
+def _same(one: Record, other: Record) -> bool:
+    """Alike but for the moment and the making of the version."""
+    made = {"updated_at": other.updated_at, "change": other.change, "actor": other.actor, "reason": other.reason}
+    return replace(one, **made, restores=other.restores) == other

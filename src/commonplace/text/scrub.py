@@ -1,0 +1,293 @@
+"""
+Secrets never rest in memory: every text is scrubbed on its way in.
+
+What looks like a key, a token or a password is replaced by a marker that says what it was (`[redacted:bearer]`). A
+private key or a cloud secret blocks the whole text. The strict form, for what is promoted to more readers, also blocks
+on credentials of people. A text that was scrubbed once is left as it is.
+
+Recognition is by form: the fixed prefixes of well-known keys, headers, addresses with a password in them, and a name
+such as `api_key` with a value after it. Prose (`the token: see vault`), references (`$TOKEN`, `<password>`,
+`os.environ[…]`) and hashes stay. Each pattern begins at a place it cannot begin at twice and gives nothing back, so the
+time grows with the text and no faster; and none is tried unless a short literal of it occurs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+ScrubStatus = Literal["passed", "redacted", "blocked"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScrubReport:
+    """`kinds` are those found, sorted. `block_reason` is the kind that blocked."""
+
+    status: ScrubStatus = "passed"
+    redactions: int = 0
+    block_reason: str | None = None
+    kinds: tuple[str, ...] = ()
+
+
+class Scrubbed(NamedTuple):
+    """The text without its secrets, also where it was blocked."""
+
+    text: str
+    report: ScrubReport
+
+
+_PASSED = ScrubReport()
+_BLOCKING = frozenset({"private_key", "aws_secret_access_key"})
+_BLOCKING_WHEN_STRICT = _BLOCKING | {"anthropic_key", "github_token"}
+_MARKER = "[redacted:"
+
+
+class _Rule(NamedTuple):
+    kind: str
+    hint: str
+    """Lower-case; a text without it, whatever its case, has nothing for this rule."""
+    pattern: re.Pattern[str]
+    """Its group `secret` is replaced."""
+    is_secret: Callable[[re.Match[str]], bool]
+
+
+# Where a secret is kept or how it is made, instead of the secret.
+_REFERENCE = re.compile(
+    r"""
+      \[redacted: | \$\{ | \$\( | \$[A-Z_][A-Z0-9_]*\b(?!\$) | \$[a-z_]+\W*\Z | \{\{ | \{[A-Za-z_][\w.]*\}
+    | %[A-Za-z_]+%\W*\Z | <[^>]*> | (.)\1*[.,;)]*\Z | \.\.\. | https?:// | (?:vault|op|env|file|secret|ssm|keychain)://?
+    | (?:self|this|cls|os|sys|process|env|environ|config|cfg|settings|args|options|opts|request|req|ctx|context|secrets
+        |credentials|params|module|local|var|vars|data|data_source|module)[.\[(]
+    | [A-Za-z_.]+[(\[]
+    """,
+    re.VERBOSE,
+)
+
+
+def _any(match: re.Match[str]) -> bool:
+    return not match["secret"].startswith(_MARKER)
+
+
+_HYPHENATED_WORDS = re.compile(r"[a-z]+(?:[-_][a-z]+)*")
+
+
+def _not_words(match: re.Match[str]) -> bool:
+    """Not a name like `sk-learn-contrib`, which is made of lower-case words; a long run of letters is no word."""
+    tail = match["tail"]
+    return not _HYPHENATED_WORDS.fullmatch(tail) or max(map(len, re.split("[-_]", tail))) >= 16
+
+
+def _has_digit(match: re.Match[str]) -> bool:
+    return any(character.isdigit() for character in match["tail"])
+
+
+_LOWER_WORD = re.compile(r"[a-z]{1,15}[.,;:)]*")
+
+
+def _not_a_word(match: re.Match[str]) -> bool:
+    """`Bearer authentication` is a subject, not a header."""
+    return _any(match) and not _LOWER_WORD.fullmatch(match["secret"])
+
+
+def _prefixed(
+    kind: str, prefix: str, least: int, letters: str = r"\w-", check: Callable[[re.Match[str]], bool] = _any
+) -> _Rule:
+    """A key known by how it begins. The word before the prefix must have ended."""
+    hint = re.sub(r"\(.*|\[.*|\\", "", prefix).lower()
+    pattern = re.compile(rf"(?<![A-Za-z0-9_-])(?P<secret>{prefix}(?P<tail>[{letters}]{{{least},}}+))", re.ASCII)
+    return _Rule(kind, hint, pattern, check)
+
+
+def _header(kind: str, scheme: str) -> _Rule:
+    pattern = rf"authorization{_SPACED}[:=]\s{{0,4}}[\"']?(?:{scheme})\s{{1,4}}(?P<secret>[^\s\"'`<>$]{{8,}}+)"
+    return _Rule(kind, "authorization", re.compile(pattern, re.IGNORECASE), _any)
+
+
+def _not_a_reference(match: re.Match[str]) -> bool:
+    return not _REFERENCE.match(match["secret"])
+
+
+_SPACED = r"[\"'`\]\\]{0,3}[ \t]{0,4}"
+_RULES = (
+    _prefixed("anthropic_key", "sk-ant-", 8),
+    _prefixed("stripe_key", "sk_(?:live|test)_", 12),
+    _prefixed("stripe_key", "rk_(?:live|test)_", 12),
+    _prefixed("api_key", "sk-", 8, check=_not_words),
+    _prefixed("github_token", "gh[pousr]_", 8),
+    _prefixed("github_token", "github_pat_", 8),
+    _prefixed("gitlab_token", "glpat-", 8),
+    _prefixed("slack_token", "xox[abceoprs]-", 8),
+    _prefixed("slack_token", "xapp-", 8, check=_has_digit),
+    _prefixed("aws_access_key_id", "AKIA", 16, "A-Z0-9"),
+    _prefixed("aws_access_key_id", "ASIA", 16, "A-Z0-9"),
+    _prefixed("google_key", "AIza", 30),
+    _prefixed("google_token", r"ya29\.", 16, r"\w.-"),
+    _prefixed("alibaba_key_id", "LTAI", 12, "A-Za-z0-9"),
+    _prefixed("huggingface_token", "hf_", 20, "A-Za-z0-9"),
+    _prefixed("npm_token", "npm_", 30, "A-Za-z0-9"),
+    _prefixed("groq_key", "gsk_", 20, "A-Za-z0-9"),
+    _prefixed("sendgrid_key", r"SG\.", 20, r"\w.-"),
+    _prefixed("digitalocean_token", "dop_v1_", 20, "a-f0-9"),
+    _prefixed("commonplace_key", "cp_", 16, check=_has_digit),
+    _prefixed("commonplace_key", "uk_", 16, check=_has_digit),
+    _Rule(
+        "jwt",
+        "eyj",
+        re.compile(r"(?<![A-Za-z0-9_.-])(?P<secret>eyJ[\w-]{8,}+\.[\w-]{4,}+(?:\.[\w-]*+){1,3}+)", re.ASCII),
+        _any,
+    ),
+    _Rule(
+        "url_password",
+        "://",
+        re.compile(r"://[^\s/:@\"'<>]*+:(?P<secret>[^\s/@\"'<>]++)@"),
+        _not_a_reference,
+    ),
+    _Rule(
+        "aws_secret_access_key",
+        "access",
+        re.compile(rf"secret_?access_?key{_SPACED}={{1,2}}[ \t]{{0,4}}[\"']?(?P<secret>[^\s\"'`<>]++)", re.IGNORECASE),
+        _not_a_reference,
+    ),
+    _header("bearer", "bearer"),
+    _header("authorization", "basic|token|apikey|digest"),
+    _Rule(
+        "bearer",
+        "bearer",
+        re.compile(r"(?<![a-z])bearer\s{1,4}(?P<secret>[a-z0-9._~+/=-]{8,}+)", re.IGNORECASE | re.ASCII),
+        _not_a_word,
+    ),
+)
+
+_PRIVATE_KEY = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d")
+_PRIVATE_KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,80}PRIVATE KEY(?: BLOCK)?-----")
+
+_NAMES = (
+    ("aws_secret_access_key", r"(?:aws_?)?secret_?access_?key"),
+    ("api_key", r"api[_-]?(?:key|token|secret)|access[_-]?key(?:[_-]?secret)?|account[_-]?key|subscription[_-]?key"),
+    ("password", r"pass(?:word|wd|phrase|code)|pwd|密码|密碼|口令|パスワード|비밀번호"),
+    ("secret", r"secret(?:[_-]?key)?(?:[_-]?base)?|private[_-]?key|密钥|密鑰"),
+    ("token", r"token|令牌|トークン"),
+)
+_ASSIGNED = re.compile(
+    "(?:"
+    + "|".join(f"(?P<{kind}>{names})" for kind, names in _NAMES)
+    + rf"){_SPACED}(?::=|=>|={{1,2}}|[:：＝])\s{{0,4}}\\{{0,2}}"
+    + r"(?:\"(?P<double>[^\"\n\\]{8,1024})\\{0,2}\"|'(?P<single>[^'\n\\]{8,1024})\\{0,2}'|`?(?P<bare>[^\s\"'`<>]{8,512}+))",
+    re.IGNORECASE,
+)
+_ASSIGNED_HINTS = ("key", "token", "secret", "pass", "pwd", "密", "令", "パスワード", "トークン", "비밀번호")
+_REST_OF_WORD = re.compile(r"[^\s\"'`<>]*+")
+_CLOSING = ".,;:!?)]}>。，；！？）】、"
+
+_PROSE = re.compile(r"[A-Za-z]?[a-z]+(?:[-/][a-z]+)*")
+_MORE_PROSE = re.compile(r"[ \t]+[A-Za-z(]")
+_A_TYPE = re.compile(r"[ \t]+[|=]")
+_STATES = frozenset(
+    "authentication authorization required optional disabled enabled unchanged encrypted redacted generated provided"
+    " incorrect forgotten undefined unlimited placeholder protected rejected accepted rotating bigserial varchar"
+    " confidential everyone anything something nothing whatever deprecated unavailable".split()
+)
+
+
+def scrub(text: str, strict: bool = False) -> Scrubbed:
+    """Replace the secrets in `text`; with `strict`, credentials of people block it as private keys always do."""
+    found: list[str] = []
+    cleaned = _once(text, found)
+    # What stood beside a secret may read otherwise without it; a second look finds nothing but that.
+    while found and (again := _once(cleaned, found)) != cleaned:
+        cleaned = again
+    if not found:
+        return Scrubbed(text, _PASSED)
+    kinds = tuple(sorted(set(found)))
+    blocking = _BLOCKING_WHEN_STRICT if strict else _BLOCKING
+    reason = next((kind for kind in kinds if kind in blocking), None)
+    status: ScrubStatus = "blocked" if reason else "redacted"
+    return Scrubbed(cleaned, ScrubReport(status=status, redactions=len(found), block_reason=reason, kinds=kinds))
+
+
+def _once(text: str, found: list[str]) -> str:
+    lowered = text.lower()
+    if "private key" in lowered or "putty-user-key" in lowered:
+        text = _without_private_keys(text, found)
+    for rule in _RULES:
+        if rule.hint in lowered:
+            text = _without(rule, text, found)
+    if any(hint in lowered for hint in _ASSIGNED_HINTS):
+        text = _without_assigned(text, found)
+    return text
+
+
+def _marker(kind: str) -> str:
+    return f"{_MARKER}{kind}]"
+
+
+def _without_private_keys(text: str, found: list[str]) -> str:
+    parts: list[str] = []
+    place = 0
+    while begin := _PRIVATE_KEY.search(text, place):
+        end = _PRIVATE_KEY_END.search(text, begin.end())
+        parts += [text[place : begin.start()], _marker("private_key")]
+        found.append("private_key")
+        # A key that was cut off has no end: nothing after its beginning can be trusted to be something else.
+        place = end.end() if end else len(text)
+    return "".join([*parts, text[place:]])
+
+
+def _without(rule: _Rule, text: str, found: list[str]) -> str:
+    def replaced(match: re.Match[str]) -> str:
+        if not rule.is_secret(match):
+            return match[0]
+        found.append(rule.kind)
+        start, stop = (place - match.start() for place in match.span("secret"))
+        return match[0][:start] + _marker(rule.kind) + match[0][stop:]
+
+    return rule.pattern.sub(replaced, text)
+
+
+def _without_assigned(text: str, found: list[str]) -> str:
+    """Names with a value after them. Where the value is none, the search goes on at the value, not after it."""
+    parts: list[str] = []
+    done = place = 0
+    while match := _ASSIGNED.search(text, place):
+        kind = next(name for name, _ in _NAMES if match[name] is not None)
+        group = next(name for name in ("double", "single", "bare") if match[name] is not None)
+        start, stop = match.span(group)
+        if not _is_value(text, kind, group, start, stop):
+            place = start
+            continue
+        if group == "bare":
+            stop = _end_of_bare(text, start, stop)
+        parts += [text[done:start], _marker(kind)]
+        found.append(kind)
+        done = place = stop
+    return "".join([*parts, text[done:]])
+
+
+def _end_of_bare(text: str, start: int, stop: int) -> int:
+    """Without the marks that close the sentence or the bracket around it; a value of 512 may go on."""
+    if stop - start < 512:
+        return start + len(text[start:stop].rstrip(_CLOSING))
+    rest = _REST_OF_WORD.match(text, stop)
+    return rest.end() if rest else stop
+
+
+def _is_value(text: str, kind: str, group: str, start: int, stop: int) -> bool:
+    value = text[start:stop]
+    if group == "bare":
+        value = value.rstrip(_CLOSING)
+    if len(value) < 8 or _REFERENCE.match(value):
+        return False
+    if kind == "token" and value.isdigit() and len(value) < 12:
+        return False
+    if group != "bare":
+        return kind == "password" or not any(character.isspace() for character in value)
+    return value.lower() not in _STATES and not _reads_on(text, value, stop)
+
+
+def _reads_on(text: str, value: str, stop: int) -> bool:
+    """A word with more words after it is prose, and a name with `=` after it is the type of a variable."""
+    if len(value) >= 24 or not value.replace("-", "").replace("/", "").isalpha():
+        return False
+    return bool(_A_TYPE.match(text, stop) or (_PROSE.fullmatch(value) and _MORE_PROSE.match(text, stop)))
