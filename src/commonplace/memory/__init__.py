@@ -1,0 +1,1 @@
+"""The memory engine: write, recall, rank, tend."""

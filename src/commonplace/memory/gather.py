@@ -1,0 +1,285 @@
+"""From indexes and a question to a pool of candidates, and back from ranked candidates to their places.
+
+Small scopes are judged whole. In a large one the pool is the best few hundred of each channel and the turns around
+them; how a channel's scores are spread is then taken from all passages (words) or from an even sample (meaning).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commonplace.memory.index import EXACT, NEVER, Bools, Floats, Index, Ints, Segment, place_key
+from commonplace.memory.rank import WORDS, Channel, Pool, Weights, bm25, idf, wanted
+
+Rows = NDArray[np.intp]
+Number = TypeVar("Number", bound=np.generic)
+
+WHOLE = 3_000
+BEST = 400
+_SAMPLE = 1_024
+_BESIDE = 2
+_PASSAGES_BESIDE = 8
+_DAY = 86_400_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """`terms` by hash, with their weights; a vector an embedder."""
+
+    terms: Mapping[int, float]
+    vectors: Mapping[str, Floats]
+    now: int
+    weights: Weights
+    allowed: Ints | None = None
+    """The records that count; None: all."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spread:
+    """What is known of the scopes beyond the passages at hand: passages, their terms, and by term who holds it."""
+
+    passages: int
+    length: float
+    holding: Mapping[int, int]
+
+
+@dataclass(slots=True)
+class _Part:
+    """One segment during one search."""
+
+    segment: Segment
+    index: int
+    offset: int
+    alive: Bools
+    words: Floats
+    meaning: dict[str, Floats] = field(default_factory=dict[str, Floats])
+
+
+class Gathering:
+    """One search over some indexes."""
+
+    def __init__(self, indexes: Sequence[Index], question: Question, spread: Spread | None = None) -> None:
+        self._indexes = indexes
+        self._asked = question
+        self._parts: list[_Part] = []
+        offset = 0
+        for number, index in enumerate(indexes):
+            for segment in index.segments:
+                words = np.zeros(len(segment), dtype=np.float32)
+                self._parts.append(_Part(segment, number, offset, self._living(segment), words))
+                offset += len(segment)
+        self._size = offset
+        self._count = sum(int(part.alive.sum()) for part in self._parts)
+        self._spread = spread or Spread(passages=self._count, length=sum(i.length for i in indexes), holding={})
+        self._known = spread is not None
+
+    def pool(self) -> Pool:
+        """The candidates. `Pool.passage` is a row number that `place` understands."""
+        asked = self._score_words()
+        channels = {WORDS: self._spread_of_words()}
+        for name, vector in self._asked.vectors.items():
+            channels[name] = self._score_meaning(name, vector)
+        rows = self._candidates()
+        session = self._column("session", rows)
+        before, after = self._beside(session, self._column("position", rows))
+        return Pool(
+            record=self._column("record", rows),
+            passage=rows.astype(np.int64),
+            words=self._values([part.words for part in self._parts], rows),
+            meaning={name: self._values([p.meaning[name] for p in self._parts], rows) for name in self._asked.vectors},
+            channels=channels,
+            wanted=asked,
+            session=session,
+            before=before,
+            after=after,
+            length=self._values([part.segment.whole for part in self._parts], rows),
+            age=(self._asked.now - self._column("at", rows)) / _DAY,
+            pinned=self._column("pinned", rows).astype(np.bool_),
+            importance=self._column("importance", rows).astype(np.float64),
+            copy=np.full(len(rows), -1, dtype=np.int64),
+        )
+
+    def place(self, row: int) -> tuple[Segment, int]:
+        """The segment of a row, and where it stands there."""
+        part = next(part for part in reversed(self._parts) if part.offset <= row)
+        return part.segment, row - part.offset
+
+    # ---- words
+
+    def _score_words(self) -> float:
+        """Fill in every part's word scores; what a text with the whole question would have."""
+        terms = [term for term in self._asked.terms if self._asked.weights.words]
+        if not terms:
+            return 0.0
+        found = [[part.segment.postings.of(term) for part in self._parts] for term in terms]
+        holding = np.array(
+            [self._holding(term, places) for term, places in zip(terms, found, strict=True)], dtype=np.int64
+        )
+        rarity = idf(self._spread.passages, holding)
+        weight = np.array([self._asked.terms[term] for term in terms])
+        mean = self._spread.length / max(self._spread.passages, 1)
+        for places, worth in zip(found, rarity * weight, strict=True):
+            for part, (rows, times) in zip(self._parts, places, strict=True):
+                if len(rows):
+                    length = part.segment.columns.length[rows].astype(np.float64)
+                    part.words[rows] += worth * bm25(times.astype(np.float64), length, mean, self._asked.weights)
+        for part in self._parts:
+            part.words[~part.alive] = 0.0
+        return wanted(weight, rarity)
+
+    def _holding(self, term: int, places: Sequence[tuple[NDArray[np.int32], NDArray[np.uint8]]]) -> int:
+        if self._known:
+            return self._spread.holding.get(term, 0)
+        return sum(int(part.alive[rows].sum()) for part, (rows, _) in zip(self._parts, places, strict=True))
+
+    def _spread_of_words(self) -> Channel:
+        total = sum(float(part.words.sum(dtype=np.float64)) for part in self._parts)
+        squares = sum(float(np.dot(part.words, part.words)) for part in self._parts)
+        count = max(self._spread.passages if self._known else self._count, 1)
+        mean = total / count
+        best = max((float(part.words.max(initial=0.0)) for part in self._parts), default=0.0)
+        return Channel(mean=mean, std=float(np.sqrt(max(squares / count - mean * mean, 0.0))), best=best)
+
+    # ---- meaning
+
+    def _score_meaning(self, name: str, vector: Floats) -> Channel:
+        """Cosines after the mean of the scopes is taken away from both sides; nan where nobody looked."""
+        count = max(sum(len(index) for index in self._indexes), 1)
+        mean = np.zeros(len(vector), dtype=np.float32)
+        for index in self._indexes:
+            mean += index.mean(name) * np.float32(len(index) / count)
+        sampled: list[Floats] = []
+        for part in self._parts:
+            vectors = part.segment.vectors[name]
+            part.meaning[name] = np.full(len(part.segment), np.nan, dtype=np.float32)
+            if len(part.segment) <= EXACT:
+                rows = np.flatnonzero(part.alive & (vectors.scale > 0))
+                part.meaning[name][rows] = _centred(vectors.units[rows], vector, mean)
+                sampled.append(part.meaning[name][rows])
+                continue
+            near = np.bitwise_count(vectors.bits(mean) ^ _bits(vector - mean)).sum(axis=1, dtype=np.uint16)
+            near[~part.alive | (vectors.scale == 0)] = np.iinfo(np.uint16).max
+            rows = np.argpartition(near, BEST * 2)[: BEST * 2] if len(near) > BEST * 2 else np.arange(len(near))
+            rows = rows[part.alive[rows]]
+            part.meaning[name][rows] = _centred(vectors.rows(rows), vector, mean)
+            even = np.arange(0, len(part.segment), max(len(part.segment) // _SAMPLE, 1))
+            sampled.append(_centred(vectors.rows(even[part.alive[even]]), vector, mean))
+        seen = np.concatenate(sampled) if sampled else np.zeros(0, dtype=np.float32)
+        if not len(seen):
+            return Channel(mean=0.0, std=0.0, best=0.0)
+        return Channel(mean=float(seen.mean()), std=float(seen.std()), best=float(seen.max()))
+
+    # ---- the pool
+
+    def _living(self, segment: Segment) -> Bools:
+        alive = segment.alive
+        if segment.expiring:
+            alive = alive & ((segment.columns.expires == NEVER) | (segment.columns.expires > self._asked.now))
+        if self._asked.allowed is not None:
+            alive = alive & np.isin(segment.columns.record, self._asked.allowed)
+        return alive
+
+    def _candidates(self) -> Rows:
+        if not self._asked.vectors:
+            return self._best([part.words for part in self._parts], above=0.0)
+        if self._count <= WHOLE:
+            return np.concatenate([np.flatnonzero(part.alive) + part.offset for part in self._parts] or [_NONE])
+        chosen = [self._best([part.words for part in self._parts], above=0.0)]
+        chosen += [self._best([p.meaning[name] for p in self._parts], above=-2.0) for name in self._asked.vectors]
+        best = np.unique(np.concatenate(chosen))
+        return np.unique(np.concatenate([best, self._turns_beside(best)]))
+
+    def _best(self, scores: Sequence[Floats], above: float) -> Rows:
+        joined = np.concatenate(scores)
+        rows = np.flatnonzero(joined > above)
+        if len(rows) > BEST:
+            rows = rows[np.argpartition(joined[rows], len(rows) - BEST)[-BEST:]]
+        return rows
+
+    def _turns_beside(self, rows: Rows) -> Rows:
+        """Rows of the turns up to two places before and after these."""
+        found: list[Rows] = []
+        for index in range(len(self._indexes)):
+            parts = [part for part in self._parts if part.index == index]
+            keys = [_keys_beside(part, rows) for part in parts]
+            wanted_keys = np.unique(np.concatenate(keys)) if keys else _NONE
+            for part in parts:
+                places, order = part.segment.places
+                left = np.searchsorted(places, wanted_keys)
+                right = np.minimum(np.searchsorted(places, wanted_keys, side="right"), left + _PASSAGES_BESIDE)
+                local = order[_ranges(left, right)]
+                found.append(local[part.alive[local]] + part.offset)
+        return np.concatenate(found) if found else _NONE
+
+    def _beside(self, session: Ints, position: Ints) -> tuple[Ints, Ints]:
+        """For each row of the pool a row of the turn before it and of the one after it, -1 where there is none."""
+        key = place_key(session, position)
+        order = np.argsort(key, kind="stable")
+        ordered = key[order]
+
+        def turn(step: int) -> Ints:
+            place = np.searchsorted(ordered, key + step)
+            place[place == len(ordered)] = 0
+            fits = (ordered[place] == key + step) & (session >= 0) & (position >= 0) if len(ordered) else session < -1
+            return np.where(fits, order[place] if len(ordered) else -1, -1)
+
+        return turn(-1), turn(1)
+
+    def _column(self, name: str, rows: Rows) -> Ints:
+        values: list[Ints] = [getattr(part.segment.columns, name) for part in self._parts]
+        if name == "session":
+            # Sessions are numbered within an index: keep those of different indexes apart.
+            values = [
+                np.where(v >= 0, v * len(self._indexes) + p.index, v) for v, p in zip(values, self._parts, strict=True)
+            ]
+        return self._at(values, rows)
+
+    def _values(self, arrays: Sequence[Floats], rows: Rows) -> NDArray[np.float64]:
+        return self._at(arrays, rows).astype(np.float64)
+
+    def _at(self, arrays: Sequence[NDArray[Number]], rows: Rows) -> NDArray[Number]:
+        if len(arrays) == 1:
+            return arrays[0][rows]
+        out = np.concatenate([array[:0] for array in arrays])
+        out.resize(len(rows))
+        for part, array in zip(self._parts, arrays, strict=True):
+            here = (rows >= part.offset) & (rows < part.offset + len(array))
+            out[here] = array[rows[here] - part.offset]
+        return out
+
+
+_NONE: Rows = np.zeros(0, dtype=np.intp)
+_STEPS = np.array([step for step in range(-_BESIDE, _BESIDE + 1) if step])
+
+
+def _keys_beside(part: _Part, rows: Rows) -> Ints:
+    """The places beside those of `rows` that are in this part."""
+    here = rows[(rows >= part.offset) & (rows < part.offset + len(part.segment))] - part.offset
+    session, position = part.segment.columns.session[here], part.segment.columns.position[here]
+    within = (session >= 0) & (position >= 0)
+    return (place_key(session[within], position[within])[:, None] + _STEPS).ravel()
+
+
+def _centred(units: Floats, vector: Floats, mean: Floats) -> Floats:
+    """Cosine of each unit row and `vector`, both less `mean`."""
+    lean, asked = units @ mean, vector - mean
+    square = np.float32(mean @ mean)
+    size = np.sqrt(np.maximum(1.0 - 2.0 * lean + square, 1e-12)) * max(float(np.linalg.norm(asked)), 1e-6)
+    return ((units @ asked - float(asked @ mean)) / size).astype(np.float32)
+
+
+def _bits(vector: Floats) -> NDArray[np.uint64]:
+    packed = np.packbits(vector > 0)
+    return np.pad(packed, (0, -len(packed) % 8)).view(np.uint64)
+
+
+def _ranges(left: Rows, right: Rows) -> Rows:
+    """All numbers of the half-open ranges, one after another."""
+    sizes = right - left
+    begins = np.repeat(left - np.concatenate(([0], np.cumsum(sizes)[:-1])), sizes) if len(left) else _NONE
+    return begins + np.arange(int(sizes.sum()))

@@ -1,0 +1,304 @@
+"""The searchable passages of some scopes, held in memory as arrays.
+
+Derived, and never trusted to be fresh: before each search the owner compares the store's marks with those it has seen
+and brings the difference in. An index is a list of segments. A segment is built once from entries and never changes,
+but for passages that die; new entries make a new, small segment, and when there are too many of them or too many dead,
+all is merged into one. Postings are sorted arrays (term hash, passages, counts). Vectors stay signed bytes; a segment
+small enough keeps them as floats too and is searched exactly, a large one keeps a bit a dimension, searches those by
+Hamming distance, and looks closely at the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commonplace.ports.recall import Entry
+from commonplace.text.postings import unpack
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+NEVER = np.iinfo(np.int64).max
+EXACT = 16_384
+_SEGMENTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """One row a passage."""
+
+    scope: Ints
+    record: Ints
+    version: Ints
+    n: Ints
+    length: Floats
+    start: Ints
+    stop: Ints
+    session: Ints
+    position: Ints
+    at: Ints
+    pinned: Bools
+    importance: Floats
+    expires: Ints
+
+    def take(self, rows: NDArray[np.intp]) -> Columns:
+        return Columns(*(getattr(self, name)[rows] for name in self.__slots__))
+
+    @staticmethod
+    def join(parts: Sequence[Columns]) -> Columns:
+        return Columns(*(np.concatenate([getattr(part, name) for part in parts]) for name in Columns.__slots__))
+
+
+class Sessions:
+    """Sessions by number, within their scopes."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[int, str], int] = {}
+
+    def number(self, scope: int, session: str | None) -> int:
+        return -1 if session is None else self._numbers.setdefault((scope, session), len(self._numbers))
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """Terms of passages both ways: as they came (`terms`, `counts`, cut at `offsets`), and by term."""
+
+    terms: NDArray[np.uint32]
+    counts: NDArray[np.uint8]
+    offsets: Ints
+    vocabulary: NDArray[np.uint32]
+    starts: Ints
+    rows: NDArray[np.int32]
+    times: NDArray[np.uint8]
+
+    @staticmethod
+    def build(terms: NDArray[np.uint32], counts: NDArray[np.uint8], offsets: Ints) -> Postings:
+        owners = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
+        order = np.argsort(terms, kind="stable")
+        vocabulary, starts = np.unique(terms[order], return_index=True)
+        bounds = np.append(starts, len(terms)).astype(np.int64)
+        return Postings(terms, counts, offsets, vocabulary, bounds, owners[order], counts[order])
+
+    def of(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+        """The passages that hold a term, and how often each does."""
+        place = int(np.searchsorted(self.vocabulary, np.uint32(term)))
+        if place == len(self.vocabulary) or self.vocabulary[place] != term:
+            return self.rows[:0], self.times[:0]
+        span = slice(int(self.starts[place]), int(self.starts[place + 1]))
+        return self.rows[span], self.times[span]
+
+    def take(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.uint32], NDArray[np.uint8], Ints]:
+        """Terms and counts of these rows alone, and their lengths."""
+        sizes = np.diff(self.offsets)[rows]
+        places = np.repeat(self.offsets[:-1][rows] - np.concatenate(([0], np.cumsum(sizes)[:-1])), sizes)
+        places = places + np.arange(int(sizes.sum()))
+        return self.terms[places], self.counts[places], sizes
+
+
+class Vectors:
+    """One embedder's vectors of a segment, rows of zeros where there is none."""
+
+    def __init__(self, signed: NDArray[np.int8]) -> None:
+        self.signed = signed
+        lengths = np.sqrt(np.einsum("ij,ij->i", signed, signed, dtype=np.float32))
+        self.scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0).astype(np.float32)
+        self._bits: NDArray[np.uint64] | None = None
+
+    @cached_property
+    def units(self) -> Floats:
+        """All rows at length one. Only for segments that are searched exactly."""
+        return self.signed * self.scale[:, None]
+
+    def rows(self, rows: NDArray[np.intp]) -> Floats:
+        return self.signed[rows] * self.scale[rows, None]
+
+    def total(self, rows: NDArray[np.intp] | None = None) -> Floats:
+        """The sum of unit rows."""
+        if rows is not None:
+            return self.rows(rows).sum(axis=0)
+        return self.scale @ self.signed.astype(np.float32) if len(self.signed) < EXACT else self._slices()
+
+    def _slices(self) -> Floats:
+        parts = range(0, len(self.signed), EXACT)
+        return np.sum(
+            [self.scale[p : p + EXACT] @ self.signed[p : p + EXACT].astype(np.float32) for p in parts], axis=0
+        )
+
+    def bits(self, mean: Floats) -> NDArray[np.uint64]:
+        """A bit a dimension: is the row above `mean`? Kept from the first call; the mean drifts too little to matter."""
+        if self._bits is None:
+            packed = self._packed(mean)
+            self._bits = np.ascontiguousarray(np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8)))).view(np.uint64)
+        return self._bits
+
+    def _packed(self, mean: Floats) -> NDArray[np.uint8]:
+        cuts = [slice(p, p + EXACT) for p in range(0, len(self.signed), EXACT)]
+        return np.concatenate([np.packbits(self.signed[c] * self.scale[c, None] > mean, axis=1) for c in cuts])
+
+
+class Segment:
+    """Passages that came together."""
+
+    def __init__(self, columns: Columns, postings: Postings, vectors: Mapping[str, Vectors]) -> None:
+        self.columns = columns
+        self.postings = postings
+        self.vectors = vectors
+        self.alive = np.ones(len(columns.record), dtype=np.bool_)
+        self.expiring = bool((columns.expires != NEVER).any())
+        self.living = len(self.alive)
+
+    def __len__(self) -> int:
+        return len(self.alive)
+
+    @cached_property
+    def places(self) -> tuple[Ints, NDArray[np.intp]]:
+        """Session and position as one sorted number, and the rows in that order: to find a turn's neighbours."""
+        key = place_key(self.columns.session, self.columns.position)
+        order = np.argsort(key, kind="stable")
+        return key[order], order
+
+    def kill(self, doomed: Bools) -> NDArray[np.intp]:
+        """Mark rows as dead; those that were alive until now are returned."""
+        rows = np.flatnonzero(doomed & self.alive)
+        self.alive[rows] = False
+        self.living -= len(rows)
+        return rows
+
+    @cached_property
+    def whole(self) -> Floats:
+        """The terms of the whole record that each passage is of."""
+        _, member = np.unique(self.columns.record, return_inverse=True)
+        return np.bincount(member, weights=self.columns.length)[member].astype(np.float32)
+
+    @property
+    def bytes(self) -> int:
+        arrays = [getattr(self.columns, name) for name in Columns.__slots__]
+        arrays += [getattr(self.postings, name) for name in Postings.__slots__]
+        size = sum(array.nbytes for array in arrays)
+        for vectors in self.vectors.values():
+            size += vectors.signed.nbytes * (5 if len(self) <= EXACT else 1) + vectors.signed.nbytes // 8
+        return size
+
+
+def place_key(session: Ints, position: Ints) -> Ints:
+    """One number a place in a conversation; passages outside of any have none that a neighbour could match."""
+    return np.where(
+        (session >= 0) & (position >= 0), session * (1 << 31) + position, -(1 << 40) - np.arange(len(session))
+    )
+
+
+def build_segment(entries: Sequence[tuple[int, Entry]], dimensions: Mapping[str, int], sessions: Sessions) -> Segment:
+    """A segment of (scope number, entry) pairs. The entries' vectors are in the order of `dimensions`."""
+    scopes = np.array([scope for scope, _ in entries], dtype=np.int64)
+    told: list[Sequence[Any]] = list(zip(*(entry for _, entry in entries), strict=True))
+    column = dict(zip(Entry._fields, told, strict=True))
+
+    def ints(name: str, missing: int = -1) -> Ints:
+        return np.array([missing if value is None else value for value in column[name]], dtype=np.int64)
+
+    columns = Columns(
+        scope=scopes,
+        record=ints("record"),
+        version=ints("version"),
+        n=ints("n"),
+        length=ints("length").astype(np.float32),
+        start=ints("start"),
+        stop=ints("stop"),
+        session=np.array([sessions.number(s, e.session) for s, e in entries], dtype=np.int64),
+        position=ints("position"),
+        at=ints("at"),
+        pinned=np.array(column["pinned"], dtype=np.bool_),
+        importance=ints("importance").astype(np.float32),
+        expires=ints("expires", NEVER),
+    )
+    packed: list[bytes] = list(column["terms"])
+    terms, counts = unpack(b"".join(packed))
+    offsets = np.concatenate(([0], np.cumsum([len(one) // 5 for one in packed], dtype=np.int64))).astype(np.int64)
+    vectors = {
+        name: Vectors(_matrix([vector[place] for vector in column["vectors"]], dimension))
+        for place, (name, dimension) in enumerate(dimensions.items())
+    }
+    return Segment(columns, Postings.build(terms.copy(), counts.copy(), offsets), vectors)
+
+
+def _matrix(rows: Sequence[bytes | None], dimension: int) -> NDArray[np.int8]:
+    nothing = bytes(dimension)
+    joined = b"".join(row if row is not None and len(row) == dimension else nothing for row in rows)
+    return np.frombuffer(joined, dtype=np.int8).reshape(len(rows), dimension)
+
+
+class Index:
+    """Segments, and the sums that ranking needs of all of them."""
+
+    def __init__(self, dimensions: Mapping[str, int]) -> None:
+        self.dimensions = dict(dimensions)
+        self.segments: list[Segment] = []
+        self._sessions = Sessions()
+        self._sums = {name: np.zeros(size, dtype=np.float32) for name, size in self.dimensions.items()}
+
+    def __len__(self) -> int:
+        """How many passages are alive."""
+        return sum(segment.living for segment in self.segments)
+
+    @property
+    def bytes(self) -> int:
+        return sum(segment.bytes for segment in self.segments)
+
+    @property
+    def length(self) -> float:
+        """How many terms the living passages have together."""
+        return float(sum(segment.columns.length[segment.alive].sum(dtype=np.float64) for segment in self.segments))
+
+    def mean(self, embedder: str) -> Floats:
+        return self._sums[embedder] / np.float32(max(len(self), 1))
+
+    def add(self, entries: Sequence[tuple[int, Entry]]) -> None:
+        if entries:
+            self._adopt(build_segment(entries, self.dimensions, self._sessions))
+        dead = sum(len(segment) - segment.living for segment in self.segments)
+        if len(self.segments) > _SEGMENTS or dead > 1024 + len(self) // 4:
+            self._merge()
+
+    def drop_records(self, records: Sequence[int]) -> None:
+        if records:
+            gone = np.array(records, dtype=np.int64)
+            self._kill([np.isin(segment.columns.record, gone) for segment in self.segments])
+
+    def drop_scope(self, scope: int) -> None:
+        self._kill([segment.columns.scope == scope for segment in self.segments])
+
+    def _kill(self, doomed: Sequence[Bools]) -> None:
+        for segment, rows in zip(self.segments, doomed, strict=True):
+            killed = segment.kill(rows)
+            for name, vectors in segment.vectors.items():
+                self._sums[name] -= vectors.total(killed)
+
+    def _adopt(self, segment: Segment) -> None:
+        self.segments.append(segment)
+        for name, vectors in segment.vectors.items():
+            self._sums[name] += vectors.total()
+
+    def _merge(self) -> None:
+        """All living passages in one segment. A large one that is mostly alive is left alone and the small are merged."""
+        keep = [s for s in self.segments if len(s) > EXACT and s.living > len(s) * 0.75 and len(s) * 4 > len(self)]
+        small = [segment for segment in self.segments if segment not in keep]
+        rows = [np.flatnonzero(segment.alive) for segment in small]
+        if not small:
+            return
+        taken = [segment.postings.take(r) for segment, r in zip(small, rows, strict=True)]
+        sizes = np.concatenate([part[2] for part in taken])
+        offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        postings = Postings.build(np.concatenate([t[0] for t in taken]), np.concatenate([t[1] for t in taken]), offsets)
+        columns = Columns.join([segment.columns.take(r) for segment, r in zip(small, rows, strict=True)])
+        vectors = {
+            name: Vectors(np.concatenate([s.vectors[name].signed[r] for s, r in zip(small, rows, strict=True)]))
+            for name in self.dimensions
+        }
+        self.segments = [*keep, Segment(columns, postings, vectors)]

@@ -1,0 +1,70 @@
+"""From a text to the passages it is found by: cut, analysed, embedded.
+
+What is analysed is more than the text: the speaker's name is indexed with what was said, unless it is a mere role, and
+the day it tells of is indexed as the words by which a question would name it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from commonplace.embedders.quantise import to_bytes
+from commonplace.ports.embedder import Embedder
+from commonplace.text.analyse import date_terms, terms
+from commonplace.text.chunk import spans
+from commonplace.text.postings import pack
+from commonplace.text.tokens import TokenCounter
+from commonplace.values.record import Passage, Record
+
+ROLES = frozenset({"user", "assistant", "system", "tool"})
+
+
+class Told(NamedTuple):
+    """All that a record is found by."""
+
+    text: str
+    speaker: str | None = None
+    at: datetime | None = None
+
+    @classmethod
+    def by(cls, record: Record) -> Told:
+        return cls(record.text, record.speaker, record.at)
+
+
+class _Cut(NamedTuple):
+    start: int
+    stop: int
+    spoken: str
+    length: int
+    terms: bytes
+
+
+class Preparer:
+    """Makes passages with the vectors of every embedder it was given."""
+
+    def __init__(self, embedders: Sequence[Embedder], count: TokenCounter) -> None:
+        self.embedders = tuple(embedders)
+        self.count = count
+
+    async def passages(self, contents: Sequence[Told]) -> list[tuple[Passage, ...]]:
+        cuts = await asyncio.to_thread(lambda: [self._cut(told) for told in contents])
+        texts = [cut.spoken for told in cuts for cut in told]
+        vectors: list[dict[str, bytes]] = [{} for _ in texts]
+        for embedder in self.embedders if texts else ():
+            for vector, made in zip(vectors, to_bytes(await embedder.embed(texts)), strict=True):
+                vector[embedder.name] = made
+        each = iter(vectors)
+        return [tuple(Passage(cut.start, cut.stop, cut.length, cut.terms, next(each)) for cut in told) for told in cuts]
+
+    def _cut(self, told: Told) -> list[_Cut]:
+        before = "" if told.speaker is None or told.speaker.casefold() in ROLES else f"{told.speaker}: "
+        days = [] if told.at is None else date_terms(told.at)
+        made: list[_Cut] = []
+        for start, stop in spans(told.text, self.count):
+            spoken = before + told.text[start:stop]
+            found = terms(spoken)
+            made.append(_Cut(start, stop, spoken, len(found), pack(found + days)))
+        return made

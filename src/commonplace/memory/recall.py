@@ -1,0 +1,303 @@
+"""Recall: which indexes answer a question, kept fresh, and the hits with their reasons.
+
+A scope that is searched is held in memory, as an index, as long as there is room. Before each search the store's marks
+are read (one cheap query) and what others wrote since is brought in, so an answer never lags behind a commit. A large
+scope is loaded only when it is asked for a second time: the first question, a command in a cold shell for instance, is
+answered from the store's own word index and vectors. A search in the past is answered from the versions that stood then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from commonplace.embedders.quantise import to_bytes
+from commonplace.errors import EmbedderError, InvalidQuery
+from commonplace.memory.gather import Gathering, Question, Spread
+from commonplace.memory.index import Floats, Index
+from commonplace.memory.rank import Pool, Ranked, Weights, rank
+from commonplace.ports.clock import Clock
+from commonplace.ports.embedder import Embedder
+from commonplace.ports.recall import Entry, Mark, RecallStore
+from commonplace.text.analyse import query_terms
+from commonplace.text.postings import term_hash
+from commonplace.values.moment import to_ms
+from commonplace.values.query import Hit, Query, Why
+
+logger = logging.getLogger(__name__)
+
+MAX_QUERY = 10_000
+MAX_LIMIT = 1_000
+COLD = 20_000
+_APART = 8
+_CAP = 2_000
+_NEAR = 500
+_ALIKE = 0.8
+_COMPARED = 60
+
+
+@dataclass(slots=True)
+class _Held:
+    """An index with the marks it has seen, by scope number, and a lock for whoever refreshes or searches it."""
+
+    index: Index
+    seen: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class Recall:
+    """Search over one tenant."""
+
+    def __init__(
+        self, store: RecallStore, embedders: Sequence[Embedder], clock: Clock, tenant: str, cache_bytes: int = 256 << 20
+    ) -> None:
+        self._store = store
+        self._embedders = tuple(embedders)
+        self._clock = clock
+        self._tenant = tenant
+        self._room = cache_bytes
+        self._held: OrderedDict[int | None, _Held] = OrderedDict()
+        self._asked_before: set[int | None] = set()
+
+    async def search(self, query: Query) -> list[Hit]:
+        """The best hits, each with its reasons. Raises InvalidQuery."""
+        _check(query)
+        terms = query_terms(query.text)
+        question = Question(
+            terms={} if query.mode == "meaning" else {term_hash(term): weight for term, weight in terms.items()},
+            vectors={} if query.mode == "words" else await self._vectors(query),
+            now=to_ms(query.as_of or self._clock.now()),
+            weights=_weights(query),
+        )
+        if not question.terms and not question.vectors:
+            return []
+        marks = await self._store.marks(self._tenant, query.filter.scopes)
+        if not marks:
+            return []
+        gathering, ranked = await self._rank(query, question, marks)
+        return await self._hits(query.limit, gathering, ranked, {term_hash(term): term for term in terms})
+
+    def forget_cache(self) -> None:
+        """Drop every index; the next search reads the store anew."""
+        self._held.clear()
+        self._asked_before.clear()
+
+    # ---- the question
+
+    async def _vectors(self, query: Query) -> dict[str, Floats]:
+        made: dict[str, Floats] = {}
+        for embedder in self._embedders:
+            try:
+                made[embedder.name] = (await embedder.embed([query.text]))[0]
+            except EmbedderError as error:
+                if query.mode == "meaning" or len(self._embedders) == 0:
+                    raise
+                logger.warning("The embedder %s did not answer; searching without it: %s", embedder.name, error)
+        return {name: vector for name, vector in made.items() if vector.any()}
+
+    # ---- where to look
+
+    async def _rank(self, query: Query, question: Question, marks: list[Mark]) -> tuple[Gathering, Ranked]:
+        if query.as_of is not None:
+            return await self._rank_past(query, question, marks)
+        if not query.filter.is_plain:
+            allowed = await self._store.matching(self._tenant, query.filter)
+            question = replace(question, allowed=np.array(allowed, dtype=np.int64))
+            if len(allowed) <= COLD and not self._is_warm(marks):
+                entries = await self._store.entries_of(allowed, self._names())
+                return await _judge([self._alone(entries)], question, query)
+        elif self._too_large(marks) or self._is_cold(marks):
+            return await self._rank_cold(query, question, marks)
+        holders = await self._fresh(marks)
+        if len(holders) == 1 and len(marks) < len(holders[0].seen):
+            question = await self._narrowed(query, question)
+        async with AsyncExitStack() as locks:
+            for held in holders:
+                await locks.enter_async_context(held.lock)
+            return await _judge([held.index for held in holders], question, query)
+
+    async def _narrowed(self, query: Query, question: Question) -> Question:
+        """The index holds more scopes than were asked for."""
+        if question.allowed is not None:
+            return question
+        allowed = await self._store.matching(self._tenant, query.filter)
+        return replace(question, allowed=np.array(allowed, dtype=np.int64))
+
+    async def _rank_past(self, query: Query, question: Question, marks: list[Mark]) -> tuple[Gathering, Ranked]:
+        moment = query.as_of
+        assert moment is not None
+        index = Index(self._dimensions())
+        for mark in marks:
+            entries = await self._store.as_of(mark, moment, self._names())
+            index.add([(mark.number, entry) for entry in entries])
+        return await _judge([index], question, query)
+
+    async def _rank_cold(self, query: Query, question: Question, marks: list[Mark]) -> tuple[Gathering, Ranked]:
+        terms = list(question.terms)
+        counts, passages = await self._store.words(marks, terms, _CAP) if terms else ([], [])
+        found = set(passages)
+        for name, vector in question.vectors.items():
+            found.update(await self._store.near(marks, name, to_bytes(vector[None, :])[0], _NEAR))
+        entries = await self._store.entries(sorted(found), self._names())
+        spread = Spread(
+            passages=sum(mark.passages for mark in marks),
+            length=float(sum(mark.terms for mark in marks)),
+            holding=dict(zip(terms, counts, strict=True)),
+        )
+        return await _judge([self._alone(entries)], question, query, spread)
+
+    # ---- indexes in memory
+
+    async def _fresh(self, marks: list[Mark]) -> list[_Held]:
+        """The indexes of these scopes, up to date: one a scope, or one of the whole tenant where they are many."""
+        if len(marks) <= _APART:
+            return [await self._refreshed(mark.number, [mark]) for mark in sorted(marks, key=lambda mark: mark.number)]
+        return [await self._refreshed(None, await self._store.marks(self._tenant, None))]
+
+    async def _refreshed(self, key: int | None, marks: list[Mark]) -> _Held:
+        held = self._held.get(key)
+        if held is None:
+            held = self._held[key] = _Held(Index(self._dimensions()))
+        self._held.move_to_end(key)
+        async with held.lock:
+            for mark in marks:
+                await self._catch_up(held, mark)
+        self._make_room()
+        return held
+
+    async def _catch_up(self, held: _Held, mark: Mark) -> None:
+        seq, epoch = held.seen.get(mark.number, (0, mark.epoch))
+        if epoch == mark.epoch and seq == mark.seq and mark.number in held.seen:
+            return
+        if epoch != mark.epoch:
+            held.index.drop_scope(mark.number)
+            seq = 0
+        changes = await self._store.changes(mark, seq, self._names())
+        if changes.mark.epoch != mark.epoch:
+            # A purge came in between: what was just read may be only a part.
+            held.index.drop_scope(mark.number)
+            held.seen.pop(mark.number, None)
+            await self._catch_up(held, changes.mark)
+            return
+        await asyncio.to_thread(_bring_in, held.index, mark.number, changes.gone, changes.entries)
+        held.seen[mark.number] = (changes.mark.seq, changes.mark.epoch)
+
+    def _make_room(self) -> None:
+        """Let go of what was not used for longest. The one in use stays."""
+        while len(self._held) > 1 and sum(held.index.bytes for held in self._held.values()) > self._room:
+            self._held.popitem(last=False)
+
+    def _is_warm(self, marks: Sequence[Mark]) -> bool:
+        keys: list[int | None] = [mark.number for mark in marks] if len(marks) <= _APART else [None]
+        return all(key in self._held for key in keys)
+
+    def _is_cold(self, marks: Sequence[Mark]) -> bool:
+        """A large scope that nobody asked for yet in this process."""
+        if self._is_warm(marks) or sum(mark.passages for mark in marks) <= COLD:
+            return False
+        key = marks[0].number if len(marks) == 1 else None
+        asked = key in self._asked_before
+        self._asked_before.add(key)
+        return not asked
+
+    def _too_large(self, marks: Sequence[Mark]) -> bool:
+        bytes_each = 150 + sum(embedder.dimension for embedder in self._embedders) * 9 // 8
+        return sum(mark.passages for mark in marks) * bytes_each > self._room
+
+    def _alone(self, entries: Sequence[Entry]) -> Index:
+        """An index of these entries only. Sessions of different scopes need no telling apart: neighbours came along."""
+        index = Index(self._dimensions())
+        index.add([(0, entry) for entry in entries])
+        return index
+
+    def _names(self) -> list[str]:
+        return [embedder.name for embedder in self._embedders]
+
+    def _dimensions(self) -> dict[str, int]:
+        return {embedder.name: embedder.dimension for embedder in self._embedders}
+
+    # ---- the answer
+
+    async def _hits(self, limit: int, gathering: Gathering, ranked: Ranked, terms: Mapping[int, str]) -> list[Hit]:
+        hits: list[Hit] = []
+        chosen = [gathering.place(int(row)) for row in ranked.passage[:limit]]
+        wanted = [(int(s.columns.record[row]), int(s.columns.version[row])) for s, row in chosen]
+        records = await self._store.fetch(wanted)
+        for place, ((segment, row), record) in enumerate(zip(chosen, records, strict=True)):
+            if record is None:
+                continue
+            held = segment.postings.terms[segment.postings.offsets[row] : segment.postings.offsets[row + 1]]
+            found = tuple(term for key, term in terms.items() if key in held)
+            parts = {name: float(values[place]) for name, values in ranked.parts.items()}
+            why = Why(parts, found, int(segment.columns.start[row]), int(segment.columns.stop[row]))
+            hits.append(Hit(record, float(ranked.score[place]), why))
+        return hits
+
+
+def _bring_in(index: Index, scope: int, gone: list[int], entries: list[Entry]) -> None:
+    index.drop_records(gone)
+    index.add([(scope, entry) for entry in entries])
+
+
+async def _judge(
+    indexes: Sequence[Index], question: Question, query: Query, spread: Spread | None = None
+) -> tuple[Gathering, Ranked]:
+    """Gather and rank, in a thread where it is worth the way there."""
+
+    def work() -> tuple[Gathering, Ranked]:
+        gathering = Gathering(indexes, question, spread)
+        pool = gathering.pool()
+        ranked = rank(pool, replace(question.weights, copies=0.0))
+        if query.diversity:
+            pool = replace(pool, copy=_copies(gathering, pool, ranked))
+            ranked = rank(pool, question.weights)
+        return gathering, ranked
+
+    return await asyncio.to_thread(work)
+
+
+def _copies(gathering: Gathering, pool: Pool, ranked: Ranked) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Numbers that near-copies among the best hits share: passages whose sets of terms are alike."""
+    best = ranked.passage[:_COMPARED]
+    held: list[frozenset[int]] = []
+    for row in best:
+        segment, place = gathering.place(int(row))
+        postings = segment.postings
+        held.append(frozenset(postings.terms[postings.offsets[place] : postings.offsets[place + 1]].tolist()))
+    groups = list(range(len(held)))
+    for later in range(len(held)):
+        for earlier in range(later):
+            shared = len(held[later] & held[earlier])
+            if shared > _ALIKE * len(held[later] | held[earlier]):
+                groups[later] = groups[earlier]
+                break
+    number_of = dict(zip(best.tolist(), groups, strict=True))
+    return np.array([number_of.get(int(row), -1) for row in pool.passage], dtype=np.int64)
+
+
+def _weights(query: Query) -> Weights:
+    try:
+        weights = replace(Weights(), **query.weights)
+    except TypeError:
+        known = ", ".join(name for name in Weights.__dataclass_fields__ if name != "embedders")
+        raise InvalidQuery(f"There is no such weight. Those that can be set: {known}.") from None
+    return replace(weights, copies=query.diversity or weights.copies)
+
+
+def _check(query: Query) -> None:
+    if not 1 <= query.limit <= MAX_LIMIT:
+        raise InvalidQuery(f"The limit is a whole number from 1 to {MAX_LIMIT}.")
+    if not query.text.strip():
+        raise InvalidQuery("The question is empty. `list` shows records without one.")
+    if len(query.text) > MAX_QUERY:
+        raise InvalidQuery(f"The question has more than {MAX_QUERY:,} characters.")
+    try:
+        query.text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InvalidQuery("The question holds a lone surrogate, which is no character.") from None

@@ -1,0 +1,192 @@
+"""Writing: check, scrub, prepare, store, in one batch."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from commonplace.errors import SecretRefused
+from commonplace.memory.prepare import Preparer, Told
+from commonplace.memory.validate import check_importance, check_key, check_label, check_metadata, check_tags, check_text
+from commonplace.ports.clock import Clock
+from commonplace.ports.recall import RecallStore
+from commonplace.ports.records import RecordStore
+from commonplace.text.postings import hashes
+from commonplace.text.scrub import scrub
+from commonplace.text.similarity import jaccard
+from commonplace.values.moment import new_id, to_ms, utc
+from commonplace.values.note import Note
+from commonplace.values.query import Filter
+from commonplace.values.record import Draft, Json, Passage, Provenance, Record, Trust, Turn, Written
+from commonplace.values.scope import Scope
+
+Dedupe = Literal["near"]
+NEAR = 0.8
+_COMPARED = 100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Telling:
+    """What all turns of one `add_turns` share."""
+
+    session: str
+    scope: Scope | str = "global"
+    source: str = "turn"
+    trust: Trust = "system_generated"
+    tags: tuple[str, ...] = ()
+
+
+class Writer:
+    """The way into the memory for one tenant."""
+
+    def __init__(self, store: RecordStore, recall: RecallStore, preparer: Preparer, clock: Clock, tenant: str) -> None:
+        self._store = store
+        self._recall = recall
+        self._preparer = preparer
+        self._clock = clock
+        self._tenant = tenant
+
+    async def put(
+        self, notes: Sequence[Note], *, dedupe: Dedupe | None = None, actor: str | None = None
+    ) -> list[Written]:
+        """
+        Remember each note, in order; all of them or none. With `dedupe="near"` a note without a key whose words are
+        nearly those of a record of its scope is dropped, and that record returned as `unchanged`.
+        """
+        records = [self._record(note, actor) for note in notes]
+        passages = await self._prepare(records)
+        drafts = [
+            Draft(record=record, passages=made, expected=note.expected, keeps=_keeps(note))
+            for note, record, made in zip(notes, records, passages, strict=True)
+        ]
+        if dedupe is None:
+            return await self._store.put(drafts)
+        return await self._put_new(drafts)
+
+    async def add_turns(self, telling: Telling, turns: Sequence[Turn], *, actor: str | None = None) -> list[Written]:
+        """
+        One record a turn, in order, never merged. A turn told before (same session, time, speaker and text) is
+        returned as it is, so that a retry doubles nothing.
+        """
+        records = [self._turn(telling, turn, actor) for turn in turns]
+        drafts: list[Draft] = []
+        said: Counter[bytes] = Counter()
+        for record, made in zip(records, await self._prepare(records), strict=True):
+            mark = turn_mark(record)
+            said[mark] += 1
+            # The same words said twice in one telling are two turns.
+            once = mark if said[mark] == 1 else _digest(mark + said[mark].to_bytes(4, "big"))
+            drafts.append(Draft(record=record, passages=made, once=once, appends=True))
+        return await self._store.put(drafts) if drafts else []
+
+    async def _prepare(self, records: Sequence[Record]) -> list[tuple[Passage, ...]]:
+        return await self._preparer.passages([Told.by(record) for record in records])
+
+    def _record(self, note: Note, actor: str | None) -> Record:
+        text, metadata = clean(note.text, note.metadata)
+        now = self._clock.now()
+        return Record(
+            id=new_id(now),
+            tenant=self._tenant,
+            scope=Scope.parse(note.scope),
+            text=text,
+            created_at=utc(now),
+            updated_at=utc(now),
+            kind=check_label("kind", note.kind),
+            key=check_key(note.key),
+            source=check_label("source", note.source),
+            tags=check_tags(note.tags),
+            metadata=metadata,
+            pinned=bool(note.pinned),
+            importance=check_importance(note.importance or 0),
+            trust=note.trust,
+            visibility=note.visibility,
+            at=_utc(note.at),
+            expires_at=_utc(note.expires_at),
+            session=None if note.session is None else check_label("session", note.session),
+            position=note.position,
+            speaker=None if note.speaker is None else check_label("speaker", note.speaker),
+            provenance=note.provenance,
+            actor=actor,
+            reason=note.reason,
+        )
+
+    def _turn(self, telling: Telling, turn: Turn, actor: str | None) -> Record:
+        told = Note(
+            text=turn.text,
+            scope=telling.scope,
+            kind="turn",
+            source=telling.source,
+            tags=telling.tags,
+            metadata=turn.metadata,
+            trust=telling.trust,
+            at=turn.at,
+            session=telling.session,
+            speaker=turn.speaker,
+            provenance=Provenance(message=turn.message),
+        )
+        return self._record(told, actor)
+
+    async def _put_new(self, drafts: Sequence[Draft]) -> list[Written]:
+        """Store what is not nearly there already."""
+        written: list[Written | None] = [None] * len(drafts)
+        fresh: list[int] = []
+        for n, draft in enumerate(drafts):
+            record = draft.record
+            known = [] if record.key else await self._similar(draft)
+            known += [drafts[m].record for m in fresh if drafts[m].record.scope == record.scope]
+            twin = None if record.key else next((old for old in known if jaccard(old.text, record.text) > NEAR), None)
+            if twin is None:
+                fresh.append(n)
+            else:
+                written[n] = Written(twin, "unchanged")
+        for n, done in zip(fresh, await self._store.put([drafts[n] for n in fresh]), strict=True):
+            written[n] = done
+        return [done for done in written if done is not None]
+
+    async def _similar(self, draft: Draft) -> list[Record]:
+        """The nearest hundred by words, and the newest hundred."""
+        scope, newest = draft.record.scope, Filter(scopes=(draft.record.scope,))
+        page = await self._store.find(self._tenant, newest, "newest", _COMPARED, None)
+        marks = await self._recall.marks(self._tenant, [scope])
+        terms = [term for made in (draft.passages or ())[:1] for term in hashes(made.terms)]
+        _, near = await self._recall.words(marks, terms, _COMPARED)
+        entries = await self._recall.entries(near, ())
+        counted = sorted(entries, key=lambda entry: -len(set(hashes(entry.terms)).intersection(terms)))
+        found = await self._recall.fetch([(entry.record, entry.version) for entry in counted[:_COMPARED]])
+        return [*page.records, *(record for record in found if record is not None)]
+
+
+def clean(text: str, metadata: Mapping[str, Json], *, strict: bool = False) -> tuple[str, dict[str, Json]]:
+    """The text without its secrets, and metadata that says how many were taken out. Raises SecretRefused."""
+    scrubbed = scrub(check_text(text), strict=strict)
+    if scrubbed.report.status == "blocked":
+        raise SecretRefused(
+            f"The text holds {scrubbed.report.block_reason}. Store where it lives, not the secret itself."
+        )
+    kept = check_metadata(metadata)
+    if scrubbed.report.redactions:
+        kept["redactions"] = scrubbed.report.redactions
+    return scrubbed.text, kept
+
+
+def turn_mark(record: Record) -> bytes:
+    """What makes a turn the same turn: session, time, speaker and text."""
+    told = (record.session, record.at and to_ms(record.at), record.speaker, record.text)
+    return _digest(repr(told).encode("utf-8"))
+
+
+def _digest(told: bytes) -> bytes:
+    return hashlib.blake2b(told, digest_size=16).digest()
+
+
+def _keeps(note: Note) -> frozenset[str]:
+    return frozenset(name for name in ("pinned", "importance") if getattr(note, name) is None)
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    return None if moment is None else utc(moment)
