@@ -21,7 +21,6 @@ Number = TypeVar("Number", bound=np.generic)
 
 WHOLE = 3_000
 BEST = 400
-_SAMPLE = 1_024
 _BESIDE = 2
 _PASSAGES_BESIDE = 8
 _DAY = 86_400_000
@@ -59,6 +58,14 @@ class _Part:
     words: Floats
     meaning: dict[str, Floats] = field(default_factory=dict[str, Floats])
 
+    @property
+    def full(self) -> bool:
+        return self.alive is self.segment.alive and self.segment.living == len(self.segment)
+
+    @property
+    def living(self) -> int:
+        return self.segment.living if self.alive is self.segment.alive else int(self.alive.sum())
+
 
 class Gathering:
     """One search over some indexes."""
@@ -74,7 +81,7 @@ class Gathering:
                 self._parts.append(_Part(segment, number, offset, self._living(segment), words))
                 offset += len(segment)
         self._size = offset
-        self._count = sum(int(part.alive.sum()) for part in self._parts)
+        self._count = sum(part.living for part in self._parts)
         self._spread = spread or Spread(passages=self._count, length=sum(i.length for i in indexes), holding={})
         self._known = spread is not None
 
@@ -129,13 +136,17 @@ class Gathering:
                     length = part.segment.columns.length[rows].astype(np.float64)
                     part.words[rows] += worth * bm25(times.astype(np.float64), length, mean, self._asked.weights)
         for part in self._parts:
-            part.words[~part.alive] = 0.0
+            if not part.full:
+                part.words[~part.alive] = 0.0
         return wanted(weight, rarity)
 
     def _holding(self, term: int, places: Sequence[tuple[NDArray[np.int32], NDArray[np.uint8]]]) -> int:
         if self._known:
             return self._spread.holding.get(term, 0)
-        return sum(int(part.alive[rows].sum()) for part, (rows, _) in zip(self._parts, places, strict=True))
+        return sum(
+            len(rows) if part.full else int(part.alive[rows].sum())
+            for part, (rows, _) in zip(self._parts, places, strict=True)
+        )
 
     def _spread_of_words(self) -> Channel:
         total = sum(float(part.words.sum(dtype=np.float64)) for part in self._parts)
@@ -162,13 +173,9 @@ class Gathering:
                 part.meaning[name][rows] = _centred(vectors.units[rows], vector, mean)
                 sampled.append(part.meaning[name][rows])
                 continue
-            near = np.bitwise_count(vectors.bits(mean) ^ _bits(vector - mean)).sum(axis=1, dtype=np.uint16)
-            near[~part.alive | (vectors.scale == 0)] = np.iinfo(np.uint16).max
-            rows = np.argpartition(near, BEST * 2)[: BEST * 2] if len(near) > BEST * 2 else np.arange(len(near))
-            rows = rows[part.alive[rows]]
+            rows = vectors.nearest(vector, mean, part.alive & (vectors.scale > 0), BEST * 2)
             part.meaning[name][rows] = _centred(vectors.rows(rows), vector, mean)
-            even = np.arange(0, len(part.segment), max(len(part.segment) // _SAMPLE, 1))
-            sampled.append(_centred(vectors.rows(even[part.alive[even]]), vector, mean))
+            sampled.append(_centred(vectors.sample[part.alive[vectors.even]], vector, mean))
         seen = np.concatenate(sampled) if sampled else np.zeros(0, dtype=np.float32)
         if not len(seen):
             return Channel(mean=0.0, std=0.0, best=0.0)
@@ -231,13 +238,12 @@ class Gathering:
         return turn(-1), turn(1)
 
     def _column(self, name: str, rows: Rows) -> Ints:
-        values: list[Ints] = [getattr(part.segment.columns, name) for part in self._parts]
-        if name == "session":
+        values = self._at([getattr(part.segment.columns, name) for part in self._parts], rows)
+        if name == "session" and len(self._indexes) > 1:
             # Sessions are numbered within an index: keep those of different indexes apart.
-            values = [
-                np.where(v >= 0, v * len(self._indexes) + p.index, v) for v, p in zip(values, self._parts, strict=True)
-            ]
-        return self._at(values, rows)
+            owner = self._at([np.full(len(part.segment), part.index) for part in self._parts], rows)
+            values = np.where(values >= 0, values * len(self._indexes) + owner, values)
+        return values
 
     def _values(self, arrays: Sequence[Floats], rows: Rows) -> NDArray[np.float64]:
         return self._at(arrays, rows).astype(np.float64)
@@ -271,11 +277,6 @@ def _centred(units: Floats, vector: Floats, mean: Floats) -> Floats:
     square = np.float32(mean @ mean)
     size = np.sqrt(np.maximum(1.0 - 2.0 * lean + square, 1e-12)) * max(float(np.linalg.norm(asked)), 1e-6)
     return ((units @ asked - float(asked @ mean)) / size).astype(np.float32)
-
-
-def _bits(vector: Floats) -> NDArray[np.uint64]:
-    packed = np.packbits(vector > 0)
-    return np.pad(packed, (0, -len(packed) % 8)).view(np.uint64)
 
 
 def _ranges(left: Rows, right: Rows) -> Rows:

@@ -27,6 +27,7 @@ Bools = NDArray[np.bool_]
 
 NEVER = np.iinfo(np.int64).max
 EXACT = 16_384
+SAMPLE = 1_024
 _SEGMENTS = 8
 
 
@@ -110,6 +111,7 @@ class Vectors:
         lengths = np.sqrt(np.einsum("ij,ij->i", signed, signed, dtype=np.float32))
         self.scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0).astype(np.float32)
         self._bits: NDArray[np.uint64] | None = None
+        self.even = np.arange(0, len(signed), max(len(signed) // SAMPLE, 1))
 
     @cached_property
     def units(self) -> Floats:
@@ -131,16 +133,34 @@ class Vectors:
             [self.scale[p : p + EXACT] @ self.signed[p : p + EXACT].astype(np.float32) for p in parts], axis=0
         )
 
-    def bits(self, mean: Floats) -> NDArray[np.uint64]:
-        """A bit a dimension: is the row above `mean`? Kept from the first call; the mean drifts too little to matter."""
+    @cached_property
+    def sample(self) -> Floats:
+        """Unit rows at even distances, to learn how scores are spread."""
+        return self.rows(self.even)
+
+    def nearest(self, vector: Floats, mean: Floats, among: Bools, most: int) -> NDArray[np.intp]:
+        """About `most` of the rows in `among` whose signs, less `mean`, agree best with those of `vector`."""
         if self._bits is None:
-            packed = self._packed(mean)
-            self._bits = np.ascontiguousarray(np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8)))).view(np.uint64)
-        return self._bits
+            # Kept from the first call: the mean drifts too little to matter.
+            self._bits = _columns_of_bits(self._packed(mean))
+        asked = _columns_of_bits(np.packbits(vector > mean)[None, :])
+        apart = np.zeros(len(self.signed), dtype=np.uint16)
+        for column, word in zip(self._bits, asked, strict=True):
+            apart += np.bitwise_count(column ^ word)
+        apart[~among] = len(vector) + 1
+        found = np.cumsum(np.bincount(apart, minlength=len(vector) + 2))
+        level = min(int(np.searchsorted(found, most)), len(vector))
+        return np.flatnonzero(apart <= level)
 
     def _packed(self, mean: Floats) -> NDArray[np.uint8]:
         cuts = [slice(p, p + EXACT) for p in range(0, len(self.signed), EXACT)]
         return np.concatenate([np.packbits(self.signed[c] * self.scale[c, None] > mean, axis=1) for c in cuts])
+
+
+def _columns_of_bits(packed: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Rows of bytes as columns of whole words, so that each word of all rows lies together."""
+    padded = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8)))
+    return np.ascontiguousarray(np.ascontiguousarray(padded).view(np.uint64).T)
 
 
 class Segment:
@@ -241,6 +261,8 @@ class Index:
         self.dimensions = dict(dimensions)
         self.segments: list[Segment] = []
         self._sessions = Sessions()
+        self.length = 0.0
+        """How many terms the living passages have together."""
         self._sums = {name: np.zeros(size, dtype=np.float32) for name, size in self.dimensions.items()}
 
     def __len__(self) -> int:
@@ -250,11 +272,6 @@ class Index:
     @property
     def bytes(self) -> int:
         return sum(segment.bytes for segment in self.segments)
-
-    @property
-    def length(self) -> float:
-        """How many terms the living passages have together."""
-        return float(sum(segment.columns.length[segment.alive].sum(dtype=np.float64) for segment in self.segments))
 
     def mean(self, embedder: str) -> Floats:
         return self._sums[embedder] / np.float32(max(len(self), 1))
@@ -277,11 +294,13 @@ class Index:
     def _kill(self, doomed: Sequence[Bools]) -> None:
         for segment, rows in zip(self.segments, doomed, strict=True):
             killed = segment.kill(rows)
+            self.length -= float(segment.columns.length[killed].sum(dtype=np.float64))
             for name, vectors in segment.vectors.items():
                 self._sums[name] -= vectors.total(killed)
 
     def _adopt(self, segment: Segment) -> None:
         self.segments.append(segment)
+        self.length += float(segment.columns.length.sum(dtype=np.float64))
         for name, vectors in segment.vectors.items():
             self._sums[name] += vectors.total()
 

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from commonplace.embedders.quantise import to_bytes
 from commonplace.ports.embedder import Embedder
 from commonplace.text.analyse import date_terms, terms
 from commonplace.text.chunk import spans
 from commonplace.text.postings import pack
 from commonplace.text.tokens import TokenCounter
 from commonplace.values.record import Passage, Record
+from commonplace.values.vector import to_bytes
 
 ROLES = frozenset({"user", "assistant", "system", "tool"})
 

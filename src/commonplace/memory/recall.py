@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from commonplace.embedders.quantise import to_bytes
 from commonplace.errors import EmbedderError, InvalidQuery
 from commonplace.memory.gather import Gathering, Question, Spread
 from commonplace.memory.index import Floats, Index
@@ -29,6 +28,7 @@ from commonplace.text.analyse import query_terms
 from commonplace.text.postings import term_hash
 from commonplace.values.moment import to_ms
 from commonplace.values.query import Hit, Query, Why
+from commonplace.values.vector import to_bytes
 
 logger = logging.getLogger(__name__)
 
@@ -232,7 +232,9 @@ class Recall:
         for place, ((segment, row), record) in enumerate(zip(chosen, records, strict=True)):
             if record is None:
                 continue
-            held = segment.postings.terms[segment.postings.offsets[row] : segment.postings.offsets[row + 1]]
+            held = set(
+                segment.postings.terms[segment.postings.offsets[row] : segment.postings.offsets[row + 1]].tolist()
+            )
             found = tuple(term for key, term in terms.items() if key in held)
             parts = {name: float(values[place]) for name, values in ranked.parts.items()}
             why = Why(parts, found, int(segment.columns.start[row]), int(segment.columns.stop[row]))

@@ -39,12 +39,14 @@ _CJK = (
     "\U00020000-\U0003ffff"
 )
 # Vowel signs of Indic and south-east Asian scripts are no word characters for `re`, yet stand inside words.
-_LETTER = rf"[^\W{_CJK}]|[\u0300-\u036f\u0900-\u0eff\u1000-\u109f\u1780-\u17ff]"
+_SIGNS = "\u0300-\u036f\u0900-\u0eff\u1000-\u109f\u1780-\u17ff"
 _TOKEN = re.compile(
     rf"\d{{1,4}}[年月日号년월일]"
-    rf"|[{_CJK}]+"
-    rf"|(?:[^\W_{_CJK}])(?:{_LETTER}|[.@/:+#&'’\-](?=[^\W{_CJK}])|(?<=\d),(?=\d{{3}}))*(?:\+\+|\#(?!\w))?"
+    rf"|[{_CJK}]++"
+    rf"|[^\W_{_CJK}](?:[^\W{_CJK}]++|[{_SIGNS}]++|[.@/:+#&'’\-](?=[^\W{_CJK}])|(?<=\d),(?=\d{{3}}))*+(?:\+\+|\#(?!\w))?"
 )
+# The same for a text of ASCII alone, as most are: half the time.
+_ASCII_TOKEN = re.compile(r"[^\W_](?:\w++|[.@/:+#&'\-](?=\w)|(?<=\d),(?=\d{3}))*+(?:\+\+|\#(?!\w))?", re.ASCII)
 _JOINT = re.compile(r"[._@/:+#&\-]+")
 _ALPHABETIC = re.compile(r"[^\W\d_]")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -126,19 +128,26 @@ def date_terms(when: date) -> list[str]:
 
 def _scan(text: str) -> Iterator[tuple[str, _Token | None]]:
     """Each token of `text` with its meaning, or none for a run of Chinese, Japanese or Korean."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-    for raw in _TOKEN.findall(text):
+    if text.isascii():
+        found: list[str] = _ASCII_TOKEN.findall(text)
+    else:
+        found = _TOKEN.findall(unicodedata.normalize("NFKC", text))
+    for raw in found:
         token = _tokens.get(raw)
         if token is None:
             if _is_cjk(raw):
                 yield raw, None
                 continue
             token = _read(raw)
-            if len(_tokens) >= _CACHED_TOKENS:
-                _tokens.clear()
-            _tokens[raw] = token
+            _remember(raw, token)
         yield raw, token
+
+
+def _remember(raw: str, token: _Token) -> None:
+    if len(raw) <= LONGEST_TERM:
+        if len(_tokens) >= _CACHED_TOKENS:
+            _tokens.clear()
+        _tokens[raw] = token
 
 
 def _is_cjk(raw: str) -> bool:

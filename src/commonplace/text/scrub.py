@@ -56,11 +56,12 @@ class _Rule(NamedTuple):
 # Where a secret is kept or how it is made, instead of the secret.
 _REFERENCE = re.compile(
     r"""
-      \[redacted: | \$\{ | \$\( | \$[A-Z_][A-Z0-9_]*\b(?!\$) | \$[a-z_]+\W*\Z | \{\{ | \{[A-Za-z_][\w.]*\}
+      \[redacted: | \$\{ | \$\( | \$[A-Z_][A-Z0-9_]*\b(?!\$) | \$[a-z_]+\W*\Z | \{\{ | \{[A-Za-z_][\w.]*(?:\}|\Z)
     | %[A-Za-z_]+%\W*\Z | <[^>]*> | (.)\1*[.,;)]*\Z | \.\.\. | https?:// | (?:vault|op|env|file|secret|ssm|keychain)://?
     | (?:self|this|cls|os|sys|process|env|environ|config|cfg|settings|args|options|opts|request|req|ctx|context|secrets
         |credentials|params|module|local|var|vars|data|data_source|module)[.\[(]
     | [A-Za-z_.]+[(\[]
+    | (?:[A-Za-z]+[_-])+(?:key|token|secret|password|hash|here|KEY|TOKEN|SECRET|PASSWORD|HERE)[.,;:)]*\Z
     """,
     re.VERBOSE,
 )
@@ -102,7 +103,7 @@ def _prefixed(
 
 def _header(kind: str, scheme: str) -> _Rule:
     pattern = rf"authorization{_SPACED}[:=]\s{{0,4}}[\"']?(?:{scheme})\s{{1,4}}(?P<secret>[^\s\"'`<>$]{{8,}}+)"
-    return _Rule(kind, "authorization", re.compile(pattern, re.IGNORECASE), _any)
+    return _Rule(kind, "authorization", re.compile(pattern, re.IGNORECASE), _not_a_reference)
 
 
 def _not_a_reference(match: re.Match[str]) -> bool:

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import apsw
 
-from commonplace.errors import InvalidFile, NotAStore, StoreError
+from commonplace.errors import InvalidFile, NotAStore, PathNotFound, StoreError
 from commonplace.ports.keeping import Content, Progress
 from commonplace.stores.queries import load
 from commonplace.stores.sqlite.connection import APPLICATION_ID, connect, named_errors, patiently
 from commonplace.stores.sqlite.rows import one, rows
 from commonplace.stores.sqlite.schema import SCHEMA
-from commonplace.stores.sqlite.writes import PASSAGES, words_of
+from commonplace.stores.sqlite.writes import PASSAGES, check_vector, words_of
 from commonplace.values.moment import from_ms, to_ms
 from commonplace.values.record import Passage
 from commonplace.values.scope import Scope
@@ -30,14 +30,14 @@ _LOW_DISK = 200 * 1024 * 1024
 _PAGES_A_STEP = 2048
 
 
-def stats(db: apsw.Connection, path: Path, tenant: str) -> Stats:
-    records, live, deleted = one(db, SQL["count_records"], (tenant,)) or (0, 0, 0)
+def stats(db: apsw.Connection, path: Path, tenant: str, now: int) -> Stats:
+    records, live, deleted = one(db, SQL["count_records"], {"tenant": tenant, "now": now}) or (0, 0, 0)
     scopes = tuple(
         ScopeStats(scope=Scope(kind, id), records=count, passages=passages)
         for kind, id, count, passages in rows(db, SQL["count_scopes"], (tenant,))
     )
     return Stats(
-        store=str(path),
+        store="sqlite",
         tenant=tenant,
         schema=SCHEMA,
         records=records,
@@ -120,6 +120,7 @@ def contents(db: apsw.Connection, after: int, limit: int) -> list[Content]:
 
 def index(db: apsw.Connection, wanted: Mapping[int, Sequence[Passage]]) -> None:
     known = dict[str, int](rows(db, "SELECT name, number FROM embedders"))
+    dimensions = embedders(db)
     for content, passages in wanted.items():
         row = one(db, SQL["home_of_content"], (content,))
         if row is None:
@@ -133,6 +134,7 @@ def index(db: apsw.Connection, wanted: Mapping[int, Sequence[Passage]]) -> None:
                 (number, passage.start, passage.stop, passage.length, passage.terms),
             )
             for name, vector in passage.vectors.items():
+                check_vector(dimensions, name, vector)
                 shelf = scope if is_live else -scope
                 db.execute("INSERT INTO vectors VALUES (?, ?, ?, ?)", (known[name], shelf, number, vector))
             if is_live:
@@ -150,6 +152,8 @@ def _clear(db: apsw.Connection, content: int, scope: int) -> None:
 
 def backup(db: apsw.Connection, target: Path, progress: Progress | None) -> None:
     """SQLite's own online copy: of one moment, while others write."""
+    if not target.parent.is_dir():
+        raise PathNotFound(f"There is no folder {target.parent}. Make it, or choose another place.")
     if target.exists():
         raise InvalidFile(f"{target} exists. Choose another name, so that no backup is overwritten.")
     partial = target.with_name(f".{target.name}.partial")

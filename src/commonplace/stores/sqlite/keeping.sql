@@ -1,7 +1,8 @@
 -- name: count_records
 -- All, live, deleted.
-SELECT count(*), sum(v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0), sum(v.deleted_at IS NOT NULL)
-FROM records v JOIN scopes s ON s.number = v.scope WHERE s.tenant = ?;
+SELECT count(*), sum(v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0
+    AND (v.expires_at IS NULL OR v.expires_at > :now)), sum(v.deleted_at IS NOT NULL)
+FROM records v JOIN scopes s ON s.number = v.scope WHERE s.tenant = :tenant;
 
 -- name: count_scopes
 SELECT s.kind, s.id, (SELECT count(*) FROM records v WHERE v.scope = s.number), s.passages

@@ -32,8 +32,8 @@ _ORDERS: dict[Order, tuple[tuple[str, ...], str]] = {
     "newest": (("v.updated_at", "v.number"), "DESC"),
     "oldest": (("v.updated_at", "v.number"), "ASC"),
     "pinned": (("v.pinned", "v.importance", "v.updated_at", "v.number"), "DESC"),
-    "key": (("-v.pinned", "-v.importance", "ifnull(v.key, '')", "v.number"), "ASC"),
-    "position": (("ifnull(v.session, '')", "ifnull(v.position, 0)", "v.number"), "ASC"),
+    "key": (("-v.pinned", "-v.importance", "v.key IS NULL", "ifnull(v.key, '')", "v.number"), "ASC"),
+    "position": (("v.session IS NULL", "ifnull(v.session, '')", "ifnull(v.position, -1)", "v.number"), "ASC"),
 }
 
 
@@ -67,7 +67,7 @@ def where(db: apsw.Connection, tenant: str, filter: Filter, now: int) -> _Where:
     made = _Where(bound={"now": now})
     made.add("v.scope IN (SELECT value FROM json_each({}))", json.dumps(scope_numbers(db, tenant, filter.scopes)))
     if filter.ids:
-        marks = ", ".join(f"x'{uuid.UUID(id).hex}'" for id in filter.ids)
+        marks = ", ".join(f"x'{told}'" for told in map(_id_hex, filter.ids) if told)
         made.conditions.append(f"v.id IN ({marks})")
     made.any_of("v.kind", filter.kinds)
     made.any_of("v.source", filter.sources)
@@ -81,6 +81,13 @@ def where(db: apsw.Connection, tenant: str, filter: Filter, now: int) -> _Where:
     elif filter.states != ALL_STATES:
         made.any_of(_STATE, sorted(filter.states))
     return made
+
+
+def _id_hex(id: str) -> str | None:
+    try:
+        return uuid.UUID(id).hex
+    except ValueError:
+        return None
 
 
 def _single_values(made: _Where, filter: Filter) -> None:
@@ -135,12 +142,15 @@ class Listing:
 def find(db: apsw.Connection, tenant: str, listing: Listing, now: int) -> Page:
     made = where(db, tenant, listing.filter, now)
     keys, direction = _ORDERS[listing.order]
+    began = now
     if listing.cursor is not None:
-        last = _read_cursor(listing.cursor, listing.order, len(keys))
+        began, *last = _read_cursor(listing.cursor, listing.order, len(keys))
         names = [f":c{i}" for i in range(len(keys))]
         made.bound.update(zip((name[1:] for name in names), last, strict=True))
         sign = "<" if direction == "DESC" else ">"
         made.conditions.append(f"({', '.join(keys)}) {sign} ({', '.join(names)})")
+        # What was written since the first page may have been told already, at its old place.
+        made.add("v.updated_at <= {}", began)
     order = ", ".join(f"{key} {direction}" for key in keys)
     sql = (
         CURRENT.replace(" FROM records v", f", {', '.join(keys)} FROM records v")
@@ -150,7 +160,7 @@ def find(db: apsw.Connection, tenant: str, listing: Listing, now: int) -> Page:
     shown = found[: listing.limit]
     cursor = None
     if len(found) > listing.limit and shown:
-        cursor = _write_cursor(listing.order, shown[-1][-len(keys) :])
+        cursor = _write_cursor(listing.order, (began, *shown[-1][-len(keys) :]))
     return Page(tuple(record(row[: -len(keys)]) for row in shown), cursor)
 
 
@@ -163,7 +173,7 @@ def _read_cursor(cursor: str, order: Order, keys: int) -> list[Any]:
         told, *last = json.loads(base64.urlsafe_b64decode(cursor.encode()))
     except (ValueError, TypeError, binascii.Error):
         raise InvalidQuery("The cursor is not one that a listing returned.") from None
-    if told != order or len(last) != keys:
+    if told != order or len(last) != keys + 1:
         raise InvalidQuery("The cursor belongs to a listing of another order.")
     return last
 

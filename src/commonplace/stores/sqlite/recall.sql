@@ -15,7 +15,7 @@ SELECT number FROM records WHERE scope = ? AND seq > ?;
 -- The passages of those of them that are live.
 SELECT v.number, v.version, p.number, p.number & 4095, p.length, p.terms, p.start, p.stop, v.session, v.position,
     ifnull(v.at, v.created_at), v.pinned, v.importance, v.expires_at
-FROM records v JOIN passages p ON p.number BETWEEN v.content * 4096 AND v.content * 4096 + 4095
+FROM records v CROSS JOIN passages p ON p.number BETWEEN v.content * 4096 AND v.content * 4096 + 4095
 WHERE v.scope = :scope AND v.seq > :after AND v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0
 ORDER BY v.number, p.number;
 
@@ -42,7 +42,7 @@ WITH numbers AS (
 )
 SELECT v.number, v.version, p.number, p.number & 4095, p.length, p.terms, p.start, p.stop, v.session, v.position,
     ifnull(v.at, v.created_at), v.pinned, v.importance, v.expires_at
-FROM stood v JOIN passages p ON p.number BETWEEN v.content * 4096 AND v.content * 4096 + 4095
+FROM stood v CROSS JOIN passages p ON p.number BETWEEN v.content * 4096 AND v.content * 4096 + 4095
 WHERE v.scope = :scope AND v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0
 ORDER BY v.number, p.number;
 
@@ -65,18 +65,20 @@ SELECT passage FROM vectors WHERE embedder = :embedder AND scope IN (SELECT valu
 ORDER BY vec_distance_cosine(vec_int8(vector), vec_int8(:vector)) LIMIT :limit;
 
 -- name: with_neighbours
--- These records, and those of the turns just before and after them.
+-- These records, and those of the turns just before and after them. The index is named, and the order of the join is
+-- fixed, because SQLite would otherwise walk through the whole scope for each record.
 SELECT value FROM json_each(:records)
-UNION SELECT r.number FROM json_each(:records) j JOIN records v ON v.number = j.value
-JOIN records r ON r.scope = v.scope AND r.session = v.session AND r.position BETWEEN v.position - 1 AND v.position + 1;
+UNION SELECT r.number FROM json_each(:records) j CROSS JOIN records v ON v.number = j.value AND v.session IS NOT NULL
+CROSS JOIN records r INDEXED BY records_session ON r.scope = v.scope AND r.session = v.session
+    AND r.session IS NOT NULL AND r.position BETWEEN v.position - 1 AND v.position + 1;
 
 -- name: records_with
-SELECT DISTINCT c.record FROM json_each(?) j JOIN contents c ON c.number = j.value / 4096;
+SELECT DISTINCT c.record FROM json_each(?) j CROSS JOIN contents c ON c.number = j.value / 4096;
 
 -- name: entries_of
 SELECT v.number, v.version, p.number, p.number & 4095, p.length, p.terms, p.start, p.stop, v.session, v.position,
     ifnull(v.at, v.created_at), v.pinned, v.importance, v.expires_at
-FROM json_each(:records) j JOIN records v ON v.number = j.value
-JOIN passages p ON p.number BETWEEN v.content * 4096 AND v.content * 4096 + 4095
+FROM json_each(:records) j CROSS JOIN records v ON v.number = j.value
+CROSS JOIN passages p ON p.number BETWEEN v.content * 4096 AND v.content * 4096 + 4095
 WHERE v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0
 ORDER BY v.number, p.number;

@@ -135,7 +135,7 @@ class SqliteStore:
     # ---- StoreKeeper
 
     async def stats(self, tenant: str) -> Stats:
-        return await self._readers.run(lambda db: keeping.stats(db, self._path, tenant))
+        return await self._readers.run(lambda db: keeping.stats(db, self._path, tenant, self._now()))
 
     async def check(self) -> list[Finding]:
         return await self._writer.run(lambda db: keeping.check(db, self._path), alone=True)

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import apsw
 
-from commonplace.errors import Conflict, RecordChanged, RecordNotFound
+from commonplace.errors import Conflict, EmbedderChanged, RecordChanged, RecordNotFound, WrongDimension
 from commonplace.stores.queries import load
 from commonplace.stores.sqlite.rows import CURRENT, Row, id_bytes, live, one, record, rows, shared
 from commonplace.text.postings import hashes
@@ -57,13 +57,22 @@ def words_of(scope: int, terms: bytes) -> str:
     return " ".join([f"{scope:x}z{term:x}" for term in hashes(terms)])
 
 
+def check_vector(dimensions: Mapping[str, int], name: str, vector: bytes) -> None:
+    if name not in dimensions:
+        raise EmbedderChanged(f"The store keeps no vectors of {name}. Run `commonplace reindex` to take it in.")
+    if len(vector) != dimensions[name]:
+        raise WrongDimension
+
+
 class Writing:
     """One write transaction. `finish` must be called last."""
 
     def __init__(self, db: apsw.Connection, records: int = 1) -> None:
         self._db = db
         self._ahead = min(max(records, 1), PASSAGES)
-        self._embedders = dict[str, int](rows(db, "SELECT name, number FROM embedders"))
+        known: list[tuple[str, int, int]] = rows(db, "SELECT name, number, dimension FROM embedders")
+        self._embedders = {name: number for name, number, _ in known}
+        self._dimensions = {name: dimension for name, _, dimension in known}
         self._scopes: dict[tuple[str, Scope], int] = {}
         self._tallies: dict[int, _Tally] = {}
         self._pending = _Pending()
@@ -100,6 +109,8 @@ class Writing:
     def revise(self, draft: Draft) -> Record:
         self._flush()
         row = one(self._db, SQL["held_by_id"], (id_bytes(draft.record.id), draft.record.tenant))
+        if row is None and draft.expected == 0:
+            return self.put(draft).record
         if row is None:
             raise RecordNotFound
         held = _Held(row[0], row[1], row[2], self._record(row[0]))
@@ -208,10 +219,7 @@ class Writing:
         tally = self._tally(scope)
         shown = shared(last, known[last.text])
         self._pending.records.append((number, id_bytes(last.id), scope, tally.seq, lineage.once, *shown))
-        try:
-            self._flush()
-        except apsw.ConstraintError as error:
-            raise Conflict(f"The key {last.key!r} of the record {last.id} is taken in {last.scope}.") from error
+        self._flush()
         for version in lineage.versions[:-1]:
             where = self._scope(version.tenant, version.scope)
             self._db.execute(SQL["add_version"], (number, where, *shared(version, known[version.text])))
@@ -227,6 +235,7 @@ class Writing:
             number = content * PASSAGES + n
             self._pending.passages.append((number, passage.start, passage.stop, passage.length, passage.terms))
             for name, vector in passage.vectors.items():
+                check_vector(self._dimensions, name, vector)
                 self._pending.vectors.append((self._embedders[name], scope, number, vector))
 
     def _enliven(self, scope: int, passages: Iterable[Row]) -> None:
@@ -304,9 +313,15 @@ class Writing:
         for name in ("contents", "passages", "vectors", "words", "records"):
             gathered: list[Row] = getattr(pending, name)
             if gathered:
-                self._db.executemany(SQL[_ADDING[name]], gathered)
+                self._insert(SQL[_ADDING[name]], gathered)
                 gathered.clear()
         self._pending_marks.clear()
+
+    def _insert(self, sql: str, gathered: list[Row]) -> None:
+        try:
+            self._db.executemany(sql, gathered)
+        except apsw.ConstraintError as error:
+            raise Conflict("A record with that id, key or mark is there already.") from error
 
 
 _ADDING = {

@@ -1,0 +1,1 @@
+"""Adapters that turn text into vectors, and the wrappers around them."""

@@ -1,0 +1,75 @@
+"""An embedder from the few words a person writes for it."""
+
+from __future__ import annotations
+
+import re
+
+from commonplace.embedders.static import StaticEmbedder
+from commonplace.embedders.wrapping import Batched, Cached
+from commonplace.errors import InvalidInput
+from commonplace.ports.embedder import Embedder, VectorCache
+
+FORMS = (
+    "static",
+    "none",
+    "openai:MODEL@BASE_URL",
+    "openai:MODEL#DIMENSIONS@BASE_URL",
+    "sentence-transformers:MODEL_OR_FOLDER",
+)
+_OPENAI = re.compile(r"openai:(?P<model>(?:(?!://)[^\s#])+?)(?:#(?P<size>\d{1,5}))?(?:@(?P<url>https?://\S+))?")
+_SENTENCE_TRANSFORMERS = re.compile(r"sentence-transformers(?::(?P<model>\S.*))?")
+_BATCH = 128
+
+
+def make_embedder(spec: str, *, api_key: str | None = None, cache: VectorCache | None = None) -> Embedder | None:
+    """
+    The embedder that `spec` names, None for `none`. `cache` is used by those that cost time or money.
+
+    Raises:
+        InvalidInput: no form of `FORMS`.
+        EmbedderUnavailable: what it needs is not installed.
+    """
+    spec = spec.strip()
+    if spec == "none":
+        return None
+    if spec == "static":
+        return StaticEmbedder()
+    costly = _costly(spec, api_key)
+    return Cached(costly, cache) if cache else costly
+
+
+def make_embedders(spec: str, *, api_key: str | None = None, cache: VectorCache | None = None) -> list[Embedder]:
+    """
+    Several, separated by commas, each once; `none` stands alone and gives an empty list.
+
+    Raises:
+        InvalidInput: not a list of such forms.
+        EmbedderUnavailable: what one of them needs is not installed.
+    """
+    specs = [part.strip() for part in spec.split(",")]
+    if specs == ["none"]:
+        return []
+    made = [make_embedder(part, api_key=api_key, cache=cache) for part in specs]
+    embedders = [embedder for embedder in made if embedder is not None]
+    if len(embedders) != len(specs) or len({embedder.name for embedder in embedders}) != len(specs):
+        raise InvalidInput("Name each embedder once, and `none` only alone.", spec=spec)
+    return embedders
+
+
+def _costly(spec: str, api_key: str | None) -> Embedder:
+    if match := _OPENAI.fullmatch(spec):
+        # httpx and what it needs take a tenth of a second to import.
+        from commonplace.embedders.openai_compatible import DEFAULT_URL, OpenAICompatibleEmbedder  # noqa: PLC0415
+
+        size = int(match["size"]) if match["size"] else None
+        url = match["url"] or DEFAULT_URL
+        return Batched(OpenAICompatibleEmbedder(match["model"], url, api_key=api_key, dimensions=size), _BATCH)
+    if match := _SENTENCE_TRANSFORMERS.fullmatch(spec):
+        # An extra.
+        from commonplace.embedders.sentence_transformers import (  # noqa: PLC0415
+            DEFAULT_MODEL,
+            SentenceTransformersEmbedder,
+        )
+
+        return SentenceTransformersEmbedder(match["model"] or DEFAULT_MODEL)
+    raise InvalidInput(f"The embedder {spec!r} is not known. Write one of: {', '.join(FORMS)}.", spec=spec)

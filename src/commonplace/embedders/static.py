@@ -1,0 +1,156 @@
+"""
+The default embedder: a table of one vector a subword, looked up and summed. It needs no network, no key, no GPU and no
+model server, and arrives with pip.
+
+The table and its vocabulary are two files inside the `wordllama` package, which is read and never imported: importing
+it is slow, and its own loader goes to the network for a file that lies beside it. The table is mapped into memory, so
+that a first question reads a few rows of it and not sixteen megabytes.
+
+The recipe (number 1): the text folded to one case and to compatible characters (NFKC), cut into subwords, the plain sum
+of their vectors, length one. The lengths of the table's rows already weigh rare words above frequent ones; every other
+weighting that was measured lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import unicodedata
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commonplace.embedders.vocabulary import Vocabulary
+from commonplace.errors import EmbedderUnavailable
+from commonplace.ports.embedder import Floats
+
+_PACKAGE = "wordllama"
+_TABLE = Path("weights", "l2_supercat_256.safetensors")
+_TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
+_DIMENSION = 256
+_RECIPE = 1
+
+# Widening the whole table to float32 takes as long as widening this many rows one by one, and 32 MB.
+_WORTH_WIDENING = 150_000
+# Up to this many characters the work is shorter than the way to a thread and back.
+_INLINE = 4000
+
+
+class _Files(NamedTuple):
+    table: Path
+    tokenizer: Path
+
+
+def _find() -> _Files | None:
+    spec = importlib.util.find_spec(_PACKAGE)
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        files = _Files(Path(folder) / _TABLE, Path(folder) / _TOKENIZER)
+        if all(file.is_file() for file in files):
+            return files
+    return None
+
+
+def available() -> bool:
+    """Whether the table is installed here."""
+    return _find() is not None
+
+
+class StaticEmbedder:
+    """Also counts tokens, by the table's own vocabulary."""
+
+    def __init__(self) -> None:
+        """
+        Raises:
+            EmbedderUnavailable: the package that carries the table is not installed.
+        """
+        files = _find()
+        if files is None:
+            raise EmbedderUnavailable(
+                "The static embedding table is not installed. Run `pip install wordllama`, or choose the embedder `none`"
+                " to search by words only.",
+                package=_PACKAGE,
+            )
+        self._files = files
+        self._lock = Lock()
+        self._wide: Floats | None = None
+        self._narrow_lookups = 0
+
+    @property
+    def name(self) -> str:
+        return f"static-{_DIMENSION}.{_RECIPE}"
+
+    @property
+    def dimension(self) -> int:
+        return _DIMENSION
+
+    async def embed(self, texts: Sequence[str]) -> Floats:
+        if self._loaded and sum(map(len, texts)) <= _INLINE:
+            return self.embed_now(texts)
+        return await asyncio.to_thread(self.embed_now, texts)
+
+    def embed_now(self, texts: Sequence[str]) -> Floats:
+        """The same without a thread of its own, for who has one already."""
+        self._load()
+        rows = np.zeros((len(texts), _DIMENSION), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            if numbers := self._vocabulary.numbers(fold(text)):
+                np.add.reduce(self._looked_up(numbers), axis=0, out=row)
+        lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        lengths[lengths == 0] = 1
+        rows /= lengths[:, None]
+        return rows
+
+    def count_tokens(self, text: str) -> int:
+        self._load()
+        return len(self._vocabulary.numbers(text))
+
+    async def aclose(self) -> None:
+        """Nothing to close: the table is mapped read-only and goes with the object."""
+
+    def _looked_up(self, numbers: list[int]) -> Floats:
+        if self._wide is None:
+            self._narrow_lookups += len(numbers)
+            if self._narrow_lookups > _WORTH_WIDENING:
+                self._wide = self._table.astype(np.float32)
+            return self._table.take(numbers, axis=0).astype(np.float32)
+        return self._wide.take(numbers, axis=0)
+
+    @property
+    def _loaded(self) -> bool:
+        return "_vocabulary" in self.__dict__ and "_table" in self.__dict__
+
+    def _load(self) -> None:
+        """Read both files once, however many threads ask."""
+        if not self._loaded:
+            with self._lock:
+                _ = self._table, self._vocabulary
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        return Vocabulary.read(self._files.tokenizer)
+
+    @cached_property
+    def _table(self) -> NDArray[np.float16]:
+        """A safetensors file is the length of a JSON header, the header, and the numbers as they lie in memory."""
+        with self._files.table.open("rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            header = cast("dict[str, dict[str, object]]", json.loads(file.read(size)))
+        weight = header["embedding.weight"]
+        shape = cast("list[int]", weight["shape"])
+        offset = 8 + size + cast("list[int]", weight["data_offsets"])[0]
+        if weight["dtype"] != "F16" or shape[1] != _DIMENSION:
+            raise EmbedderUnavailable(
+                "The installed static embedding table is not the one this version knows.", package=_PACKAGE
+            )
+        return np.memmap(self._files.table, dtype="<f2", mode="r", offset=offset, shape=(shape[0], shape[1]))
+
+
+def fold(text: str) -> str:
+    """As the table's recipe reads it."""
+    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).lower()
