@@ -45,14 +45,14 @@ class Weights:
     """What an embedder counts by name, where that differs from its share."""
     coverage: float = 0.5
     """The words count in full where the best passage holds this share of what the query asks for, else less."""
-    before: float = 0.6
-    after: float = 0.5
+    before: float = 0.5
+    after: float = 0.4
     """What a very short turn borrows from the turn before it and from the turn after it."""
     second: float = 0.5
     """How much of that a turn two places away lends."""
     terse: float = 60.0
     """A turn of this many terms borrows half as much as a very short one."""
-    session: float = 0.6
+    session: float = 0.5
     """What a record receives of the best score in its session."""
     recency: float = 0.1
     half_life: float = 30.0

@@ -132,10 +132,15 @@ class Recall:
     async def _rank_past(self, query: Query, question: Question, marks: list[Mark]) -> tuple[Gathering, Ranked]:
         moment = query.as_of
         assert moment is not None
-        index = Index(self._dimensions())
+        index, stood = Index(self._dimensions()), list[tuple[int, int]]()
         for mark in marks:
             entries = await self._store.as_of(mark, moment, self._names())
             index.add([(mark.number, entry) for entry in entries])
+            stood.extend((entry.record, entry.version) for entry in entries if entry.n == 0)
+        if not query.filter.is_plain:
+            told = await self._store.fetch(stood)
+            fits = [number for (number, _), one in zip(stood, told, strict=True) if one and query.filter.admits(one)]
+            question = replace(question, allowed=np.array(fits, dtype=np.int64))
         return await _judge([index], question, query)
 
     async def _rank_cold(self, query: Query, question: Question, marks: list[Mark]) -> tuple[Gathering, Ranked]:

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from commonplace.values.scope import DEFAULT_TENANT, Scope
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 Trust = Literal["system_generated", "verified", "human_approved", "external_user_supplied", "connector_sourced"]
 Visibility = Literal["private", "shared"]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import queue
 import threading
 import time
@@ -53,7 +54,8 @@ _NAMED: tuple[tuple[type[apsw.Error], type[CommonplaceError]], ...] = (
     (apsw.NotADBError, NotAStore),
     (apsw.CorruptError, StoreCorrupt),
 )
-_NO_SPACE = 28
+# A file system without room, a quota that is used up, a file that may not grow.
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 @contextlib.contextmanager
@@ -65,14 +67,15 @@ def named_errors() -> Generator[None]:
         raise named(error) from error
 
 
-def named(error: apsw.Error) -> CommonplaceError:
+def named(error: apsw.Error, system: int = 0) -> CommonplaceError:
+    """`system` is the number of the system's last error, where the connection can tell it."""
     for theirs, ours in _NAMED:
         if isinstance(error, theirs):
             return ours()
     if isinstance(error, apsw.CantOpenError):
         return StoreUnavailable("The store's file cannot be opened. Check that its folder exists and may be written.")
     if isinstance(error, apsw.IOError):
-        if getattr(error, "oserror", 0) == _NO_SPACE:
+        if system in _NO_ROOM:
             return StoreFull()
         return StoreUnavailable(f"Reading or writing the store's file failed: {error}")
     return StoreError(f"SQLite refused: {error}")
@@ -112,6 +115,8 @@ class WriterThread:
         self._jobs: queue.SimpleQueue[tuple[Job[object], Future[object], bool] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="commonplace-writer", daemon=True)
         self._closed = False
+        # No job may come in behind the end of the queue, where nobody would run it.
+        self._handing_in = threading.Lock()
         self._thread.start()
 
     async def run(self, job: Job[T], *, alone: bool = False) -> T:
@@ -119,18 +124,20 @@ class WriterThread:
         Run `job` in a transaction, and return when it is on the disk. `alone`: outside any transaction, for what
         SQLite does only there.
         """
-        if self._closed:
-            raise StoreClosed
         future: Future[object] = Future()
-        self._jobs.put((job, future, alone))
+        with self._handing_in:
+            if self._closed:
+                raise StoreClosed
+            self._jobs.put((job, future, alone))
         return await asyncio.wrap_future(future)  # pyright: ignore[reportReturnType]
 
     def close(self) -> None:
         """Finish what was handed in, then close the connection."""
-        if not self._closed:
-            self._closed = True
-            self._jobs.put(None)
-            self._thread.join()
+        with self._handing_in:
+            if not self._closed:
+                self._closed = True
+                self._jobs.put(None)
+        self._thread.join()
 
     def _work(self) -> None:
         while (first := self._jobs.get()) is not None:
@@ -148,7 +155,7 @@ class WriterThread:
             if group:
                 self._commit([(job, future) for job, future, _ in group if future.set_running_or_notify_cancel()])
             if last and last[1].set_running_or_notify_cancel():
-                _settle(last[1], lambda job=last[0]: job(self._db))
+                self._settle(*last[:2])
         with contextlib.suppress(apsw.Error):
             self._db.execute("PRAGMA optimize")
         self._db.close()
@@ -165,7 +172,7 @@ class WriterThread:
                 self._db.execute("ROLLBACK")
             for _, future in group:
                 if not future.done():
-                    future.set_exception(named(error))
+                    future.set_exception(self._named(error))
             return
         for future, result in done:
             future.set_result(result)
@@ -180,17 +187,19 @@ class WriterThread:
                 raise error if isinstance(error, apsw.Error) else apsw.AbortError(str(error)) from error
             self._db.execute("ROLLBACK TO job")
             self._db.execute("RELEASE job")
-            future.set_exception(named(error) if isinstance(error, apsw.Error) else error)
+            future.set_exception(self._named(error))
             return
         self._db.execute("RELEASE job")
         done.append((future, result))
 
+    def _settle(self, job: Job[object], future: Future[object]) -> None:
+        try:
+            future.set_result(job(self._db))
+        except Exception as error:  # the top of a worker, as above
+            future.set_exception(self._named(error))
 
-def _settle(future: Future[object], act: Callable[[], object]) -> None:
-    try:
-        future.set_result(act())
-    except Exception as error:  # the top of a worker, as above
-        future.set_exception(named(error) if isinstance(error, apsw.Error) else error)
+    def _named(self, error: Exception) -> Exception:
+        return named(error, self._db.system_errno) if isinstance(error, apsw.Error) else error
 
 
 class Readers:
@@ -202,11 +211,14 @@ class Readers:
         self._own = threading.local()
         self._opened: list[apsw.Connection] = []
         self._closed = False
+        self._handing_in = threading.Lock()
 
     async def run(self, job: Job[T]) -> T:
-        if self._closed:
-            raise StoreClosed
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, job)
+        with self._handing_in:
+            if self._closed:
+                raise StoreClosed
+            reading = self._threads.submit(self._read, job)
+        return await asyncio.wrap_future(reading)
 
     def _read(self, job: Job[T]) -> T:
         with named_errors():
@@ -222,7 +234,8 @@ class Readers:
                 db.execute("COMMIT")
 
     def close(self) -> None:
-        self._closed = True
+        with self._handing_in:
+            self._closed = True
         self._threads.shutdown(wait=True)
         for db in self._opened:
             db.close()

@@ -121,31 +121,31 @@ def contents(db: apsw.Connection, after: int, limit: int) -> list[Content]:
 def index(db: apsw.Connection, wanted: Mapping[int, Sequence[Passage]]) -> None:
     known = dict[str, int](rows(db, "SELECT name, number FROM embedders"))
     dimensions = embedders(db)
+    touched: set[int] = set()
     for content, passages in wanted.items():
         row = one(db, SQL["home_of_content"], (content,))
         if row is None:
             continue
         scope, is_live = row
+        touched.add(scope)
         _clear(db, content, scope)
         for n, passage in enumerate(passages):
             number = content * PASSAGES + n
-            db.execute(
-                "INSERT INTO passages (number, start, stop, length, terms) VALUES (?, ?, ?, ?, ?)",
-                (number, passage.start, passage.stop, passage.length, passage.terms),
-            )
+            db.execute(SQL["add_passage"], (number, passage.start, passage.stop, passage.length, passage.terms))
             for name, vector in passage.vectors.items():
                 check_vector(dimensions, name, vector)
                 shelf = scope if is_live else -scope
                 db.execute("INSERT INTO vectors VALUES (?, ?, ?, ?)", (known[name], shelf, number, vector))
             if is_live:
                 db.execute("INSERT INTO words (rowid, terms) VALUES (?, ?)", (number, words_of(scope, passage.terms)))
-    db.execute(SQL["recount"])
+                db.execute(SQL["count_more"], (passage.length, scope))
+    db.executemany("UPDATE scopes SET epoch = epoch + 1 WHERE number = ?", [(scope,) for scope in touched])
 
 
 def _clear(db: apsw.Connection, content: int, scope: int) -> None:
     bound = {"content": content, "scope": scope}
-    for name in ("clear_words", "clear_passages"):
-        db.execute(SQL[name], {"content": content})
+    for name in ("count_fewer", "clear_words", "clear_passages"):
+        db.execute(SQL[name], bound)
     for (embedder,) in rows(db, "SELECT number FROM embedders"):
         db.execute(SQL["clear_vectors"], bound | {"embedder": embedder})
 

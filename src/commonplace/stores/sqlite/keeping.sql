@@ -51,12 +51,19 @@ SELECT count(*) FROM scopes s LEFT JOIN (
 ) t ON t.scope = s.number
 WHERE s.passages <> ifnull(t.passages, 0) OR s.terms <> ifnull(t.terms, 0);
 
--- name: recount
-UPDATE scopes SET epoch = epoch + 1, (passages, terms) = (
-    SELECT count(*), ifnull(sum(p.length), 0)
-    FROM records v JOIN passages p ON p.number BETWEEN v.content * 4096 AND v.content * 4096 + 4095
-    WHERE v.scope = scopes.number AND v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0
-);
+-- name: add_passage
+INSERT INTO passages (number, start, stop, length, terms) VALUES (?, ?, ?, ?, ?);
+
+-- name: count_more
+UPDATE scopes SET passages = passages + 1, terms = terms + ? WHERE number = ?;
+
+-- name: count_fewer
+-- Before the passages of a live content go: those that the word index holds were counted.
+UPDATE scopes SET (passages, terms) = (
+    SELECT scopes.passages - count(*), scopes.terms - ifnull(sum(p.length), 0) FROM passages p
+    WHERE p.number BETWEEN :content * 4096 AND :content * 4096 + 4095
+        AND EXISTS (SELECT 1 FROM words_docsize w WHERE w.id = p.number)
+) WHERE number = :scope;
 
 -- name: contents
 -- Speaker and time are those of the version held now.

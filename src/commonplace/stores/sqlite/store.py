@@ -16,7 +16,7 @@ from commonplace.ports.clock import Clock
 from commonplace.ports.keeping import Content, Progress
 from commonplace.ports.recall import Changes, Entry, Mark
 from commonplace.stores.sqlite import keeping, reads, recall
-from commonplace.stores.sqlite.connection import Readers, WriterThread
+from commonplace.stores.sqlite.connection import Readers, WriterThread, patiently
 from commonplace.stores.sqlite.schema import open_writer
 from commonplace.stores.sqlite.writes import Writing
 from commonplace.values.moment import to_ms
@@ -100,7 +100,9 @@ class SqliteStore:
 
         purged = await self._writer.run(job)
         # The write-ahead log still holds the pages as they were.
-        await self._writer.run(lambda db: db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE), alone=True)
+        await self._writer.run(
+            lambda db: patiently(lambda: db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)), alone=True
+        )
         return purged
 
     # ---- RecallStore

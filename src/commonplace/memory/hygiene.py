@@ -1,0 +1,166 @@
+"""
+Keeping scopes as small as their rules say.
+
+`tidy` leaves tombstones, which undo lifts: for records whose time is up, for those older than their scope's rule allows
+(by their last write), and for the oldest beyond the number it allows. Pinned records are spared by every rule. Only a
+caller who says after how long has tombstones purged, without a trace and without undo. Each action on a scope leaves a
+line in the log.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Final, Protocol
+
+from commonplace.errors import InvalidInput
+from commonplace.memory.lifecycle import bury
+from commonplace.ports.clock import Clock
+from commonplace.ports.keeping import StoreKeeper
+from commonplace.ports.recall import RecallStore
+from commonplace.ports.records import RecordStore
+from commonplace.values.query import ALL_STATES, Filter, Order
+from commonplace.values.record import ChangeKind, Record
+from commonplace.values.scope import SCOPE_KINDS, Scope
+from commonplace.values.upkeep import Action, Rule, Upkeep
+
+BATCH: Final = 500
+_UNDELETED: Final = ALL_STATES - {"deleted"}
+
+
+class KeptStore(RecordStore, RecallStore, StoreKeeper, Protocol):
+    """A store with all its faces."""
+
+
+class Hygiene:
+    def __init__(
+        self, store: KeptStore, clock: Clock, tenant: str, actor: str | None = None, *, batch: int = BATCH
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._tenant = tenant
+        self._actor = actor
+        self._batch = batch
+
+    async def rules(self) -> list[Rule]:
+        return await self._store.rules(self._tenant)
+
+    async def set_rule(self, rule: Rule) -> None:
+        """
+        Keep `rule` for its scope, instead of the one before. One without limits lifts it.
+
+        Raises:
+            InvalidScope: the rule's scope is neither `kind:id` nor a kind.
+            InvalidInput: a limit below zero.
+        """
+        if rule.scope not in SCOPE_KINDS:
+            Scope.parse(rule.scope)
+        if rule.max_records is not None and rule.max_records < 0:
+            raise InvalidInput("A rule cannot keep fewer than 0 records.")
+        if rule.max_age is not None and rule.max_age < timedelta(0):
+            raise InvalidInput("A rule cannot keep records for less than no time.")
+        await self._store.set_rule(self._tenant, rule)
+
+    async def tidy(self, *, purge_after: timedelta | None = None) -> list[Upkeep]:
+        """
+        Do what is due, and answer the lines it left in the log.
+
+        `purge_after` removes tombstones that old for good; None, the default, never does.
+        """
+        if purge_after is not None and purge_after < timedelta(0):
+            raise InvalidInput("Tombstones cannot be purged before they are there.")
+        now = self._clock.now()
+        entries = await self._expire(now)
+        for scope, rule in await self._ruled():
+            entries += await self._age_out(scope, rule, now)
+            entries += await self._evict(scope, rule, now)
+        if purge_after is not None:
+            entries += await self._purge(now, purge_after)
+        return entries
+
+    async def log(self, *, since: datetime | None = None, limit: int = 100) -> list[Upkeep]:
+        return await self._store.read_log(self._tenant, since, limit)
+
+    async def _expire(self, now: datetime) -> list[Upkeep]:
+        due: Counter[Scope] = Counter()
+        async for records in self._pages(Filter(states=frozenset({"expired"})), "oldest"):
+            for scope, group in _by_scope(records):
+                due[scope] += await self._bury(group, "expired", now, "its time was up")
+        return await self._note(now, "expired", due, "their time was up")
+
+    async def _age_out(self, scope: Scope, rule: Rule, now: datetime) -> list[Upkeep]:
+        if rule.max_age is None:
+            return []
+        told = f"not written to for {rule.max_age}, as the rule for {rule.scope} says"
+        buried = 0
+        wanted = Filter(scopes=(scope,), pinned=False, states=_UNDELETED)
+        async for records in self._pages(wanted, "oldest"):
+            due = [record for record in records if now - record.updated_at > rule.max_age]
+            buried += await self._bury(due, "expired", now, told)
+            if len(due) < len(records):
+                break
+        return await self._note(now, "aged_out", {scope: buried}, told)
+
+    async def _evict(self, scope: Scope, rule: Rule, now: datetime) -> list[Upkeep]:
+        if rule.max_records is None:
+            return []
+        over = len(await self._store.matching(self._tenant, Filter(scopes=(scope,)))) - rule.max_records
+        told = f"more than {rule.max_records}, the most that the rule for {rule.scope} keeps"
+        buried = 0
+        if over > 0:
+            async for records in self._pages(Filter(scopes=(scope,), pinned=False), "oldest"):
+                buried += await self._bury(records[: over - buried], "deleted", now, told)
+                if buried >= over:
+                    break
+        return await self._note(now, "evicted", {scope: buried}, told)
+
+    async def _purge(self, now: datetime, after: timedelta) -> list[Upkeep]:
+        gone: Counter[Scope] = Counter()
+        async for records in self._pages(Filter(states=frozenset({"deleted"})), "oldest"):
+            due = [record for record in records if record.deleted_at is not None and now - record.deleted_at > after]
+            for scope, group in _by_scope(due):
+                # Named by state too, so that one brought back since it was read is spared.
+                ids = tuple(record.id for record in group)
+                purged = await self._store.purge(self._tenant, [Filter(ids=ids, states=frozenset({"deleted"}))])
+                gone[scope] += purged.records
+        return await self._note(now, "purged", gone, f"deleted more than {after} ago")
+
+    async def _ruled(self) -> list[tuple[Scope, Rule]]:
+        """Each scope with the rule that holds for it: its own, else that of its kind."""
+        rules = {rule.scope: rule for rule in await self.rules()}
+        if not rules:
+            return []
+        scopes = [mark.scope for mark in await self._store.marks(self._tenant, None)]
+        found = [(scope, rules.get(str(scope)) or rules.get(scope.kind)) for scope in sorted(scopes)]
+        return [(scope, rule) for scope, rule in found if rule is not None]
+
+    async def _bury(self, records: Sequence[Record], change: ChangeKind, now: datetime, reason: str) -> int:
+        return await bury(self._store, records, change=change, now=now, actor=self._actor, reason=reason)
+
+    async def _note(self, now: datetime, action: Action, counts: dict[Scope, int], detail: str) -> list[Upkeep]:
+        entries = [
+            Upkeep(at=now, action=action, scope=str(scope), records=count, detail=detail)
+            for scope, count in sorted(counts.items())
+            if count
+        ]
+        if entries:
+            await self._store.log(self._tenant, entries)
+        return entries
+
+    async def _pages(self, filter: Filter, order: Order) -> AsyncIterator[tuple[Record, ...]]:
+        cursor: str | None = None
+        while True:
+            page = await self._store.find(self._tenant, filter, order, self._batch, cursor)
+            if page.records:
+                yield page.records
+            if page.cursor is None:
+                return
+            cursor = page.cursor
+
+
+def _by_scope(records: Sequence[Record]) -> Iterator[tuple[Scope, list[Record]]]:
+    groups: dict[Scope, list[Record]] = {}
+    for record in records:
+        groups.setdefault(record.scope, []).append(record)
+    return iter(groups.items())

@@ -1,0 +1,279 @@
+"""
+Whole memories in and out, as JSON Lines.
+
+The first line says what the file is, each further one holds a record with all its versions (`memory.transcript`), the
+last one how many there were, so that a file cut short is known for one. Both ways stream: a file may be far larger than
+memory. Reading goes in batches; each is checked whole before any of it is stored, and a second reading of the same file
+changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC
+from itertools import islice
+from pathlib import Path
+from typing import Final, TextIO
+
+from commonplace.errors import Conflict, InvalidFile, PathNotFound
+from commonplace.memory.prepare import Preparer, Told
+from commonplace.memory.transcript import Life, Malformed, Object, parse_object, read_life, write_life
+from commonplace.ports.clock import Clock
+from commonplace.ports.keeping import Progress
+from commonplace.ports.records import RecordStore
+from commonplace.values.query import ALL_STATES, Filter
+from commonplace.values.record import Lineage, Written
+from commonplace.values.scope import Scope
+
+FORMAT: Final = "commonplace-export"
+VERSION: Final = 1
+BATCH: Final = 500
+# A batch also ends here, so that a few huge records do not fill the memory.
+BATCH_CHARACTERS: Final = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoadReport:
+    """`unchanged` were here already, at the same version or a later one."""
+
+    records: int = 0
+    created: int = 0
+    updated: int = 0
+    unchanged: int = 0
+
+    def plus(self, written: Sequence[Written]) -> LoadReport:
+        outcomes = [one.outcome for one in written]
+        return LoadReport(
+            records=self.records + len(outcomes),
+            created=self.created + outcomes.count("created"),
+            updated=self.updated + outcomes.count("updated"),
+            unchanged=self.unchanged + outcomes.count("unchanged"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    number: int
+    text: str
+
+
+class Transfer:
+    def __init__(
+        self, store: RecordStore, preparer: Preparer, clock: Clock, tenant: str, *, batch: int = BATCH
+    ) -> None:
+        self._store = store
+        self._preparer = preparer
+        self._clock = clock
+        self._tenant = tenant
+        self._batch = batch
+
+    async def export(
+        self,
+        target: Path | TextIO,
+        *,
+        scopes: tuple[Scope, ...] | None = None,
+        total: int = 0,
+        progress: Progress | None = None,
+    ) -> int:
+        """
+        Write every record of `scopes` (None: all), deleted ones too, and answer how many. A path is replaced only when
+        the export is complete. `total` is what `progress` is told beside the number done.
+
+        Raises:
+            PathNotFound: there is no folder to write into, or it cannot be written.
+        """
+        if isinstance(target, Path):
+            return await self._export_to_path(target, scopes, total, progress)
+        return await self._write(target, scopes, total, progress)
+
+    async def _export_to_path(
+        self, target: Path, scopes: tuple[Scope, ...] | None, total: int, progress: Progress | None
+    ) -> int:
+        try:
+            handle, name = await asyncio.to_thread(
+                tempfile.mkstemp, prefix=f".{target.name}.", suffix=".part", dir=target.parent
+            )
+        except OSError as error:
+            raise PathNotFound(f"Cannot write to {target.parent}: {error.strerror}.", path=str(target)) from error
+        part = Path(name)
+        try:
+            with await asyncio.to_thread(os.fdopen, handle, "w", encoding="utf-8", newline="\n") as stream:
+                written = await self._write(stream, scopes, total, progress)
+                await asyncio.to_thread(_settle, stream)
+            await asyncio.to_thread(part.replace, target)
+        except OSError as error:
+            raise PathNotFound(f"Cannot write {target}: {error.strerror}.", path=str(target)) from error
+        finally:
+            await asyncio.to_thread(part.unlink, missing_ok=True)
+        return written
+
+    async def _write(
+        self, stream: TextIO, scopes: tuple[Scope, ...] | None, total: int, progress: Progress | None
+    ) -> int:
+        now = self._clock.now().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        head = {"format": FORMAT, "version": VERSION, "tenant": self._tenant, "exported_at": now}
+        await asyncio.to_thread(stream.write, json.dumps(head, ensure_ascii=False) + "\n")
+        done = 0
+        async for lineages in self._lineages(scopes):
+            lines = [write_life(Life(lineage.versions, lineage.once)) + "\n" for lineage in lineages]
+            await asyncio.to_thread(stream.writelines, lines)
+            done += len(lines)
+            if progress:
+                progress(done, max(total, done))
+        await asyncio.to_thread(stream.write, json.dumps({"end": True, "records": done}) + "\n")
+        await asyncio.to_thread(stream.flush)
+        return done
+
+    async def _lineages(self, scopes: tuple[Scope, ...] | None) -> AsyncIterator[list[Lineage]]:
+        wanted = Filter(scopes=scopes, states=ALL_STATES)
+        after: str | None = None
+        while lineages := await self._store.lineages(self._tenant, wanted, after, self._batch):
+            yield lineages
+            after = lineages[-1].versions[-1].id
+
+    async def load(self, source: Path | TextIO, *, progress: Progress | None = None) -> LoadReport:
+        """
+        Read an export into this tenant, ids, versions and times unchanged.
+
+        Raises:
+            PathNotFound: the file cannot be read.
+            InvalidFile: it is not an export, of a later format, damaged or cut short. The error says at which line, and
+                how many records were kept before it; nothing of the batch around it was.
+            Conflict: a key is held here by another record.
+        """
+        with ExitStack() as files:
+            stream = source
+            if isinstance(stream, Path):
+                try:
+                    stream = files.enter_context(stream.open(encoding="utf-8", newline="\n"))
+                except OSError as error:
+                    raise PathNotFound(f"Cannot read {source}: {error.strerror}.", path=str(source)) from error
+            return await self._read(stream, progress)
+
+    async def _read(self, stream: TextIO, progress: Progress | None) -> LoadReport:
+        report = LoadReport()
+        lines = _lines(stream)
+        size = await asyncio.to_thread(_size, stream)
+        read = 0
+        head = await asyncio.to_thread(_next_batch, lines, 1, report)
+        _check_head(head)
+        announced: int | None = None
+        while announced is None and (batch := await asyncio.to_thread(_next_batch, lines, self._batch, report)):
+            lives, announced = _parsed(batch, self._tenant, report)
+            report = await self._keep(lives, report)
+            read += sum(len(line.text) for line in batch)
+            if progress:
+                progress(min(read, size), size)
+        if announced != report.records:
+            raise _refused(
+                "The export was cut short: its last line, which says how many records there are, "
+                + ("is missing" if announced is None else "does not agree"),
+                None,
+                report,
+            )
+        return report
+
+    async def _keep(self, lives: Sequence[Life], report: LoadReport) -> LoadReport:
+        if not lives:
+            return report
+        told = [{record.text: Told.by(record) for record in life.versions} for life in lives]
+        distinct = list(dict.fromkeys(one for texts in told for one in texts.values()))
+        passages = dict(zip(distinct, await self._preparer.passages(distinct), strict=True))
+        lineages = [
+            Lineage(life.versions, {text: passages[one] for text, one in texts.items()}, life.once)
+            for life, texts in zip(lives, told, strict=True)
+        ]
+        try:
+            return report.plus(await self._store.load(lineages))
+        except Conflict as conflict:
+            raise Conflict(
+                f"{conflict.message} {report.records} records were loaded before.",
+                **{**conflict.details, "loaded": report.records},
+            ) from conflict
+
+
+def _settle(stream: TextIO) -> None:
+    stream.flush()
+    os.fsync(stream.fileno())
+
+
+def _size(stream: TextIO) -> int:
+    """How much there is to read, where the stream is a file."""
+    try:
+        return os.fstat(stream.fileno()).st_size
+    except (OSError, ValueError):
+        return 0
+
+
+def _lines(stream: TextIO) -> Iterator[_Line]:
+    for number, text in enumerate(stream, start=1):
+        if text.strip():
+            yield _Line(number, text)
+
+
+def _next_batch(lines: Iterator[_Line], most: int, report: LoadReport) -> list[_Line]:
+    batch: list[_Line] = []
+    room = BATCH_CHARACTERS
+    try:
+        for line in islice(lines, most):
+            batch.append(line)
+            room -= len(line.text)
+            if room <= 0:
+                break
+    except UnicodeDecodeError as error:
+        raise _refused(f"The file is not UTF-8 text ({error.reason})", None, report) from error
+    return batch
+
+
+def _check_head(lines: Sequence[_Line]) -> None:
+    nothing = LoadReport()
+    if not lines:
+        raise _refused("The file is empty; an export begins with a line that says so", 1, nothing)
+    try:
+        head = parse_object(lines[0].text)
+    except Malformed as error:
+        raise _refused(f"This is not an export of Commonplace: {error}", lines[0].number, nothing) from error
+    if head.get("format") != FORMAT:
+        raise _refused("This is not an export of Commonplace", lines[0].number, nothing)
+    version = head.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or not 1 <= version <= VERSION:
+        raise _refused(
+            f"The export has format version {version!r}; this Commonplace reads up to {VERSION}. Upgrade it",
+            lines[0].number,
+            nothing,
+        )
+
+
+def _parsed(batch: Sequence[_Line], tenant: str, report: LoadReport) -> tuple[list[Life], int | None]:
+    """The lives of a batch, and the number of records where its last line is the last of the file."""
+    lives: list[Life] = []
+    for line in batch:
+        try:
+            found = parse_object(line.text)
+            if "end" in found:
+                return lives, _announced(found, line, batch)
+            lives.append(read_life(found, tenant))
+        except Malformed as error:
+            raise _refused(f"The export is damaged: {error}", line.number, report) from error
+    return lives, None
+
+
+def _announced(found: Object, line: _Line, batch: Sequence[_Line]) -> int:
+    records = found.get("records")
+    if not isinstance(records, int) or isinstance(records, bool):
+        raise Malformed("the last line does not say how many records there are")
+    if line is not batch[-1]:
+        raise Malformed("lines after the last one")
+    return records
+
+
+def _refused(what: str, line: int | None, report: LoadReport) -> InvalidFile:
+    place = f" (line {line})" if line else ""
+    kept = f"{report.records} records were loaded before" if report.records else "Nothing was changed"
+    return InvalidFile(f"{what}{place}. {kept}.", line=line, loaded=report.records)
