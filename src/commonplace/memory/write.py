@@ -7,11 +7,21 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, get_args
 
 from commonplace.errors import SecretRefused
 from commonplace.memory.prepare import Preparer, Told
-from commonplace.memory.validate import check_importance, check_key, check_label, check_metadata, check_tags, check_text
+from commonplace.memory.validate import (
+    check_choice,
+    check_importance,
+    check_key,
+    check_label,
+    check_line,
+    check_metadata,
+    check_position,
+    check_tags,
+    check_text,
+)
 from commonplace.ports.clock import Clock
 from commonplace.ports.recall import RecallStore
 from commonplace.ports.records import RecordStore
@@ -21,7 +31,7 @@ from commonplace.text.similarity import jaccard
 from commonplace.values.moment import new_id, to_ms, utc
 from commonplace.values.note import Note
 from commonplace.values.query import Filter
-from commonplace.values.record import Draft, Json, Passage, Provenance, Record, Trust, Turn, Written
+from commonplace.values.record import Draft, Json, Passage, Provenance, Record, Trust, Turn, Visibility, Written
 from commonplace.values.scope import Scope
 
 Dedupe = Literal["near"]
@@ -88,31 +98,32 @@ class Writer:
 
     def _record(self, note: Note, actor: str | None) -> Record:
         text, metadata = clean(note.text, note.metadata)
-        now = self._clock.now()
+        _check_origin(note)
+        now = utc(self._clock.now())
         return Record(
             id=new_id(now),
             tenant=self._tenant,
             scope=Scope.parse(note.scope),
             text=text,
-            created_at=utc(now),
-            updated_at=utc(now),
+            created_at=now,
+            updated_at=now,
             kind=check_label("kind", note.kind),
             key=check_key(note.key),
             source=check_label("source", note.source),
             tags=check_tags(note.tags),
             metadata=metadata,
             pinned=bool(note.pinned),
-            importance=check_importance(note.importance or 0),
+            importance=check_importance(0 if note.importance is None else note.importance),
             trust=note.trust,
             visibility=note.visibility,
             at=_utc(note.at),
             expires_at=_utc(note.expires_at),
             session=None if note.session is None else check_label("session", note.session),
-            position=note.position,
+            position=check_position(note.position),
             speaker=None if note.speaker is None else check_label("speaker", note.speaker),
             provenance=note.provenance,
             actor=actor,
-            reason=note.reason,
+            reason=check_line("reason", note.reason),
         )
 
     def _turn(self, telling: Telling, turn: Turn, actor: str | None) -> Record:
@@ -135,17 +146,23 @@ class Writer:
         """Store what is not nearly there already."""
         written: list[Written | None] = [None] * len(drafts)
         fresh: list[int] = []
+        again: dict[int, int] = {}
         for n, draft in enumerate(drafts):
             record = draft.record
             known = [] if record.key else await self._similar(draft)
-            known += [drafts[m].record for m in fresh if drafts[m].record.scope == record.scope]
-            twin = None if record.key else next((old for old in known if jaccard(old.text, record.text) > NEAR), None)
-            if twin is None:
-                fresh.append(n)
-            else:
+            twin = next((old for old in known if jaccard(old.text, record.text) > NEAR), None)
+            if twin is not None:
                 written[n] = Written(twin, "unchanged")
+            elif (first := None if record.key else _twin(drafts, fresh, record)) is not None:
+                again[n] = first
+            else:
+                fresh.append(n)
         for n, done in zip(fresh, await self._store.put([drafts[n] for n in fresh]), strict=True):
             written[n] = done
+        for n, first in again.items():
+            # What the first became is known only now: under a key it may be the next version of an older record.
+            done = written[first]
+            written[n] = done and Written(done.record, "unchanged")
         return [done for done in written if done is not None]
 
     async def _similar(self, draft: Draft) -> list[Record]:
@@ -172,6 +189,19 @@ def clean(text: str, metadata: Mapping[str, Json], *, strict: bool = False) -> t
     if scrubbed.report.redactions:
         kept["redactions"] = scrubbed.report.redactions
     return scrubbed.text, kept
+
+
+def _twin(drafts: Sequence[Draft], among: Sequence[int], record: Record) -> int | None:
+    """The first of these drafts that is nearly `record`."""
+    beside = (n for n in among if drafts[n].record.scope == record.scope)
+    return next((n for n in beside if jaccard(drafts[n].record.text, record.text) > NEAR), None)
+
+
+def _check_origin(note: Note) -> None:
+    check_choice("trust label", note.trust, get_args(Trust))
+    check_choice("visibility", note.visibility, get_args(Visibility))
+    for what in ("run", "message", "file"):
+        check_line(what, getattr(note.provenance, what))
 
 
 def turn_mark(record: Record) -> bytes:

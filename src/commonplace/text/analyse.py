@@ -45,7 +45,7 @@ _TOKEN = re.compile(
     rf"|[{_CJK}]++"
     rf"|[^\W_{_CJK}](?:[^\W{_CJK}]++|[{_SIGNS}]++|[.@/:+#&'’\-](?=[^\W{_CJK}])|(?<=\d),(?=\d{{3}}))*+(?:\+\+|\#(?!\w))?"
 )
-# The same for a text of ASCII alone, as most are: half the time.
+# The same for a text of ASCII alone, as most are, and quicker.
 _ASCII_TOKEN = re.compile(r"[^\W_](?:\w++|[.@/:+#&'\-](?=\w)|(?<=\d),(?=\d{3}))*+(?:\+\+|\#(?!\w))?", re.ASCII)
 _JOINT = re.compile(r"[._@/:+#&\-]+")
 _ALPHABETIC = re.compile(r"[^\W\d_]")

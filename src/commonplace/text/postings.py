@@ -8,7 +8,6 @@ hash about once in four billion pairs; such a hit is merely ranked a little too 
 from __future__ import annotations
 
 import struct
-from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from zlib import crc32
@@ -27,11 +26,13 @@ def term_hash(term: str) -> int:
 
 def pack(terms: Sequence[str]) -> bytes:
     """The terms of one passage, counted."""
-    flat: list[int] = []
-    for term, count in sorted(Counter(map(term_hash, terms)).items()):
-        flat.append(term)
-        flat.append(min(count, _MOST))
-    return struct.pack("<" + "IB" * (len(flat) // 2), *flat)
+    counts: dict[int, int] = {}
+    for term in map(term_hash, terms):
+        counts[term] = counts.get(term, 0) + 1
+    flat = [0] * (2 * len(counts))
+    flat[::2] = ordered = sorted(counts)
+    flat[1::2] = [min(counts[term], _MOST) for term in ordered]
+    return struct.pack("<" + "IB" * len(counts), *flat)
 
 
 def unpack(packed: bytes) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:

@@ -7,17 +7,19 @@ import uuid
 from datetime import UTC, datetime, timedelta
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECOND = timedelta(milliseconds=1)
 
 
 def utc(moment: datetime) -> datetime:
     """The same moment in UTC, cut to the millisecond. A naive time is taken as UTC."""
-    aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    return aware.replace(microsecond=aware.microsecond // 1000 * 1000)
+    if moment.tzinfo is not UTC:
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    odd = moment.microsecond % 1000
+    return moment.replace(microsecond=moment.microsecond - odd) if odd else moment
 
 
 def to_ms(moment: datetime) -> int:
-    return (utc(moment) - _EPOCH) // _MILLISECOND
+    past = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)) - _EPOCH
+    return past.days * 86_400_000 + past.seconds * 1000 + past.microseconds // 1000
 
 
 def from_ms(ms: int) -> datetime:

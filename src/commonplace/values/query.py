@@ -45,6 +45,33 @@ class Filter:
         """Nothing is asked beyond the scopes: every live record counts."""
         return self == Filter(scopes=self.scopes)
 
+    def fits(self, record: Record, now: datetime) -> bool:
+        """Whether `record` counts, as it stands at `now`."""
+        told = record.at or record.created_at
+        several = (
+            (self.ids, record.id),
+            (self.kinds, record.kind),
+            (self.sources, record.source),
+            (self.trust, record.trust),
+            (self.sessions, record.session),
+        )
+        single = (
+            (self.visibility, record.visibility),
+            (self.speaker, record.speaker),
+            (self.key, record.key),
+            (self.pinned, record.pinned),
+        )
+        return (
+            (self.scopes is None or record.scope in self.scopes)
+            and all(not wanted or value in wanted for wanted, value in several)
+            and all(wanted is None or value == wanted for wanted, value in single)
+            and (self.key_prefix is None or (record.key or "").startswith(self.key_prefix))
+            and set(self.tags) <= set(record.tags)
+            and (self.since is None or told >= self.since)
+            and (self.until is None or told < self.until)
+            and record.state(now) in self.states
+        )
+
     def admits(self, record: Record) -> bool:
         """Whether a record fits, scopes and states aside. What the stores do for the present, for a version at hand."""
         time = record.at or record.created_at

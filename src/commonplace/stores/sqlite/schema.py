@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib.resources import files
 from pathlib import Path
 
@@ -32,6 +33,8 @@ def open_writer(path: Path) -> apsw.Connection:
     """
     if path.is_dir():
         raise NotAStore(f"{path} is a folder. Name a file.")
+    if not path.exists() and path.parent.is_dir() and not os.access(path.parent, os.W_OK):
+        raise StoreReadOnly(f"The folder {path.parent} cannot be written: a new store cannot be made there.")
     with named_errors():
         db = patiently(lambda: connect(path, writes=True))
         try:

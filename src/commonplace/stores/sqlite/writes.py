@@ -88,10 +88,12 @@ class Writing:
         if held is None:
             if draft.expected:
                 raise RecordChanged(f"No record has the key {record.key!r} in {record.scope}.")
+            place = record.position
             if draft.appends and record.session is not None:
-                record = replace(record, position=self._next_place(scope, record.session))
-            record = replace(record, version=1)
-            self._add(replace(draft, record=record), scope)
+                place = self._next_place(scope, record.session)
+            if (place, 1) != (record.position, record.version):
+                record = replace(record, position=place, version=1)
+            self._add(record, draft, scope)
             return Written(record, "created")
         if draft.expected is not None and draft.expected != held.record.version:
             raise RecordChanged
@@ -160,8 +162,8 @@ class Writing:
 
     # ---- one record
 
-    def _add(self, draft: Draft, scope: int) -> None:
-        record, content, number = draft.record, self._number("contents"), self._number("records")
+    def _add(self, record: Record, draft: Draft, scope: int) -> None:
+        content, number = self._number("contents"), self._number("records")
         tally = self._tally(scope)
         self._pending.contents.append((content, number, record.text))
         self._shelve(content, draft.passages or (), scope if live(record) else -scope)

@@ -1,0 +1,63 @@
+"""What the shell completes: scopes, ids, kinds, sources and tags that the store holds. Never fails, never creates."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import typer
+
+from commonplace.cli.door import half_typed
+from commonplace.cli.lines import clipped
+from commonplace.errors import CommonplaceError
+from commonplace.values.record import Record
+from commonplace.values.scope import SCOPE_KINDS
+
+if TYPE_CHECKING:
+    from commonplace import Memory
+
+Completions = list[tuple[str, str]]
+_ENOUGH = 200
+
+
+def scopes(ctx: typer.Context, incomplete: str) -> Completions:
+    def ask(memory: "Memory") -> Completions:
+        return [(str(held.scope), f"{held.records} records") for held in memory.stats().scopes]
+
+    kinds = [(kind if kind == "global" else f"{kind}:", "") for kind in SCOPE_KINDS]
+    return _starting(incomplete, [*_asked(ctx, ask), *kinds])
+
+
+def ids(ctx: typer.Context, incomplete: str) -> Completions:
+    return _of_records(ctx, incomplete, lambda record: [(record.id, clipped(record.text, 60))])
+
+
+def kinds(ctx: typer.Context, incomplete: str) -> Completions:
+    return _of_records(ctx, incomplete, lambda record: [(record.kind, "")])
+
+
+def sources(ctx: typer.Context, incomplete: str) -> Completions:
+    return _of_records(ctx, incomplete, lambda record: [(record.source, "")])
+
+
+def tags(ctx: typer.Context, incomplete: str) -> Completions:
+    return _of_records(ctx, incomplete, lambda record: [(tag, "") for tag in record.tags])
+
+
+def _of_records(ctx: typer.Context, incomplete: str, offer: Callable[[Record], Completions]) -> Completions:
+    """What the newest records have to offer: enough to choose from, and quick in a store of any size."""
+
+    def ask(memory: "Memory") -> Completions:
+        return [found for record in memory.list(limit=_ENOUGH).records for found in offer(record)]
+
+    return _starting(incomplete, _asked(ctx, ask))
+
+
+def _starting(incomplete: str, offers: Iterable[tuple[str, str]]) -> Completions:
+    return list({word: (word, about) for word, about in offers if word.startswith(incomplete)}.values())
+
+
+def _asked(ctx: typer.Context, ask: Callable[["Memory"], Completions]) -> Completions:
+    try:
+        with half_typed(ctx).open() as memory:
+            return ask(memory)
+    except (CommonplaceError, OSError):
+        return []

@@ -1,0 +1,138 @@
+"""`commonplace doctor`: what is wrong with a store, and what to do. It reports; it never crashes and never changes."""
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import typer
+
+from commonplace.cli.door import Door, command
+from commonplace.cli.exits import Exit
+from commonplace.cli.lines import address, counted, size
+from commonplace.errors import (
+    CommonplaceError,
+    EmbedderError,
+    NotAStore,
+    PathNotFound,
+    StoreBusy,
+    StoreCorrupt,
+    StoreFull,
+    StoreReadOnly,
+    StoreTooNew,
+    StoreUnavailable,
+)
+from commonplace.values.upkeep import Finding
+
+_SCARCE = 256 * 1024 * 1024
+_NONE_LEFT = 16 * 1024 * 1024
+_PARTS = {"apsw": "the SQLite driver", "sqlite_vec": "vectors in SQLite", "psycopg": "the PostgreSQL driver"}
+_DAMAGE = "Restore a backup: `commonplace restore`."
+
+_ADVICE: dict[type[CommonplaceError], str] = {
+    NotAStore: f"Choose another path with --store. If it was a store, its beginning is damaged. {_DAMAGE}",
+    PathNotFound: "Look at the path. `commonplace put` makes a store where there is none.",
+    StoreBusy: "Another process holds the write lock. Wait for it, or end it.",
+    StoreCorrupt: f"{_DAMAGE} Without one, save what can be read: `commonplace export`.",
+    StoreFull: "Make room on the disk; nothing that was acknowledged is lost.",
+    StoreReadOnly: "Give yourself write permission on the file and on the folder around it.",
+    StoreTooNew: "Upgrade Commonplace: pip install --upgrade commonplace.",
+    StoreUnavailable: "Check the address, that the server runs and that it lets you in; then try again.",
+    EmbedderError: "Run `commonplace reindex`, or open the store with the embedder it knows.",
+}
+
+
+def doctor(door: Door) -> None:
+    """Look for faults and say what to do about each. Exits with 1 where there is an error."""
+    before, inside = list(_before(door.address)), list(_inside(door))
+    # What the store has looked at itself is told once.
+    seen = {finding.check for finding in inside}
+    findings = [*(finding for finding in before if finding.check not in seen), *inside]
+    errors = sum(finding.severity == "error" for finding in findings)
+    told = {"store": address(door.address), "ok": not errors, "findings": findings}
+    door.answer(told, lambda: door.screen.findings(findings))
+    if errors:
+        door.say(f"{counted(errors, 'error')}. {address(door.address)}")
+        raise typer.Exit(Exit.ERROR)
+    door.say(f"All is well with {address(door.address)}.")
+
+
+def _before(store: str) -> Iterator[Finding]:
+    """What can be seen without opening the store."""
+    yield from _parts()
+    if "://" in store:
+        yield Finding("address", "ok", address(store))
+        return
+    path = Path(store).expanduser()
+    try:
+        yield from _file(path)
+        yield _disk(path)
+    except OSError as error:
+        yield Finding("path", "error", f"{path}: {error.strerror}", "Check the path and its permissions.")
+
+
+def _parts() -> Iterator[Finding]:
+    for name, role in _PARTS.items():
+        if importlib.util.find_spec(name) is None:
+            advice = "Install Commonplace anew: pip install --force-reinstall commonplace."
+            yield Finding("installation", "error", f"{role} ({name}) is missing.", advice)
+
+
+def _file(path: Path) -> Iterator[Finding]:
+    if path.is_dir():
+        yield Finding("path", "error", f"{path} is a folder.", "Name a file in it with --store.")
+        return
+    if path.exists():
+        yield Finding("path", "ok", f"{path}, {size(path.stat().st_size)}")
+    else:
+        yield Finding("path", "warning", f"There is no store at {path} yet.", "`commonplace put` makes one.")
+    yield from _permissions(path)
+
+
+def _permissions(path: Path) -> Iterator[Finding]:
+    folder = _nearest(path.parent)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        advice = "Give yourself write permission on the folder: SQLite writes its log beside the file."
+        yield Finding("folder", "error", f"{folder} cannot be written.", advice)
+    elif path.exists() and not os.access(path, os.W_OK):
+        yield Finding("file", "error", f"{path} cannot be written.", _ADVICE[StoreReadOnly])
+    else:
+        yield Finding("folder", "ok", f"{folder} can be written.")
+
+
+def _disk(path: Path) -> Finding:
+    free = shutil.disk_usage(_nearest(path.parent)).free
+    if free < _NONE_LEFT:
+        return Finding("disk", "error", f"The disk is full: {size(free)} left.", _ADVICE[StoreFull])
+    if free < _SCARCE:
+        return Finding("disk", "warning", f"The disk is nearly full: {size(free)} left.", "Make room soon.")
+    return Finding("disk", "ok", f"{size(free)} left.")
+
+
+def _nearest(folder: Path) -> Path:
+    """The folder, or the nearest one above it that exists."""
+    return next((place for place in (folder, *folder.parents) if place.exists()), Path.cwd())
+
+
+def _inside(door: Door) -> Iterator[Finding]:
+    """What the store itself finds, or why it does not open."""
+    missing = "://" not in door.address and not Path(door.address).expanduser().exists()
+    if missing:
+        return
+    try:
+        with door.open() as memory:
+            yield Finding("open", "ok", "The store opens.")
+            yield from memory.check()
+    except CommonplaceError as error:
+        yield Finding(error.code, "error", error.message, _advice(error, door.address))
+
+
+def _advice(error: CommonplaceError, store: str) -> str:
+    if isinstance(error, StoreUnavailable) and "://" not in store:
+        return _ADVICE[StoreReadOnly]
+    return next((advice for kind, advice in _ADVICE.items() if isinstance(error, kind)), "")
+
+
+def add_to(app: typer.Typer) -> None:
+    command(app, "commonplace doctor", "commonplace doctor --store team.db --json", panel="Look after")(doctor)

@@ -1,0 +1,64 @@
+"""Text made fit for a terminal: nothing in a memory may move the cursor, and ids are as short as they can be."""
+
+import re
+import shutil
+from collections.abc import Sequence
+
+# The first twelve digits of a UUIDv7 are its millisecond: records of one moment differ only in what comes after.
+SHORT_ID = 18
+_FULL_ID = 36
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_PASSWORD = re.compile(r"(?<=://)([^:/@\s]*):[^@\s]*@")
+_PASSWORD_WORD = re.compile(r"(password=)[^\s&]+", re.IGNORECASE)
+
+
+def clean(text: str) -> str:
+    """The text without what a terminal would obey: control characters, escapes, changes of direction."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
+
+
+def oneline(text: str) -> str:
+    return clean(" ".join(text.split()))
+
+
+def clipped(text: str, length: int) -> str:
+    line = oneline(text)
+    return line if len(line) <= length else line[: length - 1].rstrip() + "…"
+
+
+def short_ids(ids: Sequence[str]) -> dict[str, str]:
+    """Each id by the shortest prefix, of at least 18 characters, that tells it from the others here."""
+    known = sorted(set(ids))
+    shortened: dict[str, str] = {}
+    for place, id in enumerate(known):
+        around = [known[other] for other in (place - 1, place + 1) if 0 <= other < len(known)]
+        shared = max((_shared(id, other) for other in around), default=0)
+        shortened[id] = id[: min(max(SHORT_ID, shared + 1), _FULL_ID)]
+    return shortened
+
+
+def _shared(one: str, other: str) -> int:
+    return next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
+
+
+def width() -> int:
+    return shutil.get_terminal_size().columns
+
+
+def address(store: str) -> str:
+    """A store's address without its password."""
+    return _PASSWORD_WORD.sub(r"\1***", _PASSWORD.sub(r"\1:***@", store))
+
+
+def size(count: int) -> str:
+    """Bytes as people say them."""
+    amount = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if amount < 1024:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1024
+    return f"{amount:.1f} TiB"
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -1,0 +1,89 @@
+"""`commonplace doctor` reports and never crashes."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def severities(ran: Any) -> dict[str, str]:
+    return {finding["check"]: finding["severity"] for finding in ran.document["findings"]}
+
+
+def test_a_sound_store_is_clean(cli: Any) -> None:
+    cli.put("Sound")
+
+    ran = cli("doctor", "--json")
+
+    assert ran.code == 0
+    assert ran.document["ok"] is True
+    assert "error" not in severities(ran).values()
+    assert {"path", "disk", "open"} <= severities(ran).keys()
+
+
+def test_each_finding_that_is_not_well_comes_with_advice(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("Dear Ana, " * 1000, encoding="utf-8")
+
+    ran = cli("doctor", "--store", str(tmp_path / "letter.txt"), "--json")
+
+    assert ran.code == 1
+    assert ran.document["ok"] is False
+    assert all(finding["advice"] for finding in ran.document["findings"] if finding["severity"] != "ok")
+
+
+def test_a_store_that_is_not_there_yet_is_no_error_and_none_is_made(cli: Any) -> None:
+    ran = cli("doctor", "--json")
+
+    assert ran.code == 0
+    assert severities(ran)["path"] == "warning"
+    assert not Path(cli.store).exists()
+
+
+def test_a_damaged_file_is_reported(cli: Any) -> None:
+    for number in range(50):
+        cli.put(f"Note {number} " * 50)
+    path = Path(cli.store)
+    for log in path.parent.glob("memory.db-*"):
+        log.unlink()
+    content = bytearray(path.read_bytes())
+    content[4096:] = b"\xa5" * (len(content) - 4096)
+    path.write_bytes(content)
+
+    ran = cli("doctor", "--json")
+
+    assert ran.code == 1
+    assert "error" in severities(ran).values()
+
+
+def test_a_folder_in_place_of_a_file_is_reported(cli: Any, tmp_path: Path) -> None:
+    ran = cli("doctor", "--store", str(tmp_path), "--json")
+
+    assert (ran.code, severities(ran)["path"]) == (1, "error")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for root")
+def test_a_read_only_folder_is_reported(cli: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "shut"
+    folder.mkdir()
+    cli.put("Inside", "--store", str(folder / "memory.db"))
+    folder.chmod(0o500)
+
+    ran = cli("doctor", "--store", str(folder / "memory.db"), "--json")
+    folder.chmod(0o700)
+
+    assert (ran.code, severities(ran)["folder"]) == (1, "error")
+
+
+def test_a_postgresql_out_of_reach_is_reported_without_its_password(cli: Any) -> None:
+    ran = cli("doctor", "--store", "postgresql://ana:hush@127.0.0.1:1/none?connect_timeout=1", "--json")
+
+    assert (ran.code, severities(ran)["store_unavailable"]) == (1, "error")
+    assert "hush" not in ran.out
+
+
+def test_people_see_a_mark_the_finding_and_the_advice(cli: Any, tmp_path: Path, wide: None) -> None:
+    shown = cli("doctor", "--store", str(tmp_path))
+
+    assert "✗" in shown.out
+    assert "--store" in shown.out
