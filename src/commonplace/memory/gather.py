@@ -84,6 +84,7 @@ class Gathering:
         self._count = sum(part.living for part in self._parts)
         self._spread = spread or Spread(passages=self._count, length=sum(i.length for i in indexes), holding={})
         self._known = spread is not None
+        self._means: dict[str, Floats] = {}
 
     def pool(self) -> Pool:
         """The candidates. `Pool.passage` is a row number that `place` understands."""
@@ -92,6 +93,7 @@ class Gathering:
         for name, vector in self._asked.vectors.items():
             channels[name] = self._score_meaning(name, vector)
         rows = self._candidates()
+        self._look_closely(rows)
         session = self._column("session", rows)
         before, after = self._beside(session, self._column("position", rows))
         return Pool(
@@ -164,6 +166,7 @@ class Gathering:
         mean = np.zeros(len(vector), dtype=np.float32)
         for index in self._indexes:
             mean += index.mean(name) * np.float32(len(index) / count)
+        self._means[name] = mean
         sampled: list[Floats] = []
         for part in self._parts:
             vectors = part.segment.vectors[name]
@@ -180,6 +183,17 @@ class Gathering:
         if not len(seen):
             return Channel(mean=0.0, std=0.0, best=0.0)
         return Channel(mean=float(seen.mean()), std=float(seen.std()), best=float(seen.max()))
+
+    def _look_closely(self, rows: Rows) -> None:
+        """Candidates that came by their words or as neighbours get their cosine too."""
+        for part in self._parts:
+            if len(part.segment) <= EXACT:
+                continue
+            here = rows[(rows >= part.offset) & (rows < part.offset + len(part.segment))] - part.offset
+            for name, vector in self._asked.vectors.items():
+                vectors = part.segment.vectors[name]
+                unseen = here[np.isnan(part.meaning[name][here]) & (vectors.scale[here] > 0)]
+                part.meaning[name][unseen] = _centred(vectors.rows(unseen), vector, self._means[name])
 
     # ---- the pool
 

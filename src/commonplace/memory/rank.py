@@ -100,7 +100,7 @@ class Pool:
     """Days since what the record tells; nan: unknown."""
     pinned: NDArray[np.bool_]
     importance: Floats
-    """0 to 100; 50 is neither."""
+    """0 to 100."""
     copy: Ints
     """Near-copies of one another share a number; -1: none."""
 
@@ -147,7 +147,7 @@ def rank(pool: Pool, weights: Weights) -> Ranked:
     parts["session"] = weights.session * _session_best(pool.session[best], own[best])
     parts["recency"] = _recency(pool.age[best], weights)
     parts["pin"] = weights.pin * pool.pinned[best].astype(np.float64)
-    parts["importance"] = weights.importance * (pool.importance[best] - 50.0) / 50.0
+    parts["importance"] = weights.importance * pool.importance[best] / 100.0
     if weights.copies:
         parts["copies"] = _copies(pool.copy[best], _total(parts), pool.record[best], weights)
     score = _total(parts)
