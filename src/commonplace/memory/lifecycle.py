@@ -9,9 +9,11 @@ here; undo writes a further version whose content is that of an earlier one.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from random import random
 from typing import Final, TypedDict, TypeVar, cast, get_args
 
 from commonplace.errors import Conflict, InvalidImportance, InvalidInput, NothingToUndo, RecordChanged, RecordNotFound
@@ -24,7 +26,9 @@ from commonplace.values.moment import new_id, utc
 from commonplace.values.record import ChangeKind, Draft, Json, Record, Trust, Visibility
 from commonplace.values.scope import Scope
 
-ATTEMPTS: Final = 20
+ATTEMPTS: Final = 50
+_SHORTEST_PAUSE: Final = 0.001
+_LONGEST_PAUSE: Final = 0.05
 _T = TypeVar("_T")
 
 # The content of a version: everything but what tells the versions of a record apart.
@@ -286,6 +290,8 @@ class Lifecycle:
             except RecordChanged:
                 if expected is not None or attempt == ATTEMPTS:
                     raise
+            # Many at once on one record: each takes a different moment's rest, and one gets through each time.
+            await asyncio.sleep(random() * min(_LONGEST_PAUSE, _SHORTEST_PAUSE * 2**attempt))
         raise RecordChanged
 
     async def _write(self, step: _Step) -> Record:

@@ -11,7 +11,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from commonplace.ports.embedder import Embedder
+import numpy as np
+
+from commonplace.errors import EmbedderError, WrongDimension
+from commonplace.ports.embedder import Embedder, Floats
 from commonplace.text.analyse import date_terms, terms
 from commonplace.text.chunk import spans
 from commonplace.text.postings import pack
@@ -42,6 +45,28 @@ class _Cut(NamedTuple):
     terms: bytes
 
 
+async def embedded(embedder: Embedder, texts: Sequence[str]) -> Floats:
+    """
+    What `embedder` answers, once it is what its port promises.
+
+    Raises:
+        WrongDimension: the vectors are of another size than it says.
+        EmbedderError: there are more or fewer of them than texts, or they hold what is no number.
+    """
+    rows = await embedder.embed(texts)
+    if len(rows) != len(texts):
+        raise EmbedderError(
+            f"{embedder.name} answered {len(texts)} texts with {len(rows)} vectors. Nothing was stored."
+        )
+    if rows.shape[1:] != (embedder.dimension,):
+        raise WrongDimension(
+            f"{embedder.name} answered with vectors of {rows.shape[-1]} numbers, and says it gives {embedder.dimension}."
+        )
+    if not np.isfinite(rows).all():
+        raise EmbedderError(f"{embedder.name} answered with what is no number. Nothing was stored.")
+    return rows
+
+
 class Preparer:
     """Makes passages with the vectors of every embedder it was given."""
 
@@ -54,7 +79,7 @@ class Preparer:
         texts = [cut.spoken for told in cuts for cut in told]
         vectors: list[dict[str, bytes]] = [{} for _ in texts]
         for embedder in self.embedders if texts else ():
-            for vector, made in zip(vectors, to_bytes(await embedder.embed(texts)), strict=True):
+            for vector, made in zip(vectors, to_bytes(await embedded(embedder, texts)), strict=True):
                 vector[embedder.name] = made
         each = iter(vectors)
         return [tuple(Passage(cut.start, cut.stop, cut.length, cut.terms, next(each)) for cut in told) for told in cuts]

@@ -10,16 +10,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import get_args
 
 import numpy as np
 
 from commonplace.errors import EmbedderError, InvalidQuery
 from commonplace.memory.gather import Gathering, Question, Spread
 from commonplace.memory.index import Floats, Index
+from commonplace.memory.prepare import embedded
 from commonplace.memory.rank import Pool, Ranked, Weights, rank
 from commonplace.ports.clock import Clock
 from commonplace.ports.embedder import Embedder
@@ -27,7 +31,7 @@ from commonplace.ports.recall import Entry, Mark, RecallStore
 from commonplace.text.analyse import query_terms
 from commonplace.text.postings import term_hash
 from commonplace.values.moment import to_ms
-from commonplace.values.query import Hit, Query, Why
+from commonplace.values.query import Filter, Hit, Mode, Query, Why
 from commonplace.values.vector import to_bytes
 
 logger = logging.getLogger(__name__)
@@ -40,6 +44,10 @@ _CAP = 2_000
 _NEAR = 500
 _ALIKE = 0.8
 _COMPARED = 60
+
+
+Judged = tuple[Gathering, Ranked] | None
+"""None where there is nothing to judge."""
 
 
 @dataclass(slots=True)
@@ -80,8 +88,10 @@ class Recall:
         marks = await self._store.marks(self._tenant, query.filter.scopes)
         if not marks:
             return []
-        gathering, ranked = await self._rank(query, question, marks)
-        return await self._hits(query.limit, gathering, ranked, {term_hash(term): term for term in terms})
+        judged = await self._rank(query, question, marks)
+        if judged is None:
+            return []
+        return await self._hits(query.limit, *judged, {term_hash(term): term for term in terms})
 
     def forget_cache(self) -> None:
         """Drop every index; the next search reads the store anew."""
@@ -94,7 +104,7 @@ class Recall:
         made: dict[str, Floats] = {}
         for embedder in self._embedders:
             try:
-                made[embedder.name] = (await embedder.embed([query.text]))[0]
+                made[embedder.name] = (await embedded(embedder, [query.text]))[0]
             except EmbedderError as error:
                 if query.mode == "meaning" or len(self._embedders) == 0:
                     raise
@@ -103,7 +113,7 @@ class Recall:
 
     # ---- where to look
 
-    async def _rank(self, query: Query, question: Question, marks: list[Mark]) -> tuple[Gathering, Ranked]:
+    async def _rank(self, query: Query, question: Question, marks: list[Mark]) -> Judged:
         if query.as_of is not None:
             return await self._rank_past(query, question, marks)
         if not query.filter.is_plain:
@@ -129,12 +139,14 @@ class Recall:
         allowed = await self._store.matching(self._tenant, query.filter)
         return replace(question, allowed=np.array(allowed, dtype=np.int64))
 
-    async def _rank_past(self, query: Query, question: Question, marks: list[Mark]) -> tuple[Gathering, Ranked]:
+    async def _rank_past(self, query: Query, question: Question, marks: list[Mark]) -> Judged:
         moment = query.as_of
         assert moment is not None
         index, stood = Index(self._dimensions()), list[tuple[int, int]]()
         for mark in marks:
             entries = await self._store.as_of(mark, moment, self._names())
+            if not query.filter.is_plain:
+                entries = await self._fitting(query.filter, moment, entries)
             index.add([(mark.number, entry) for entry in entries])
             stood.extend((entry.record, entry.version) for entry in entries if entry.n == 0)
         if not query.filter.is_plain:
@@ -143,7 +155,14 @@ class Recall:
             question = replace(question, allowed=np.array(fits, dtype=np.int64))
         return await _judge([index], question, query)
 
-    async def _rank_cold(self, query: Query, question: Question, marks: list[Mark]) -> tuple[Gathering, Ranked]:
+    async def _fitting(self, filter: Filter, moment: datetime, entries: Sequence[Entry]) -> list[Entry]:
+        """Those of versions that the filter counts. The store's own filters look at what is held now."""
+        versions = list(dict.fromkeys((entry.record, entry.version) for entry in entries))
+        told = zip(versions, await self._store.fetch(versions), strict=True)
+        fitting = {version for version, record in told if record is not None and filter.fits(record, moment)}
+        return [entry for entry in entries if (entry.record, entry.version) in fitting]
+
+    async def _rank_cold(self, query: Query, question: Question, marks: list[Mark]) -> Judged:
         terms = list(question.terms)
         counts, passages = await self._store.words(marks, terms, _CAP) if terms else ([], [])
         found = set(passages)
@@ -252,10 +271,10 @@ def _bring_in(index: Index, scope: int, gone: list[int], entries: list[Entry]) -
     index.add([(scope, entry) for entry in entries])
 
 
-async def _judge(
-    indexes: Sequence[Index], question: Question, query: Query, spread: Spread | None = None
-) -> tuple[Gathering, Ranked]:
+async def _judge(indexes: Sequence[Index], question: Question, query: Query, spread: Spread | None = None) -> Judged:
     """Gather and rank, in a thread where it is worth the way there."""
+    if not any(len(index) for index in indexes):
+        return None
 
     def work() -> tuple[Gathering, Ranked]:
         gathering = Gathering(indexes, question, spread)
@@ -289,17 +308,23 @@ def _copies(gathering: Gathering, pool: Pool, ranked: Ranked) -> np.ndarray[tupl
 
 
 def _weights(query: Query) -> Weights:
-    try:
-        weights = replace(Weights(), **query.weights)
-    except TypeError:
-        known = ", ".join(name for name in Weights.__dataclass_fields__ if name != "embedders")
-        raise InvalidQuery(f"There is no such weight. Those that can be set: {known}.") from None
+    known = [name for name in Weights.__dataclass_fields__ if name != "embedders"]
+    if not set(query.weights) <= set(known):
+        raise InvalidQuery(f"There is no such weight. Those that can be set: {', '.join(known)}.")
+    # Callers without a type checker send what JSON gave them.
+    if not all(isinstance(value, int | float) and math.isfinite(value) for value in query.weights.values()):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidQuery("A weight is a number.")
+    weights = replace(Weights(), **query.weights)
+    if min(weights.half_life, weights.terse, weights.shortest) <= 0 or not 0 <= query.diversity < math.inf:
+        raise InvalidQuery("Lengths and half-lives are above zero, and diversity is not below it.")
     return replace(weights, copies=query.diversity or weights.copies)
 
 
 def _check(query: Query) -> None:
     if not 1 <= query.limit <= MAX_LIMIT:
         raise InvalidQuery(f"The limit is a whole number from 1 to {MAX_LIMIT}.")
+    if query.mode not in get_args(Mode):
+        raise InvalidQuery(f"{query.mode!r:.40} is no mode. Use one of {', '.join(get_args(Mode))}.")
     if not query.text.strip():
         raise InvalidQuery("The question is empty. `list` shows records without one.")
     if len(query.text) > MAX_QUERY:

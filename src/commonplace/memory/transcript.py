@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from datetime import datetime
+from math import isfinite
 from typing import Final, cast, get_args
 
 from commonplace.errors import InvalidInput
@@ -204,8 +205,17 @@ def _tags(value: object) -> tuple[str, ...]:
 def _metadata(value: object) -> dict[str, Json]:
     if not isinstance(value, dict):
         raise TypeError("not an object")
-    # Text anywhere inside must be storable, and numbers must be numbers.
-    json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+    todo: list[object] = [value]
+    while todo:
+        inner = todo.pop()
+        if isinstance(inner, str):
+            _text(inner)
+        elif isinstance(inner, float) and not isfinite(inner):
+            raise ValueError("holds a number that JSON has no form for")
+        elif isinstance(inner, dict):
+            todo += [part for item in cast(dict[str, object], inner).items() for part in item]
+        elif isinstance(inner, list):
+            todo += cast(list[object], inner)
     return cast(dict[str, Json], value)
 
 

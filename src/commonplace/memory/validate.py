@@ -10,11 +10,13 @@ from commonplace.values.record import MAX_KEY, MAX_TEXT_BYTES, Json
 
 MAX_TAGS = 64
 MAX_LABEL = 255
+MAX_POSITION = 2**31 - 1
+MAX_LINE = 4_096
 MAX_METADATA_BYTES = 64 * 1024
 
 
 def check_text(text: str) -> str:
-    if not text.strip():
+    if not isinstance(text, str) or not text.strip():  # pyright: ignore[reportUnnecessaryIsInstance] - as below
         raise InvalidText("The text is empty. Give something to remember.")
     if "\0" in text:
         raise InvalidText("The text holds a NUL character. Remove it and try again.")
@@ -36,9 +38,16 @@ def check_key(key: str | None) -> str | None:
 
 
 def check_importance(importance: int) -> int:
-    if isinstance(importance, bool) or not 0 <= importance <= 100:
+    # Callers without a type checker send what JSON gave them.
+    if isinstance(importance, bool) or not isinstance(importance, int) or not 0 <= importance <= 100:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidImportance
     return importance
+
+
+def check_position(position: int | None) -> int | None:
+    if position is not None and (isinstance(position, bool) or not 0 <= position <= MAX_POSITION):
+        raise InvalidInput(f"A position is a whole number from 0 to {MAX_POSITION:,}.")
+    return position
 
 
 def check_label(what: str, label: str) -> str:
@@ -46,6 +55,26 @@ def check_label(what: str, label: str) -> str:
     if not (1 <= len(label) <= MAX_LABEL and label.isprintable()):
         raise InvalidInput(f"A {what} has 1 to {MAX_LABEL} printable characters.")
     return label
+
+
+def check_choice(what: str, choice: str, known: tuple[str, ...]) -> None:
+    if choice not in known:
+        raise InvalidInput(f"{choice!r:.40} is no {what}. Use one of {', '.join(known)}.")
+
+
+def check_line(what: str, line: str | None) -> str | None:
+    """A reason, an actor, the file or the message something comes from."""
+    if line is not None and not (len(line) <= MAX_LINE and "\0" not in line and _is_text(line)):
+        raise InvalidInput(f"A {what} has at most {MAX_LINE:,} characters, without NUL or lone surrogates.")
+    return line
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def check_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
@@ -56,6 +85,8 @@ def check_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
 
 def check_metadata(metadata: Mapping[str, Json]) -> dict[str, Json]:
     """Plain JSON with text keys, at most 64 KiB."""
+    if not isinstance(metadata, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - as above
+        raise InvalidInput("Metadata is an object with text keys.")
     budget = [MAX_METADATA_BYTES]
     _spend(metadata, budget, depth=0)
     return dict(metadata)

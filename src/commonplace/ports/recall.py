@@ -77,7 +77,8 @@ class RecallStore(Protocol):
     async def words(self, marks: Sequence[Mark], terms: Sequence[int], cap: int) -> tuple[list[int], list[int]]:
         """
         For each term how many passages of these scopes hold it, and the numbers of passages that hold the rarer ones:
-        terms held by at most `cap` passages, or, where there is none, the newest `cap` of the rarest.
+        terms held by at most `cap` passages, or, where there is none, the newest `cap` of the rarest. A term that nobody
+        holds is not among the rare.
         """
         ...
 

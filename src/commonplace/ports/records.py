@@ -22,12 +22,12 @@ class RecordStore(Protocol):
         """
         Store each draft, in order.
 
-        With a key that the scope holds already, the draft becomes the next version of that record, keeping its id and
+        With a key that the scope holds already, the draft becomes the next version of that record, keeping its id, its
         birth and the fields that the draft `keeps`; where nothing but the moment differs, nothing is written
-        (`unchanged`). A deleted, demoted or superseded
-        record under that key comes to life again as the next version. With a mark (`once`) that the scope holds
-        already, nothing is written and the record held is returned. Else it is a new record (version 1). A new record whose draft `appends` gets as its position the one after
-        the greatest of its session in the scope (0 for the first), deleted records counted.
+        (`unchanged`). A deleted, demoted or superseded record under that key comes to life again as the next version.
+        With a mark (`once`) that the scope holds already, nothing is written and the record held is returned. Else it is
+        a new record (version 1). A new record whose draft `appends` takes the position after the greatest of its session
+        in the scope (0 for the first), deleted records counted.
 
         Raises:
             RecordChanged: `expected` is given and is not the version held (0: the key is held). Nothing is written.

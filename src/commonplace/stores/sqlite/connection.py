@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -161,23 +162,24 @@ class WriterThread:
         self._db.close()
 
     def _commit(self, group: list[tuple[Job[object], Future[object]]]) -> None:
-        done: list[tuple[Future[object], object]] = []
         try:
             patiently(lambda: self._db.execute("BEGIN IMMEDIATE"), self._patience)
-            for job, future in group:
-                self._savepoint(job, future, done)
+            answers = [self._savepoint(job, future) for job, future in group]
             patiently(lambda: self._db.execute("COMMIT"), self._patience)
         except apsw.Error as error:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             for _, future in group:
-                if not future.done():
-                    future.set_exception(self._named(error))
+                future.set_exception(self._named(error))
             return
-        for future, result in done:
-            future.set_result(result)
+        for answer in answers:
+            answer()
 
-    def _savepoint(self, job: Job[object], future: Future[object], done: list[tuple[Future[object], object]]) -> None:
+    def _savepoint(self, job: Job[object], future: Future[object]) -> Callable[[], None]:
+        """
+        Run one job, and return how to answer its caller. No answer is given before the commit, a refusal neither: who is
+        told that another was first must be able to read what that other wrote.
+        """
         self._db.execute("SAVEPOINT job")
         try:
             result = job(self._db)
@@ -187,10 +189,9 @@ class WriterThread:
                 raise error if isinstance(error, apsw.Error) else apsw.AbortError(str(error)) from error
             self._db.execute("ROLLBACK TO job")
             self._db.execute("RELEASE job")
-            future.set_exception(self._named(error))
-            return
+            return partial(future.set_exception, self._named(error))
         self._db.execute("RELEASE job")
-        done.append((future, result))
+        return partial(future.set_result, result)
 
     def _settle(self, job: Job[object], future: Future[object]) -> None:
         try:

@@ -195,6 +195,7 @@ class Writing:
         if scope != held.scope:
             for old, _ in rows(self._db, SQL["contents_of"], {"number": held.number}):
                 self._move_vectors(old, -held.scope, -scope)
+            self._db.execute(SQL["leave_mark"], {"number": held.number, "scope": scope})
             # The record vanishes from the scope it leaves without a row there: caches start anew.
             self._tally(held.scope).epoch = 1
         values = (scope, self._tally(scope).seq, *shared(after, content), held.number)

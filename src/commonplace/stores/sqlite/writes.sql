@@ -106,3 +106,8 @@ DELETE FROM records WHERE number = ?;
 
 -- name: next_place
 SELECT ifnull(max(position), -1) + 1 FROM records WHERE scope = ? AND session = ?;
+
+-- name: leave_mark
+-- A record that moves to a scope where its mark is taken moves without it: there the mark keeps its meaning.
+UPDATE records SET once = NULL WHERE number = :number
+AND EXISTS (SELECT 1 FROM records r WHERE r.scope = :scope AND r.once = records.once);

@@ -1,0 +1,133 @@
+"""
+Which embedders a store is opened with.
+
+A new store takes those that were asked for. One that holds texts already is opened with its own, unless its owner says
+`reindex`: then it takes the new ones, and the vectors of all others are dropped, so that no two kinds are ever compared.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from commonplace.embedded.store import Store
+from commonplace.embedders.choose import make_embedders
+from commonplace.errors import EmbedderChanged, EmbedderUnavailable, InvalidInput
+from commonplace.ports.embedder import Embedder
+from commonplace.text.tokens import TokenCounter, estimate
+
+DEFAULT: Final = "static"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """What the caller or the settings say. `embedder` None says nothing."""
+
+    embedder: str | Embedder | Sequence[Embedder] | None = None
+    reindex: bool = False
+    api_key: str | None = None
+    base_url: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Chosen:
+    """`own` are those made here, to be closed here. `stale`: the texts in the store have no vectors of these yet."""
+
+    embedders: tuple[Embedder, ...]
+    own: tuple[Embedder, ...]
+    stale: bool = False
+
+    @property
+    def count(self) -> TokenCounter:
+        """How the embedders count tokens, where one of them can."""
+        for embedder in self.embedders:
+            counter = getattr(embedder, "count_tokens", None)
+            if callable(counter):
+                return counter  # pyright: ignore[reportReturnType]
+        return estimate
+
+
+async def choose(store: Store, asked: Asked) -> Chosen:
+    """
+    Raises:
+        EmbedderChanged: the store holds vectors of others, and `reindex` was not asked for.
+        EmbedderUnavailable: what was asked for is not installed.
+        InvalidInput: what was asked for is no embedder.
+    """
+    held = await store.embedders()
+    blank = not await store.contents(0, 1)
+    if asked.embedder is None:
+        chosen = _held(store, held, asked) if held or not blank else _default(store, asked)
+    else:
+        chosen = _asked(store, asked)
+    names = [embedder.name for embedder in chosen.embedders]
+    if set(names) == set(held):
+        return chosen
+    if not blank and not asked.reindex:
+        raise _changed(held, names)
+    # A dimension may have to be asked of a service.
+    sizes = await asyncio.to_thread(lambda: {embedder.name: embedder.dimension for embedder in chosen.embedders})
+    await store.set_embedders(sizes)
+    return Chosen(embedders=chosen.embedders, own=chosen.own, stale=not blank)
+
+
+def _asked(store: Store, asked: Asked) -> Chosen:
+    if isinstance(asked.embedder, str):
+        specs = [_with_url(spec.strip(), asked) for spec in asked.embedder.split(",")]
+        made = tuple(make_embedders(",".join(specs), api_key=asked.api_key, cache=store))
+        return Chosen(embedders=made, own=made)
+    given = asked.embedder
+    listed = tuple(given) if isinstance(given, Sequence) else (given,) if given is not None else ()
+    if len({embedder.name for embedder in listed}) != len(listed):
+        raise InvalidInput("Give each embedder once.")
+    return Chosen(embedders=listed, own=())
+
+
+def _default(store: Store, asked: Asked) -> Chosen:
+    try:
+        made = tuple(make_embedders(DEFAULT, cache=store))
+    except EmbedderUnavailable as missing:
+        # Python shows the same warning of the same line once.
+        warnings.warn(f"{missing.message} Until then this store is searched by words only.", stacklevel=2)
+        made = ()
+    del asked
+    return Chosen(embedders=made, own=made)
+
+
+def _held(store: Store, held: dict[str, int], asked: Asked) -> Chosen:
+    """Those of the store, made again from their names."""
+    if not held:
+        return Chosen(embedders=(), own=())
+    specs = [_with_url(_spec(name), asked) for name in held]
+    try:
+        made = tuple(make_embedders(",".join(specs), api_key=asked.api_key, cache=store))
+    except InvalidInput as unknown:
+        if asked.reindex:
+            return _default(store, asked)
+        raise EmbedderChanged(
+            f"The store holds vectors of {', '.join(held)}, which cannot be made from a name. Open it with that embedder, "
+            "or with reindex=True and another.",
+            held=sorted(held),
+        ) from unknown
+    return Chosen(embedders=made, own=made)
+
+
+def _spec(name: str) -> str:
+    return "static" if name.startswith("static-") else name
+
+
+def _with_url(spec: str, asked: Asked) -> str:
+    return f"{spec}@{asked.base_url}" if spec.startswith("openai:") and "@" not in spec and asked.base_url else spec
+
+
+def _changed(held: dict[str, int], names: Sequence[str]) -> EmbedderChanged:
+    then, now = ", ".join(sorted(held)) or "no embedder", ", ".join(sorted(names)) or "none"
+    return EmbedderChanged(
+        f"The store was made with {then}, and is to be opened with {now}. Leave the embedder out to open it as it is, or "
+        "take the new one with reindex=True (`commonplace reindex`).",
+        held=sorted(held),
+        asked=sorted(names),
+    )

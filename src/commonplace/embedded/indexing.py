@@ -1,0 +1,57 @@
+"""The derived parts of a store made anew, and the embedders they come from looked at."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+from commonplace.embedded.store import Store
+from commonplace.errors import EmbedderError
+from commonplace.memory.prepare import Preparer, Told
+from commonplace.ports.embedder import Embedder
+from commonplace.ports.keeping import Progress
+from commonplace.values.upkeep import Finding
+
+_BATCH: Final = 256
+_PROBE: Final = "Is anybody there?"
+
+
+async def reindex(store: Store, preparer: Preparer, tenant: str, progress: Progress | None) -> int:
+    """Every text of every tenant; others may write meanwhile."""
+    stats = await store.stats(tenant)
+    total = stats.records + stats.versions
+    done = after = 0
+    while contents := await store.contents(after, _BATCH):
+        passages = await preparer.passages([Told(one.text, one.speaker, one.at) for one in contents])
+        await store.index({one.number: made for one, made in zip(contents, passages, strict=True)})
+        after = contents[-1].number
+        done += len(contents)
+        if progress:
+            progress(done, max(total, done))
+    if progress:
+        progress(done, done)
+    return done
+
+
+async def check_embedders(store: Store, embedders: Sequence[Embedder]) -> list[Finding]:
+    """Whether each embedder answers, with vectors of the size that the store holds."""
+    if not embedders:
+        advice = "Choose an embedder and reindex to search by meaning as well."
+        return [Finding("embedder", "warning", "The store is searched by words only.", advice)]
+    held = await store.embedders()
+    return [await _check(embedder, held.get(embedder.name)) for embedder in embedders]
+
+
+async def _check(embedder: Embedder, held: int | None) -> Finding:
+    try:
+        size = (await embedder.embed([_PROBE])).shape[1]
+        told = await asyncio.to_thread(lambda: embedder.dimension)
+    except EmbedderError as error:
+        return Finding(
+            "embedder", "error", f"{embedder.name} does not answer: {error.message}", "Search goes by words."
+        )
+    if held is None or {size, told} != {held}:
+        message = f"{embedder.name} gives {size} numbers a text, and the store holds {held}."
+        return Finding("embedder", "error", message, "Run `commonplace reindex`.")
+    return Finding("embedder", "ok", f"{embedder.name} answers with {size} numbers a text.")

@@ -1,0 +1,123 @@
+"""Opening a memory: settings and an address become a store, embedders and the engines over them."""
+
+from __future__ import annotations
+
+from asyncio import to_thread
+from collections.abc import Generator, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from commonplace.embedded.aio import AsyncMemory, Progress
+from commonplace.embedded.asking import path_of
+from commonplace.embedded.choice import Asked, choose
+from commonplace.embedded.configuration import configuration
+from commonplace.embedded.store import SystemClock, open_store
+from commonplace.errors import PathNotFound
+from commonplace.ports.clock import Clock
+from commonplace.ports.embedder import Embedder
+from commonplace.values.scope import check_tenant
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wanted:
+    """What a caller said about the memory to open; None where nothing."""
+
+    address: str | Path | None = None
+    tenant: str | None = None
+    embedder: str | Embedder | Sequence[Embedder] | None = None
+    create: bool = True
+    actor: str | None = None
+    clock: Clock | None = None
+    reindex: bool = False
+
+
+class Opening:
+    """A memory about to be opened: `await` it, or enter it with `async with`."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self._memory: AsyncMemory | None = None
+
+    def __await__(self) -> Generator[Any, None, AsyncMemory]:
+        return open_wanted(self._wanted).__await__()
+
+    async def __aenter__(self) -> AsyncMemory:
+        self._memory = await self
+        return self._memory
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._memory is not None:
+            await self._memory.aclose()
+
+
+def open_memory_async(
+    address: str | Path | None = None,
+    *,
+    tenant: str | None = None,
+    embedder: str | Embedder | Sequence[Embedder] | None = None,
+    create: bool = True,
+    actor: str | None = None,
+    clock: Clock | None = None,
+    reindex: bool = False,
+) -> Opening:
+    """
+    Open a memory: `async with open_memory_async("team.db") as memory`, or `memory = await open_memory_async("team.db")`.
+
+    As `commonplace.open_memory`, for programs with an event loop.
+    """
+    return Opening(
+        Wanted(
+            address=address,
+            tenant=tenant,
+            embedder=embedder,
+            create=create,
+            actor=actor,
+            clock=clock,
+            reindex=reindex,
+        )
+    )
+
+
+async def open_wanted(wanted: Wanted) -> AsyncMemory:
+    settings = configuration()
+    clock = wanted.clock or SystemClock()
+    tenant = check_tenant(settings.tenant if wanted.tenant is None else wanted.tenant)
+    address = settings.address if wanted.address is None else wanted.address
+    asked = Asked(
+        embedder=settings.embedder if wanted.embedder is None else wanted.embedder,
+        reindex=wanted.reindex,
+        api_key=settings.api_key,
+        base_url=settings.base_url,
+    )
+    async with AsyncExitStack() as stack:
+        opened = await open_store(address, clock, create=wanted.create, home=settings.home)
+        stack.push_async_callback(opened.aclose)
+        chosen = await choose(opened.store, asked)
+        memory = AsyncMemory(opened, chosen, clock, tenant, wanted.actor or settings.actor, settings)
+        stack.pop_all()
+    return memory
+
+
+async def restore_backup_async(
+    source: str | Path, address: str | Path, *, progress: Progress | None = None, clock: Clock | None = None
+) -> None:
+    """
+    Make the store at `address`, which must be new or empty, what the backup `source` holds.
+
+    Raises:
+        PathNotFound: there is no such backup, or no folder for the store.
+        InvalidFile: the backup is damaged or of another kind of store, or the store is not empty.
+    """
+    backup = path_of(source)
+    if not await to_thread(backup.is_file):
+        raise PathNotFound(f"There is no backup {backup}.", path=str(backup))
+    opened = await open_store(address, clock or SystemClock(), home=configuration().home)
+    try:
+        await opened.store.restore(backup, progress)
+    finally:
+        await opened.aclose()

@@ -1,0 +1,92 @@
+"""Which store an address means."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from asyncio import to_thread
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, Protocol
+
+from commonplace.embedded.asking import path_of
+from commonplace.errors import InvalidInput, PathNotFound
+from commonplace.ports.clock import Clock
+from commonplace.ports.embedder import VectorCache
+from commonplace.ports.keeping import StoreKeeper
+from commonplace.ports.recall import RecallStore
+from commonplace.ports.records import RecordStore
+from commonplace.values.moment import utc
+
+_POSTGRES: Final = ("postgresql://", "postgres://")
+_IN_MEMORY: Final = (":memory:", "memory:")
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+
+
+class Store(RecordStore, RecallStore, StoreKeeper, VectorCache, Protocol):
+    """A store with all its faces."""
+
+
+class SystemClock:
+    def now(self) -> datetime:
+        return utc(datetime.now(UTC))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Opened:
+    """A store, and the folder to remove when it is closed, where it was to be kept in none."""
+
+    store: Store
+    passing: Path | None = None
+
+    async def aclose(self) -> None:
+        await self.store.aclose()
+        if self.passing is not None:
+            # On Windows something may still hold a file for a moment; the system empties its folder anyway.
+            await to_thread(shutil.rmtree, self.passing, ignore_errors=True)
+
+
+async def open_store(address: str | Path, clock: Clock, *, create: bool = True, home: Path | None = None) -> Opened:
+    """
+    Open a PostgreSQL address, or a file, made where there is none. Only the `home` folder is made as well.
+
+    Raises:
+        InvalidInput: the address is neither.
+        PathNotFound: there is no such file and `create` is False, or no folder to make it in.
+    """
+    written = str(address)
+    if written.startswith(_POSTGRES):
+        # The drivers of the other store need not be loaded.
+        from commonplace.stores.postgres.store import PostgresStore  # noqa: PLC0415
+
+        return Opened(store=await PostgresStore.open(written, clock))
+    if isinstance(address, str) and _SCHEME.match(written):
+        raise InvalidInput(
+            f"{written.split('://')[0]}:// is not a kind of store. Give a path, or a postgresql:// address."
+        )
+    # As above.
+    from commonplace.stores.sqlite.store import SqliteStore  # noqa: PLC0415
+
+    if written in _IN_MEMORY:
+        folder = Path(await to_thread(tempfile.mkdtemp, prefix="commonplace-"))
+        return Opened(store=await SqliteStore.open(folder / "memory.db", clock), passing=folder)
+    if not written:
+        raise InvalidInput("The address of the store is empty. Give a path, or a postgresql:// address.")
+    path = path_of(address)
+    await to_thread(_check_place, path, create, home)
+    return Opened(store=await SqliteStore.open(path, clock))
+
+
+def _check_place(path: Path, create: bool, home: Path | None) -> None:
+    if path.is_dir():
+        raise PathNotFound(f"{path} is a folder. Name a file in it, for instance {path / 'memory.db'}.", path=str(path))
+    if path.exists():
+        return
+    if not create:
+        raise PathNotFound(f"There is no store at {path}.", path=str(path))
+    if home is not None and path.parent == home:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not path.parent.is_dir():
+        raise PathNotFound(f"There is no folder {path.parent}. Make it first, or choose another path.", path=str(path))

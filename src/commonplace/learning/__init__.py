@@ -1,0 +1,1 @@
+"""How files and talk become memory."""

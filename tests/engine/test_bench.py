@@ -1,0 +1,171 @@
+"""The bench counts as it says it does. Tiny worlds, no public data, nothing about speed."""
+
+import json
+from pathlib import Path
+
+import pytest
+from bench import report
+from bench.__main__ import main
+from bench.counting import gain, means, of_sessions, of_turns, share
+from bench.machine import keep, percentile
+from bench.peers.run import ratios
+from bench.recall import measure
+from bench.scale import one_scope, scope_in_store
+from bench.sets import Asked, load, locomo, own
+from bench.synthetic import Texts
+from bench.targets import judged
+
+from commonplace import open_memory
+
+CONVERSATION = {
+    "session_1_date_time": "1:56 pm on 8 May, 2023",
+    "session_1": [
+        {"speaker": "Ana", "dia_id": "D1:1", "text": "I adopted a grey cat called Pixel."},
+        {"speaker": "Ben", "dia_id": "D1:2", "text": "Lovely!", "blip_caption": "a kitten on a sofa"},
+    ],
+    "session_2_date_time": "9:05 am on 2 June, 2023",
+    "session_2": [{"speaker": "Ben", "dia_id": "D2:1", "text": "My train to Lisbon leaves on Monday."}],
+}
+QUESTIONS = [
+    {"question": "What is the name of Ana's cat?", "evidence": ["D1:1"], "category": 1},
+    {"question": "Where does Ben travel?", "evidence": ["D2:1; D9:9"], "category": 2},
+    {"question": "Not counted", "evidence": ["D1:1"], "category": 5},
+]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "locomo-dev.json").write_text(json.dumps([{"conversation": CONVERSATION, "qa": QUESTIONS}]))
+    return folder
+
+
+def test_a_conversation_is_read_with_captions_times_and_the_questions_that_count(data: Path):
+    (world,) = locomo(data)
+
+    assert [talk.session for talk in world.talks] == ["session-1", "session-2"]
+    assert world.talks[0].turns[1].text == "Lovely! [image: a kitten on a sofa]"
+    assert str(world.talks[0].turns[0].at) == "2023-05-08 13:56:00+00:00"
+    assert [sorted(asked.evidence) for asked in world.questions] == [["D1:1"], ["D2:1"]]
+
+
+def test_a_set_whose_data_is_not_here_is_skipped(tmp_path: Path):
+    assert load("beam", tmp_path) is None
+    assert load("locomo", None) is None
+
+
+def test_recall_is_measured_through_the_public_door(data: Path, tmp_path: Path):
+    with open_memory(tmp_path / "memory.db", embedder="static") as memory:
+        (figures,) = measure(memory, "locomo", locomo(data), ["hybrid"])
+
+    assert figures.questions == 2
+    assert figures.figures == {"R@5": 1.0, "R@10": 1.0, "R@20": 1.0}
+
+
+def test_the_share_of_evidence_among_the_first_k_is_counted():
+    assert share(["a", "b", "c"], {"a", "c"}, 2) == 0.5
+    assert of_turns(Asked("?", frozenset({"f"}), overlap=False), list("abcdef")) == {
+        "R@5": 0.0,
+        "R@10": 1.0,
+        "R@20": 1.0,
+        "R@10 no shared word": 1.0,
+    }
+
+
+def test_a_session_stands_where_its_first_hit_does():
+    found = ["s1", "s1", "s1", "s1", "s1", "s1", "s2"]
+
+    figures = of_sessions(Asked("?", frozenset({"s1", "s2"})), found)
+
+    assert figures == {"all@5": 1.0, "all@10": 1.0, "nDCG@10": 1.0}
+    assert gain(["x", "s1"], {"s1"}, 10) == pytest.approx(0.6309, abs=1e-4)
+
+
+def test_a_mean_is_over_the_questions_that_have_the_figure():
+    assert means([{"a": 1.0, "b": 0.5}, {"a": 0.0}]) == {"a": 0.5, "b": 0.5}
+
+
+def test_a_percentile_is_the_nearest_rank():
+    assert percentile([5.0, 1.0, 3.0, 2.0, 4.0], 0.5) == 3.0
+    assert percentile([1.0], 0.95) == 1.0
+
+
+def test_our_own_set_is_read_whole():
+    (world,) = own("chinese")
+
+    assert len(world.notes) + sum(len(talk.turns) for talk in world.talks) >= 300
+    assert len(world.questions) >= 100
+
+
+def test_the_same_number_gives_the_same_text_and_texts_look_natural():
+    one, other = Texts(), Texts()
+
+    batch = one.batch(1000, 300)
+
+    assert batch == other.batch(1000, 300)
+    assert batch != one.batch(2000, 300)
+    assert 15 < sum(len(text.split()) for text in batch) / len(batch) < 25
+    assert len(set(one.questions(20))) == 20
+
+
+def test_size_and_speed_are_measured_on_a_few_records(tmp_path: Path):
+    figures = one_scope(30, 4, tmp_path)
+
+    assert figures["records"] == 30
+    assert figures["queries"] == 4
+    assert figures["file_over_text_and_vectors"] > 1
+
+
+def test_a_small_scope_is_measured_alone_and_among_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("bench.scale.SMALL", 20)
+
+    figures = scope_in_store(60, 4, tmp_path)
+
+    assert figures["alone"]["queries"] == figures["inside"]["queries"] == 4
+    assert figures["ratio_p50"] > 0
+
+
+def test_a_ratio_adds_the_cost_of_vectors_to_a_peer_that_was_handed_them():
+    ours = {"peer": "commonplace", "size": 100, "ingest_per_s": 1000.0, "p50_ms": 2.0}
+    theirs = {
+        "peer": "chromadb",
+        "size": 100,
+        "stored": 100,
+        "ingest_s": 0.5,
+        "ingest_per_s": 200.0,
+        "p50_ms": 0.5,
+        "embed_records_s": 0.5,
+        "embed_question_ms": 0.5,
+        "note": "vectors given",
+    }
+
+    (ratio,) = ratios([ours, theirs, {"peer": "mem0", "size": 100, "failed": "no"}], 100)
+
+    assert ratio["ingest_times_faster"] == 5.0
+    assert ratio["ingest_times_faster_with_embedding"] == 10.0
+    assert ratio["our_p50_over_theirs"] == 4.0
+    assert ratio["our_p50_over_theirs_with_embedding"] == 2.0
+
+
+def test_the_report_names_what_is_missed(tmp_path: Path):
+    found = [
+        {"set": "locomo", "mode": mode, "questions": 2, "figures": {"R@5": 0.5, "R@10": value, "R@20": 0.9}}
+        for mode, value in (("hybrid", 0.7), ("words", 0.6), ("meaning", 0.5))
+    ]
+    keep(
+        "recall-sqlite", {"store": "sqlite", "embedder": "static", "results": found}, "python -m bench recall", tmp_path
+    )
+
+    results = report.kept(tmp_path)
+    page = report.written(results)
+
+    assert [one.met for one in judged(results)] == [False, True, True]
+    assert "**missed**" in page
+    assert "`python -m bench recall`" in page
+
+
+def test_the_command_says_which_sets_it_skips(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    main(["recall", "--set", "beam", "--data", str(tmp_path), "--dry"])
+
+    assert "beam: skipped" in capsys.readouterr().out

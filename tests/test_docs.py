@@ -1,0 +1,96 @@
+"""
+The examples in the README and in `docs/` run as they stand.
+
+`python` blocks of one page run in order and share their names, as a reader would type them. In `console` blocks each line
+that starts with `$ commonplace` runs in a shell, in a folder that belongs to the page; other lines show what comes back.
+A page with a line `<!-- not run: reason -->` right above a block leaves that block out.
+"""
+
+import os
+import re
+import subprocess
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(
+    r"(?P<skip><!-- not run: [^\n]+ -->\n+)?^```(?P<language>python|console)\n(?P<body>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+FILES = "The notes of a page about importing: we deploy with `make ship`, on Fridays.\n"
+
+
+@dataclass(frozen=True)
+class Example:
+    page: Path
+    line: int
+    language: str
+    body: str
+
+
+def examples(page: Path) -> Iterator[Example]:
+    text = page.read_text(encoding="utf-8")
+    for match in BLOCK.finditer(text):
+        if not match["skip"]:
+            yield Example(page, text.count("\n", 0, match.start("body")), match["language"], match["body"])
+
+
+def pages_with_examples() -> list[Path]:
+    # Generated pages show usage lines, not examples; a design page may show what was decided against.
+    written = [page for page in PAGES if page.parent.name not in ("reference", "design")]
+    return [page for page in written if any(examples(page))]
+
+
+def run_python(example: Example, names: dict[str, object]) -> None:
+    # The blank lines in front make a traceback name the line of the page.
+    code = compile("\n" * example.line + example.body, str(example.page), "exec")
+    exec(code, names)
+
+
+def run_console(example: Example, folder: Path) -> None:
+    scripts = sysconfig.get_path("scripts")
+    environment = {
+        **os.environ,
+        "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
+        "NO_COLOR": "1",
+        "COLUMNS": "120",
+    }
+    for number, line in enumerate(example.body.splitlines(), start=example.line + 1):
+        if line.startswith("$ commonplace "):
+            done = subprocess.run(
+                ["bash", "-c", line.removeprefix("$ ")],
+                cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
+            )  # fmt: skip
+            place = f"{example.page.relative_to(ROOT)}:{number}: {line}"
+            assert done.returncode == 0, f"{place}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("page", pages_with_examples(), ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "reader"
+    (folder / "notes").mkdir(parents=True)
+    (folder / "notes" / "deploy.md").write_text(FILES, encoding="utf-8")
+    monkeypatch.chdir(folder)
+    names: dict[str, object] = {"__name__": "__main__"}
+
+    for example in examples(page):
+        if example.language == "python":
+            run_python(example, names)
+        else:
+            run_console(example, folder)
+
+
+LINK = re.compile(r"\[[^\]]+\]\((?P<target>[^)#\s]+)(?:#[^)]*)?\)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
+    targets = [match["target"] for match in LINK.finditer(page.read_text(encoding="utf-8"))]
+    local = [target for target in targets if "://" not in target and not target.startswith("mailto:")]
+
+    assert [target for target in local if not (page.parent / target).exists()] == []
