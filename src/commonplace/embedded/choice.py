@@ -67,7 +67,7 @@ async def choose(store: Store, asked: Asked) -> Chosen:
     if set(names) == set(held):
         return chosen
     if not blank and not asked.reindex:
-        raise _changed(held, names)
+        raise _changed(held, names, by_name=asked.embedder is None)
     # A dimension may have to be asked of a service.
     sizes = await asyncio.to_thread(lambda: {embedder.name: embedder.dimension for embedder in chosen.embedders})
     await store.set_embedders(sizes)
@@ -123,11 +123,11 @@ def _with_url(spec: str, asked: Asked) -> str:
     return f"{spec}@{asked.base_url}" if spec.startswith("openai:") and "@" not in spec and asked.base_url else spec
 
 
-def _changed(held: dict[str, int], names: Sequence[str]) -> EmbedderChanged:
+def _changed(held: dict[str, int], names: Sequence[str], *, by_name: bool) -> EmbedderChanged:
     then, now = ", ".join(sorted(held)) or "no embedder", ", ".join(sorted(names)) or "none"
+    told = f"The store was made with {then}, and is to be opened with {now}. Leave the embedder out to open it as it is, or"
+    if by_name:
+        told = f"The store was made with {then}, and what is installed here makes {now}. Nothing was changed. To go on,"
     return EmbedderChanged(
-        f"The store was made with {then}, and is to be opened with {now}. Leave the embedder out to open it as it is, or "
-        "take the new one with reindex=True (`commonplace reindex`).",
-        held=sorted(held),
-        asked=sorted(names),
+        f"{told} take the new one with reindex=True (`commonplace reindex`).", held=sorted(held), asked=sorted(names)
     )
