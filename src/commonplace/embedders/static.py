@@ -9,6 +9,10 @@ that a first question reads a few rows of it and not sixteen megabytes.
 The recipe (number 1): the text folded to one case and to compatible characters (NFKC), cut into subwords, the plain sum
 of their vectors, length one. The lengths of the table's rows already weigh rare words above frequent ones; every other
 weighting that was measured lost.
+
+Recipe number 2 is the same but for texts in Chinese, Japanese or Korean, of which the table knows next to nothing: they
+are read by a small sentence model whose vectors are turned into the table's space. It holds where that model is
+installed; the name says which, so that vectors of the two are never compared.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import json
+import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cached_property
@@ -26,6 +31,7 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from commonplace.embedders.sentences import SentenceModel
 from commonplace.embedders.vocabulary import Vocabulary
 from commonplace.errors import EmbedderUnavailable
 from commonplace.ports.embedder import Floats
@@ -34,7 +40,10 @@ _PACKAGE = "wordllama"
 _TABLE = Path("weights", "l2_supercat_256.safetensors")
 _TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
 _DIMENSION = 256
-_RECIPE = 1
+
+_CJK = re.compile(r"[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
+# A character of these scripts says about as much as this many letters of an alphabet.
+_LETTERS = 3
 
 # Widening the whole table to float32 takes as long as widening this many rows one by one, and 32 MB.
 _WORTH_WIDENING = 150_000
@@ -77,20 +86,21 @@ class StaticEmbedder:
                 package=_PACKAGE,
             )
         self._files = files
+        self._sentences = SentenceModel.installed()
         self._lock = Lock()
         self._wide: Floats | None = None
         self._narrow_lookups = 0
 
     @property
     def name(self) -> str:
-        return f"static-{_DIMENSION}.{_RECIPE}"
+        return f"static-{_DIMENSION}.{2 if self._sentences else 1}"
 
     @property
     def dimension(self) -> int:
         return _DIMENSION
 
     async def embed(self, texts: Sequence[str]) -> Floats:
-        if self._loaded and sum(map(len, texts)) <= _INLINE:
+        if self._loaded and sum(map(len, texts)) <= _INLINE and all(map(str.isascii, texts)):
             return self.embed_now(texts)
         return await asyncio.to_thread(self.embed_now, texts)
 
@@ -98,9 +108,14 @@ class StaticEmbedder:
         """The same without a thread of its own, for who has one already."""
         self._load()
         rows = np.zeros((len(texts), _DIMENSION), dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            if numbers := self._vocabulary.numbers(fold(text)):
-                np.add.reduce(self._looked_up(numbers), axis=0, out=row)
+        foreign: dict[int, str] = {}
+        for place, text in enumerate(map(fold, texts)):
+            if self._sentences and reads_as_cjk(text):
+                foreign[place] = text
+            elif numbers := self._vocabulary.numbers(text):
+                np.add.reduce(self._looked_up(numbers), axis=0, out=rows[place])
+        if self._sentences and foreign:
+            rows[list(foreign)] = self._sentences.embed(list(foreign.values()))
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
         lengths[lengths == 0] = 1
         rows /= lengths[:, None]
@@ -109,6 +124,11 @@ class StaticEmbedder:
     def count_tokens(self, text: str) -> int:
         self._load()
         return len(self._vocabulary.numbers(text))
+
+    def entries(self) -> list[str]:
+        """The table's subwords in the order of its rows, a space written as ▁."""
+        self._load()
+        return list(self._vocabulary.entries)
 
     async def aclose(self) -> None:
         """Nothing to close: the table is mapped read-only and goes with the object."""
@@ -154,3 +174,11 @@ class StaticEmbedder:
 def fold(text: str) -> str:
     """As the table's recipe reads it."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).lower()
+
+
+def reads_as_cjk(text: str) -> bool:
+    """Whether a text is mostly Chinese, Japanese or Korean, names and commands in Latin letters aside."""
+    if text.isascii() or not _CJK.search(text):
+        return False
+    characters = len(_CJK.findall(text))
+    return _LETTERS * characters >= sum(map(str.isalpha, text)) - characters

@@ -27,6 +27,8 @@ Ints = NDArray[np.int64]
 WORDS: Final = "words"
 """The part of the words channel; an embedder's part is `meaning:<its name>`."""
 
+_EXTRA: Final = 0.5
+
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
@@ -131,8 +133,12 @@ def bm25(count: Floats, length: Floats, mean_length: float, weights: Weights) ->
 
 
 def wanted(weight: Floats, rarity: Floats) -> float:
-    """What a text would score in words that holds the whole query once; pairs and other extras aside."""
-    full = weight >= 1.0
+    """
+    What a text would score in words that holds the whole query once; pairs and other extras, of half weight, aside.
+
+    The single characters of a Chinese run count: a text that holds the run holds them, and they score.
+    """
+    full = weight > _EXTRA
     chosen = full if full.any() else np.ones_like(full)
     return float((weight * rarity)[chosen].sum())
 

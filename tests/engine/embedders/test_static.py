@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace.embedders import static
+from commonplace.embedders.sentences import SentenceModel
 from commonplace.embedders.static import StaticEmbedder, available
 from commonplace.embedders.vocabulary import Vocabulary
 from commonplace.errors import EmbedderUnavailable
@@ -91,7 +92,7 @@ async def test_many_ask_at_once_before_it_is_loaded() -> None:
 
 
 async def test_the_name_says_size_and_recipe(embedder: StaticEmbedder) -> None:
-    assert embedder.name == "static-256.1"
+    assert embedder.name == ("static-256.2" if SentenceModel.installed() else "static-256.1")
 
 
 async def test_without_the_package_it_is_unavailable_and_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

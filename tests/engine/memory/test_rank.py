@@ -236,4 +236,8 @@ def test_a_very_short_passage_is_not_preferred_for_being_short():
 def test_what_is_wanted_leaves_pairs_aside_unless_there_is_nothing_else():
     assert wanted(np.array([1.0, 0.5]), np.array([3.0, 8.0])) == 3.0
     assert wanted(np.array([0.5]), np.array([8.0])) == 4.0
+
+
+def test_what_is_wanted_of_a_chinese_run_is_its_characters_too():
+    assert wanted(np.array([1.0, 0.6, 0.6, 0.5]), np.array([5.0, 2.0, 3.0, 8.0])) == pytest.approx(8.0)
     assert wanted(np.array([]), np.array([])) == 0.0
