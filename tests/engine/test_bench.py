@@ -7,7 +7,7 @@ import pytest
 from bench import report
 from bench.__main__ import main
 from bench.counting import gain, means, of_sessions, of_turns, share
-from bench.machine import keep, percentile
+from bench.machine import describe, keep, percentile
 from bench.peers.run import ratios
 from bench.recall import measure
 from bench.scale import one_scope, scope_in_store
@@ -153,9 +153,8 @@ def test_the_report_names_what_is_missed(tmp_path: Path):
         {"set": "locomo", "mode": mode, "questions": 2, "figures": {"R@5": 0.5, "R@10": value, "R@20": 0.9}}
         for mode, value in (("hybrid", 0.7), ("words", 0.6), ("meaning", 0.5))
     ]
-    keep(
-        "recall-sqlite", {"store": "sqlite", "embedder": "static", "results": found}, "python -m bench recall", tmp_path
-    )
+    made = {"command": "python -m bench recall", "machine": describe()}
+    keep("recall-sqlite", {"store": "sqlite", "embedder": "static", "results": found, **made}, tmp_path)
 
     results = report.kept(tmp_path)
     page = report.written(results)

@@ -56,7 +56,7 @@ class Weights:
     """A turn of this many terms borrows half as much as a very short one."""
     session: float = 0.5
     """What a record receives of the best score in its session."""
-    recency: float = 0.1
+    recency: float = 0.05
     half_life: float = 30.0
     """Days after which what a memory gains by being new is half gone."""
     pin: float = 0.5

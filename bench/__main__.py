@@ -1,0 +1,219 @@
+"""The command: `python -m bench`, or one measurement of it by name."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, get_args
+
+from bench import report
+from bench.machine import ROOT, describe, keep
+from bench.peers import run as peers
+from bench.postgres import server
+from bench.recall import Mode, measure
+from bench.scale import QUERIES, apart, one_scope, scope_in_store, scratch
+from bench.sets import load
+from bench.shell import cold_starts
+from bench.tables import rows_of_peers, rows_of_recall, rows_of_scale, table
+from commonplace import open_memory
+from commonplace.errors import EmbedderUnavailable
+
+SETS = ("locomo", "longmemeval", "beam", "own-english", "own-chinese")
+SHARED = ROOT.parent / "shared" / "data"
+_SEVERAL = "static,sentence-transformers:all-MiniLM-L6-v2"
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    asked = _parser().parse_args(given)
+    # Now, not when the result is written: by then the load is our own.
+    asked.made = {"command": _command(given or ()), "machine": describe()}
+    work: Callable[[argparse.Namespace], None] = asked.work
+    work(asked)
+
+
+# ---- recall
+
+
+def recall(asked: argparse.Namespace) -> None:
+    """One set after another, each in a store of its own."""
+    modes: list[Mode] = [asked.mode] if asked.mode else list(get_args(Mode))
+    if asked.embedder == "none":
+        modes = ["words"]
+    results: list[dict[str, Any]] = []
+    for name in [one for one in SETS if not asked.set or one == asked.set or one.startswith(f"{asked.set}-")]:
+        worlds = load(name, asked.data)
+        if worlds is None:
+            print(f"{name}: skipped, its data is not here (--data FOLDER).")
+            continue
+        with _store(asked.store, name) as address, open_memory(address, embedder=asked.embedder) as memory:
+            results += [figures.as_row() for figures in measure(memory, name, worlds, modes)]
+    print(table(rows_of_recall(results)))
+    _keep(asked, _recall_name(asked), {"store": asked.store, "embedder": asked.embedder, "results": results})
+
+
+def _recall_name(asked: argparse.Namespace) -> str:
+    embedder = "" if asked.embedder == "static" else f"-{asked.embedder.split(':')[0].replace(',', '-and-')}"
+    narrowed = "".join(f"-{told}" for told in (asked.set, asked.mode) if told)
+    return f"recall-{asked.store}{embedder}{narrowed}"
+
+
+@contextmanager
+def _store(kind: str, name: str) -> Generator[str]:
+    """The address of an empty store."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(scratch(f"recall-{name}"))
+        yield stack.enter_context(server(folder)) if kind == "postgres" else str(folder / "memory.db")
+
+
+# ---- speed and size
+
+
+def scale(asked: argparse.Namespace) -> None:
+    """By size, and what the rest of a store costs a small scope."""
+    if asked.scope_in_store:
+        with scratch("scope-in-store") as folder:
+            figures = apart(scope_in_store, max(asked.sizes), asked.queries, folder)
+        print(table([figures["alone"] | {"scope": "alone"}, figures["inside"] | {"scope": f"in {figures['store']:,}"}]))
+        _keep(asked, "scope-in-store", figures)
+        return
+    results: list[dict[str, Any]] = []
+    for size in asked.sizes:
+        with scratch(f"scale-{size}") as folder:
+            results.append(apart(one_scope, size, asked.queries, folder))
+        print(table(rows_of_scale(results[-1:])), flush=True)
+    _keep(asked, "scale", {"results": results})
+
+
+def shell(asked: argparse.Namespace) -> None:
+    """Cold starts."""
+    with scratch("shell") as folder:
+        figures = cold_starts(asked.records, folder, asked.times)
+    print(table([figures]))
+    _keep(asked, "shell", figures)
+
+
+# ---- peers
+
+
+def compare(asked: argparse.Namespace) -> None:
+    """The same work done by others."""
+    caps = peers.Caps(ingest=asked.ingest_cap, search=asked.search_cap)
+    results = peers.compare(asked.sizes, asked.peers, asked.queries, caps)
+    print(table(rows_of_peers(results)))
+    _keep(asked, "peers", results)
+
+
+def write_report(asked: argparse.Namespace) -> None:
+    """`docs/benchmarks.md` from the results kept."""
+    path = ROOT / "docs" / "benchmarks.md"
+    path.write_text(report.written(report.kept(asked.results)), encoding="utf-8")
+    print(f"Written: {path.relative_to(ROOT)}")
+
+
+# ---- everything
+
+
+QUICK = (
+    "recall",
+    "scale --sizes 1000,10000",
+    "scale --scope-in-store --sizes 20000",
+    "shell --records 1000 --times 5",
+    "peers --sizes 10000 --ingest-cap 30 --search-cap 10",
+    "report",
+)
+FULL = (
+    "recall",
+    "recall --store postgres",
+    f"recall --embedder {_SEVERAL}",
+    "scale",
+    "scale --scope-in-store",
+    "shell",
+    "peers",
+    "report",
+)
+
+
+def everything(asked: argparse.Namespace) -> None:
+    """One measurement after another; what an optional package is missing for is left out, and said."""
+    steps = QUICK if asked.quick else FULL
+    print(f"Measuring {'a little: some five minutes' if asked.quick else 'all: about an hour, four million records'}.")
+    if asked.data is None:
+        print("No data folder (--data): LoCoMo, LongMemEval and BEAM are left out.")
+    for step in steps:
+        print(f"\n== python -m bench {step}", flush=True)
+        data = ["--data", str(asked.data)] if asked.data and step.startswith("recall") else []
+        try:
+            main([*step.split(), *data])
+        except (ModuleNotFoundError, EmbedderUnavailable) as missing:
+            print(f"Left out: {missing}")
+
+
+def _command(given: Sequence[str]) -> str:
+    """As it would be typed elsewhere: where this machine has its data is nobody's business."""
+    told = list(given)
+    if "--data" in told:
+        told[told.index("--data") + 1] = "FOLDER"
+    return " ".join(["python -m bench", *told])
+
+
+def _keep(asked: argparse.Namespace, name: str, result: dict[str, Any]) -> None:
+    if not asked.dry:
+        print(f"Kept: {keep(name, {**asked.made, **result}).relative_to(ROOT)}\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure recall, speed and size.")
+    parser.add_argument("--quick", action="store_true", help="minutes instead of an hour")
+    _data(parser)
+    parser.set_defaults(work=everything)
+    named = parser.add_subparsers(title="one measurement alone")
+
+    one = _named(named, "recall", recall, "evidence recall on LoCoMo, LongMemEval, BEAM and our own set")
+    _data(one)
+    one.add_argument("--set", choices=("locomo", "longmemeval", "beam", "own"), help="only this one")
+    one.add_argument("--store", choices=("sqlite", "postgres"), default="sqlite")
+    one.add_argument("--embedder", default="static", help=f"static, none, or {_SEVERAL}")
+    one.add_argument("--mode", choices=get_args(Mode), help="only this one")
+
+    one = _named(named, "scale", scale, "ingest, search, memory and file by the number of records")
+    one.add_argument("--sizes", type=_numbers, default=[1_000, 10_000, 100_000, 1_000_000])
+    one.add_argument("--queries", type=int, default=QUERIES)
+    one.add_argument("--scope-in-store", action="store_true", help="a small scope alone, and in the largest of --sizes")
+
+    one = _named(named, "shell", shell, "import and `commonplace search` from a cold shell")
+    one.add_argument("--records", type=int, default=10_000)
+    one.add_argument("--times", type=int, default=11)
+
+    one = _named(named, "peers", compare, "the same records in chromadb, mem0, mcp-memory-service, FTS5, sqlite-vec")
+    one.add_argument("--sizes", type=_numbers, default=[10_000, 100_000])
+    one.add_argument("--peers", type=lambda told: told.split(","), default=list(peers.PEERS))
+    one.add_argument("--queries", type=int, default=QUERIES + 5)
+    one.add_argument("--ingest-cap", type=float, default=240.0, help="seconds a peer may put records in")
+    one.add_argument("--search-cap", type=float, default=60.0)
+
+    one = _named(named, "report", write_report, "docs/benchmarks.md from the results kept")
+    one.add_argument("--results", type=Path, default=report.RESULTS)
+    return parser
+
+
+def _named(named: Any, name: str, work: Callable[[argparse.Namespace], None], told: str) -> argparse.ArgumentParser:
+    one: argparse.ArgumentParser = named.add_parser(name, help=told, description=f"Measures {told}.")
+    one.add_argument("--dry", action="store_true", help="print, keep nothing")
+    one.set_defaults(work=work)
+    return one
+
+
+def _data(parser: argparse.ArgumentParser) -> None:
+    there = SHARED if SHARED.is_dir() else None
+    parser.add_argument("--data", type=Path, default=there, help="the folder with the public sets")
+
+
+def _numbers(told: str) -> list[int]:
+    return [int(one.replace("_", "")) for one in told.split(",")]
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

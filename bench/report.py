@@ -1,0 +1,117 @@
+"""`docs/benchmarks.md`: what was measured, how, on what, and where a target is missed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from bench.machine import RESULTS
+from bench.tables import rows_of_peers, rows_of_recall, rows_of_scale, table
+from bench.targets import judged
+
+Results = Mapping[str, Mapping[str, Any]]
+
+_OPENING = """# Benchmarks
+
+Every figure here is written by `make bench` (`python -m bench`) into `bench/results/*.json`, and this page from those files by
+`python -m bench report`. Nothing is typed by hand. Under each heading stands the command that measures it again.
+"""
+
+_RECALL = """Evidence recall, no LLM, through the public API: turns are stored with `add_turns`, one record a turn, and searched
+with `search`. LoCoMo (one scope a conversation) and BEAM (one scope a chat): the share of a question's evidence turns among the
+first k, averaged over questions. LongMemEval (one scope for all sessions): sessions in the order of their first hit among 60;
+`all@k` is the share of questions whose evidence sessions are all among the first k. Our own set is in `tests/evaluation`;
+"no shared word" are its questions that have no content word in common with their answers. The public sets are not part of this
+repository: give their folder with `--data`."""
+
+_SCALE = """Synthetic records of about twenty words (`bench/synthetic.py`: Zipf-distributed words, seeded), all in one scope, put in
+batches of 1,000 with embedding and every commit flushed to the disk; then hybrid searches, ten hits each, one client. The first
+search of a process in a large scope is answered from the store's own indexes, the second brings the scope into memory. Each size
+runs in a process of its own; the peak is what that process held at most."""
+
+_INSIDE = """The same scope of 1,000 records in a store of its own, and in a store whose other records lie in many other scopes. The
+cost of a search should follow the caller's scopes, not the store."""
+
+_SHELL = """Medians of whole processes: importing the package (inside the process), and one `commonplace search` as a person would
+type it, Python's own start included."""
+
+_PEERS = """The same records and the same questions, one after another on the same machine in one run, each peer in an environment
+of its own (`bench/peers/*.txt`). Peers are handed ready vectors, those of our own default embedder; our figures include making
+them, and in the two columns that compare, the time to make them is added to the peer's. A peer is stopped when its time is up
+(`stored` then says how far it came)."""
+
+
+def kept(folder: Path = RESULTS) -> dict[str, dict[str, Any]]:
+    """All results by name."""
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
+
+
+def written(results: Results) -> str:
+    """The page."""
+    parts = [_OPENING, *_targets(results)]
+    # The default store first, then what differs from it.
+    for name in sorted(results, key=lambda name: (name != "recall-sqlite", name)):
+        if name.startswith("recall-"):
+            parts += _recall(name, results[name])
+    if "scale" in results:
+        parts += _section("Speed and size", _SCALE, results["scale"], rows_of_scale(results["scale"]["results"]))
+    if "scope-in-store" in results:
+        parts += _inside(results["scope-in-store"])
+    if "shell" in results:
+        parts += _section("Cold starts", _SHELL, results["shell"], [_plain(results["shell"])])
+    if "peers" in results:
+        parts += _section("Peers", _PEERS, results["peers"], rows_of_peers(results["peers"]))
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _targets(results: Results) -> Iterator[str]:
+    rows = [
+        {
+            "target": one.target,
+            "wanted": one.wanted,
+            "measured": one.measured,
+            "met": "yes" if one.met else "**missed**",
+        }
+        for one in judged(results)
+    ]
+    yield "## Targets\n"
+    yield table(rows) if rows else "Nothing was measured yet."
+    yield ""
+
+
+def _recall(name: str, result: Mapping[str, Any]) -> Iterator[str]:
+    title = f"Recall: {result['store']}, embedder {result['embedder']}"
+    yield from _section(title, _RECALL if name == "recall-sqlite" else "", result, [])
+    for counted in ("R@10", "all@5"):
+        rows = rows_of_recall([one for one in result["results"] if counted in one["figures"]])
+        if rows:
+            yield table(rows) + "\n"
+
+
+def _inside(result: Mapping[str, Any]) -> Iterator[str]:
+    rows = [{"scope": "alone", **result["alone"]}, {"scope": f"in a store of {result['store']:,}", **result["inside"]}]
+    yield from _section("A small scope in a large store", _INSIDE, result, rows)
+    yield f"Ratio of the medians: {result['ratio_p50']}; of the first search: {result['ratio_first_search']}.\n"
+
+
+def _section(title: str, text: str, result: Mapping[str, Any], rows: list[dict[str, Any]]) -> Iterator[str]:
+    yield f"## {title}\n"
+    if text:
+        yield f"{text}\n"
+    yield f"`{result['command']}`: {_machine(result['machine'])}\n"
+    if rows:
+        yield table(rows) + "\n"
+
+
+def _machine(machine: Mapping[str, Any]) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    return (
+        f"{machine['taken'][:10]}, commit {machine['commit'] or 'unknown'}, {machine['system']}, {machine['cores']} cores,"
+        f" {machine['memory_gib']} GiB, load {machine['load_before']} before, Python {machine['python']}, {versions}."
+    )
+
+
+def _plain(result: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in result.items() if name not in ("command", "machine")}

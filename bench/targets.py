@@ -1,0 +1,107 @@
+"""What the project promises of itself, held against what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+Results = Mapping[str, Mapping[str, Any]]
+
+_RECALL = (
+    ("locomo", "R@10", 0.74),
+    ("locomo", "R@20", 0.81),
+    ("longmemeval", "all@5", 0.64),
+    ("beam", "R@10", 0.55),
+    ("own-chinese", "R@10", 0.9),
+)
+_MAIN = {"longmemeval": "all@5"}
+_CLOSE = 0.01
+_MILLION = 1_000_000
+_HUNDRED_THOUSAND = 100_000
+
+
+class Judged(NamedTuple):
+    target: str
+    wanted: str
+    measured: str
+    met: bool
+
+
+def judged(results: Results) -> Iterator[Judged]:
+    """Each target that something was measured for."""
+    yield from _recall(results)
+    yield from _stores(results)
+    yield from _scale(results)
+    yield from _small(results)
+    yield from _peers(results)
+
+
+def _figures(results: Results, name: str) -> dict[tuple[str, str], Mapping[str, float]]:
+    return {(one["set"], one["mode"]): one["figures"] for one in results.get(name, {}).get("results", [])}
+
+
+def _recall(results: Results) -> Iterator[Judged]:
+    found = _figures(results, "recall-sqlite")
+    for name, figure, wanted in _RECALL:
+        if (name, "hybrid") in found:
+            yield _at_least(f"{name} {figure}", wanted, found[name, "hybrid"][figure])
+    for name, mode in found:
+        if mode == "hybrid":
+            figure = _MAIN.get(name, "R@10")
+            single = max(found.get((name, alone), {}).get(figure, 0.0) for alone in ("words", "meaning"))
+            yield _at_least(
+                f"{name} {figure}: hybrid no lower than the better channel", single, found[name, mode][figure]
+            )
+
+
+def _stores(results: Results) -> Iterator[Judged]:
+    lite, post = _figures(results, "recall-sqlite"), _figures(results, "recall-postgres")
+    for name, mode in post:
+        figure = _MAIN.get(name, "R@10")
+        if mode == "hybrid" and (name, mode) in lite:
+            apart = abs(post[name, mode][figure] - lite[name, mode][figure])
+            yield _at_most(f"{name} {figure}: PostgreSQL against SQLite", _CLOSE, apart)
+    both = _figures(results, "recall-sqlite-static-and-sentence-transformers")
+    for name, mode in both:
+        figure = _MAIN.get(name, "R@10")
+        if mode == "hybrid" and (name, mode) in lite and not name.startswith("own-"):
+            yield _at_least(
+                f"{name} {figure}: a second embedder beside", lite[name, mode][figure], both[name, mode][figure]
+            )
+
+
+def _scale(results: Results) -> Iterator[Judged]:
+    for one in results.get("scale", {}).get("results", []):
+        if one["records"] >= _HUNDRED_THOUSAND:
+            told = f"{one['records']:,} records: file over text and vectors"
+            yield _at_most(told, 2.5, one["file_over_text_and_vectors"])
+        if one["records"] == _MILLION:
+            yield _at_most("1,000,000 records: MiB resident while ingesting", 1024, one["ingest_peak_mib"])
+    if "scope-in-store" in results:
+        inside = results["scope-in-store"]
+        yield _at_most(f"a scope of 1,000 in a store of {inside['store']:,}, p50 ratio", 2, inside["ratio_p50"])
+
+
+def _small(results: Results) -> Iterator[Judged]:
+    if "shell" in results:
+        yield _at_most("`import commonplace`, ms", 150, results["shell"]["import_ms"])
+        yield _at_most("`commonplace search` from a cold shell, ms", 500, results["shell"]["shell_search_ms"])
+
+
+def _peers(results: Results) -> Iterator[Judged]:
+    for one in results.get("peers", {}).get("ratios", []):
+        where = f"{one['peer']} at {one['size']:,}"
+        if one["peer"] == "chromadb":
+            yield _at_least(f"ingest, times {where}", 5, one["ingest_times_faster_with_embedding"])
+            if one["size"] >= _HUNDRED_THOUSAND:
+                yield _at_most(f"p50 over {where}", 3, one["our_p50_over_theirs_with_embedding"])
+        elif one["peer"] in ("mem0", "mcp_memory_service"):
+            yield _at_least(f"search, times faster than {where}", 5, 1 / one["our_p50_over_theirs_with_embedding"])
+
+
+def _at_least(target: str, wanted: float, measured: float) -> Judged:
+    return Judged(target, f"≥ {wanted:.4g}", f"{measured:.4g}", measured >= wanted)
+
+
+def _at_most(target: str, wanted: float, measured: float) -> Judged:
+    return Judged(target, f"≤ {wanted:.4g}", f"{measured:.4g}", measured <= wanted)
