@@ -63,7 +63,7 @@ class Settings(BaseSettings):
         "file.",
     )
     cache_mb: int = Field(
-        default=256, ge=0, description="How many MiB of searchable passages may be kept in memory between searches."
+        default=512, ge=0, description="How many MiB of searchable passages may be kept in memory between searches."
     )
     token_budget: int = Field(default=2000, ge=1, description="How many tokens a context block may have.")
 

@@ -23,7 +23,7 @@ class Configuration:
     embedder: str | None = None
     api_key: str | None = None
     base_url: str | None = None
-    cache_bytes: int = 256 << 20
+    cache_bytes: int = 512 << 20
     token_budget: int = 2000
 
     @property

@@ -24,6 +24,8 @@ BEST = 400
 _BESIDE = 2
 _PASSAGES_BESIDE = 8
 _DAY = 86_400_000
+_ALIKE = 1e-6
+"""Squares below this share of their whole are rounding."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,6 +38,8 @@ class Question:
     weights: Weights
     allowed: Ints | None = None
     """The records that count; None: all."""
+    limit: int = 0
+    """How many hits are wanted: the pool is never smaller where it could be larger."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,7 +86,7 @@ class Gathering:
                 offset += len(segment)
         self._size = offset
         self._count = sum(part.living for part in self._parts)
-        self._spread = spread or Spread(passages=self._count, length=sum(i.length for i in indexes), holding={})
+        self._spread = spread or Spread(passages=self._count, length=self._length(), holding={})
         self._known = spread is not None
         self._means: dict[str, Floats] = {}
 
@@ -120,6 +124,12 @@ class Gathering:
 
     # ---- words
 
+    def _length(self) -> float:
+        """Terms of all passages that count."""
+        if all(part.alive is part.segment.alive for part in self._parts):
+            return sum(index.length for index in self._indexes)
+        return sum(float(part.segment.columns.length[part.alive].sum(dtype=np.float64)) for part in self._parts)
+
     def _score_words(self) -> float:
         """Fill in every part's word scores; what a text with the whole question would have."""
         terms = [term for term in self._asked.terms if self._asked.weights.words]
@@ -156,7 +166,8 @@ class Gathering:
         count = max(self._spread.passages if self._known else self._count, 1)
         mean = total / count
         best = max((float(part.words.max(initial=0.0)) for part in self._parts), default=0.0)
-        return Channel(mean=mean, std=float(np.sqrt(max(squares / count - mean * mean, 0.0))), best=best)
+        variance = squares / count - mean * mean
+        return Channel(mean=mean, std=float(np.sqrt(variance)) if variance > _ALIKE * mean * mean else 0.0, best=best)
 
     # ---- meaning
 
@@ -172,8 +183,8 @@ class Gathering:
             vectors = part.segment.vectors[name]
             part.meaning[name] = np.full(len(part.segment), np.nan, dtype=np.float32)
             if len(part.segment) <= EXACT:
-                rows = np.flatnonzero(part.alive & (vectors.scale > 0))
-                part.meaning[name][rows] = _centred(vectors.units[rows], vector, mean)
+                rows = part.alive & (vectors.scale > 0)
+                part.meaning[name][rows] = _centred(vectors.units, vector, mean)[rows]
                 sampled.append(part.meaning[name][rows])
                 continue
             rows = vectors.nearest(vector, mean, part.alive & (vectors.scale > 0), BEST * 2)
@@ -218,8 +229,9 @@ class Gathering:
     def _best(self, scores: Sequence[Floats], above: float) -> Rows:
         joined = np.concatenate(scores)
         rows = np.flatnonzero(joined > above)
-        if len(rows) > BEST:
-            rows = rows[np.argpartition(joined[rows], len(rows) - BEST)[-BEST:]]
+        most = max(BEST, self._asked.limit)
+        if len(rows) > most:
+            rows = rows[np.argpartition(joined[rows], len(rows) - most)[-most:]]
         return rows
 
     def _turns_beside(self, rows: Rows) -> Rows:
@@ -252,7 +264,7 @@ class Gathering:
         return turn(-1), turn(1)
 
     def _column(self, name: str, rows: Rows) -> Ints:
-        values = self._at([getattr(part.segment.columns, name) for part in self._parts], rows)
+        values = self._at([getattr(part.segment.columns, name) for part in self._parts], rows).astype(np.int64)
         if name == "session" and len(self._indexes) > 1:
             # Sessions are numbered within an index: keep those of different indexes apart.
             owner = self._at([np.full(len(part.segment), part.index) for part in self._parts], rows)
@@ -287,10 +299,14 @@ def _keys_beside(part: _Part, rows: Rows) -> Ints:
 
 def _centred(units: Floats, vector: Floats, mean: Floats) -> Floats:
     """Cosine of each unit row and `vector`, both less `mean`."""
-    lean, asked = units @ mean, vector - mean
+    asked = vector - mean
     square = np.float32(mean @ mean)
-    size = np.sqrt(np.maximum(1.0 - 2.0 * lean + square, 1e-12)) * max(float(np.linalg.norm(asked)), 1e-6)
-    return ((units @ asked - float(asked @ mean)) / size).astype(np.float32)
+    apart, length = 1.0 - 2.0 * (units @ mean) + square, float(asked @ asked)
+    if length < _ALIKE:
+        return np.zeros(len(units), dtype=np.float32)
+    cosine = (units @ asked - float(asked @ mean)) / np.sqrt(np.maximum(apart, _ALIKE) * length)
+    # What is all but the mean itself points nowhere: the rest is rounding, which must not be taken for a direction.
+    return np.where(apart < _ALIKE, 0.0, cosine).astype(np.float32)
 
 
 def _ranges(left: Rows, right: Rows) -> Rows:

@@ -23,10 +23,12 @@ from commonplace.text.postings import unpack
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
+Smalls = NDArray[np.int32]
 Bools = NDArray[np.bool_]
 
 NEVER = np.iinfo(np.int64).max
-EXACT = 16_384
+EXACT = 4_096
+_SLICE = 16_384
 SAMPLE = 1_024
 _SEGMENTS = 8
 
@@ -37,16 +39,16 @@ class Columns:
 
     scope: Ints
     record: Ints
-    version: Ints
-    n: Ints
+    version: Smalls
+    n: Smalls
     length: Floats
-    start: Ints
-    stop: Ints
-    session: Ints
-    position: Ints
+    start: Smalls
+    stop: Smalls
+    session: Smalls
+    position: Smalls
     at: Ints
     pinned: Bools
-    importance: Floats
+    importance: NDArray[np.uint8]
     expires: Ints
 
     def take(self, rows: NDArray[np.intp]) -> Columns:
@@ -69,23 +71,22 @@ class Sessions:
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """Terms of passages both ways: as they came (`terms`, `counts`, cut at `offsets`), and by term."""
+    """By term, in the order of their hashes: the rows that hold it, ascending, and how often each does."""
 
-    terms: NDArray[np.uint32]
-    counts: NDArray[np.uint8]
-    offsets: Ints
     vocabulary: NDArray[np.uint32]
     starts: Ints
     rows: NDArray[np.int32]
     times: NDArray[np.uint8]
 
     @staticmethod
-    def build(terms: NDArray[np.uint32], counts: NDArray[np.uint8], offsets: Ints) -> Postings:
-        owners = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
+    def build(terms: NDArray[np.uint32], rows: NDArray[np.int32], times: NDArray[np.uint8]) -> Postings:
+        """From one item a term of a row, the rows ascending."""
         order = np.argsort(terms, kind="stable")
-        vocabulary, starts = np.unique(terms[order], return_index=True)
-        bounds = np.append(starts, len(terms)).astype(np.int64)
-        return Postings(terms, counts, offsets, vocabulary, bounds, owners[order], counts[order])
+        ordered = terms[order]
+        starts = (
+            np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))) if len(terms) else np.zeros(0, int)
+        )
+        return Postings(ordered[starts], np.append(starts, len(terms)), rows[order], times[order])
 
     def of(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
         """The passages that hold a term, and how often each does."""
@@ -95,12 +96,15 @@ class Postings:
         span = slice(int(self.starts[place]), int(self.starts[place + 1]))
         return self.rows[span], self.times[span]
 
-    def take(self, rows: NDArray[np.intp]) -> tuple[NDArray[np.uint32], NDArray[np.uint8], Ints]:
-        """Terms and counts of these rows alone, and their lengths."""
-        sizes = np.diff(self.offsets)[rows]
-        places = np.repeat(self.offsets[:-1][rows] - np.concatenate(([0], np.cumsum(sizes)[:-1])), sizes)
-        places = places + np.arange(int(sizes.sum()))
-        return self.terms[places], self.counts[places], sizes
+    def items(self) -> NDArray[np.uint32]:
+        """The term of each item of `rows` and `times`."""
+        return np.repeat(self.vocabulary, np.diff(self.starts))
+
+    def held_by(self, rows: Sequence[int]) -> list[frozenset[int]]:
+        """The terms of some rows. Walks through all postings."""
+        wanted = np.isin(self.rows, np.array(rows, dtype=np.int32))
+        owners, terms = self.rows[wanted], self.items()[wanted]
+        return [frozenset(terms[owners == row].tolist()) for row in rows]
 
 
 class Vectors:
@@ -125,13 +129,14 @@ class Vectors:
         """The sum of unit rows."""
         if rows is not None:
             return self.rows(rows).sum(axis=0)
-        return self.scale @ self.signed.astype(np.float32) if len(self.signed) < EXACT else self._slices()
+        summed = np.zeros(self.signed.shape[1], dtype=np.float32)
+        for cut in self._cuts():
+            summed += self.scale[cut] @ self.signed[cut].astype(np.float32)
+        return summed
 
-    def _slices(self) -> Floats:
-        parts = range(0, len(self.signed), EXACT)
-        return np.sum(
-            [self.scale[p : p + EXACT] @ self.signed[p : p + EXACT].astype(np.float32) for p in parts], axis=0
-        )
+    def _cuts(self) -> list[slice]:
+        """Slices small enough to be widened to floats one after another."""
+        return [slice(start, start + _SLICE) for start in range(0, len(self.signed), _SLICE)]
 
     @cached_property
     def sample(self) -> Floats:
@@ -153,8 +158,8 @@ class Vectors:
         return np.flatnonzero(apart <= level)
 
     def _packed(self, mean: Floats) -> NDArray[np.uint8]:
-        cuts = [slice(p, p + EXACT) for p in range(0, len(self.signed), EXACT)]
-        return np.concatenate([np.packbits(self.signed[c] * self.scale[c, None] > mean, axis=1) for c in cuts])
+        made = [np.packbits(self.signed[cut] * self.scale[cut, None] > mean, axis=1) for cut in self._cuts()]
+        return np.concatenate(made)
 
 
 def _columns_of_bits(packed: NDArray[np.uint8]) -> NDArray[np.uint64]:
@@ -207,11 +212,10 @@ class Segment:
         return size
 
 
-def place_key(session: Ints, position: Ints) -> Ints:
+def place_key(session: Ints | Smalls, position: Ints | Smalls) -> Ints:
     """One number a place in a conversation; passages outside of any have none that a neighbour could match."""
-    return np.where(
-        (session >= 0) & (position >= 0), session * (1 << 31) + position, -(1 << 40) - np.arange(len(session))
-    )
+    within = (session >= 0) & (position >= 0)
+    return np.where(within, session.astype(np.int64) * (1 << 31) + position, -(1 << 40) - np.arange(len(session)))
 
 
 def build_segment(entries: Sequence[tuple[int, Entry]], dimensions: Mapping[str, int], sessions: Sessions) -> Segment:
@@ -223,29 +227,30 @@ def build_segment(entries: Sequence[tuple[int, Entry]], dimensions: Mapping[str,
     def ints(name: str, missing: int = -1) -> Ints:
         return np.array([missing if value is None else value for value in column[name]], dtype=np.int64)
 
+    small = np.int32
     columns = Columns(
         scope=scopes,
         record=ints("record"),
-        version=ints("version"),
-        n=ints("n"),
+        version=ints("version").astype(small),
+        n=ints("n").astype(small),
         length=ints("length").astype(np.float32),
-        start=ints("start"),
-        stop=ints("stop"),
-        session=np.array([sessions.number(s, e.session) for s, e in entries], dtype=np.int64),
-        position=ints("position"),
+        start=ints("start").astype(small),
+        stop=ints("stop").astype(small),
+        session=np.array([sessions.number(s, e.session) for s, e in entries], dtype=small),
+        position=ints("position").astype(small),
         at=ints("at"),
         pinned=np.array(column["pinned"], dtype=np.bool_),
-        importance=ints("importance").astype(np.float32),
+        importance=ints("importance").astype(np.uint8),
         expires=ints("expires", NEVER),
     )
     packed: list[bytes] = list(column["terms"])
     terms, counts = unpack(b"".join(packed))
-    offsets = np.concatenate(([0], np.cumsum([len(one) // 5 for one in packed], dtype=np.int64))).astype(np.int64)
+    owners = np.repeat(np.arange(len(packed), dtype=np.int32), [len(one) // 5 for one in packed])
     vectors = {
         name: Vectors(_matrix([vector[place] for vector in column["vectors"]], dimension))
         for place, (name, dimension) in enumerate(dimensions.items())
     }
-    return Segment(columns, Postings.build(terms.copy(), counts.copy(), offsets), vectors)
+    return Segment(columns, Postings.build(terms, owners, counts), vectors)
 
 
 def _matrix(rows: Sequence[bytes | None], dimension: int) -> NDArray[np.int8]:
@@ -311,10 +316,16 @@ class Index:
         rows = [np.flatnonzero(segment.alive) for segment in small]
         if not small:
             return
-        taken = [segment.postings.take(r) for segment, r in zip(small, rows, strict=True)]
-        sizes = np.concatenate([part[2] for part in taken])
-        offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-        postings = Postings.build(np.concatenate([t[0] for t in taken]), np.concatenate([t[1] for t in taken]), offsets)
+        terms, owners, times = list[NDArray[np.uint32]](), list[NDArray[np.int32]](), list[NDArray[np.uint8]]()
+        base = 0
+        for segment, kept in zip(small, rows, strict=True):
+            lives = segment.alive[segment.postings.rows]
+            place = np.cumsum(segment.alive, dtype=np.int32) + np.int32(base - 1)
+            terms.append(segment.postings.items()[lives])
+            owners.append(place[segment.postings.rows[lives]])
+            times.append(segment.postings.times[lives])
+            base += len(kept)
+        postings = Postings.build(np.concatenate(terms), np.concatenate(owners), np.concatenate(times))
         columns = Columns.join([segment.columns.take(r) for segment, r in zip(small, rows, strict=True)])
         vectors = {
             name: Vectors(np.concatenate([s.vectors[name].signed[r] for s, r in zip(small, rows, strict=True)]))

@@ -22,7 +22,7 @@ import numpy as np
 
 from commonplace.errors import EmbedderError, InvalidQuery
 from commonplace.memory.gather import Gathering, Question, Spread
-from commonplace.memory.index import Floats, Index
+from commonplace.memory.index import Floats, Index, Segment
 from commonplace.memory.prepare import embedded
 from commonplace.memory.rank import Pool, Ranked, Weights, rank
 from commonplace.ports.clock import Clock
@@ -63,7 +63,7 @@ class Recall:
     """Search over one tenant."""
 
     def __init__(
-        self, store: RecallStore, embedders: Sequence[Embedder], clock: Clock, tenant: str, cache_bytes: int = 256 << 20
+        self, store: RecallStore, embedders: Sequence[Embedder], clock: Clock, tenant: str, cache_bytes: int = 512 << 20
     ) -> None:
         self._store = store
         self._embedders = tuple(embedders)
@@ -82,6 +82,7 @@ class Recall:
             vectors={} if query.mode == "words" else await self._vectors(query),
             now=to_ms(query.as_of or self._clock.now()),
             weights=_weights(query),
+            limit=query.limit,
         )
         if not question.terms and not question.vectors:
             return []
@@ -121,7 +122,7 @@ class Recall:
             question = replace(question, allowed=np.array(allowed, dtype=np.int64))
             if len(allowed) <= COLD and not self._is_warm(marks):
                 entries = await self._store.entries_of(allowed, self._names())
-                return await _judge([self._alone(entries)], question, query)
+                return await _judge([await self._alone(entries, marks)], question, query)
         elif self._too_large(marks) or self._is_cold(marks):
             return await self._rank_cold(query, question, marks)
         holders = await self._fresh(marks)
@@ -174,7 +175,7 @@ class Recall:
             length=float(sum(mark.terms for mark in marks)),
             holding=dict(zip(terms, counts, strict=True)),
         )
-        return await _judge([self._alone(entries)], question, query, spread)
+        return await _judge([await self._alone(entries, marks)], question, query, spread)
 
     # ---- indexes in memory
 
@@ -231,14 +232,24 @@ class Recall:
         return not asked
 
     def _too_large(self, marks: Sequence[Mark]) -> bool:
-        bytes_each = 150 + sum(embedder.dimension for embedder in self._embedders) * 9 // 8
+        bytes_each = 200 + sum(embedder.dimension for embedder in self._embedders) * 9 // 8
         return sum(mark.passages for mark in marks) * bytes_each > self._room
 
-    def _alone(self, entries: Sequence[Entry]) -> Index:
-        """An index of these entries only. Sessions of different scopes need no telling apart: neighbours came along."""
+    async def _alone(self, entries: Sequence[Entry], marks: Sequence[Mark]) -> Index:
+        """An index of these entries only."""
         index = Index(self._dimensions())
-        index.add([(0, entry) for entry in entries])
+        index.add(list(zip(await self._homes(entries, marks), entries, strict=True)))
         return index
+
+    async def _homes(self, entries: Sequence[Entry], marks: Sequence[Mark]) -> list[int]:
+        """The scope of each turn: sessions of the same name in two scopes are two conversations. Others need none."""
+        if len(marks) == 1:
+            return [marks[0].number] * len(entries)
+        turns = list(dict.fromkeys((entry.record, entry.version) for entry in entries if entry.session is not None))
+        numbers = {mark.scope: mark.number for mark in marks}
+        told = zip(turns, await self._store.fetch(turns) if turns else (), strict=True)
+        homes = {turn: numbers.get(record.scope, 0) for turn, record in told if record is not None}
+        return [homes.get((entry.record, entry.version), 0) for entry in entries]
 
     def _names(self) -> list[str]:
         return [embedder.name for embedder in self._embedders]
@@ -253,17 +264,28 @@ class Recall:
         chosen = [gathering.place(int(row)) for row in ranked.passage[:limit]]
         wanted = [(int(s.columns.record[row]), int(s.columns.version[row])) for s, row in chosen]
         records = await self._store.fetch(wanted)
+        found = _words_found(chosen, terms)
         for place, ((segment, row), record) in enumerate(zip(chosen, records, strict=True)):
             if record is None:
                 continue
-            held = set(
-                segment.postings.terms[segment.postings.offsets[row] : segment.postings.offsets[row + 1]].tolist()
-            )
-            found = tuple(term for key, term in terms.items() if key in held)
             parts = {name: float(values[place]) for name, values in ranked.parts.items()}
-            why = Why(parts, found, int(segment.columns.start[row]), int(segment.columns.stop[row]))
+            why = Why(parts, found[place], int(segment.columns.start[row]), int(segment.columns.stop[row]))
             hits.append(Hit(record, float(ranked.score[place]), why))
         return hits
+
+
+def _words_found(chosen: Sequence[tuple[Segment, int]], terms: Mapping[int, str]) -> list[tuple[str, ...]]:
+    """For each hit, the words of the question that it holds."""
+    found: list[list[str]] = [[] for _ in chosen]
+    for segment in {id(segment): segment for segment, _ in chosen}.values():
+        for key, term in terms.items():
+            rows, _ = segment.postings.of(key)
+            for held, (other, row) in zip(found, chosen, strict=True):
+                if other is segment and len(rows):
+                    place = int(rows.searchsorted(row))
+                    if place < len(rows) and rows[place] == row:
+                        held.append(term)
+    return [tuple(held) for held in found]
 
 
 def _bring_in(index: Index, scope: int, gone: list[int], entries: list[Entry]) -> None:
@@ -291,11 +313,12 @@ async def _judge(indexes: Sequence[Index], question: Question, query: Query, spr
 def _copies(gathering: Gathering, pool: Pool, ranked: Ranked) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Numbers that near-copies among the best hits share: passages whose sets of terms are alike."""
     best = ranked.passage[:_COMPARED]
-    held: list[frozenset[int]] = []
-    for row in best:
-        segment, place = gathering.place(int(row))
-        postings = segment.postings
-        held.append(frozenset(postings.terms[postings.offsets[place] : postings.offsets[place + 1]].tolist()))
+    held: list[frozenset[int]] = [frozenset() for _ in best]
+    placed = [gathering.place(int(row)) for row in best]
+    for segment in {id(segment): segment for segment, _ in placed}.values():
+        here = [n for n, (other, _) in enumerate(placed) if other is segment]
+        for n, terms in zip(here, segment.postings.held_by([placed[n][1] for n in here]), strict=True):
+            held[n] = terms
     groups = list(range(len(held)))
     for later in range(len(held)):
         for earlier in range(later):

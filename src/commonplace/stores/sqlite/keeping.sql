@@ -75,6 +75,24 @@ WHERE c.number > ? ORDER BY c.number LIMIT ?;
 SELECT v.scope, v.content = c.number AND v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0
 FROM contents c JOIN records v ON v.number = c.record WHERE c.number = ?;
 
+-- name: live_passages
+SELECT p.number, v.scope, p.terms
+FROM records v JOIN passages p ON p.number BETWEEN v.content * 4096 AND v.content * 4096 + 4095
+WHERE v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0;
+
+-- name: drop_stray_vectors
+DELETE FROM vectors WHERE NOT EXISTS (SELECT 1 FROM passages p WHERE p.number = vectors.passage);
+
+-- name: recount
+-- What the word index holds of each scope, as count_fewer will take it away.
+WITH held AS (
+    SELECT v.scope, count(*) AS passages, sum(p.length) AS terms
+    FROM words_docsize w CROSS JOIN passages p ON p.number = w.id CROSS JOIN contents c ON c.number = w.id / 4096
+    CROSS JOIN records v ON v.number = c.record GROUP BY v.scope
+)
+UPDATE scopes SET passages = ifnull((SELECT passages FROM held WHERE held.scope = scopes.number), 0),
+    terms = ifnull((SELECT terms FROM held WHERE held.scope = scopes.number), 0);
+
 -- name: clear_words
 DELETE FROM words WHERE rowid IN (SELECT id FROM words_docsize WHERE id BETWEEN :content * 4096 AND :content * 4096 + 4095);
 

@@ -1,0 +1,145 @@
+# pyright: reportUnknownMemberType=false
+# (the stubs of apsw name a type that this Python may not have)
+
+"""
+Files of older releases are brought forward, files of newer ones are left alone, and both ways lead to one schema.
+
+`files/` holds a store of each release, never changed once it is out. `python tests/migration/test_sqlite.py` writes the
+one of the release to come, when its schema has changed.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+
+from commonplace import Memory, Turn, __version__, open_memory
+from commonplace.errors import StoreTooNew
+from commonplace.ports.embedder import Floats
+from commonplace.stores.sqlite.connection import APPLICATION_ID
+from commonplace.stores.sqlite.schema import SCHEMA, migrations, open_writer
+from commonplace.testing.clock import FakeClock
+
+FILES = Path(__file__).parent / "files"
+RELEASES = sorted(file.name for file in FILES.glob("*.db"))
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class Hashing:
+    """Eight numbers from a hash: the same in every release."""
+
+    name = "hashing-8"
+    dimension = 8
+
+    async def embed(self, texts: Sequence[str]) -> Floats:
+        rows = [list(sha256(text.encode()).digest()[:8]) for text in texts]
+        floats = np.array(rows, dtype=np.float32).reshape(len(texts), 8) - np.float32(127.5)
+        return floats / np.linalg.norm(floats, axis=1, keepdims=True)
+
+    async def aclose(self) -> None: ...
+
+
+def schema(path: Path) -> list[tuple[str, ...]]:
+    """Every table and index as it was declared, and the numbers that mark the file."""
+    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    declared = list(db.execute("SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema ORDER BY type, name"))
+    marks = (str(db.pragma("application_id")), str(db.pragma("user_version")))
+    db.close()
+    return [*declared, marks]
+
+
+def write(path: Path) -> None:
+    """What the store of every release holds."""
+    clock = FakeClock(BEGIN)
+    with open_memory(path, embedder=Hashing(), clock=clock, actor="ana") as memory:
+        deploy = memory.put("Deploy with make ship", scope="workspace:web", key="deploy", importance=80, tags=["ops"])
+        memory.put("部署前先运行测试", scope="workspace:web", metadata={"from": {"page": 3}})
+        clock.advance(timedelta(days=1))
+        memory.edit(deploy.id, text="Deploy with make release", reason="renamed")
+        memory.pin(deploy.id)
+        turns = [Turn(speaker="ben", text="We ship on Fridays", at=BEGIN), Turn(speaker="ana", text="Not in December")]
+        memory.add_turns("standup", turns, scope="channel:room 7")
+        gone = memory.put("The password hint is a bird", scope="user:ana")
+        memory.supersede(memory.put("Lunch is at noon", scope="user:ana").id, "Lunch is at one")
+        clock.advance(timedelta(days=1))
+        memory.delete(gone.id, reason="asked to")
+        memory.promote(memory.put("Tabs, not spaces", scope="agent:coder").id, scope="workspace:web")
+
+
+def opened(path: Path) -> Memory:
+    return open_memory(path, create=False, embedder=Hashing(), clock=FakeClock(BEGIN + timedelta(days=3)))
+
+
+def test_a_fresh_schema_is_the_sum_of_the_migrations(tmp_path: Path) -> None:
+    open_writer(tmp_path / "fresh.db").close()
+    steps = apsw.Connection(str(tmp_path / "steps.db"))
+    for number, step in enumerate(migrations(), start=1):
+        steps.execute(step)
+        steps.execute(f"PRAGMA user_version = {number}; PRAGMA application_id = {APPLICATION_ID}")
+    steps.close()
+
+    assert len(migrations()) == SCHEMA
+    assert schema(tmp_path / "fresh.db") == schema(tmp_path / "steps.db")
+
+
+def test_every_release_left_a_store(tmp_path: Path) -> None:
+    assert f"{__version__}.db" in RELEASES
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_store_of_an_older_release_is_brought_forward(tmp_path: Path, release: str) -> None:
+    path = tmp_path / release
+    shutil.copy(FILES / release, path)
+    write(tmp_path / "fresh.db")
+
+    with opened(path) as memory:
+        assert [finding for finding in memory.check() if finding.severity == "error"] == []
+        deploy = memory.search("how do we deploy?", mode="words", scopes=["workspace:web"])[0].record
+        assert (deploy.text, deploy.version, deploy.pinned, deploy.key) == (
+            "Deploy with make release",
+            3,
+            True,
+            "deploy",
+        )
+        past = memory.search("ship", mode="words", scopes=["workspace:web"], as_of=BEGIN + timedelta(hours=1))
+        assert [(hit.record.id, hit.record.text) for hit in past] == [(deploy.id, "Deploy with make ship")]
+        assert memory.search("测试", mode="words")[0].record.metadata == {"from": {"page": 3}}
+        turns = memory.list(scopes="channel:room 7", order="position").records
+        assert [(turn.speaker, turn.position) for turn in turns] == [("ben", 0), ("ana", 1)]
+        (gone,) = memory.list(scopes="user:ana", states=["deleted"]).records
+        assert memory.undo(gone.id).text == "The password hint is a bird"
+        assert memory.put("A new record", key="new").version == 1
+    assert schema(path) == schema(tmp_path / "fresh.db")
+
+
+def test_the_store_of_a_newer_release_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "newer.db"
+    write(path)
+    db = apsw.Connection(str(path))
+    db.pragma("user_version", SCHEMA + 1)
+    db.close()
+    before = path.read_bytes()
+
+    with pytest.raises(StoreTooNew):
+        opened(path)
+
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.glob("newer*")] == ["newer.db"]
+
+
+if __name__ == "__main__":
+    target = FILES / f"{__version__}.db"
+    target.unlink(missing_ok=True)
+    write(target)
+    small = apsw.Connection(str(target))
+    small.execute("PRAGMA journal_mode = DELETE; VACUUM")
+    small.close()
+    sys.stdout.write(f"{target.name}: {target.stat().st_size:,} bytes\n")
