@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from commonplace.memory.index import EXACT, NEVER, Bools, Floats, Index, Ints, Segment, place_key
+from commonplace.memory.index import EXACT, NEVER, Bools, Floats, Index, Ints, Segment, best_rows, place_key
 from commonplace.memory.rank import WORDS, Channel, Pool, Weights, bm25, idf, wanted
 
 Rows = NDArray[np.intp]
@@ -227,12 +227,8 @@ class Gathering:
         return np.unique(np.concatenate([best, self._turns_beside(best)]))
 
     def _best(self, scores: Sequence[Floats], above: float) -> Rows:
-        joined = np.concatenate(scores)
-        rows = np.flatnonzero(joined > above)
-        most = max(BEST, self._asked.limit)
-        if len(rows) > most:
-            rows = rows[np.argpartition(joined[rows], len(rows) - most)[-most:]]
-        return rows
+        joined = scores[0] if len(scores) == 1 else np.concatenate(scores)
+        return best_rows(joined, np.flatnonzero(joined > above), max(BEST, self._asked.limit))
 
     def _turns_beside(self, rows: Rows) -> Rows:
         """Rows of the turns up to two places before and after these."""

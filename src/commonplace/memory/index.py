@@ -144,7 +144,7 @@ class Vectors:
         return self.rows(self.even)
 
     def nearest(self, vector: Floats, mean: Floats, among: Bools, most: int) -> NDArray[np.intp]:
-        """About `most` of the rows in `among` whose signs, less `mean`, agree best with those of `vector`."""
+        """Some `most` of the rows in `among`, or a few more, whose signs, less `mean`, agree best with `vector`'s."""
         if self._bits is None:
             # Kept from the first call: the mean drifts too little to matter.
             self._bits = _columns_of_bits(self._packed(mean))
@@ -152,14 +152,32 @@ class Vectors:
         apart = np.zeros(len(self.signed), dtype=np.uint16)
         for column, word in zip(self._bits, asked, strict=True):
             apart += np.bitwise_count(column ^ word)
-        apart[~among] = len(vector) + 1
-        found = np.cumsum(np.bincount(apart, minlength=len(vector) + 2))
-        level = min(int(np.searchsorted(found, most)), len(vector))
-        return np.flatnonzero(apart <= level)
+        if among.all():
+            return np.flatnonzero(apart <= _level(apart, most, lowest=True))
+        rows = np.flatnonzero(among)
+        return rows[apart[rows] <= _level(apart[rows], most, lowest=True)] if len(rows) else rows
 
     def _packed(self, mean: Floats) -> NDArray[np.uint8]:
         made = [np.packbits(self.signed[cut] * self.scale[cut, None] > mean, axis=1) for cut in self._cuts()]
         return np.concatenate(made)
+
+
+def _level(values: NDArray[Any], most: int, *, lowest: bool = False) -> Any:
+    """A value that somewhat more than `most` of `values` reach, judged by an even sample of them."""
+    step = max(len(values) // 8192, 1)
+    sample = np.sort(values[::step])
+    place = min(most * 5 // (4 * step) + 8, len(sample) - 1)
+    return sample[place] if lowest else sample[-1 - place]
+
+
+def best_rows(values: Floats, rows: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+    """Of `rows`, the `most` with the highest values."""
+    scores = values[rows]
+    if len(rows) > 8 * most:
+        kept = scores >= _level(scores, most)
+        if np.count_nonzero(kept) >= most:
+            rows, scores = rows[kept], scores[kept]
+    return rows[np.argpartition(scores, len(rows) - most)[-most:]] if len(rows) > most else rows
 
 
 def _columns_of_bits(packed: NDArray[np.uint8]) -> NDArray[np.uint64]:
@@ -243,9 +261,8 @@ def build_segment(entries: Sequence[tuple[int, Entry]], dimensions: Mapping[str,
         importance=ints("importance").astype(np.uint8),
         expires=ints("expires", NEVER),
     )
-    packed: list[bytes] = list(column["terms"])
-    terms, counts = unpack(b"".join(packed))
-    owners = np.repeat(np.arange(len(packed), dtype=np.int32), [len(one) // 5 for one in packed])
+    terms, counts, sizes = unpack(column["terms"])
+    owners = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
     vectors = {
         name: Vectors(_matrix([vector[place] for vector in column["vectors"]], dimension))
         for place, (name, dimension) in enumerate(dimensions.items())

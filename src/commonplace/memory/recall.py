@@ -32,6 +32,7 @@ from commonplace.text.analyse import query_terms
 from commonplace.text.postings import term_hash
 from commonplace.values.moment import to_ms
 from commonplace.values.query import Filter, Hit, Mode, Query, Why
+from commonplace.values.record import State
 from commonplace.values.vector import to_bytes
 
 logger = logging.getLogger(__name__)
@@ -42,7 +43,9 @@ COLD = 20_000
 _APART = 8
 _CAP = 2_000
 _NEAR = 500
+_READ = 50_000
 _ALIKE = 0.8
+_FINDABLE: frozenset[State] = frozenset({"live", "expired"})
 _COMPARED = 60
 
 
@@ -123,7 +126,7 @@ class Recall:
             if len(allowed) <= COLD and not self._is_warm(marks):
                 entries = await self._store.entries_of(allowed, self._names())
                 return await _judge([await self._alone(entries, marks)], question, query)
-        elif self._too_large(marks) or self._is_cold(marks):
+        elif self._too_large(await self._loaded_for(marks)) or self._is_cold(marks):
             return await self._rank_cold(query, question, marks)
         holders = await self._fresh(marks)
         if len(holders) == 1 and len(marks) < len(holders[0].seen):
@@ -143,17 +146,12 @@ class Recall:
     async def _rank_past(self, query: Query, question: Question, marks: list[Mark]) -> Judged:
         moment = query.as_of
         assert moment is not None
-        index, stood = Index(self._dimensions()), list[tuple[int, int]]()
+        index = Index(self._dimensions())
         for mark in marks:
             entries = await self._store.as_of(mark, moment, self._names())
             if not query.filter.is_plain:
                 entries = await self._fitting(query.filter, moment, entries)
             index.add([(mark.number, entry) for entry in entries])
-            stood.extend((entry.record, entry.version) for entry in entries if entry.n == 0)
-        if not query.filter.is_plain:
-            told = await self._store.fetch(stood)
-            fits = [number for (number, _), one in zip(stood, told, strict=True) if one and query.filter.admits(one)]
-            question = replace(question, allowed=np.array(fits, dtype=np.int64))
         return await _judge([index], question, query)
 
     async def _fitting(self, filter: Filter, moment: datetime, entries: Sequence[Entry]) -> list[Entry]:
@@ -181,9 +179,14 @@ class Recall:
 
     async def _fresh(self, marks: list[Mark]) -> list[_Held]:
         """The indexes of these scopes, up to date: one a scope, or one of the whole tenant where they are many."""
+        loaded = sorted(await self._loaded_for(marks), key=lambda mark: mark.number)
         if len(marks) <= _APART:
-            return [await self._refreshed(mark.number, [mark]) for mark in sorted(marks, key=lambda mark: mark.number)]
-        return [await self._refreshed(None, await self._store.marks(self._tenant, None))]
+            return [await self._refreshed(mark.number, [mark]) for mark in loaded]
+        return [await self._refreshed(None, loaded)]
+
+    async def _loaded_for(self, marks: list[Mark]) -> list[Mark]:
+        """What must be in memory to search these scopes."""
+        return marks if len(marks) <= _APART else await self._store.marks(self._tenant, None)
 
     async def _refreshed(self, key: int | None, marks: list[Mark]) -> _Held:
         held = self._held.get(key)
@@ -191,27 +194,42 @@ class Recall:
             held = self._held[key] = _Held(Index(self._dimensions()))
         self._held.move_to_end(key)
         async with held.lock:
+            for number in held.seen.keys() - {mark.number for mark in marks}:
+                held.index.drop_scope(number)
+                del held.seen[number]
             for mark in marks:
                 await self._catch_up(held, mark)
         self._make_room()
         return held
 
     async def _catch_up(self, held: _Held, mark: Mark) -> None:
-        seq, epoch = held.seen.get(mark.number, (0, mark.epoch))
-        if epoch == mark.epoch and seq == mark.seq and mark.number in held.seen:
-            return
-        if epoch != mark.epoch:
-            held.index.drop_scope(mark.number)
-            seq = 0
-        changes = await self._store.changes(mark, seq, self._names())
-        if changes.mark.epoch != mark.epoch:
-            # A purge came in between: what was just read may be only a part.
-            held.index.drop_scope(mark.number)
-            held.seen.pop(mark.number, None)
-            await self._catch_up(held, changes.mark)
-            return
-        await asyncio.to_thread(_bring_in, held.index, mark.number, changes.gone, changes.entries)
-        held.seen[mark.number] = (changes.mark.seq, changes.mark.epoch)
+        """Bring in what happened up to `mark`, and what more happens while it is read."""
+        while held.seen.get(mark.number) != (mark.seq, mark.epoch):
+            seq, epoch = held.seen.pop(mark.number, (0, -1))
+            if epoch != mark.epoch:
+                held.index.drop_scope(mark.number)
+                await self._read_all(held.index, mark)
+                held.seen[mark.number] = (mark.seq, mark.epoch)
+                again = await self._store.marks(self._tenant, [mark.scope])
+                if not again:
+                    # A purge took the scope away while it was read.
+                    held.index.drop_scope(mark.number)
+                    return
+                [mark] = again
+                continue
+            changes = await self._store.changes(mark, seq, self._names())
+            if changes.mark.epoch == epoch:
+                await asyncio.to_thread(_bring_in, held.index, mark.number, changes.gone, changes.entries)
+                held.seen[mark.number] = (changes.mark.seq, epoch)
+            mark = changes.mark
+
+    async def _read_all(self, index: Index, mark: Mark) -> None:
+        """All that can be found in a scope, some thousands at a time, so that a large one does not fill the memory."""
+        wanted = Filter(scopes=(mark.scope,), states=_FINDABLE)
+        numbers = sorted(await self._store.matching(self._tenant, wanted))
+        for start in range(0, len(numbers), _READ):
+            entries = await self._store.entries_of(numbers[start : start + _READ], self._names())
+            await asyncio.to_thread(_bring_in, index, mark.number, [], entries)
 
     def _make_room(self) -> None:
         """Let go of what was not used for longest. The one in use stays."""

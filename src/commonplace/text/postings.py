@@ -1,4 +1,5 @@
-"""Analysed terms as bytes: five a term, its hash (CRC-32, little endian) and how often it occurs, sorted by hash.
+"""Analysed terms as bytes: the hashes of a passage's terms (CRC-32, four bytes each, ascending), then a byte each for how
+often it occurs.
 
 The stores keep and search hashes, never words: the same bytes serve SQLite and PostgreSQL, an index can be rebuilt
 from them without analysing again, and no word of a purged text can linger in an index. Two words of one store share a
@@ -7,19 +8,17 @@ hash about once in four billion pairs; such a hit is merely ranked a little too 
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
-from functools import lru_cache
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-POSTING = np.dtype([("term", "<u4"), ("count", "u1")])
+_TERM = 5
 _MOST = 255
+_HASHES = np.dtype("<u4")
 
 
-@lru_cache(maxsize=65_536)
 def term_hash(term: str) -> int:
     return crc32(term.encode("utf-8", "surrogatepass"))
 
@@ -29,17 +28,27 @@ def pack(terms: Sequence[str]) -> bytes:
     counts: dict[int, int] = {}
     for term in map(term_hash, terms):
         counts[term] = counts.get(term, 0) + 1
-    flat = [0] * (2 * len(counts))
-    flat[::2] = ordered = sorted(counts)
-    flat[1::2] = [min(counts[term], _MOST) for term in ordered]
-    return struct.pack("<" + "IB" * len(counts), *flat)
-
-
-def unpack(packed: bytes) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    """Hashes and counts of any number of packed passages, one after another."""
-    postings = np.frombuffer(packed, dtype=POSTING)
-    return postings["term"], postings["count"]
+    ordered = sorted(counts)
+    return np.array(ordered, dtype=_HASHES).tobytes() + bytes([min(counts[term], _MOST) for term in ordered])
 
 
 def hashes(packed: bytes) -> list[int]:
-    return [term for term, _ in struct.iter_unpack("<IB", packed)]
+    return np.frombuffer(packed, dtype=_HASHES, count=len(packed) // _TERM).tolist()
+
+
+def written_hashes(packed: bytes) -> str:
+    """The hashes as `written_hash` writes each, a space between them."""
+    return packed[: len(packed) // _TERM * 4].hex(" ", 4)
+
+
+def written_hash(term: int) -> str:
+    """A hash as eight hexadecimal digits, its lowest byte first."""
+    return term.to_bytes(4, "little").hex()
+
+
+def unpack(packed: Sequence[bytes]) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.int64]]:
+    """Hashes and counts of many passages, one after another, and how many terms each has."""
+    sizes = np.array([len(one) // _TERM for one in packed], dtype=np.int64)
+    terms = b"".join([one[: len(one) // _TERM * 4] for one in packed])
+    counts = b"".join([one[len(one) // _TERM * 4 :] for one in packed])
+    return np.frombuffer(terms, dtype=_HASHES), np.frombuffer(counts, dtype=np.uint8), sizes

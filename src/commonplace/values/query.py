@@ -72,22 +72,6 @@ class Filter:
             and record.state(now) in self.states
         )
 
-    def admits(self, record: Record) -> bool:
-        """Whether a record fits, scopes and states aside. What the stores do for the present, for a version at hand."""
-        time = record.at or record.created_at
-        listed = ((self.ids, record.id), (self.kinds, record.kind), (self.sources, record.source))
-        listed = (*listed, (self.trust, record.trust), (self.sessions, record.session))
-        exact = ((self.visibility, record.visibility), (self.speaker, record.speaker), (self.key, record.key))
-        exact = (*exact, (self.pinned, record.pinned))
-        return (
-            all(not wanted or value in wanted for wanted, value in listed)
-            and all(wanted is None or value == wanted for wanted, value in exact)
-            and (self.key_prefix is None or (record.key or "").startswith(self.key_prefix))
-            and set(self.tags) <= set(record.tags)
-            and (self.since is None or time >= self.since)
-            and (self.until is None or time < self.until)
-        )
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Query:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 import apsw
 
 from commonplace.ports.recall import Changes, Entry, Mark
 from commonplace.stores.queries import load
 from commonplace.stores.sqlite.rows import CURRENT, PAST, Row, one, record, rows
+from commonplace.text.postings import written_hash
 from commonplace.values.record import Record
 from commonplace.values.scope import Scope
 
@@ -48,7 +48,7 @@ def as_of(db: apsw.Connection, mark: Mark, moment: int, embedders: Sequence[str]
 
 
 def words(db: apsw.Connection, marks: Sequence[Mark], terms: Sequence[int], cap: int) -> tuple[list[int], list[int]]:
-    asked = [" OR ".join(f'"{mark.number:x}z{term:x}"' for mark in marks) for term in terms]
+    asked = [" OR ".join(f'"{mark.number:x}z{written_hash(term)}"' for mark in marks) for term in terms]
     counts = [int(db.execute(SQL["how_many"], (match,)).get) if match else 0 for match in asked]
     held = [(count, match) for count, match in zip(counts, asked, strict=True) if count]
     rare = [match for count, match in held if count <= cap]
@@ -101,22 +101,28 @@ def _entries(db: apsw.Connection, found: list[Row], embedders: Sequence[str], sc
     columns: list[list[bytes | None]] = []
     for embedder in embedders:
         number = _embedder(db, embedder)
-        if number is None:
-            columns.append([None] * len(found))
-        elif scope is not None:
+        stored: dict[int, bytes] = {}
+        if number is not None and scope is not None:
             stored = dict[int, bytes](rows(db, SQL["scope_vectors"], (number, scope)))
-            columns.append([stored.get(row[2]) for row in found])
-        else:
-            columns.append([_vector(db, number, row) for row in found])
+        elif number is not None:
+            stored = _vectors(db, number, found)
+        columns.append([stored.get(row[2]) for row in found])
     if not embedders:
         return [Entry._make((*row, ())) for row in found]
     return [Entry._make((*row, vectors)) for row, vectors in zip(found, zip(*columns, strict=True), strict=True)]
 
 
-def _vector(db: apsw.Connection, embedder: int, row: Row) -> bytes | None:
-    home: Any = db.execute(SQL["home_of"], (row[0],)).get
-    found = one(db, SQL["passage_vector"], {"embedder": embedder, "scope": home, "passage": row[2]})
-    return found[0] if found else None
+def _vectors(db: apsw.Connection, embedder: int, found: list[Row]) -> dict[int, bytes]:
+    """The vectors of these passages. They stand where their records do now, live or not."""
+    homes = dict[int, int](rows(db, SQL["homes_of"], (json.dumps(list({row[0] for row in found})),)))
+    asked: dict[int, list[int]] = {}
+    for row in found:
+        asked.setdefault(homes[row[0]], []).append(row[2])
+    stored: dict[int, bytes] = {}
+    for home, passages in asked.items():
+        bound = {"embedder": embedder, "scope": home, "passages": json.dumps(passages)}
+        stored.update(rows(db, SQL["passage_vectors"], bound))
+    return stored
 
 
 def _embedder(db: apsw.Connection, name: str) -> int | None:

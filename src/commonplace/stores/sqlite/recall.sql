@@ -22,8 +22,9 @@ ORDER BY v.number, p.number;
 -- name: scope_vectors
 SELECT passage, vector FROM vectors WHERE embedder = ? AND scope = ?;
 
--- name: passage_vector
-SELECT vector FROM vectors WHERE embedder = :embedder AND scope IN (:scope, -:scope) AND passage = :passage;
+-- name: passage_vectors
+SELECT x.passage, x.vector FROM json_each(:passages) j
+CROSS JOIN vectors x ON x.embedder = :embedder AND x.scope IN (:scope, -:scope) AND x.passage = j.value;
 
 -- name: past_entries
 -- Each record that was ever in a scope, in the version that stood at a moment, if it was live and in that scope then.
@@ -46,9 +47,9 @@ FROM stood v CROSS JOIN passages p ON p.number BETWEEN v.content * 4096 AND v.co
 WHERE v.scope = :scope AND v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0
 ORDER BY v.number, p.number;
 
--- name: home_of
--- The scope a record stands in now: its vectors are there.
-SELECT scope FROM records WHERE number = ?;
+-- name: homes_of
+-- The scopes that records stand in now: their vectors are there.
+SELECT v.number, v.scope FROM json_each(?) j CROSS JOIN records v ON v.number = j.value;
 
 -- name: having
 -- Passages with a term. Newest last.

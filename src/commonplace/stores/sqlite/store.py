@@ -94,6 +94,7 @@ class SqliteStore:
             writing = Writing(db)
             purged = writing.purge(sorted(numbers))
             writing.finish()
+            writing.forget_scopes()
             # Deleted entries stay in the word index until its segments are merged.
             db.execute("INSERT INTO words (words) VALUES ('optimize')")
             return purged

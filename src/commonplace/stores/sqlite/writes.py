@@ -14,7 +14,7 @@ import apsw
 from commonplace.errors import Conflict, EmbedderChanged, RecordChanged, RecordNotFound, WrongDimension
 from commonplace.stores.queries import load
 from commonplace.stores.sqlite.rows import CURRENT, Row, id_bytes, live, one, record, rows, shared
-from commonplace.text.postings import hashes
+from commonplace.text.postings import written_hashes
 from commonplace.values.record import Draft, Lineage, Passage, Record, Written
 from commonplace.values.scope import Scope
 from commonplace.values.upkeep import Purged
@@ -54,7 +54,8 @@ class _Pending:
 
 def words_of(scope: int, terms: bytes) -> str:
     """The FTS text of a passage: each term's hash behind its scope."""
-    return " ".join([f"{scope:x}z{term:x}" for term in hashes(terms)])
+    mark = f"{scope:x}z"
+    return mark + written_hashes(terms).replace(" ", " " + mark) if terms else ""
 
 
 def check_vector(dimensions: Mapping[str, int], name: str, vector: bytes) -> None:
@@ -151,6 +152,11 @@ class Writing:
             versions += self._db.changes()
             self._db.execute(SQL["drop_record"], (number,))
         return Purged(len(numbers), versions + len(numbers))
+
+    def forget_scopes(self) -> None:
+        """After a purge: the names of scopes that nothing is left of."""
+        for scope in list(self._tallies):
+            self._db.execute(SQL["forget_scope"], {"scope": scope})
 
     def finish(self) -> None:
         self._flush()

@@ -111,3 +111,7 @@ SELECT ifnull(max(position), -1) + 1 FROM records WHERE scope = ? AND session = 
 -- A record that moves to a scope where its mark is taken moves without it: there the mark keeps its meaning.
 UPDATE records SET once = NULL WHERE number = :number
 AND EXISTS (SELECT 1 FROM records r WHERE r.scope = :scope AND r.once = records.once);
+
+-- name: forget_scope
+DELETE FROM scopes WHERE number = :scope AND NOT EXISTS (SELECT 1 FROM records WHERE scope = :scope)
+AND NOT EXISTS (SELECT 1 FROM versions WHERE scope = :scope);

@@ -1,7 +1,7 @@
 -- Scopes, and how far each has come: seq grows with every write to one of its records, epoch when caches must start anew.
--- passages and terms count what is live, for BM25.
+-- passages and terms count what is live, for BM25. A number is never used again, as with those below.
 CREATE TABLE scopes (
-    number INTEGER PRIMARY KEY,
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
     tenant TEXT NOT NULL,
     kind TEXT NOT NULL,
     id TEXT NOT NULL,
