@@ -4,6 +4,7 @@ Building the app must stay cheap, since each call pays for it: the modules here 
 The engine and rich load inside the commands that need them.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
@@ -89,6 +90,8 @@ for group in (writing, reading, lifecycle, moving, upkeep, doctor, tour):
 
 def main() -> None:
     """The entry point of the command."""
+    # Numpy's threads wait by spinning: for sums as small as ours that costs a core and gains nothing.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):
         # A file name or an argument that is not UTF-8 must not end a message half-way.
         cast(TextIOWrapper, stream).reconfigure(errors="backslashreplace")

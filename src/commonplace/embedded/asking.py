@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, TypeAlias, TypedDict, get_args
 
 from commonplace.errors import InvalidInput, InvalidQuery, RecordNotFound
+from commonplace.memory.validate import check_line
 from commonplace.ports.records import RecordStore
 from commonplace.values.moment import utc
 from commonplace.values.query import ALL_STATES, Filter
@@ -52,11 +53,11 @@ def texts(what: str, given: Sequence[str] | None) -> tuple[str, ...]:
     """Several texts; a single one is meant as such, not as its letters."""
     if given is None:
         return ()
-    if isinstance(given, str):
-        return (given,)
-    found = tuple(given)
+    found = (given,) if isinstance(given, str) else tuple(given)
     if not all(isinstance(text, str) for text in found):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
         raise InvalidInput(f"{what} are texts.")
+    for text in found:
+        check_line(what, text)
     return found
 
 
@@ -71,6 +72,8 @@ def filter_of(scopes: Scopes, states: Sequence[State], filters: Filters) -> Filt
         raise InvalidQuery(
             f"{', '.join(sorted(unknown))}: no such filter. Use {', '.join(sorted(Filters.__optional_keys__))}."
         )
+    for name in ("speaker", "key", "key_prefix"):
+        check_line(name, filters.get(name))
     since, until = filters.get("since"), filters.get("until")
     return Filter(
         scopes=scopes_of(scopes),

@@ -187,7 +187,7 @@ class Gathering:
                 part.meaning[name][rows] = _centred(vectors.units, vector, mean)[rows]
                 sampled.append(part.meaning[name][rows])
                 continue
-            rows = vectors.nearest(vector, mean, part.alive & (vectors.scale > 0), BEST * 2)
+            rows = vectors.nearest(vector, mean, part.alive & (vectors.scale > 0), BEST)
             part.meaning[name][rows] = _centred(vectors.rows(rows), vector, mean)
             sampled.append(_centred(vectors.sample[part.alive[vectors.even]], vector, mean))
         seen = np.concatenate(sampled) if sampled else np.zeros(0, dtype=np.float32)

@@ -18,7 +18,7 @@ from typing import Final, TypedDict, TypeVar, cast, get_args
 
 from commonplace.errors import Conflict, InvalidImportance, InvalidInput, NothingToUndo, RecordChanged, RecordNotFound
 from commonplace.memory.prepare import Preparer, Told
-from commonplace.memory.validate import check_importance, check_key, check_label, check_metadata, check_tags
+from commonplace.memory.validate import check_importance, check_key, check_label, check_line, check_metadata, check_tags
 from commonplace.memory.write import clean
 from commonplace.ports.clock import Clock
 from commonplace.ports.records import RecordStore
@@ -252,7 +252,7 @@ class Lifecycle:
     def _next(self, held: Record, change: ChangeKind, reason: str | None, changes: dict[str, object]) -> Record:
         # The clock of this machine may be behind the one that wrote the version held.
         now = max(utc(self._clock.now()), held.updated_at)
-        told = {**_ANEW, "change": change, "actor": self._actor, "reason": reason}
+        told = {**_ANEW, "change": change, "actor": self._actor, "reason": check_line("reason", reason)}
         return replace(held, version=held.version + 1, updated_at=now, **{**told, **changes})  # pyright: ignore[reportArgumentType]
 
     def _successor(self, held: Record, wanted: dict[str, object], reason: str | None) -> Record:

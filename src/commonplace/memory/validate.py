@@ -65,7 +65,7 @@ def check_choice(what: str, choice: str, known: tuple[str, ...]) -> None:
 def check_line(what: str, line: str | None) -> str | None:
     """A reason, an actor, the file or the message something comes from."""
     if line is not None and not (len(line) <= MAX_LINE and "\0" not in line and _is_text(line)):
-        raise InvalidInput(f"A {what} has at most {MAX_LINE:,} characters, without NUL or lone surrogates.")
+        raise InvalidInput(f"{what.capitalize()}: at most {MAX_LINE:,} characters, without NUL or lone surrogates.")
     return line
 
 
