@@ -4,8 +4,9 @@ Every setting, described once.
 What a caller gives wins over the environment (`COMMONPLACE_…`), the environment over the workspace's file
 (`<workspace>/.commonplace/config.toml`), that over the home folder's (`~/.commonplace/config.toml`). `config.json` is
 read where there is no `config.toml`; its names may be in camel case. The workspace is the git root around the current
-folder, else the folder itself. A workspace's file comes with whatever was cloned there, so it may choose a store and an
-embedder but neither keys nor the address that texts are sent to.
+folder, else the folder itself. A workspace's file comes with whatever was cloned there, so it may choose a file as the store
+and an embedder, but neither keys, nor a server that texts are sent to, nor a model to be loaded from a folder, which can
+run code.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ PREFIX: Final = "COMMONPLACE_"
 FOLDER: Final = ".commonplace"
 FILES: Final = ("config.toml", "config.json")
 _NOT_IN_A_WORKSPACE: Final = frozenset({"home", "openai_api_key", "openai_base_url"})
+_MODEL: Final = re.compile(r"sentence-transformers:(?!all-MiniLM-L6-v2$)")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -45,7 +47,9 @@ class Settings(BaseSettings):
         description="The folder for what belongs to you: the default store, config.toml.",
     )
     store: str | None = Field(
-        default=None, description="The store: a path, or a postgresql:// address. Unset: memory.db in the home folder."
+        default=None,
+        description="The store: a path, or a postgresql:// address. Unset: memory.db in the home folder. In a workspace's "
+        "file only a path.",
     )
     tenant: str = Field(default=DEFAULT_TENANT, description="Whose memory it is, as org/project.")
     actor: str | None = Field(default=None, description="Who is named as the writer of a version.")
@@ -133,10 +137,21 @@ def _of_workspace(folder: Path) -> dict[str, object]:
         raise InvalidInput(
             f"{folder} sets {', '.join(refused)}, which a workspace's file may not. Use the environment or the home folder."
         )
-    if "@" in str(found.get("embedder", "")):
+    if "://" in str(found.get("store", "")):
+        raise InvalidInput(
+            f"{folder} names a server as the store, which a workspace's file may not. Set store in the environment or the "
+            "home folder."
+        )
+    embedder = str(found.get("embedder", ""))
+    if "@" in embedder:
         raise InvalidInput(
             f"{folder} names an address for the embedder, which a workspace's file may not. Set openai_base_url in the "
             "environment or the home folder."
+        )
+    if any(_MODEL.match(part.strip()) for part in embedder.split(",")):
+        raise InvalidInput(
+            f"{folder} names a model to load, which a workspace's file may not. Set embedder in the environment or the "
+            "home folder."
         )
     return found
 

@@ -167,6 +167,21 @@ async def test_a_record_that_moved_away_no_longer_counts_where_it_was(
     assert await texts_of(store, (await store.changes(await mark_of(store, ANN), 0, [])).entries) == ["moving"]
 
 
+async def test_readers_of_the_scope_it_left_hear_of_a_record_that_was_purged_since(
+    store: Store, draft: Drafting, clock: FakeClock
+) -> None:
+    moving = await put_one(store, draft("on the move"))
+    await put_one(store, draft("stays"))
+    before = await mark_of(store)
+    [number] = await store.matching(T, Filter(ids=(moving.id,)))
+
+    await store.revise([edit(moving, clock, scope=ANN)])
+    await store.purge(T, [Filter(ids=(moving.id,), states=ALL_STATES)])
+
+    now = await mark_of(store)
+    assert now.epoch != before.epoch or number in (await store.changes(now, before.seq, [])).gone
+
+
 async def test_only_live_records_have_entries_and_an_expired_one_is_live(
     store: Store, draft: Drafting, clock: FakeClock
 ) -> None:

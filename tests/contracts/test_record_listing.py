@@ -89,6 +89,20 @@ async def test_ids_are_found_and_unknown_ones_are_not(store: Store, draft: Draft
     assert await texts(store, Filter(ids=("no id",))) == []
 
 
+async def test_the_past_of_a_record_is_looked_at_where_that_is_asked(
+    store: Store, draft: Drafting, clock: FakeClock
+) -> None:
+    [moved, said, _] = [
+        one.record for one in await store.put([draft("moved", scope=ANN), draft("said", speaker="ann"), draft("other")])
+    ]
+    await store.revise([edit(moved, clock, scope=WEB, actor="bob"), edit(said, clock, speaker=None)])
+
+    assert await texts(store, Filter(ever_in=ANN)) == ["moved"]
+    assert await texts(store, Filter(ever_in=Scope("user", "nobody"))) == []
+    assert await texts(store, Filter(told_by="ann")) == ["said"]
+    assert await texts(store, Filter(told_by="bob")) == ["moved"]
+
+
 async def test_a_time_is_that_of_what_is_told_or_else_of_the_birth(
     store: Store, draft: Drafting, clock: FakeClock
 ) -> None:
@@ -200,6 +214,19 @@ async def test_a_listing_stays_right_while_others_write(
     assert set(EXPECTED[order]) <= set(told)
 
 
+@pytest.mark.parametrize("order", ORDERS)
+async def test_a_listing_leaves_out_nothing_that_was_written_by_a_clock_ahead_of_ours(
+    store: Store, draft: Drafting, clock: FakeClock, order: Order
+) -> None:
+    await put_five(store, draft, clock)
+    clock.advance(-60 * MINUTE)
+
+    first = await store.find(T, Filter(), order, 2, None)
+    rest = await store.find(T, Filter(), order, 100, first.cursor)
+
+    assert sorted(record.text for record in first.records + rest.records) == sorted(EXPECTED[order])
+
+
 async def test_a_cursor_of_another_order_or_of_somebody_else_is_refused(store: Store, draft: Drafting) -> None:
     await store.put([draft("a"), draft("b"), draft("c")])
     cursor = (await store.find(T, Filter(), "newest", 1, None)).cursor
@@ -207,7 +234,8 @@ async def test_a_cursor_of_another_order_or_of_somebody_else_is_refused(store: S
 
     with pytest.raises(InvalidQuery):
         await store.find(T, Filter(), "oldest", 1, cursor)
-    for foreign in ("", "nonsense", "ü", cursor[:-6], base64.urlsafe_b64encode(b'{"order": "newest"}').decode()):
+    made_up = [base64.urlsafe_b64encode(told).decode() for told in (b'{"order": "newest"}', b'["newest", {}, [], 1]')]
+    for foreign in ("", "nonsense", "ü", cursor[:-6], *made_up):
         with pytest.raises(InvalidQuery):
             await store.find(T, Filter(), "newest", 1, foreign)
 

@@ -304,6 +304,21 @@ async def test_a_record_and_the_one_that_supersedes_it_are_written_together(
         await store.revise([new])
 
 
+async def test_a_successor_whose_key_is_taken_is_refused_and_nothing_is_written(
+    store: Store, draft: Drafting, clock: FakeClock
+) -> None:
+    [old, _] = await store.put([draft("we ship on Friday", key="ship"), draft("call Ann", key="ann")])
+    new = replace(draft("we ship on Monday", key="ann"), expected=0)
+    before = await everything(store)
+
+    with pytest.raises(Conflict) as refused:
+        await store.revise([revision(old.record, clock, superseded_by=new.record.id), new])
+
+    # Nobody changed the record meanwhile: to read it again and to try again would not help.
+    assert not isinstance(refused.value, RecordChanged)
+    assert await everything(store) == before
+
+
 async def test_a_record_moves_to_another_scope(store: Store, draft: Drafting, clock: FakeClock) -> None:
     first = await put_one(store, draft("to be shared", key="k", scope="session:s"))
 
@@ -379,6 +394,20 @@ async def test_a_life_that_is_here_already_is_left_alone_unless_it_is_longer(sto
     assert await store.history(T, versions[0].id) == versions
     [mark] = await store.marks(T, [WEB])
     assert mark.passages == 1
+
+
+async def test_a_longer_life_does_not_replace_versions_that_only_this_store_has(
+    store: Store, draft: Drafting, clock: FakeClock
+) -> None:
+    elsewhere = life(draft, 3)
+    await store.load([lineage(elsewhere[0])])
+    await store.revise([revision(elsewhere[0], clock, text="changed here")])
+    before = await everything(store)
+
+    with pytest.raises(Conflict):
+        await store.load([lineage(*elsewhere)])
+
+    assert await everything(store) == before
 
 
 @pytest.mark.parametrize("taken", ["key", "mark"])

@@ -40,6 +40,16 @@ def test_a_store_that_is_not_there_yet_is_no_error_and_none_is_made(cli: Any) ->
     assert not Path(cli.store).exists()
 
 
+def test_all_is_well_is_said_only_where_it_is(cli: Any) -> None:
+    warned = cli("doctor")
+    cli.put("Sound")
+
+    sound = cli("doctor")
+
+    assert "1 warning" in warned.err
+    assert "warning" not in sound.err
+
+
 def test_a_damaged_file_is_reported(cli: Any) -> None:
     for number in range(50):
         cli.put(f"Note {number} " * 50)

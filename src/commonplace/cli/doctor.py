@@ -50,12 +50,14 @@ def doctor(door: Door) -> None:
     seen = {finding.check for finding in inside}
     findings = [*(finding for finding in before if finding.check not in seen), *inside]
     errors = sum(finding.severity == "error" for finding in findings)
-    told = {"store": address(door.address), "ok": not errors, "findings": findings}
-    door.answer(told, lambda: door.screen.findings(findings))
+    answer = {"store": address(door.address), "ok": not errors, "findings": findings}
+    door.answer(answer, lambda: door.screen.findings(findings))
     if errors:
         door.say(f"{counted(errors, 'error')}. {address(door.address)}")
         raise typer.Exit(Exit.ERROR)
-    door.say(f"All is well with {address(door.address)}.")
+    warnings = sum(finding.severity == "warning" for finding in findings)
+    told = f"No error, {counted(warnings, 'warning')}." if warnings else "All is well."
+    door.say(f"{told} {address(door.address)}")
 
 
 def _before(store: str) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self, TextIO, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Final, Literal, Self, TextIO, TypeAlias, Unpack, get_args
 
 from commonplace.embedded.asking import Filters, Scopes, filter_of, path_of, resolve, scopes_of, texts
 from commonplace.embedded.choice import Chosen
@@ -15,7 +15,7 @@ from commonplace.embedded.configuration import Configuration
 from commonplace.embedded.indexing import check_embedders, reindex
 from commonplace.embedded.purging import Purger
 from commonplace.embedded.store import Opened, Store
-from commonplace.errors import InvalidInput, StoreClosed, VersionNotFound
+from commonplace.errors import InvalidInput, InvalidQuery, StoreClosed, VersionNotFound
 from commonplace.memory.context import ContextBlock, Contexts
 from commonplace.memory.hygiene import Hygiene
 from commonplace.memory.lifecycle import Changes, Lifecycle, SuccessorFields
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from commonplace.learning.imports import ImportReport
 
 Progress: TypeAlias = Callable[[int, int], None]
+MAX_PAGE: Final = 1_000_000
 
 
 class AsyncMemory:
@@ -67,8 +68,8 @@ class AsyncMemory:
         self._lifecycle = Lifecycle(store, preparer, clock, tenant, actor)
         self._contexts = Contexts(store, self._recall, tenant, count)
         self._transfer = Transfer(store, preparer, clock, tenant)
-        self._hygiene = Hygiene(store, clock, tenant, actor)
         self._purger = Purger(store, tenant, count)
+        self._hygiene = Hygiene(store, clock, tenant, actor, remove=self._purger.remove)
 
     @property
     def tenant(self) -> str:
@@ -151,7 +152,10 @@ class AsyncMemory:
         trust: Trust = "system_generated",
         tags: Sequence[str] = (),
     ) -> builtins.list[Record]:
-        """Remember what was said, one record a turn, in order. A turn told before is not stored twice."""
+        """
+        Remember what was said, one record a turn, in order. A turn told before, which is one with the same session, time,
+        speaker and text, is not stored twice: give each turn its time, or the same words said again later are not kept.
+        """
         self._check_open()
         told = Telling(session=session, scope=scope, source=source, trust=trust, tags=texts("tags", tags))
         return [written.record for written in await self._writer.add_turns(told, turns, actor=self._actor)]
@@ -231,8 +235,10 @@ class AsyncMemory:
         **filters: Unpack[Filters],
     ) -> Page:
         """Records, a page at a time; the page's `cursor` gets the next one."""
-        if limit < 1:
-            raise InvalidInput("A page has at least one record.")
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_PAGE:  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
+            raise InvalidInput(f"A page has 1 to {MAX_PAGE:,} records.")
+        if order not in get_args(Order):
+            raise InvalidQuery(f"{order!r:.40} is no order. Use one of {', '.join(get_args(Order))}.")
         wanted = filter_of(scopes, states, filters)
         return await self._store.find(self._tenant, wanted, order, limit, cursor)
 

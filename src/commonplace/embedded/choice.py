@@ -11,6 +11,7 @@ import asyncio
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from commonplace.embedded.store import Store
@@ -20,6 +21,7 @@ from commonplace.ports.embedder import Embedder
 from commonplace.text.tokens import TokenCounter, estimate
 
 DEFAULT: Final = "static"
+_BUNDLED: Final = "all-MiniLM-L6-v2"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,8 +103,8 @@ def _held(store: Store, held: dict[str, int], asked: Asked) -> Chosen:
     """Those of the store, made again from their names."""
     if not held:
         return Chosen(embedders=(), own=())
-    specs = [_with_url(_spec(name), asked) for name in held]
     try:
+        specs = [_with_url(_spec(name), asked) for name in held]
         made = tuple(make_embedders(",".join(specs), api_key=asked.api_key, cache=store))
     except InvalidInput as unknown:
         if asked.reindex:
@@ -116,6 +118,13 @@ def _held(store: Store, held: dict[str, int], asked: Asked) -> Chosen:
 
 
 def _spec(name: str) -> str:
+    """
+    How to ask for an embedder of this name. A store may come from a stranger: no name of ours holds an address, to which
+    texts and a key would be sent, or is a folder, whose model may run code.
+    """
+    model = name.removeprefix("sentence-transformers:")
+    if "://" in name or (model not in (name, _BUNDLED) and Path(model).expanduser().is_dir()):
+        raise InvalidInput(f"{name!r:.80} is no name of an embedder.")
     return "static" if name.startswith("static-") else name
 
 

@@ -8,8 +8,7 @@ from typing import Final
 from commonplace.embedded.store import Store
 from commonplace.embedders.wrapping import text_hash
 from commonplace.errors import InvalidInput
-from commonplace.memory.prepare import ROLES, Told
-from commonplace.text.chunk import spans
+from commonplace.memory.prepare import Told, stretches
 from commonplace.text.tokens import TokenCounter
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Lineage
@@ -27,19 +26,24 @@ class Purger:
 
     async def purge(self, *, ids: Sequence[str], scope: Scope | None, user: str | None, source: str | None) -> Purged:
         """
-        Remove the records `ids`, those of a scope, those of a source, or all that comes from a user: what is or was in
-        the user's scope, what the user said, and what the user wrote. Exactly one of them is to be named.
+        Remove the records `ids`, what is or was in a scope, what is of a source, or all that comes from a user: what is or
+        was in the user's scope, what the user said, and what the user wrote. Exactly one of them is to be named.
         """
         if sum([bool(ids), scope is not None, user is not None, source is not None]) != 1:
             raise InvalidInput("Name what to purge: ids, a scope, a user or a source, and only one of them.")
         if user is not None:
-            filters = _by_ids(await self._of_user(user))
+            own = Filter(ever_in=Scope("user", user), states=ALL_STATES)
+            filters = [own, Filter(told_by=user, states=ALL_STATES)]
         elif scope is not None:
-            filters = [Filter(scopes=(scope,), states=ALL_STATES)]
+            filters = [Filter(ever_in=scope, states=ALL_STATES)]
         elif source is not None:
             filters = [Filter(sources=(source,), states=ALL_STATES)]
         else:
             filters = _by_ids(ids)
+        return await self.remove(filters)
+
+    async def remove(self, filters: Sequence[Filter]) -> Purged:
+        """Remove what fits one of `filters`."""
         if not filters:
             return Purged(0, 0)
         hashes = [hashed for filter in filters for hashed in await self._hashes(filter)]
@@ -48,19 +52,11 @@ class Purger:
             await self._store.uncache(hashes[start : start + _BATCH])
         return purged
 
-    async def _of_user(self, user: str) -> list[str]:
-        own = Scope("user", user)
-        return [
-            lineage.versions[0].id
-            async for lineage in self._lineages(Filter(states=ALL_STATES))
-            if any(user in (version.speaker, version.actor) or version.scope == own for version in lineage.versions)
-        ]
-
     async def _hashes(self, filter: Filter) -> list[bytes]:
         found: set[bytes] = set()
         async for lineage in self._lineages(filter):
             for told in {Told.by(version) for version in lineage.versions}:
-                found.update(text_hash(spoken) for spoken in embedded_texts(told, self._count))
+                found.update(text_hash(spoken) for _, _, spoken in stretches(told, self._count))
         return list(found)
 
     async def _lineages(self, filter: Filter) -> AsyncIterator[Lineage]:
@@ -69,12 +65,6 @@ class Purger:
             for lineage in lineages:
                 yield lineage
             after = lineages[-1].versions[-1].id
-
-
-def embedded_texts(told: Told, count: TokenCounter) -> list[str]:
-    """What an embedder is given for a record: its passages, each behind the name of who said it."""
-    before = "" if told.speaker is None or told.speaker.casefold() in ROLES else f"{told.speaker}: "
-    return [before + told.text[start:stop] for start, stop in spans(told.text, count)]
 
 
 def _by_ids(ids: Sequence[str]) -> list[Filter]:

@@ -131,7 +131,10 @@ class Memory:
         trust: Trust = "system_generated",
         tags: Sequence[str] = (),
     ) -> builtins.list[Record]:
-        """Remember what was said, one record a turn, in order. A turn told before is not stored twice."""
+        """
+        Remember what was said, one record a turn, in order. A turn told before, which is one with the same session, time,
+        speaker and text, is not stored twice: give each turn its time, or the same words said again later are not kept.
+        """
         return self._run(self._memory.add_turns(session, turns, scope=scope, source=source, trust=trust, tags=tags))
 
     def edit(

@@ -10,9 +10,10 @@ line in the log.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Final, Protocol
+from functools import partial
+from typing import Final, Protocol, TypeAlias
 
 from commonplace.errors import InvalidInput
 from commonplace.memory.lifecycle import bury
@@ -23,10 +24,11 @@ from commonplace.ports.records import RecordStore
 from commonplace.values.query import ALL_STATES, Filter, Order
 from commonplace.values.record import ChangeKind, Record
 from commonplace.values.scope import SCOPE_KINDS, Scope
-from commonplace.values.upkeep import Action, Rule, Upkeep
+from commonplace.values.upkeep import Action, Purged, Rule, Upkeep
 
 BATCH: Final = 500
 _UNDELETED: Final = ALL_STATES - {"deleted"}
+Remove: TypeAlias = Callable[[Sequence[Filter]], Awaitable[Purged]]
 
 
 class KeptStore(RecordStore, RecallStore, StoreKeeper, Protocol):
@@ -35,12 +37,21 @@ class KeptStore(RecordStore, RecallStore, StoreKeeper, Protocol):
 
 class Hygiene:
     def __init__(
-        self, store: KeptStore, clock: Clock, tenant: str, actor: str | None = None, *, batch: int = BATCH
+        self,
+        store: KeptStore,
+        clock: Clock,
+        tenant: str,
+        actor: str | None = None,
+        *,
+        remove: Remove | None = None,
+        batch: int = BATCH,
     ) -> None:
+        """`remove` purges what fits, where more than the store's own rows must go."""
         self._store = store
         self._clock = clock
         self._tenant = tenant
         self._actor = actor
+        self._remove: Remove = remove or partial(store.purge, tenant)
         self._batch = batch
 
     async def rules(self) -> list[Rule]:
@@ -116,15 +127,23 @@ class Hygiene:
         return await self._note(now, "evicted", {scope: buried}, told)
 
     async def _purge(self, now: datetime, after: timedelta) -> list[Upkeep]:
-        gone: Counter[Scope] = Counter()
+        due: dict[str, Scope] = {}
         async for records in self._pages(Filter(states=frozenset({"deleted"})), "oldest"):
-            due = [record for record in records if record.deleted_at is not None and now - record.deleted_at > after]
-            for scope, group in _by_scope(due):
-                # Named by state too, so that one brought back since it was read is spared.
-                ids = tuple(record.id for record in group)
-                purged = await self._store.purge(self._tenant, [Filter(ids=ids, states=frozenset({"deleted"}))])
-                gone[scope] += purged.records
-        return await self._note(now, "purged", gone, f"deleted more than {after} ago")
+            for record in records:
+                if record.deleted_at is not None and now - record.deleted_at > after:
+                    due[record.id] = record.scope
+        if not due:
+            return []
+        # In one go, since a store rewrites much of itself to leave no trace. Named by state too, so that one brought back
+        # since it was read is spared.
+        ids = tuple(due)
+        parts = [ids[start : start + BATCH] for start in range(0, len(ids), BATCH)]
+        await self._remove([Filter(ids=part, states=frozenset({"deleted"})) for part in parts])
+        for part in parts:
+            async for spared in self._pages(Filter(ids=part, states=ALL_STATES), "oldest"):
+                for record in spared:
+                    del due[record.id]
+        return await self._note(now, "purged", Counter(due.values()), f"deleted more than {after} ago")
 
     async def _ruled(self) -> list[tuple[Scope, Rule]]:
         """Each scope with the rule that holds for it: its own, else that of its kind."""

@@ -68,11 +68,12 @@ class SuccessorFields(Fields, total=False):
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """From the version held to the next one, and new records written with it."""
+    """From the version held to the next one, new records written with it, and one that makes room for it."""
 
     held: Record
     next: Record
     born: tuple[Record, ...] = ()
+    yields: Record | None = None
 
 
 Plan = Callable[[], Awaitable[_Step]]
@@ -140,7 +141,8 @@ class Lifecycle:
 
     async def undo(self, id: str, *, expected: int | None = None, reason: str | None = None) -> Record:
         """
-        Bring back the content before the last change; again, the content before that one.
+        Bring back the content before the last change; again, the content before that one. Where the last change was to be
+        superseded, the record that took the place is deleted, in the same moment.
 
         Raises:
             NothingToUndo: the content is that of the first version.
@@ -153,9 +155,23 @@ class Lifecycle:
             target = versions[_before(versions, held.version)]
             kept = {"version": held.version, "updated_at": held.updated_at}
             content = replace(target, **kept)
-            return _Step(held, self._next(content, "restored", reason, {"restores": target.version}))
+            heir = await self._heir(held) if target.superseded_by is None else None
+            return _Step(held, self._next(content, "restored", reason, {"restores": target.version}), yields=heir)
 
         return await self._take(plan, expected)
+
+    async def _heir(self, held: Record) -> Record | None:
+        """The record that took this one's place, on its way out: deleted, and without the key that it took over."""
+        if held.superseded_by is None:
+            return None
+        try:
+            [heir] = await self._store.get(self._tenant, [held.superseded_by])
+        except RecordNotFound:
+            return None
+        if heir.superseded_by is not None:
+            return None
+        gone: dict[str, object] = {"deleted_at": heir.deleted_at or utc(self._clock.now()), "key": None}
+        return self._next(heir, "deleted", f"record {held.id} is restored", gone)
 
     async def promote(
         self, id: str, *, scope: Scope | None = None, expected: int | None = None, reason: str | None = None
@@ -298,7 +314,8 @@ class Lifecycle:
         needy = [record for record in (step.next, *step.born) if record is not step.next or _needs_passages(step)]
         found = await self._preparer.passages([Told.by(record) for record in needy]) if needy else []
         passages = dict(zip((record.id for record in needy), found, strict=True))
-        drafts = [Draft(record=step.next, passages=passages.get(step.next.id), expected=step.held.version)]
+        drafts = [Draft(record=step.yields, expected=step.yields.version - 1)] if step.yields else []
+        drafts.append(Draft(record=step.next, passages=passages.get(step.next.id), expected=step.held.version))
         drafts += [Draft(record=born, passages=passages[born.id], expected=0) for born in step.born]
         try:
             return (await self._store.revise(drafts))[-1]

@@ -7,7 +7,7 @@ the day it tells of is indexed as the words by which a question would name it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -85,11 +85,16 @@ class Preparer:
         return [tuple(Passage(cut.start, cut.stop, cut.length, cut.terms, next(each)) for cut in told) for told in cuts]
 
     def _cut(self, told: Told) -> list[_Cut]:
-        before = "" if told.speaker is None or told.speaker.casefold() in ROLES else f"{told.speaker}: "
         days = [] if told.at is None else date_terms(told.at)
         made: list[_Cut] = []
-        for start, stop in spans(told.text, self.count):
-            spoken = before + told.text[start:stop]
+        for start, stop, spoken in stretches(told, self.count):
             found = terms(spoken)
             made.append(_Cut(start, stop, spoken, len(found), pack(found + days)))
         return made
+
+
+def stretches(told: Told, count: TokenCounter) -> Iterator[tuple[int, int, str]]:
+    """Where each passage stands, and what is analysed and embedded of it: its text behind the name of who said it."""
+    before = "" if told.speaker is None or told.speaker.casefold() in ROLES else f"{told.speaker}: "
+    for start, stop in spans(told.text, count):
+        yield start, stop, before + told.text[start:stop]

@@ -12,11 +12,11 @@ import asyncio
 import logging
 import math
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import get_args
+from typing import ParamSpec, get_args
 
 import numpy as np
 
@@ -36,10 +36,11 @@ from commonplace.values.record import State
 from commonplace.values.vector import to_bytes
 
 logger = logging.getLogger(__name__)
+P = ParamSpec("P")
 
 MAX_QUERY = 10_000
 MAX_LIMIT = 1_000
-COLD = 20_000
+COLD = 5_000
 _APART = 8
 _CAP = 2_000
 _NEAR = 500
@@ -95,7 +96,7 @@ class Recall:
         judged = await self._rank(query, question, marks)
         if judged is None:
             return []
-        return await self._hits(query.limit, *judged, {term_hash(term): term for term in terms})
+        return await self._hits(query, *judged, {term_hash(term): term for term in terms})
 
     def forget_cache(self) -> None:
         """Drop every index; the next search reads the store anew."""
@@ -126,7 +127,9 @@ class Recall:
             if len(allowed) <= COLD and not self._is_warm(marks):
                 entries = await self._store.entries_of(allowed, self._names())
                 return await _judge([await self._alone(entries, marks)], question, query)
-        elif self._too_large(await self._loaded_for(marks)) or self._is_cold(marks):
+        elif self._is_cold(marks):
+            return await self._rank_cold(query, question, marks)
+        if self._too_large(await self._loaded_for(marks)):
             return await self._rank_cold(query, question, marks)
         holders = await self._fresh(marks)
         if len(holders) == 1 and len(marks) < len(holders[0].seen):
@@ -194,7 +197,11 @@ class Recall:
             held = self._held[key] = _Held(Index(self._dimensions()))
         self._held.move_to_end(key)
         async with held.lock:
-            for number in held.seen.keys() - {mark.number for mark in marks}:
+            gone = held.seen.keys() - {mark.number for mark in marks}
+            if gone:
+                # Scopes are purged away, but also born while others wait for the lock: look again.
+                gone -= {mark.number for mark in await self._store.marks(self._tenant, None)}
+            for number in gone:
                 held.index.drop_scope(number)
                 del held.seen[number]
             for mark in marks:
@@ -219,7 +226,7 @@ class Recall:
                 continue
             changes = await self._store.changes(mark, seq, self._names())
             if changes.mark.epoch == epoch:
-                await asyncio.to_thread(_bring_in, held.index, mark.number, changes.gone, changes.entries)
+                await to_the_end(_bring_in, held.index, mark.number, changes.gone, changes.entries)
                 held.seen[mark.number] = (changes.mark.seq, epoch)
             mark = changes.mark
 
@@ -229,7 +236,7 @@ class Recall:
         numbers = sorted(await self._store.matching(self._tenant, wanted))
         for start in range(0, len(numbers), _READ):
             entries = await self._store.entries_of(numbers[start : start + _READ], self._names())
-            await asyncio.to_thread(_bring_in, index, mark.number, [], entries)
+            await to_the_end(_bring_in, index, mark.number, [], entries)
 
     def _make_room(self) -> None:
         """Let go of what was not used for longest. The one in use stays."""
@@ -277,14 +284,15 @@ class Recall:
 
     # ---- the answer
 
-    async def _hits(self, limit: int, gathering: Gathering, ranked: Ranked, terms: Mapping[int, str]) -> list[Hit]:
+    async def _hits(self, query: Query, gathering: Gathering, ranked: Ranked, terms: Mapping[int, str]) -> list[Hit]:
         hits: list[Hit] = []
-        chosen = [gathering.place(int(row)) for row in ranked.passage[:limit]]
+        chosen = [gathering.place(int(row)) for row in ranked.passage[: query.limit]]
         wanted = [(int(s.columns.record[row]), int(s.columns.version[row])) for s, row in chosen]
         records = await self._store.fetch(wanted)
         found = _words_found(chosen, terms)
         for place, ((segment, row), record) in enumerate(zip(chosen, records, strict=True)):
-            if record is None:
+            # A record may have moved to another scope between two reads of this search. What is told is looked at last.
+            if record is None or record.tenant != self._tenant or not query.filter.counts(record):
                 continue
             parts = {name: float(values[place]) for name, values in ranked.parts.items()}
             why = Why(parts, found[place], int(segment.columns.start[row]), int(segment.columns.stop[row]))
@@ -304,6 +312,19 @@ def _words_found(chosen: Sequence[tuple[Segment, int]], terms: Mapping[int, str]
                     if place < len(rows) and rows[place] == row:
                         held.append(term)
     return [tuple(held) for held in found]
+
+
+async def to_the_end(work: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
+    """
+    Run `work` in a thread. A caller who is cancelled waits for it all the same: a thread cannot be stopped, and must not
+    go on writing to an index whose lock was let go.
+    """
+    running = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
+    try:
+        await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait([running])
+        raise
 
 
 def _bring_in(index: Index, scope: int, gone: list[int], entries: list[Entry]) -> None:
@@ -362,11 +383,12 @@ def _weights(query: Query) -> Weights:
 
 
 def _check(query: Query) -> None:
-    if not 1 <= query.limit <= MAX_LIMIT:
+    # Callers without a type checker send what JSON gave them.
+    if isinstance(query.limit, bool) or not isinstance(query.limit, int) or not 1 <= query.limit <= MAX_LIMIT:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidQuery(f"The limit is a whole number from 1 to {MAX_LIMIT}.")
     if query.mode not in get_args(Mode):
         raise InvalidQuery(f"{query.mode!r:.40} is no mode. Use one of {', '.join(get_args(Mode))}.")
-    if not query.text.strip():
+    if not isinstance(query.text, str) or not query.text.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidQuery("The question is empty. `list` shows records without one.")
     if len(query.text) > MAX_QUERY:
         raise InvalidQuery(f"The question has more than {MAX_QUERY:,} characters.")

@@ -145,7 +145,7 @@ class Transfer:
             PathNotFound: the file cannot be read.
             InvalidFile: it is not an export, of a later format, damaged or cut short. The error says at which line, and
                 how many records were kept before it; nothing of the batch around it was.
-            Conflict: a key is held here by another record.
+            Conflict: a key is held here by another record, or a record was changed both here and where the export was made.
         """
         with ExitStack() as files:
             stream = source

@@ -167,15 +167,17 @@ class Writer:
 
     async def _similar(self, draft: Draft) -> list[Record]:
         """The nearest hundred by words, and the newest hundred."""
-        scope, newest = draft.record.scope, Filter(scopes=(draft.record.scope,))
-        page = await self._store.find(self._tenant, newest, "newest", _COMPARED, None)
+        scope, findable = draft.record.scope, Filter(scopes=(draft.record.scope,))
+        page = await self._store.find(self._tenant, findable, "newest", _COMPARED, None)
         marks = await self._recall.marks(self._tenant, [scope])
         terms = [term for made in (draft.passages or ())[:1] for term in hashes(made.terms)]
         _, near = await self._recall.words(marks, terms, _COMPARED)
         entries = await self._recall.entries(near, ())
         counted = sorted(entries, key=lambda entry: -len(set(hashes(entry.terms)).intersection(terms)))
         found = await self._recall.fetch([(entry.record, entry.version) for entry in counted[:_COMPARED]])
-        return [*page.records, *(record for record in found if record is not None)]
+        now = self._clock.now()
+        # What has expired, or has just moved elsewhere, cannot stand for a new note: nobody would find it here.
+        return [*page.records, *(record for record in found if record is not None and findable.fits(record, now))]
 
 
 def clean(text: str, metadata: Mapping[str, Json], *, strict: bool = False) -> tuple[str, dict[str, Json]]:
@@ -205,8 +207,9 @@ def _check_origin(note: Note) -> None:
 
 
 def turn_mark(record: Record) -> bytes:
-    """What makes a turn the same turn: session, time, speaker and text."""
-    told = (record.session, record.at and to_ms(record.at), record.speaker, record.text)
+    """What makes a turn the same turn: session, time, speaker and text. Without a time, its message tells it apart."""
+    when = record.provenance.message if record.at is None else to_ms(record.at)
+    told = (record.session, when, record.speaker, record.text)
     return _digest(repr(told).encode("utf-8"))
 
 

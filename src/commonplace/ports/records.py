@@ -50,7 +50,8 @@ class RecordStore(Protocol):
         """
         Bring in whole lives as they were elsewhere, ids, versions and times unchanged. A record that is here already
         with the same version or a later one is left alone (`unchanged`); with an earlier one it is replaced
-        (`updated`). A key or mark held by another record: Conflict.
+        (`updated`), unless it has a version here that the life brought in has not: Conflict. A key or mark held by
+        another record: Conflict.
         """
         ...
 

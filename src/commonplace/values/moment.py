@@ -6,13 +6,25 @@ import secrets
 import uuid
 from datetime import UTC, datetime, timedelta
 
+from commonplace.errors import InvalidInput
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def utc(moment: datetime) -> datetime:
-    """The same moment in UTC, cut to the millisecond. A naive time is taken as UTC."""
+    """
+    The same moment in UTC, cut to the millisecond. A naive time is taken as UTC.
+
+    Raises:
+        InvalidInput: not a time, or none that UTC has a year for.
+    """
+    if not isinstance(moment, datetime):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
+        raise InvalidInput(f"{moment!r:.40} is not a time. Give a datetime.")
     if moment.tzinfo is not UTC:
-        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        try:
+            moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        except OverflowError:
+            raise InvalidInput(f"{moment} lies outside the years 1 to 9999 of UTC.") from None
     odd = moment.microsecond % 1000
     return moment.replace(microsecond=moment.microsecond - odd) if odd else moment
 

@@ -21,7 +21,8 @@ class Filter:
     """
     Which records count. An empty tuple or None means: any. `scopes=None` means every scope of the tenant; an empty
     tuple means no scope at all. `tags` must all be there. `since` and `until` look at the time a record tells of, or
-    at its birth where it tells none: since <= time < until.
+    at its birth where it tells none: since <= time < until. `ever_in` and `told_by` look at all versions of a record: one of
+    them was in that scope, or was said or written by that person.
     """
 
     scopes: tuple[Scope, ...] | None = None
@@ -38,6 +39,8 @@ class Filter:
     pinned: bool | None = None
     since: datetime | None = None
     until: datetime | None = None
+    ever_in: Scope | None = None
+    told_by: str | None = None
     states: frozenset[State] = LIVE
 
     @property
@@ -47,6 +50,10 @@ class Filter:
 
     def fits(self, record: Record, now: datetime) -> bool:
         """Whether `record` counts, as it stands at `now`."""
+        return record.state(now) in self.states and self.counts(record)
+
+    def counts(self, record: Record) -> bool:
+        """Whether `record` counts, whatever its state."""
         told = record.at or record.created_at
         several = (
             (self.ids, record.id),
@@ -69,7 +76,6 @@ class Filter:
             and set(self.tags) <= set(record.tags)
             and (self.since is None or told >= self.since)
             and (self.until is None or told < self.until)
-            and record.state(now) in self.states
         )
 
 

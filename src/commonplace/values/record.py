@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, TypeAlias
@@ -142,3 +142,8 @@ class Lineage:
     versions: tuple[Record, ...]
     passages: Mapping[str, tuple[Passage, ...]]
     once: bytes | None = None
+
+    def continues(self, versions: Sequence[Record]) -> bool:
+        """Whether `versions` are where this life began, so that it may take their place and nothing is lost."""
+        told = {(version.version, version.updated_at, version.text) for version in self.versions}
+        return all((version.version, version.updated_at, version.text) in told for version in versions)

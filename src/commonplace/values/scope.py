@@ -33,6 +33,8 @@ class Scope:
         """Read `workspace:web`, `channel:dingtalk/room 7`, `global`."""
         if isinstance(written, Scope):
             return written
+        if not isinstance(written, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
+            raise InvalidScope(f"{written!r:.40} is not a scope. Write kind:id.")
         kind, colon, id = written.partition(":")
         for known in SCOPE_KINDS:
             if kind == known:

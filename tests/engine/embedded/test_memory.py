@@ -4,13 +4,14 @@ import asyncio
 import inspect
 import io
 import threading
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from commonplace import AsyncMemory, Memory, Note, Rule, Turn, open_memory, open_memory_async
+from commonplace.embedders.wrapping import text_hash
 from commonplace.errors import (
     InvalidInput,
     InvalidQuery,
@@ -20,6 +21,7 @@ from commonplace.errors import (
     StoreClosed,
     VersionNotFound,
 )
+from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
 
 WEB = "workspace:web"
@@ -163,11 +165,52 @@ def test_lists_are_filtered_and_paged(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"states": ["lost"]}, {"trust": ["blind"]}, {"colour": "red"}, {"cursor": "nonsense"}, {"limit": 0}]
+    "wrong",
+    [
+        {"states": ["lost"]},
+        {"trust": ["blind"]},
+        {"colour": "red"},
+        {"cursor": "nonsense"},
+        {"limit": 0},
+        {"limit": 1 << 70},
+        {"limit": 2.5},
+        {"order": "random"},
+    ],
 )
 def test_a_listing_that_makes_no_sense_is_refused(memory: Memory, wrong: Any) -> None:
     with pytest.raises((InvalidQuery, InvalidInput)):
         memory.list(**wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"scope": 5}, {"at": "yesterday"}, {"at": datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=5)))}]
+)
+def test_what_is_neither_a_scope_nor_a_time_is_refused(memory: Memory, wrong: Any) -> None:
+    with pytest.raises(InvalidInput):
+        memory.put("something", **wrong)
+
+    assert memory.list().records == ()
+
+
+@pytest.mark.parametrize("wrong", [{"text": None}, {"text": "a", "limit": 2.5}, {"text": "a", "limit": True}])
+def test_a_question_that_makes_no_sense_is_refused(memory: Memory, wrong: Any) -> None:
+    with pytest.raises(InvalidQuery):
+        memory.search(**wrong)
+
+
+@pytest.mark.anyio
+async def test_what_tidy_purges_leaves_no_cached_vector(tmp_path: Path, clock: FakeClock) -> None:
+    hashed = text_hash("embedded for money")
+    async with open_memory_async(tmp_path / "team.db", clock=clock) as memory:
+        store = await SqliteStore.open(tmp_path / "team.db", clock)
+        await store.cache("costly", {hashed: b"vector"})
+        await memory.delete((await memory.put("embedded for money")).id)
+        clock.advance(timedelta(days=2))
+
+        await memory.tidy(purge_after=timedelta(days=1))
+
+        assert await store.cached("costly", [hashed]) == {}
+        await store.aclose()
 
 
 def test_a_purge_names_exactly_one_thing(memory: Memory) -> None:
@@ -193,8 +236,20 @@ def test_a_purged_user_leaves_nothing_behind(tmp_path: Path) -> None:
         left = {record.text for record in memory.list(states=["live", "deleted"]).records}
         assert purged.records == 3
         assert left == {"I like nuts", kept.text}
+        assert [str(scope.scope) for scope in memory.stats().scopes] == [WEB]
     bytes_left = b"".join(file.read_bytes() for file in tmp_path.glob("purge.db*"))
     assert not any(word in bytes_left for word in (b"marmalade", b"pistachio", b"hedgehog"))
+
+
+def test_a_purged_scope_takes_what_was_ever_in_it(memory: Memory) -> None:
+    moved = memory.put("born in private", scope="user:ana")
+    memory.promote(moved.id, scope=WEB)
+    memory.put("never in private", scope=WEB)
+
+    purged = memory.purge(scope="user:ana")
+
+    assert purged.records == 1
+    assert [record.text for record in memory.list(states=["live", "deleted"]).records] == ["never in private"]
 
 
 def test_a_purge_by_ids_needs_them_to_be_there(memory: Memory) -> None:

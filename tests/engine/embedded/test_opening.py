@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from commonplace import open_memory, restore_backup
-from commonplace.embedded.purging import embedded_texts
+from commonplace import open_memory, open_memory_async, restore_backup
 from commonplace.embedders import static
 from commonplace.errors import (
     EmbedderChanged,
@@ -20,9 +19,9 @@ from commonplace.errors import (
     NotAStore,
     PathNotFound,
 )
-from commonplace.memory.prepare import Preparer, Told
 from commonplace.ports.embedder import Floats
-from commonplace.text.tokens import estimate
+from commonplace.stores.sqlite.store import SqliteStore
+from commonplace.testing.clock import FakeClock
 
 
 class Hashing:
@@ -254,14 +253,18 @@ def test_an_openai_embedder_of_a_store_is_made_again_from_its_name(
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("speaker", [None, "Ana", "user"])
-async def test_a_purge_knows_what_the_embedder_was_given(speaker: str | None) -> None:
-    embedder = Hashing()
-    told = Told("First we build. " * 200 + "\n\n" + "Then we ship. " * 200, speaker)
+@pytest.mark.parametrize("name", ["openai:m@http://127.0.0.1:9/v1", "sentence-transformers:model#12345678"])
+async def test_a_store_of_a_stranger_names_neither_an_address_nor_a_folder_to_load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model#12345678").mkdir()
+    store = await SqliteStore.open(tmp_path / "theirs.db", FakeClock())
+    await store.set_embedders({name: 3})
+    await store.aclose()
 
-    await Preparer([embedder], estimate).passages([told])
-
-    assert embedded_texts(told, estimate) == embedder.asked
+    with pytest.raises(EmbedderChanged):
+        await open_memory_async(tmp_path / "theirs.db")
 
 
 # ---- backups

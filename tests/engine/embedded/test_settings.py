@@ -46,9 +46,19 @@ def test_a_json_file_may_be_in_camel_case(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['openai_api_key = "k"', 'openai_base_url = "http://h"', 'home = "/"', 'embedder = "openai:m@http://h"']
+    "text",
+    [
+        'openai_api_key = "k"',
+        'openai_base_url = "http://h"',
+        'home = "/"',
+        'embedder = "openai:m@http://h"',
+        'store = "postgresql://somebody.example/theirs"',
+        'embedder = "static, sentence-transformers:./model"',
+    ],
 )
-def test_the_file_of_a_workspace_cannot_say_where_texts_are_sent(workspace: Path, text: str) -> None:
+def test_the_file_of_a_workspace_cannot_say_where_texts_are_sent_or_what_code_is_run(
+    workspace: Path, text: str
+) -> None:
     (workspace / "config.toml").write_text(text)
 
     with pytest.raises(InvalidInput):

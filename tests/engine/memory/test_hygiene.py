@@ -1,5 +1,6 @@
 """Scopes kept as small as their rules say, and nothing lost by it."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -15,7 +16,7 @@ from commonplace.values.note import Note
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Record
 from commonplace.values.scope import DEFAULT_TENANT, Scope
-from commonplace.values.upkeep import Rule
+from commonplace.values.upkeep import Purged, Rule
 
 pytestmark = pytest.mark.anyio
 DAY = timedelta(days=1)
@@ -112,6 +113,32 @@ async def test_tombstones_are_purged_only_where_the_caller_says_so(
     assert by_default == []
     assert (entry.action, entry.records) == ("purged", 1)
     assert [record.id for record in page.records] == [young.id]
+
+
+async def test_tombstones_of_many_scopes_are_purged_in_one_go_and_counted_by_scope(
+    writer: Writer, store: SqliteStore, lifecycle: Lifecycle, clock: FakeClock
+) -> None:
+    asked: list[int] = []
+
+    async def remove(filters: Sequence[Filter]) -> Purged:
+        asked.append(len(filters))
+        # Somebody brings one back at the last moment.
+        await lifecycle.undo(spared.id)
+        return await store.purge(DEFAULT_TENANT, filters)
+
+    hygiene = Hygiene(store, clock, DEFAULT_TENANT, remove=remove, batch=3)
+    spared = await put(writer, "brought back", scope="session:0")
+    for n in range(8):
+        await put(writer, f"said {n}", scope=f"session:{n % 4}")
+    for record in (await store.find(DEFAULT_TENANT, Filter(), "oldest", 100, None)).records:
+        await lifecycle.delete(record.id)
+    clock.advance(2 * DAY)
+
+    done = await hygiene.tidy(purge_after=DAY)
+
+    assert asked == [1]
+    assert [(entry.scope, entry.records) for entry in done] == [(f"session:{n}", 2) for n in range(4)]
+    assert await live(store, "session:0") == ["brought back"]
 
 
 async def test_every_action_leaves_a_line_in_the_log(writer: Writer, hygiene: Hygiene, clock: FakeClock) -> None:

@@ -236,19 +236,31 @@ async def test_what_is_superseded_names_its_successor_and_cannot_be_superseded_a
         await lifecycle.supersede(record.id, "we ship on Tuesdays")
 
 
-async def test_an_undone_supersession_is_refused_while_the_successor_has_the_key(
-    writer: Writer, lifecycle: Lifecycle, recall: Recall
+async def test_an_undone_supersession_takes_the_key_back_and_deletes_the_successor(
+    writer: Writer, lifecycle: Lifecycle, recall: Recall, store: SqliteStore
 ) -> None:
     record = await put(writer, "we ship on Fridays", key="day")
     heir = await lifecycle.supersede(record.id, "we ship on Mondays")
 
-    with pytest.raises(Conflict):
-        await lifecycle.undo(record.id)
-    await lifecycle.edit(heir.id, {}, clear=["key"])
     restored = await lifecycle.undo(record.id)
 
+    [gone] = await store.get(DEFAULT_TENANT, [heir.id])
     assert (restored.key, restored.superseded_by) == ("day", None)
-    assert sorted(await found(recall, "ship")) == ["we ship on Fridays", "we ship on Mondays"]
+    assert (gone.change, gone.key) == ("deleted", None)
+    assert await found(recall, "ship") == ["we ship on Fridays"]
+
+
+async def test_an_undone_supersession_leaves_a_successor_that_was_superseded_itself(
+    writer: Writer, lifecycle: Lifecycle, store: SqliteStore
+) -> None:
+    record = await put(writer, "we ship on Fridays")
+    heir = await lifecycle.supersede(record.id, "we ship on Mondays")
+    await lifecycle.supersede(heir.id, "we ship on Tuesdays")
+
+    await lifecycle.undo(record.id)
+
+    [between] = await store.get(DEFAULT_TENANT, [heir.id])
+    assert between.deleted_at is None
 
 
 async def test_a_record_is_found_until_it_expires(

@@ -2,9 +2,11 @@
 
 import asyncio
 import math
-from collections.abc import Sequence
+import threading
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ import pytest
 from commonplace.errors import EmbedderUnavailable, InvalidQuery
 from commonplace.memory.lifecycle import Lifecycle
 from commonplace.memory.prepare import Preparer
-from commonplace.memory.recall import Recall
+from commonplace.memory.recall import Recall, to_the_end
 from commonplace.memory.write import Telling, Writer
 from commonplace.ports.embedder import Floats
 from commonplace.stores.sqlite.store import SqliteStore
@@ -200,6 +202,60 @@ async def test_searches_and_writes_at_the_same_time_disturb_nobody(writer: Write
 
     assert all(count for count in counts if count is not None)
     assert len(await recall.search(words("heron"))) == 6
+
+
+class Restless(SqliteStore):
+    """A store in which somebody else is quick: between two reads of one search, `meanwhile` happens once."""
+
+    meanwhile: Callable[[], Awaitable[object]] | None = None
+
+    async def matching(self, tenant: str, filter: Filter) -> list[int]:
+        numbers = await super().matching(tenant, filter)
+        if self.meanwhile is not None:
+            act, self.meanwhile = self.meanwhile, None
+            await act()
+        return numbers
+
+
+@pytest.mark.parametrize(("many", "warm"), [(1, False), (10, False), (10, True)])
+async def test_a_record_that_leaves_the_scope_during_a_search_is_not_told_from_where_it_went(
+    tmp_path: Path, clock: FakeClock, many: int, warm: bool
+) -> None:
+    store = await Restless.open(tmp_path / "restless.db", clock)
+    preparer = Preparer([], estimate)
+    writer, recall = Writer(store, store, preparer, clock, DEFAULT_TENANT), Recall(store, [], clock, DEFAULT_TENANT)
+    lifecycle = Lifecycle(store, preparer, clock, DEFAULT_TENANT)
+    scopes = [Scope("workspace", f"pond {n}") for n in range(many)]
+    ids = [await put(writer, "A heron stands in the water", scope=scope) for scope in scopes]
+    if warm:
+        await recall.search(words("heron"))
+    assert isinstance(store, Restless)
+    store.meanwhile = lambda: lifecycle.promote(ids[0], scope=Scope("user", "ana"))
+
+    hits = await recall.search(words("heron", *scopes, kinds=("note",)))
+
+    await store.aclose()
+    assert {hit.record.scope for hit in hits} == set(scopes[1:])
+
+
+async def test_a_cancelled_search_waits_until_its_thread_has_let_go_of_the_index() -> None:
+    began, may_end, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def work() -> None:
+        began.set()
+        assert may_end.wait(5)
+        ended.set()
+
+    task = asyncio.ensure_future(to_the_end(work))
+    assert await asyncio.to_thread(began.wait, 5)
+    task.cancel()
+    done, _ = await asyncio.wait([task], timeout=0)
+    may_end.set()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not done
+    assert ended.is_set()
 
 
 async def test_a_search_after_a_write_sees_it_however_many_came_before(writer: Writer, recall: Recall) -> None:

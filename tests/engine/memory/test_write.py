@@ -158,6 +158,16 @@ async def test_another_time_speaker_session_or_scope_is_another_turn(
     assert outcomes == ["created"] * 4
 
 
+async def test_without_a_time_the_message_tells_two_turns_apart(writer: Writer, store: SqliteStore) -> None:
+    first = Turn(speaker="ana", text="Yes", message="m1")
+    await writer.add_turns(STANDUP, [first])
+
+    [retried] = await writer.add_turns(STANDUP, [first])
+    [again] = await writer.add_turns(STANDUP, [Turn(speaker="ana", text="Yes", message="m2")])
+
+    assert (retried.outcome, again.outcome) == ("unchanged", "created")
+
+
 async def test_a_turn_that_was_deleted_is_not_told_back_into_life(
     writer: Writer, store: SqliteStore, clock: FakeClock
 ) -> None:
@@ -252,6 +262,15 @@ async def test_near_duplicates_are_looked_for_in_their_scope_and_among_the_livin
 
     assert written.outcome == "created"
     assert written.record.id not in {elsewhere.record.id, deleted.record.id}
+
+
+async def test_what_has_expired_does_not_stand_for_a_new_note(writer: Writer, clock: FakeClock) -> None:
+    (expired,) = await writer.put([Note(text=BIRD, expires_at=clock.now() + timedelta(days=1))])
+    clock.advance(timedelta(days=2))
+
+    (written,) = await writer.put([Note(text=BIRD)], dedupe="near")
+
+    assert (written.outcome, written.record.id != expired.record.id) == ("created", True)
 
 
 async def test_a_note_with_a_key_is_never_dropped(writer: Writer) -> None:

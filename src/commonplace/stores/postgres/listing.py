@@ -61,6 +61,13 @@ async def filter_params(connection: Connection, tenant: str, filter: Filter, now
         scopes = [scope for (scope,) in await rows(connection, _SQL["scope_numbers"], asked)]
         if not scopes:
             return None
+    ever_in: int | None = None
+    if filter.ever_in is not None:
+        asked = {"tenant": number, "kinds": [filter.ever_in.kind], "ids": [filter.ever_in.id]}
+        once = await rows(connection, _SQL["scope_numbers"], asked)
+        if not once:
+            return None
+        ever_in = once[0][0]
     ids = [known for known in map(as_uuid, filter.ids) if known]
     return {
         "tenant": number,
@@ -76,6 +83,8 @@ async def filter_params(connection: Connection, tenant: str, filter: Filter, now
         "key": filter.key,
         "key_prefix": filter.key_prefix,
         "pinned": filter.pinned,
+        "ever_in": ever_in,
+        "told_by": filter.told_by,
         "since": _moment(filter.since),
         "until": _moment(filter.until),
         "states": None if filter.states == ALL_STATES else sorted(filter.states),

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from commonplace.errors import InvalidInput, RecordChanged, RecordNotFound, StoreError
+from commonplace.errors import Conflict, InvalidInput, RecordChanged, RecordNotFound, StoreError
 from commonplace.ports.clock import Clock
 from commonplace.stores.postgres.connection import Connection, Database, rows, statements
 from commonplace.stores.postgres.listing import filter_params, read_cursor, write_cursor
-from commonplace.stores.postgres.rows import Held, as_uuid, canonical, held_of, settled
+from commonplace.stores.postgres.rows import Held, as_uuid, canonical, held_of, settled, tenant_of
 from commonplace.stores.postgres.writing import Counters, Life, Locked, Place, Writing, drop, forget_departures, lock
 from commonplace.values.query import Filter, Order, Page
 from commonplace.values.record import Draft, Lineage, Outcome, Record, Written
@@ -73,6 +73,8 @@ class Records:
             mentioned = [_place(record) for lineage in lineages for record in lineage.versions]
             places = await _lock_with(connection, asked, mentioned)
             lives = {id: Life(held=found, once=found.once) for id, found in (await _by_id(connection, asked)).items()}
+            for lineage in lineages:
+                await _refuse_another_life(connection, lives, lineage)
             written = [_bring_in(lives, lineage) for lineage in lineages]
             await Writing(connection, places).store(list(lives.values()))
             return written
@@ -357,6 +359,17 @@ def _check_lineage(lineage: Lineage) -> None:
     names = {(record.tenant, record.id) for record in lineage.versions}
     if not versions or len(names) != 1 or versions != sorted(set(versions)) or versions[0] < 1:
         raise InvalidInput("A lineage is the versions of one record, oldest first.")
+
+
+async def _refuse_another_life(connection: Connection, lives: dict[Id, Life], lineage: Lineage) -> None:
+    last = lineage.versions[-1]
+    life = lives.get((last.tenant, last.id))
+    if life is None or life.held is None or life.held.record.version >= last.version:
+        return
+    asked = {"tenant": tenant_of(life.held.number), "numbers": [life.held.number]}
+    past = [held_of(row).record for row in await rows(connection, _SQL["pasts"], asked)]
+    if not lineage.continues([*past, life.held.record]):
+        raise Conflict(f"The record {last.id} was changed here in another way. It was left as it is.", id=last.id)
 
 
 def _bring_in(lives: dict[Id, Life], lineage: Lineage) -> Written:

@@ -369,8 +369,10 @@ async def drop(connection: Connection, numbers: Sequence[int], counters: Counter
 
 
 async def forget_departures(connection: Connection, numbers: Sequence[int]) -> None:
-    """Only where the readers of every scope touched read anew."""
-    await connection.execute(_SQL["drop_departures"], of_numbers(numbers))
+    """Where records came from; the readers of those scopes read anew."""
+    params = of_numbers(numbers)
+    await connection.execute(_SQL["read_anew"], params)
+    await connection.execute(_SQL["drop_departures"], params)
 
 
 async def own_store(connection: Connection) -> None:

@@ -168,7 +168,9 @@ class WriterThread:
             patiently(lambda: self._db.execute("COMMIT"), self._patience)
         except apsw.Error as error:
             if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
+                # Whatever becomes of it, the callers must be told.
+                with contextlib.suppress(apsw.Error):
+                    self._db.execute("ROLLBACK")
             for _, future in group:
                 future.set_exception(self._named(error))
             return

@@ -76,6 +76,7 @@ def where(db: apsw.Connection, tenant: str, filter: Filter, now: int) -> _Where:
     for tag in filter.tags:
         made.add("EXISTS (SELECT 1 FROM json_each(v.tags) WHERE value = {})", tag)
     _single_values(made, filter)
+    _any_version(db, tenant, made, filter)
     if filter.states == frozenset({"live"}):
         made.conditions.append(f"{_LIVE} AND (v.expires_at IS NULL OR v.expires_at > :now)")
     elif filter.states != ALL_STATES:
@@ -102,6 +103,15 @@ def _single_values(made: _Where, filter: Filter) -> None:
         made.add("ifnull(v.at, v.created_at) >= {}", to_ms(filter.since))
     if filter.until is not None:
         made.add("ifnull(v.at, v.created_at) < {}", to_ms(filter.until))
+
+
+def _any_version(db: apsw.Connection, tenant: str, made: _Where, filter: Filter) -> None:
+    if filter.ever_in is not None:
+        [scope] = scope_numbers(db, tenant, [filter.ever_in]) or [0]
+        made.add("(v.scope = {0} OR v.number IN (SELECT o.number FROM versions o WHERE o.scope = {0}))", scope)
+    if filter.told_by is not None:
+        past = "SELECT o.number FROM versions o WHERE {0} IN (o.speaker, o.actor)"
+        made.add(f"({{0}} IN (v.speaker, v.actor) OR v.number IN ({past}))", filter.told_by)
 
 
 def matching(db: apsw.Connection, tenant: str, filter: Filter, now: int) -> list[int]:
@@ -160,8 +170,16 @@ def find(db: apsw.Connection, tenant: str, listing: Listing, now: int) -> Page:
     shown = found[: listing.limit]
     cursor = None
     if len(found) > listing.limit and shown:
+        if listing.cursor is None:
+            began = max(now, _last_write(db, scope_numbers(db, tenant, listing.filter.scopes)))
         cursor = _write_cursor(listing.order, (began, *shown[-1][-len(keys) :]))
     return Page(tuple(record(row[: -len(keys)]) for row in shown), cursor)
+
+
+def _last_write(db: apsw.Connection, scopes: Sequence[int]) -> int:
+    """It may lie ahead: another machine's clock did, or ours was put back. What was there then is not to be left out."""
+    sql = "SELECT ifnull(max(updated_at), 0) FROM records WHERE scope = ?"
+    return max((row[0] for scope in scopes for row in rows(db, sql, (scope,))), default=0)
 
 
 def _write_cursor(order: Order, last: Row) -> str:
@@ -175,6 +193,8 @@ def _read_cursor(cursor: str, order: Order, keys: int) -> list[Any]:
         raise InvalidQuery("The cursor is not one that a listing returned.") from None
     if told != order or len(last) != keys + 1:
         raise InvalidQuery("The cursor belongs to a listing of another order.")
+    if not all(isinstance(value, str) or (isinstance(value, int) and abs(value) < 1 << 63) for value in last):
+        raise InvalidQuery("The cursor is not one that a listing returned.")
     return last
 
 

@@ -13,7 +13,7 @@ import apsw
 
 from commonplace.errors import Conflict, EmbedderChanged, RecordChanged, RecordNotFound, WrongDimension
 from commonplace.stores.queries import load
-from commonplace.stores.sqlite.rows import CURRENT, Row, id_bytes, live, one, record, rows, shared
+from commonplace.stores.sqlite.rows import CURRENT, PAST, Row, id_bytes, live, one, record, rows, shared
 from commonplace.text.postings import written_hashes
 from commonplace.values.record import Draft, Lineage, Passage, Record, Written
 from commonplace.values.scope import Scope
@@ -80,6 +80,7 @@ class Writing:
         self._pending_marks: set[tuple[int, str | bytes]] = set()
         self._free: dict[str, list[int]] = defaultdict(list)
         self._places: dict[tuple[int, str], int] = {}
+        self._left: set[int] = set()
 
     def put(self, draft: Draft) -> Written:
         record, scope = draft.record, self._scope(draft.record.tenant, draft.record.scope)
@@ -113,6 +114,8 @@ class Writing:
         self._flush()
         row = one(self._db, SQL["held_by_id"], (id_bytes(draft.record.id), draft.record.tenant))
         if row is None and draft.expected == 0:
+            if self._held("held_by_key", self._scope(draft.record.tenant, draft.record.scope), draft.record.key):
+                raise _taken(draft.record)
             return self.put(draft).record
         if row is None:
             raise RecordNotFound
@@ -131,6 +134,11 @@ class Writing:
                 raise Conflict(f"The record {last.id} belongs to another tenant of this store.")
             if held.version >= last.version:
                 return Written(held, "unchanged")
+            past = [record(told) for told in rows(self._db, f"{PAST} WHERE v.number = ?", (row[0],))]
+            if not lineage.continues([*past, held]):
+                raise Conflict(
+                    f"The record {last.id} was changed here in another way. It was left as it is.", id=last.id
+                )
             self.purge([row[0]])
         self._bring(lineage)
         return Written(last, "updated" if row else "created")
@@ -148,6 +156,7 @@ class Writing:
                 self._db.execute(SQL["drop_passages"], {"content": content})
                 self._db.execute(SQL["drop_content"], (content,))
                 self._tally(scope).epoch = 1
+            self._left.update(scope for (scope,) in rows(self._db, SQL["scopes_of"], {"number": number}))
             self._db.execute(SQL["drop_versions"], (number,))
             versions += self._db.changes()
             self._db.execute(SQL["drop_record"], (number,))
@@ -155,7 +164,7 @@ class Writing:
 
     def forget_scopes(self) -> None:
         """After a purge: the names of scopes that nothing is left of."""
-        for scope in list(self._tallies):
+        for scope in self._left:
             self._db.execute(SQL["forget_scope"], {"scope": scope})
 
     def finish(self) -> None:
@@ -208,7 +217,7 @@ class Writing:
         try:
             self._db.execute(SQL["change_record"], values)
         except apsw.ConstraintError as error:
-            raise Conflict(f"The key {after.key!r} is taken in {after.scope}. Give the record another key.") from error
+            raise _taken(after) from error
         if live(after):
             self._move_vectors(content, -scope, scope)
             self._enliven(scope, rows(self._db, SQL["passages_of"], {"content": content}))
@@ -345,6 +354,10 @@ _ADDING = {
 def _numbered(content: int, passages: Sequence[Passage]) -> Iterable[Row]:
     for n, passage in enumerate(passages):
         yield content * PASSAGES + n, passage.length, passage.terms
+
+
+def _taken(record: Record) -> Conflict:
+    return Conflict(f"The key {record.key!r} is taken in {record.scope}. Give the record another key.")
 
 
 def _same(one: Record, other: Record) -> bool:

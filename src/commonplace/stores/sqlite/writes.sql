@@ -88,6 +88,10 @@ SELECT r.number, r.scope, r.content FROM records r JOIN scopes s ON s.number = r
 SELECT r.content, r.scope FROM records r WHERE r.number = :number
 UNION SELECT v.content, r.scope FROM versions v JOIN records r ON r.number = v.number WHERE v.number = :number;
 
+-- name: scopes_of
+-- Every scope that a record was ever in.
+SELECT scope FROM records WHERE number = :number UNION SELECT scope FROM versions WHERE number = :number;
+
 -- name: drop_vectors
 DELETE FROM vectors WHERE embedder = :embedder AND scope IN (:scope, -:scope)
 AND passage BETWEEN :content * 4096 AND :content * 4096 + 4095;

@@ -67,6 +67,11 @@ AND (%(speaker)s::text IS NULL OR r.speaker = %(speaker)s::text)
 AND (%(key)s::text IS NULL OR r.key = %(key)s::text)
 AND (%(key_prefix)s::text IS NULL OR starts_with(r.key, %(key_prefix)s::text))
 AND (%(pinned)s::boolean IS NULL OR r.pinned = %(pinned)s::boolean)
+AND (%(ever_in)s::bigint IS NULL OR r.scope = %(ever_in)s::bigint OR EXISTS (
+    SELECT 1 FROM versions o WHERE o.tenant = r.tenant AND o.number = r.number AND o.scope = %(ever_in)s::bigint))
+AND (%(told_by)s::text IS NULL OR %(told_by)s::text IN (r.speaker, r.actor) OR EXISTS (
+    SELECT 1 FROM versions o WHERE o.tenant = r.tenant AND o.number = r.number
+    AND %(told_by)s::text IN (o.speaker, o.actor)))
 AND (%(since)s::bigint IS NULL OR coalesce(r.at, r.created_at) >= %(since)s::bigint)
 AND (%(until)s::bigint IS NULL OR coalesce(r.at, r.created_at) < %(until)s::bigint)
 AND (%(states)s::text[] IS NULL OR CASE

@@ -117,6 +117,11 @@ DELETE FROM records WHERE tenant = ANY(%(tenants)s) AND number = ANY(%(numbers)s
 -- their past,
 DELETE FROM versions WHERE tenant = ANY(%(tenants)s) AND number = ANY(%(numbers)s);
 
+-- name: read_anew
+-- The scopes that these records left: their readers may not have heard of it yet, and will no longer hear which ones.
+UPDATE scopes SET epoch = epoch + 1 WHERE (tenant, number) IN (
+    SELECT tenant, scope FROM departures WHERE tenant = ANY(%(tenants)s) AND number = ANY(%(numbers)s));
+
 -- name: drop_departures
 -- where they came from,
 DELETE FROM departures WHERE tenant = ANY(%(tenants)s) AND number = ANY(%(numbers)s);
