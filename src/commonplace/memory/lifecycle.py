@@ -408,11 +408,11 @@ def _refuse_superseded(record: Record) -> None:
 
 def _cleaned(held: Record, wanted: dict[str, object]) -> dict[str, object]:
     """The fields wanted, the text without its secrets, and metadata that tells of this text's redactions only."""
-    if "text" not in wanted:
+    if not wanted.keys() & {"text", "metadata"}:
         return wanted
     metadata = cast(Mapping[str, Json], wanted.get("metadata", held.metadata))
     others = {name: value for name, value in metadata.items() if name != "redactions"}
-    text, kept = clean(str(wanted["text"]), others)
+    text, kept = clean(str(wanted.get("text", held.text)), others)
     return {**wanted, "text": text, "metadata": kept}
 
 

@@ -18,6 +18,7 @@ from typing import Final, cast, get_args
 
 from commonplace.errors import InvalidInput
 from commonplace.memory.validate import check_importance, check_key, check_text
+from commonplace.text.scrub import scrub
 from commonplace.values.moment import utc
 from commonplace.values.record import ChangeKind, Json, Provenance, Record, Trust, Visibility
 from commonplace.values.scope import Scope
@@ -175,9 +176,11 @@ def _id(value: object) -> str:
 
 
 def _record_text(value: object) -> str:
-    text = _text(value)
-    check_text(text)
-    return text
+    """What we exported was scrubbed when it was written, and stays as it is; a file made by hand is scrubbed here."""
+    scrubbed = scrub(check_text(_text(value)))
+    if scrubbed.report.status == "blocked":
+        raise ValueError(f"holds {scrubbed.report.block_reason}")
+    return scrubbed.text
 
 
 def _key(value: object) -> str:

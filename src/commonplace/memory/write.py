@@ -181,16 +181,35 @@ class Writer:
 
 
 def clean(text: str, metadata: Mapping[str, Json], *, strict: bool = False) -> tuple[str, dict[str, Json]]:
-    """The text without its secrets, and metadata that says how many were taken out. Raises SecretRefused."""
-    scrubbed = scrub(check_text(text), strict=strict)
+    """Text and metadata without their secrets; the metadata says how many were taken out. Raises SecretRefused."""
+    told, found = _scrubbed(check_text(text), strict)
+    kept = check_metadata(metadata)
+    redactions = [found]
+    kept = {key: _scrubbed_value(value, strict, redactions) for key, value in kept.items()}
+    if sum(redactions):
+        kept["redactions"] = sum(redactions)
+    return told, kept
+
+
+def _scrubbed(text: str, strict: bool) -> tuple[str, int]:
+    scrubbed = scrub(text, strict=strict)
     if scrubbed.report.status == "blocked":
         raise SecretRefused(
             f"The text holds {scrubbed.report.block_reason}. Store where it lives, not the secret itself."
         )
-    kept = check_metadata(metadata)
-    if scrubbed.report.redactions:
-        kept["redactions"] = scrubbed.report.redactions
-    return scrubbed.text, kept
+    return scrubbed.text, scrubbed.report.redactions
+
+
+def _scrubbed_value(value: Json, strict: bool, redactions: list[int]) -> Json:
+    if isinstance(value, str):
+        told, found = _scrubbed(value, strict)
+        redactions.append(found)
+        return told
+    if isinstance(value, dict):
+        return {key: _scrubbed_value(item, strict, redactions) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_scrubbed_value(item, strict, redactions) for item in value]
+    return value
 
 
 def _twin(drafts: Sequence[Draft], among: Sequence[int], record: Record) -> int | None:

@@ -13,7 +13,7 @@ from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
 from commonplace.values.note import Note
 from commonplace.values.query import ALL_STATES, Filter, Query
-from commonplace.values.record import Draft, Record, Turn
+from commonplace.values.record import Draft, Json, Record, Turn
 from commonplace.values.scope import DEFAULT_TENANT
 
 pytestmark = pytest.mark.anyio
@@ -156,6 +156,15 @@ async def test_another_time_speaker_session_or_scope_is_another_turn(
     outcomes = [(await writer.add_turns(telling, [said]))[0].outcome for telling, said in others]
 
     assert outcomes == ["created"] * 4
+
+
+async def test_secrets_in_metadata_are_taken_out_too(writer: Writer) -> None:
+    told: dict[str, Json] = {"seen": ["ok", "Authorization: Bearer abcdefghijklmnop123456"]}
+
+    [written] = await writer.put([Note(text="how we call it", metadata=told)])
+
+    assert "abcdefghijklmnop123456" not in str(written.record.metadata)
+    assert written.record.metadata["redactions"] == 1
 
 
 async def test_without_a_time_the_message_tells_two_turns_apart(writer: Writer, store: SqliteStore) -> None:
