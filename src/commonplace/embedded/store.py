@@ -85,7 +85,9 @@ def _check_place(path: Path, create: bool, home: Path | None) -> None:
     if path.exists():
         return
     if not create:
-        raise PathNotFound(f"There is no store at {path}.", path=str(path))
+        raise PathNotFound(
+            f"There is no store at {path}. The first `put` makes one; or name another with --store.", path=str(path)
+        )
     if home is not None and path.parent == home:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not path.parent.is_dir():

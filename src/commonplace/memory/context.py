@@ -122,7 +122,10 @@ class Contexts:
         return _joined([block for block in blocks if block.text or block.left_out], self._count)
 
     async def _session(self, scopes: tuple[Scope, ...] | None, session: str, budget: int) -> list[Record]:
-        """The session as it went, or as much of its end as can possibly fit."""
+        """
+        The session as it went, or as much of its end as can possibly fit. Sessions of one name in several scopes are
+        several conversations: the one that was spoken in last is meant.
+        """
         room = max(budget, 0) * _CHARACTERS_A_TOKEN
         found: list[Record] = []
         cursor: str | None = None
@@ -133,7 +136,7 @@ class Contexts:
             room -= sum(len(record.text) for record in page.records)
             if (cursor := page.cursor) is None:
                 break
-        return sorted(found, key=_in_session)
+        return sorted((record for record in found if record.scope == found[0].scope), key=_in_session)
 
     async def _facts(self, scope: Scope, most: int | None) -> list[Record]:
         """The facts of a scope: pinned, then important, then newest."""

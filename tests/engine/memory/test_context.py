@@ -219,6 +219,16 @@ def contexts(store: SqliteStore, recall: Recall) -> Contexts:
 
 
 @pytest.mark.anyio
+async def test_of_two_sessions_of_one_name_the_one_spoken_in_last_is_meant(contexts: Contexts, writer: Writer) -> None:
+    await writer.add_turns(Telling(session="chat", scope="user:ben"), [Turn(speaker="ben", text="old")])
+    await writer.add_turns(Telling(session="chat", scope=WEB), [Turn(speaker="ana", text="new")])
+
+    block = await contexts.context("", scopes=None, session="chat")
+
+    assert [line.split("] ")[1] for line in lines(block.text, "current_session")] == ["ana: new"]
+
+
+@pytest.mark.anyio
 async def test_a_question_recalls_facts_beside_the_session_so_far(contexts: Contexts, writer: Writer) -> None:
     await writer.put([Note(text="deploy with make ship", scope=WEB, key="deploy")])
     turns = [Turn(speaker="ana", text=text) for text in ("morning", "how do we deploy?")]
