@@ -1,5 +1,6 @@
 """`commonplace tour`: a first session of less than a minute, in a store that is gone afterwards."""
 
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -22,10 +23,18 @@ WEB = "workspace:web"
 PREFERENCE = "Ana prefers short answers with one code example and no apologies"
 GOODBYE = """That was a memory of its own, in a temporary file that is gone now. Yours begins with one of these:
 
-  commonplace put "…" --key name      remember something
-  commonplace search "…"              find it again, in your own words
-  commonplace --help                  everything else
+  {0} put "…" --key name      remember something
+  {0} search "…"              find it again, in your own words
+  {0} --help                  everything else
 """
+
+
+def _as_called() -> str:
+    """How to call the command from here: by its name, or by the way to it where no search path leads there."""
+    called = Path(sys.argv[0])
+    if called.name != "commonplace" or shutil.which("commonplace"):
+        return "commonplace"
+    return str(called.relative_to(Path.cwd()) if called.is_relative_to(Path.cwd()) else called)
 
 
 @dataclass(slots=True)
@@ -166,7 +175,7 @@ def _tell(steps: Iterator[Step]) -> None:
         typer.echo()
         if asks:
             ask("Enter goes on … ")
-    typer.echo(GOODBYE)
+    typer.echo(GOODBYE.format(_as_called()))
 
 
 def add_to(app: typer.Typer) -> None:
