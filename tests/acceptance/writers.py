@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import cast
 
 from commonplace import Memory, Record, Turn, open_memory
+from commonplace.embedded.configuration import configuration
 from commonplace.embedders.static import StaticEmbedder
 from commonplace.errors import RecordChanged
 
@@ -41,6 +42,7 @@ def word(chance: random.Random) -> str:
 
 def nursery(store: Path) -> None:
     """Everything is loaded before the first fork, so that a writer's life is spent writing."""
+    configuration()
     embedder = StaticEmbedder()
     embedder.embed_now(["warm"])
     for line in sys.stdin:
