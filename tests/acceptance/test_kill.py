@@ -17,8 +17,8 @@ import pytest
 from commonplace import Memory, Record, open_memory
 
 SOAK = bool(os.environ.get("COMMONPLACE_SOAK"))
-KILLS = 3_000 if SOAK else 120
-_LOOKED_AFTER = 20
+KILLS = 1_000 if SOAK else 120
+_LOOKED_AFTER = 100 if SOAK else 20
 _SAMPLED = 10
 
 
