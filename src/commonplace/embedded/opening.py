@@ -14,7 +14,7 @@ from commonplace.embedded.aio import AsyncMemory, Progress
 from commonplace.embedded.asking import path_of
 from commonplace.embedded.choice import Asked, choose
 from commonplace.embedded.configuration import configuration
-from commonplace.embedded.store import SystemClock, open_store
+from commonplace.embedded.store import SystemClock, is_postgres, open_store
 from commonplace.errors import PathNotFound
 from commonplace.ports.clock import Clock
 from commonplace.ports.embedder import Embedder
@@ -116,6 +116,12 @@ async def restore_backup_async(
     backup = path_of(source)
     if not await to_thread(backup.is_file):
         raise PathNotFound(f"There is no backup {backup}.", path=str(backup))
+    if not is_postgres(address):
+        # SQLite is loaded only where it is used.
+        from commonplace.stores.sqlite.keeping import check_backup  # noqa: PLC0415
+
+        # Before the store is made: a file that is no backup must not leave an empty store behind.
+        await to_thread(check_backup, backup)
     opened = await open_store(address, clock or SystemClock(), home=configuration().home)
     try:
         await opened.store.restore(backup, progress)

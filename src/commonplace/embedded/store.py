@@ -48,6 +48,10 @@ class Opened:
             await to_thread(shutil.rmtree, self.passing, ignore_errors=True)
 
 
+def is_postgres(address: str | Path) -> bool:
+    return str(address).startswith(_POSTGRES)
+
+
 async def open_store(address: str | Path, clock: Clock, *, create: bool = True, home: Path | None = None) -> Opened:
     """
     Open a PostgreSQL address, or a file, made where there is none. Only the `home` folder is made as well.
@@ -57,7 +61,7 @@ async def open_store(address: str | Path, clock: Clock, *, create: bool = True, 
         PathNotFound: there is no such file and `create` is False, or no folder to make it in.
     """
     written = str(address)
-    if written.startswith(_POSTGRES):
+    if is_postgres(written):
         # The drivers of the other store need not be loaded.
         from commonplace.stores.postgres.store import PostgresStore  # noqa: PLC0415
 

@@ -60,8 +60,10 @@ class RecallStore(Protocol):
     """
 
     async def marks(self, tenant: str, scopes: Sequence[Scope] | None) -> list[Mark]:
-        """How far each of these scopes (None: all of the tenant) has come. A scope never written to has no mark;
-        one that a purge emptied may have lost it."""
+        """
+        How far each of these scopes (None: all of the tenant) has come. A scope never written to has no mark; one that a
+        purge emptied may have lost it.
+        """
         ...
 
     async def changes(self, mark: Mark, after: int, embedders: Sequence[str]) -> Changes:

@@ -294,3 +294,12 @@ def test_a_backup_is_not_restored_over_what_is_there(tmp_path: Path) -> None:
 def test_a_backup_that_is_not_there_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(PathNotFound):
         restore_backup(tmp_path / "backup.db", tmp_path / "a.db")
+
+
+def test_what_is_no_backup_leaves_no_store_behind(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("not a backup")
+
+    with pytest.raises(InvalidFile):
+        restore_backup(tmp_path / "letter.txt", tmp_path / "new.db")
+
+    assert [file.name for file in tmp_path.iterdir()] == ["letter.txt"]
