@@ -17,7 +17,7 @@ FIND_PYTHON = for python in $(PYTHON) python3 python3.13 python3.12 python3.11 p
 	if "$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo "$$python"; exit; fi; \
 	done; echo 'Commonplace needs Python 3.11 or newer with venv. Install it, or say PYTHON=/path/to/python.' >&2; exit 1
 
-COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header pyproject.toml
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --extra server --extra mcp pyproject.toml
 
 .PHONY: help
 help:  ## Show this list

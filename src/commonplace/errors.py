@@ -8,17 +8,45 @@
     │   ├── InvalidKey
     │   ├── InvalidImportance
     │   ├── InvalidQuery
+    │   ├── InvalidClientId
     │   ├── InvalidFile         an export or an import that is not what it says
+    │   ├── BodyTooLarge
+    │   ├── InvalidJson         not UTF-8, not JSON, or nested too deeply
+    │   ├── MethodNotAllowed
+    │   ├── IdempotencyKeyReused
     │   └── SecretRefused       the scrub found what must never rest in memory
+    ├── Unauthenticated         no key, or one that opens nothing
+    │   ├── TokenRequired       the route asks for a key even where none is asked for otherwise
+    │   └── CapabilityExpired
+    ├── Forbidden               known, and not allowed
+    │   ├── HostNotAllowed      the request was meant for another host
+    │   ├── OriginNotAllowed    a page of somebody else sent it
+    │   ├── CapabilityMismatch  the capability is for another run, place or person
+    │   ├── TierNotAllowed
+    │   ├── TierNotStorable     no record can be kept in a tier of that name
+    │   ├── ReviewRequired      somebody has to approve first
+    │   ├── UntrustedSource     what came from outside is not shared unreviewed
+    │   └── QueryTooBroad       it asks for everything there is
+    ├── TooManyRequests
+    │   ├── TooManyListeners    every place at the stream of events is taken
+    │   └── BudgetExhausted     what may be recalled in a window of time is used up
+    ├── TimedOut
+    │   └── BodyTooSlow
     ├── NotFound
     │   ├── RecordNotFound
     │   ├── VersionNotFound
+    │   ├── RouteNotFound
     │   └── PathNotFound
     ├── Conflict
     │   ├── RecordChanged       somebody else wrote first
-    │   └── NothingToUndo
+    │   │   └── PreconditionFailed  the same, where the version came as If-Match
+    │   ├── NothingToUndo
+    │   ├── AddressTaken        another program listens there
+    │   ├── AlreadyAnswered     the request was done before, under the same idempotency key
+    │   └── InvalidTransition   what is known does not go from one status to any other
     ├── StoreError              the store cannot do its work
     │   ├── StoreUnavailable    out of reach, or gone in mid-work
+    │   │   └── DaemonUnavailable   nobody answers at the daemon's address
     │   ├── StoreBusy
     │   ├── StoreReadOnly
     │   ├── StoreFull
@@ -26,6 +54,7 @@
     │   ├── NotAStore           the file is somebody else's
     │   ├── StoreTooNew
     │   └── StoreClosed
+    ├── InternalError           our own mistake
     └── EmbedderError
         ├── EmbedderUnavailable
         ├── EmbedderChanged     the store holds vectors of another embedder
@@ -100,6 +129,39 @@ class InvalidQuery(InvalidInput):
     code = "invalid_query"
 
 
+class InvalidClientId(InvalidInput):
+    """The client id must have 1 to 128 letters, digits, dots, colons, dashes or underscores."""
+
+    code = "invalid_client_id"
+
+
+class BodyTooLarge(InvalidInput):
+    """The request's body is too large. Send less at a time, or import files."""
+
+    code = "body_too_large"
+    status = 413
+
+
+class InvalidJson(InvalidInput):
+    """The body is not JSON that can be read: UTF-8, no NaN, nested at most 64 deep."""
+
+    code = "invalid_json"
+
+
+class MethodNotAllowed(InvalidInput):
+    """The address is there, but not for this method. /docs shows what is."""
+
+    code = "method_not_allowed"
+    status = 405
+
+
+class IdempotencyKeyReused(InvalidInput):
+    """The idempotency key was used for another request. Use a new key for each request."""
+
+    code = "idempotency_key_reused"
+    status = 422
+
+
 class InvalidFile(InvalidInput):
     """The file is not what was expected. Nothing was changed."""
 
@@ -111,6 +173,113 @@ class SecretRefused(InvalidInput):
 
     code = "secret_refused"
     status = 422
+
+
+class Unauthenticated(CommonplaceError):
+    """A key is needed: send `Authorization: Bearer …`. `commonplace token` prints the operator's."""
+
+    code = "unauthenticated"
+    status = 401
+
+
+class TokenRequired(Unauthenticated):
+    """This route needs a key even where the daemon runs without authentication."""
+
+    code = "token_required"
+
+
+class CapabilityExpired(Unauthenticated):
+    """The capability has expired. Ask whoever started the run for a new one."""
+
+    code = "capability_expired"
+
+
+class Forbidden(CommonplaceError):
+    """The key does not allow this. Ask an admin for one that does."""
+
+    code = "forbidden"
+    status = 403
+
+
+class HostNotAllowed(Forbidden):
+    """The request names a host that is not ours. Use the daemon's own address, or add the name to allowed_hosts."""
+
+    code = "host_not_allowed"
+
+
+class OriginNotAllowed(Forbidden):
+    """A web page of another origin sent this. Add that origin to allowed_origins if you trust it."""
+
+    code = "origin_not_allowed"
+
+
+class CapabilityMismatch(Forbidden):
+    """The capability was made for another run, place or person. Send the one of this run."""
+
+    code = "capability_mismatch"
+
+
+class TierNotAllowed(Forbidden):
+    """Neither the key nor the capability reaches this tier. Choose another, or ask an admin for a key that does."""
+
+    code = "tier_not_allowed"
+
+
+class TierNotStorable(Forbidden):
+    """No record can be kept in this tier. Use session, project or global."""
+
+    code = "tier_not_storage_backed"
+
+
+class ReviewRequired(Forbidden):
+    """Somebody has to approve this first. Give reviewer_id and approval_id, or use a reviewer's key."""
+
+    code = "review_required"
+
+
+class UntrustedSource(Forbidden):
+    """The record came from outside and nobody has reviewed it. Give reviewer_id and approval_id to share it."""
+
+    code = "untrusted_source"
+
+
+class QueryTooBroad(Forbidden):
+    """The question asks for everything there is. Ask for something in particular."""
+
+    code = "query_too_broad"
+
+
+class TooManyRequests(CommonplaceError):
+    """Too many requests. Wait as long as Retry-After says, then go on."""
+
+    code = "rate_limit_exceeded"
+    status = 429
+
+
+class TooManyListeners(TooManyRequests):
+    """Too many listen to this daemon's events already. Try again in a few seconds, or at another daemon."""
+
+    code = "subscriber_limit_exceeded"
+
+
+class BudgetExhausted(TooManyRequests):
+    """What may be recalled in this window of time is used up. Wait for the next one."""
+
+    code = "budget_exhausted"
+
+
+class TimedOut(CommonplaceError):
+    """The request took too long and was given up. A write with an idempotency key may be repeated."""
+
+    code = "request_timeout"
+    status = 504
+
+
+class BodyTooSlow(TimedOut):
+    """The request's body did not arrive in time. Send it again, in one go."""
+
+    code = "body_timeout"
+    status = 408
 
 
 class NotFound(CommonplaceError):
@@ -132,6 +301,12 @@ class VersionNotFound(NotFound):
     code = "version_not_found"
 
 
+class RouteNotFound(NotFound):
+    """There is nothing at this address. /docs shows what there is."""
+
+    code = "route_not_found"
+
+
 class PathNotFound(NotFound):
     """There is no such file or folder, or it cannot be read."""
 
@@ -151,10 +326,35 @@ class RecordChanged(Conflict):
     code = "record_changed"
 
 
+class PreconditionFailed(RecordChanged):
+    """The record is not at the version that If-Match names. Read it again, then decide."""
+
+    code = "precondition_failed"
+    status = 412
+
+
 class NothingToUndo(Conflict):
     """The record stands at its first version: there is nothing to undo. Delete it if it should go."""
 
     code = "nothing_to_undo"
+
+
+class AddressTaken(Conflict):
+    """Another program listens at this address. End it, or choose another port with --port."""
+
+    code = "address_taken"
+
+
+class AlreadyAnswered(Conflict):
+    """A request with this idempotency key was done before."""
+
+    code = "already_answered"
+
+
+class InvalidTransition(Conflict):
+    """Knowledge goes from working to promoted to approved_default, and from each of them to deprecated, which is final."""
+
+    code = "invalid_transition"
 
 
 class StoreError(CommonplaceError):
@@ -168,6 +368,12 @@ class StoreUnavailable(StoreError):
     """The store is out of reach. Nothing of this call was kept; try again when it is back."""
 
     code = "store_unavailable"
+
+
+class DaemonUnavailable(StoreUnavailable):
+    """No daemon answers at this address. Start one with `commonplace serve`, or correct COMMONPLACE_URL."""
+
+    code = "daemon_unavailable"
 
 
 class StoreBusy(StoreError):
@@ -214,6 +420,12 @@ class StoreClosed(StoreError):
     """The memory is closed. Open it again."""
 
     code = "store_closed"
+
+
+class InternalError(CommonplaceError):
+    """Something went wrong on our side. The log tells more under the id of this request."""
+
+    code = "internal_error"
 
 
 class EmbedderError(CommonplaceError):

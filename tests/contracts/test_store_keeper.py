@@ -52,7 +52,7 @@ async def test_a_new_store_is_sound_and_empty(store: Store) -> None:
 
     assert await faults(store) == []
     assert (stats.records, stats.live, stats.deleted, stats.versions, stats.passages) == (0, 0, 0, 0, 0)
-    assert (stats.tenant, stats.scopes, stats.schema) == (T, (), 1)
+    assert (stats.tenant, stats.scopes, stats.schema) == (T, (), 2)
     assert dict(stats.embedders) == {EMBEDDER: DIMENSION}
 
 
@@ -231,7 +231,7 @@ async def test_a_store_that_holds_something_is_not_restored_over(store: Store, d
 async def test_a_damaged_backup_is_refused_and_changes_nothing(
     store: Store, draft: Drafting, tmp_path: Path, second_store: Store
 ) -> None:
-    await store.put([draft(f"number {n} " * 50) for n in range(200)])
+    await store.put([draft(f"number {n} " * 50) for n in range(400)])
     await store.backup(tmp_path / "copy")
     whole = (tmp_path / "copy").read_bytes()
     middle = len(whole) // 2

@@ -10,6 +10,7 @@ one of the release to come, when its schema has changed.
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import sys
 from collections.abc import Sequence
@@ -22,11 +23,16 @@ import numpy as np
 import pytest
 
 from commonplace import Memory, Turn, __version__, open_memory
-from commonplace.errors import StoreTooNew
+from commonplace.errors import InvalidFile, StoreTooNew
 from commonplace.ports.embedder import Floats
+from commonplace.ports.journal import Entries
 from commonplace.stores.sqlite.connection import APPLICATION_ID
 from commonplace.stores.sqlite.schema import SCHEMA, migrations, open_writer
+from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
+from commonplace.values.audit import AuditQuery, AuditRow
+from commonplace.values.moment import new_id
+from commonplace.values.scope import DEFAULT_TENANT
 
 FILES = Path(__file__).parent / "files"
 RELEASES = sorted(file.name for file in FILES.glob("*.db"))
@@ -118,6 +124,65 @@ def test_the_store_of_an_older_release_is_brought_forward(tmp_path: Path, releas
         assert memory.undo(gone.id).text == "The password hint is a bird"
         assert memory.put("A new record", key="new").version == 1
     assert schema(path) == schema(tmp_path / "fresh.db")
+
+
+def contents(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Every row of every table, but those that SQLite keeps for itself."""
+    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    named = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND sql NOT LIKE '%fts5%'"
+    names: list[str] = [name for (name,) in db.execute(named)]
+    held = {name: list[tuple[object, ...]](db.execute(f'SELECT * FROM "{name}" ORDER BY 1, 2')) for name in names}
+    db.close()
+    return held
+
+
+def test_the_store_of_the_first_release_keeps_every_row_and_takes_in_what_a_daemon_keeps(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    shutil.copy(FILES / "0.1.0.db", path)
+    before = contents(path)
+
+    open_writer(path).close()
+
+    after = contents(path)
+    assert {name: after[name] for name in before} == before
+    assert before["records"] != []
+    new = after.keys() - before.keys()
+    assert new >= {"audit", "events", "jobs", "replies", "keys", "users", "owners", "quotas", "layers"}
+    assert all(after[name] == [] for name in new)
+
+
+@pytest.mark.anyio
+async def test_a_backup_of_the_first_release_is_restored_and_brought_forward(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path / "memory.db", FakeClock(BEGIN))
+    now = BEGIN + timedelta(days=3)
+    row = AuditRow(id=new_id(now), at=now, tenant=DEFAULT_TENANT, actor="ana", action="record.put")
+
+    await store.restore(FILES / "0.1.0.db")
+    await store.note(Entries(audit=(row,)))
+
+    page = await store.audit(DEFAULT_TENANT, AuditQuery(), 10, None)
+    records = (await store.stats(DEFAULT_TENANT)).records
+    await store.aclose()
+    assert page.rows == (row,)
+    assert records == len(contents(FILES / "0.1.0.db")["records"])
+    await asyncio.to_thread(write, tmp_path / "fresh.db")
+    assert schema(tmp_path / "memory.db") == schema(tmp_path / "fresh.db")
+
+
+@pytest.mark.anyio
+async def test_a_backup_of_a_newer_release_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+    newer = tmp_path / "newer.db"
+    await asyncio.to_thread(write, newer)
+    db = apsw.Connection(str(newer))
+    db.pragma("user_version", SCHEMA + 1)
+    db.close()
+    store = await SqliteStore.open(tmp_path / "memory.db", FakeClock(BEGIN))
+
+    with pytest.raises(InvalidFile):
+        await store.restore(newer)
+
+    assert (await store.stats(DEFAULT_TENANT)).records == 0
+    await store.aclose()
 
 
 def test_the_store_of_a_newer_release_is_refused_and_left_as_it_was(tmp_path: Path) -> None:

@@ -9,21 +9,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Literal, Self, TextIO, TypeAlias, Unpack, get_args
 
-from commonplace.embedded.asking import Filters, Scopes, filter_of, path_of, resolve, scopes_of, texts
 from commonplace.embedded.choice import Chosen
 from commonplace.embedded.configuration import Configuration
-from commonplace.embedded.indexing import check_embedders, reindex
-from commonplace.embedded.purging import Purger
-from commonplace.embedded.store import Opened, Store
+from commonplace.embedded.store import Opened
 from commonplace.errors import InvalidInput, InvalidQuery, StoreClosed, VersionNotFound
+from commonplace.memory.asking import Filters, Scopes, filter_of, path_of, resolve, scopes_of, texts
 from commonplace.memory.context import ContextBlock, Contexts
 from commonplace.memory.hygiene import Hygiene
+from commonplace.memory.indexing import check_embedders, reindex
 from commonplace.memory.lifecycle import Changes, Lifecycle, SuccessorFields
 from commonplace.memory.prepare import Preparer
+from commonplace.memory.purging import Purger
 from commonplace.memory.recall import Recall
 from commonplace.memory.transfer import LoadReport, Transfer
 from commonplace.memory.write import Telling, Writer
 from commonplace.ports.clock import Clock
+from commonplace.ports.store import MemoryStore
 from commonplace.values.moment import utc
 from commonplace.values.note import Note
 from commonplace.values.query import Hit, Mode, Order, Page, Query
@@ -68,7 +69,7 @@ class AsyncMemory:
         self._lifecycle = Lifecycle(store, preparer, clock, tenant, actor)
         self._contexts = Contexts(store, self._recall, tenant, count)
         self._transfer = Transfer(store, preparer, clock, tenant)
-        self._purger = Purger(store, tenant, count)
+        self._purger = Purger(store, store, tenant, count)
         self._hygiene = Hygiene(store, clock, tenant, actor, remove=self._purger.remove)
 
     @property
@@ -433,7 +434,7 @@ class AsyncMemory:
         await self.aclose()
 
     @property
-    def _store(self) -> Store:
+    def _store(self) -> MemoryStore:
         self._check_open()
         return self._held_store
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Coroutine
-from concurrent.futures import CancelledError
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from typing import Any, Final, TypeVar
 
@@ -27,7 +27,7 @@ class BackgroundLoop:
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._stopped = False
-        self._thread = threading.Thread(target=self._loop.run_forever, name="commonplace-loop", daemon=True)
+        self._thread = threading.Thread(target=self._live, name="commonplace-loop", daemon=True)
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -40,18 +40,21 @@ class BackgroundLoop:
         if refusal := self._refusal():
             work.close()
             raise refusal
-        with self._lock:
-            if self._stopped:
-                work.close()
-                raise StoreClosed
-            future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        answer: Future[T] = Future()
+        begun: list[asyncio.Task[T]] = []
         try:
-            return future.result()
+            with self._lock:
+                if self._stopped:
+                    work.close()
+                    raise StoreClosed
+                self._loop.call_soon_threadsafe(_begin, work, begun, answer)
+            return answer.result()
         except CancelledError:
             raise StoreClosed from None
         except BaseException:
-            # KeyboardInterrupt above all: whoever no longer waits does not want the rest done either.
-            future.cancel()
+            # KeyboardInterrupt above all, whenever it comes: whoever no longer waits does not want the rest done either.
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(_end, work, begun)
             raise
 
     def stop(self) -> None:
@@ -66,7 +69,11 @@ class BackgroundLoop:
             lambda _: self._loop.call_soon_threadsafe(self._loop.stop)
         )
         self._thread.join()
+
+    def _live(self) -> None:
+        """Until it is stopped, and its end: all on this thread, since the one that stops it may run a loop of its own."""
         try:
+            self._loop.run_forever()
             self._loop.run_until_complete(self._loop.shutdown_asyncgens())
             self._loop.run_until_complete(self._loop.shutdown_default_executor())
         finally:
@@ -98,3 +105,25 @@ async def _cancel_others() -> None:
     for task in others:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
+
+
+def _begin(work: Coroutine[Any, Any, T], begun: list[asyncio.Task[T]], answer: Future[T]) -> None:
+    task = asyncio.ensure_future(work)
+    begun.append(task)
+    task.add_done_callback(lambda _: _settle(task, answer))
+
+
+def _settle(task: asyncio.Task[T], answer: Future[T]) -> None:
+    if task.cancelled():
+        answer.cancel()
+    elif (error := task.exception()) is not None:
+        answer.set_exception(error)
+    else:
+        answer.set_result(task.result())
+
+
+def _end(work: Coroutine[Any, Any, Any], begun: Sequence[asyncio.Task[Any]]) -> None:
+    if not begun:
+        work.close()
+    for task in begun:
+        task.cancel()

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from commonplace.embedded.store import Store
 from commonplace.embedders.choose import make_embedders
 from commonplace.errors import EmbedderChanged, EmbedderUnavailable, InvalidInput
 from commonplace.ports.embedder import Embedder
+from commonplace.ports.store import MemoryStore
 from commonplace.text.tokens import TokenCounter, estimate
 
 DEFAULT: Final = "static"
@@ -52,7 +52,7 @@ class Chosen:
         return estimate
 
 
-async def choose(store: Store, asked: Asked) -> Chosen:
+async def choose(store: MemoryStore, asked: Asked) -> Chosen:
     """
     Raises:
         EmbedderChanged: the store holds vectors of others, and `reindex` was not asked for.
@@ -76,7 +76,7 @@ async def choose(store: Store, asked: Asked) -> Chosen:
     return Chosen(embedders=chosen.embedders, own=chosen.own, stale=not blank)
 
 
-def _asked(store: Store, asked: Asked) -> Chosen:
+def _asked(store: MemoryStore, asked: Asked) -> Chosen:
     if isinstance(asked.embedder, str):
         specs = [_with_url(spec.strip(), asked) for spec in asked.embedder.split(",")]
         made = tuple(make_embedders(",".join(specs), api_key=asked.api_key, cache=store))
@@ -88,7 +88,7 @@ def _asked(store: Store, asked: Asked) -> Chosen:
     return Chosen(embedders=listed, own=())
 
 
-def _default(store: Store) -> Chosen:
+def _default(store: MemoryStore) -> Chosen:
     try:
         made = tuple(make_embedders(DEFAULT, cache=store))
     except EmbedderUnavailable as missing:
@@ -98,7 +98,7 @@ def _default(store: Store) -> Chosen:
     return Chosen(embedders=made, own=made)
 
 
-def _held(store: Store, held: dict[str, int], asked: Asked) -> Chosen:
+def _held(store: MemoryStore, held: dict[str, int], asked: Asked) -> Chosen:
     """Those of the store, made again from their names."""
     if not held:
         return Chosen(embedders=(), own=())

@@ -11,11 +11,11 @@ from types import TracebackType
 from typing import Any
 
 from commonplace.embedded.aio import AsyncMemory, Progress
-from commonplace.embedded.asking import path_of
 from commonplace.embedded.choice import Asked, choose
 from commonplace.embedded.configuration import configuration
 from commonplace.embedded.store import SystemClock, is_postgres, open_store
 from commonplace.errors import PathNotFound
+from commonplace.memory.asking import path_of
 from commonplace.ports.clock import Clock
 from commonplace.ports.embedder import Embedder
 from commonplace.values.scope import check_tenant

@@ -9,24 +9,17 @@ from asyncio import to_thread
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
-from commonplace.embedded.asking import path_of
 from commonplace.errors import InvalidInput, PathNotFound
+from commonplace.memory.asking import path_of
 from commonplace.ports.clock import Clock
-from commonplace.ports.embedder import VectorCache
-from commonplace.ports.keeping import StoreKeeper
-from commonplace.ports.recall import RecallStore
-from commonplace.ports.records import RecordStore
+from commonplace.ports.store import Store
 from commonplace.values.moment import utc
 
 _POSTGRES: Final = ("postgresql://", "postgres://")
 _IN_MEMORY: Final = (":memory:", "memory:")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-
-
-class Store(RecordStore, RecallStore, StoreKeeper, VectorCache, Protocol):
-    """A store with all its faces."""
 
 
 class SystemClock:

@@ -11,9 +11,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TextIO, TypeVar, Unpack
 
 from commonplace.embedded.aio import AsyncMemory, Progress
-from commonplace.embedded.asking import Filters, Scopes
 from commonplace.embedded.background import BackgroundLoop
 from commonplace.embedded.opening import Wanted, open_wanted, restore_backup_async
+from commonplace.memory.asking import Filters, Scopes
 from commonplace.memory.context import ContextBlock
 from commonplace.memory.lifecycle import Changes, SuccessorFields
 from commonplace.memory.transfer import LoadReport

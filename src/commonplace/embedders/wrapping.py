@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import sha256
 
 import numpy as np
 
 from commonplace.ports.embedder import Embedder, Floats, VectorCache
+from commonplace.text.digest import text_hash
 
 
 class Batched:
@@ -69,8 +69,3 @@ class Cached:
     async def aclose(self) -> None:
         """Closes the embedder; the cache belongs to its store."""
         await self._embedder.aclose()
-
-
-def text_hash(text: str) -> bytes:
-    """What the cache knows a text by."""
-    return sha256(text.encode("utf-8", "surrogatepass")).digest()

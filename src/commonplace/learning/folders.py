@@ -14,13 +14,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from pathspec import GitIgnoreSpec
 
 from commonplace.errors import InvalidInput, PathNotFound
+from commonplace.values.moving import Layout
 
-Layout = Literal["directory", "openclaw"]
 EXTENSIONS: Final = frozenset({".md", ".markdown", ".mdx", ".txt"})
 SKIPPED: Final = frozenset({"node_modules", "dist", "build", "target", ".git", ".next", ".turbo", ".cache"})
 _DAY: Final = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?!\d)")

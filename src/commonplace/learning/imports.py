@@ -25,6 +25,7 @@ from commonplace.ports.keeping import Progress
 from commonplace.ports.records import RecordStore
 from commonplace.text.chunk import spans
 from commonplace.text.tokens import TokenCounter, estimate
+from commonplace.values.moving import ImportReport
 from commonplace.values.note import Note
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import MAX_KEY, MAX_TEXT_BYTES, Json, Provenance, Record
@@ -35,20 +36,6 @@ BATCH_BYTES: Final = 4 * 1024 * 1024
 PAGE: Final = 200
 GONE: Final = "the file is gone from the imported folder"
 _LAYOUTS: Final = ("directory", "openclaw")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ImportReport:
-    """`problems` are the files that could not be imported, each with its reason; there are `errors` of them."""
-
-    discovered_files: int = 0
-    files_processed: int = 0
-    indexed_files: int = 0
-    skipped_files: int = 0
-    deleted_files: int = 0
-    chunks_created: int = 0
-    errors: int = 0
-    problems: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from typing import Final, Literal, Protocol
 from commonplace.memory.fence import CLOSE, OPEN, POLICY, entry, label, name
 from commonplace.ports.records import RecordStore
 from commonplace.text.tokens import TokenCounter
+from commonplace.values.context import ContextBlock, ContextMeta
 from commonplace.values.query import Filter, Hit, Order, Query
 from commonplace.values.record import Record
 from commonplace.values.scope import Scope
@@ -33,37 +34,6 @@ _NOT_FACTS: Final = frozenset({"turn", "resource"})
 _BETWEEN: Final = "\n\n"
 
 SectionName = Literal["current_session", "relevant_history", "project_facts", "agent_memory", "workspace_memory"]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ContextMeta:
-    """How much of what is in a block, and how well it fits the question."""
-
-    used: bool = False
-    records_total: int = 0
-    session_records: int = 0
-    history_records: int = 0
-    fact_records: int = 0
-    score_min: float | None = None
-    score_max: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ContextBlock:
-    """
-    Text for a prompt, its tokens, the records in it in the order they stand there, the hits among them, and how many
-    records were left out to stay within the budget. Without records the text is empty.
-    """
-
-    text: str = ""
-    tokens: int = 0
-    records: tuple[Record, ...] = ()
-    hits: tuple[Hit, ...] = ()
-    left_out: int = 0
-    meta: ContextMeta = ContextMeta()
-
-    def __str__(self) -> str:
-        return self.text
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,10 +44,15 @@ class Hygiene:
         actor: str | None = None,
         *,
         remove: Remove | None = None,
+        records: RecordStore | None = None,
         batch: int = BATCH,
     ) -> None:
-        """`remove` purges what fits, where more than the store's own rows must go."""
+        """
+        `remove` purges what fits, where more than the store's own rows must go; `records` is written to instead of the
+        store, where more than its rows must be kept.
+        """
         self._store = store
+        self._records: RecordStore = records or store
         self._clock = clock
         self._tenant = tenant
         self._actor = actor
@@ -155,7 +160,7 @@ class Hygiene:
         return [(scope, rule) for scope, rule in found if rule is not None]
 
     async def _bury(self, records: Sequence[Record], change: ChangeKind, now: datetime, reason: str) -> int:
-        return await bury(self._store, records, change=change, now=now, actor=self._actor, reason=reason)
+        return await bury(self._records, records, change=change, now=now, actor=self._actor, reason=reason)
 
     async def _note(self, now: datetime, action: Action, counts: dict[Scope, int], detail: str) -> list[Upkeep]:
         entries = [

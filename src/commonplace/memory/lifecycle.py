@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from random import random
-from typing import Final, TypedDict, TypeVar, cast, get_args
+from typing import Final, TypeVar, cast, get_args
 
 from commonplace.errors import Conflict, InvalidImportance, InvalidInput, NothingToUndo, RecordChanged, RecordNotFound
 from commonplace.memory.prepare import Preparer, Told
@@ -22,6 +22,7 @@ from commonplace.memory.validate import check_importance, check_key, check_label
 from commonplace.memory.write import clean
 from commonplace.ports.clock import Clock
 from commonplace.ports.records import RecordStore
+from commonplace.values.changes import Changes, SuccessorFields
 from commonplace.values.moment import new_id, utc
 from commonplace.values.record import ChangeKind, Draft, Json, Record, Trust, Visibility
 from commonplace.values.scope import Scope
@@ -33,37 +34,6 @@ _T = TypeVar("_T")
 
 # The content of a version: everything but what tells the versions of a record apart.
 _ANEW: Final = {"change": "edited", "actor": None, "reason": None, "restores": None}
-
-
-class Fields(TypedDict, total=False):
-    """One that is absent, or None, stays as it is."""
-
-    key: str | None
-    kind: str | None
-    tags: Sequence[str] | None
-    metadata: dict[str, Json] | None
-    pinned: bool | None
-    importance: int | None
-    trust: Trust | None
-    visibility: Visibility | None
-    at: datetime | None
-    expires_at: datetime | None
-
-
-class Changes(Fields, total=False):
-    """The fields an edit may change. One that is absent, or None, stays as it is."""
-
-    text: str | None
-
-
-class SuccessorFields(Fields, total=False):
-    """What a successor may have of its own. One that is absent, or None, is as the record it takes the place of had it."""
-
-    scope: Scope | str | None
-    source: str | None
-    session: str | None
-    position: int | None
-    speaker: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +144,16 @@ class Lifecycle:
         return self._next(heir, "deleted", f"record {held.id} is restored", gone)
 
     async def promote(
-        self, id: str, *, scope: Scope | None = None, expected: int | None = None, reason: str | None = None
+        self,
+        id: str,
+        *,
+        scope: Scope | None = None,
+        expected: int | None = None,
+        reason: str | None = None,
+        told: Mapping[str, Json] | None = None,
     ) -> Record:
         """
-        Share a record, in its own scope or in the wider `scope`. It keeps its id.
+        Share a record, in its own scope or in the wider `scope`. It keeps its id. `told` joins its metadata.
 
         Raises:
             SecretRefused: the strict scrub found what must not be shared.
@@ -187,7 +163,7 @@ class Lifecycle:
         async def plan() -> _Step:
             held = await self._undeleted(id)
             _refuse_superseded(held)
-            text, metadata = clean(held.text, held.metadata, strict=True)
+            text, metadata = clean(held.text, {**held.metadata, **(told or {})}, strict=True)
             changes: dict[str, object] = {
                 "text": text,
                 "metadata": metadata,

@@ -109,11 +109,15 @@ class Pool:
 
 @dataclass(frozen=True, kw_only=True)
 class Ranked:
-    """Records, best first, with the passage that speaks for each. `score` is the sum of `parts`."""
+    """
+    Records, best first, with the passage that speaks for each. `score` is the sum of `parts`; `words` is the BM25 that the
+    part of that name was made of.
+    """
 
     record: Ints
     passage: Ints
     score: Floats
+    words: Floats
     parts: Mapping[str, Floats]
 
 
@@ -163,6 +167,7 @@ def rank(pool: Pool, weights: Weights) -> Ranked:
         record=pool.record[best][order],
         passage=pool.passage[best][order],
         score=score[order],
+        words=pool.words[best][order],
         parts={name: values[order] for name, values in parts.items()},
     )
 

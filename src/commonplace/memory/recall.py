@@ -295,7 +295,8 @@ class Recall:
             if record is None or record.tenant != self._tenant or not query.filter.counts(record):
                 continue
             parts = {name: float(values[place]) for name, values in ranked.parts.items()}
-            why = Why(parts, found[place], int(segment.columns.start[row]), int(segment.columns.stop[row]))
+            start, stop = int(segment.columns.start[row]), int(segment.columns.stop[row])
+            why = Why(parts, found[place], start, stop, float(ranked.words[place]))
             hits.append(Hit(record, float(ranked.score[place]), why))
         return hits
 

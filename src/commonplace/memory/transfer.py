@@ -13,13 +13,13 @@ import asyncio
 import json
 import os
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from itertools import islice
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final, TextIO, TypeAlias
 
 from commonplace.errors import Conflict, InvalidFile, PathNotFound
 from commonplace.memory.prepare import Preparer, Told
@@ -27,8 +27,9 @@ from commonplace.memory.transcript import Life, Malformed, Object, parse_object,
 from commonplace.ports.clock import Clock
 from commonplace.ports.keeping import Progress
 from commonplace.ports.records import RecordStore
+from commonplace.values.moving import LoadReport
 from commonplace.values.query import ALL_STATES, Filter
-from commonplace.values.record import Lineage, Written
+from commonplace.values.record import Lineage, Record
 from commonplace.values.scope import Scope
 
 FORMAT: Final = "commonplace-export"
@@ -38,23 +39,20 @@ BATCH: Final = 500
 BATCH_CHARACTERS: Final = 32 * 1024 * 1024
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LoadReport:
-    """`unchanged` were here already, at the same version or a later one."""
+Shown: TypeAlias = Callable[[Sequence[Record]], Sequence[Record]]
 
-    records: int = 0
-    created: int = 0
-    updated: int = 0
-    unchanged: int = 0
 
-    def plus(self, written: Sequence[Written]) -> LoadReport:
-        outcomes = [one.outcome for one in written]
-        return LoadReport(
-            records=self.records + len(outcomes),
-            created=self.created + outcomes.count("created"),
-            updated=self.updated + outcomes.count("updated"),
-            unchanged=self.unchanged + outcomes.count("unchanged"),
-        )
+def _retold(versions: tuple[Record, ...], shown: Shown | None) -> tuple[Record, ...]:
+    """The versions that may be told, counted anew from one, so that what is left out leaves no gap."""
+    if shown is None:
+        return versions
+    kept = shown(versions)
+    if len(kept) == len(versions):
+        return versions
+    numbers = {record.version: place for place, record in enumerate(kept, start=1)}
+    return tuple(
+        replace(record, version=numbers[record.version], restores=numbers.get(record.restores or 0)) for record in kept
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,19 +114,32 @@ class Transfer:
     async def _write(
         self, stream: TextIO, scopes: tuple[Scope, ...] | None, total: int, progress: Progress | None
     ) -> int:
-        now = self._clock.now().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        head = {"format": FORMAT, "version": VERSION, "tenant": self._tenant, "exported_at": now}
-        await asyncio.to_thread(stream.write, json.dumps(head, ensure_ascii=False) + "\n")
         done = 0
-        async for lineages in self._lineages(scopes):
-            lines = [write_life(Life(lineage.versions, lineage.once)) + "\n" for lineage in lineages]
+        async for lines, records in self.lines(scopes):
             await asyncio.to_thread(stream.writelines, lines)
-            done += len(lines)
-            if progress:
+            done += records
+            if progress and records:
                 progress(done, max(total, done))
-        await asyncio.to_thread(stream.write, json.dumps({"end": True, "records": done}) + "\n")
         await asyncio.to_thread(stream.flush)
         return done
+
+    async def lines(
+        self, scopes: tuple[Scope, ...] | None, shown: Shown | None = None
+    ) -> AsyncIterator[tuple[list[str], int]]:
+        """
+        The lines of an export, some at a time, each with its line break, and how many records they hold. `shown` says which
+        versions of a record may be told; one that has none is left out.
+        """
+        now = self._clock.now().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        head = {"format": FORMAT, "version": VERSION, "tenant": self._tenant, "exported_at": now}
+        yield [json.dumps(head, ensure_ascii=False) + "\n"], 0
+        done = 0
+        async for lineages in self._lineages(scopes):
+            told = [(lineage, _retold(lineage.versions, shown)) for lineage in lineages]
+            lines = [write_life(Life(versions, lineage.once)) + "\n" for lineage, versions in told if versions]
+            done += len(lines)
+            yield lines, len(lines)
+        yield [json.dumps({"end": True, "records": done}) + "\n"], 0
 
     async def _lineages(self, scopes: tuple[Scope, ...] | None) -> AsyncIterator[list[Lineage]]:
         wanted = Filter(scopes=scopes, states=ALL_STATES)

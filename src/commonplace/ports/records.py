@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from commonplace.ports.journal import Beside, BesidePurge
 from commonplace.values.query import Filter, Order, Page
 from commonplace.values.record import Draft, Lineage, Record, Written
 from commonplace.values.upkeep import Purged
@@ -13,12 +14,14 @@ from commonplace.values.upkeep import Purged
 class RecordStore(Protocol):
     """
     Keeps records and every version of them. Each call is one transaction: all of it is kept, durably, before it
-    returns, or none of it is. `tests/contracts/test_record_store.py` holds each implementation to this.
+    returns, or none of it is. What `beside` makes of the records written (as they are answered, `unchanged` ones too) is
+    kept in the same transaction; AlreadyAnswered from there leaves nothing written. `tests/contracts/test_record_store.py`
+    holds each implementation to this.
 
     Every call may raise a StoreError: StoreUnavailable, StoreBusy, StoreReadOnly, StoreFull, StoreClosed.
     """
 
-    async def put(self, drafts: Sequence[Draft]) -> list[Written]:
+    async def put(self, drafts: Sequence[Draft], *, beside: Beside | None = None) -> list[Written]:
         """
         Store each draft, in order.
 
@@ -34,7 +37,7 @@ class RecordStore(Protocol):
         """
         ...
 
-    async def revise(self, drafts: Sequence[Draft]) -> list[Record]:
+    async def revise(self, drafts: Sequence[Draft], *, beside: Beside | None = None) -> list[Record]:
         """
         Store each draft, in order, as the version after the one held under its id; `expected` is required. The scope
         may be another than before. Passages of None stay as they are. With `expected` 0 the draft is a new record,
@@ -46,7 +49,7 @@ class RecordStore(Protocol):
         """
         ...
 
-    async def load(self, lineages: Sequence[Lineage]) -> list[Written]:
+    async def load(self, lineages: Sequence[Lineage], *, beside: Beside | None = None) -> list[Written]:
         """
         Bring in whole lives as they were elsewhere, ids, versions and times unchanged. A record that is here already
         with the same version or a later one is left alone (`unchanged`); with an earlier one it is replaced
@@ -83,9 +86,9 @@ class RecordStore(Protocol):
         """Whole lives in the order of their ids, those after id `after`, without passages. For export."""
         ...
 
-    async def purge(self, tenant: str, filters: Sequence[Filter]) -> Purged:
+    async def purge(self, tenant: str, filters: Sequence[Filter], *, beside: BesidePurge | None = None) -> Purged:
         """
         Remove every record that fits one of `filters`, all its versions, words and vectors, so that no byte of its
-        text is left in the store. Cannot be undone.
+        text is left in the store. Cannot be undone. `beside` is told the ids.
         """
         ...

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import re
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Any
 
 from commonplace.ports.clock import Clock
-from commonplace.ports.embedder import VectorCache
-from commonplace.ports.keeping import StoreKeeper
-from commonplace.ports.recall import RecallStore
-from commonplace.ports.records import RecordStore
+from commonplace.ports.store import Store
 from commonplace.text.postings import pack
 from commonplace.values.moment import new_id
 from commonplace.values.record import Draft, Passage, Record
 from commonplace.values.scope import Scope
 
+__all__ = ["DIMENSION", "EMBEDDER", "Drafting", "Store", "passages_of", "vector_of"]
+
 EMBEDDER = "test-8"
 DIMENSION = 8
-
-
-class Store(RecordStore, RecallStore, StoreKeeper, VectorCache, Protocol):
-    """All that a store is."""
 
 
 def vector_of(text: str) -> bytes:

@@ -62,7 +62,8 @@ def _trimmed(text: str, start: int, stop: int) -> Span | None:
     return start + len(part) - len(part.lstrip()), stop - len(part) + len(part.rstrip())
 
 
-def _sentences(text: str) -> Iterator[Span]:
+def sentences(text: str) -> Iterator[Span]:
+    """Start and stop of each sentence or line, in order, without the white space around it."""
     start = 0
     for end in _SENTENCE_END.finditer(text):
         if span := _trimmed(text, start, end.end()):
@@ -72,10 +73,10 @@ def _sentences(text: str) -> Iterator[Span]:
         yield span
 
 
-def _joined(sentences: Iterator[Span], most: int) -> Iterator[Span]:
+def _joined(pieces: Iterator[Span], most: int) -> Iterator[Span]:
     """Neighbours that are tiny together become one: a list of a million one-letter lines need not be counted by line."""
     start = stop = -1
-    for next_start, next_stop in sentences:
+    for next_start, next_stop in pieces:
         if start >= 0 and next_stop - start > most:
             yield start, stop
             start = -1
@@ -104,7 +105,7 @@ def _cut(text: str, start: int, stop: int, most: int) -> Iterator[Span]:
 def _pieces(text: str, count: TokenCounter, size: int) -> Iterator[_Piece]:
     longest = max(4 * size, 1)
     before = 0
-    for sentence in _joined(_sentences(text), size // 8):
+    for sentence in _joined(sentences(text), size // 8):
         opens = text.count("\n", before, sentence[0]) > 1
         for start, stop in _cut(text, *sentence, longest):
             for part in _fitting(text, start, stop, count, size):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, TypedDict
 
 from commonplace.values.record import Record, State, Trust, Visibility
 from commonplace.values.scope import Scope
@@ -79,6 +79,23 @@ class Filter:
         )
 
 
+class Filters(TypedDict, total=False):
+    """Which records count, beside their scopes. What is absent, empty or None narrows nothing."""
+
+    kinds: Sequence[str]
+    sources: Sequence[str]
+    tags: Sequence[str]
+    trust: Sequence[Trust]
+    visibility: Visibility | None
+    sessions: Sequence[str]
+    speaker: str | None
+    key: str | None
+    key_prefix: str | None
+    pinned: bool | None
+    since: datetime | None
+    until: datetime | None
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Query:
     text: str
@@ -94,13 +111,15 @@ class Query:
 class Why:
     """
     Why a hit is where it is. The parts sum to the hit's score. `words` are the analysed words of the question found in
-    the passage; `start` and `stop` are the passage's place in the record's text.
+    the passage; `start` and `stop` are the passage's place in the record's text. `bm25` is what the words scored before they
+    were weighed against the rest of the scope.
     """
 
     parts: Mapping[str, float]
     words: tuple[str, ...]
     start: int
     stop: int
+    bm25: float = field(default=0.0, compare=False)
 
     def __str__(self) -> str:
         told = [f"{name} {value:+.2f}" for name, value in self.parts.items() if abs(value) >= 0.005]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Self, get_args
+from typing import Literal, Self, TypeAlias, get_args
 
 from commonplace.errors import InvalidScope
 
@@ -11,6 +12,8 @@ ScopeKind = Literal["session", "agent", "workspace", "channel", "user", "global"
 SCOPE_KINDS: tuple[ScopeKind, ...] = get_args(ScopeKind)
 MAX_SCOPE_ID = 255
 DEFAULT_TENANT = "default/default"
+
+Scopes: TypeAlias = "Sequence[Scope | str] | Scope | str | None"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -45,6 +48,14 @@ class Scope:
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.id}" if self.id else self.kind
+
+
+def scopes_of(scopes: Scopes) -> tuple[Scope, ...] | None:
+    if scopes is None:
+        return None
+    if isinstance(scopes, str | Scope):
+        return (Scope.parse(scopes),)
+    return tuple(Scope.parse(scope) for scope in scopes)
 
 
 def check_tenant(tenant: str) -> str:

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from commonplace import AsyncMemory, Memory, Note, Rule, Turn, open_memory, open_memory_async
-from commonplace.embedders.wrapping import text_hash
 from commonplace.errors import (
     InvalidInput,
     InvalidQuery,
@@ -23,6 +22,7 @@ from commonplace.errors import (
 )
 from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
+from commonplace.text.digest import text_hash
 
 WEB = "workspace:web"
 
@@ -382,3 +382,14 @@ async def test_many_tasks_share_one_memory(tmp_path: Path) -> None:
         await asyncio.gather(*(memory.put(f"note {n}", at=datetime(2026, 1, 1, tzinfo=UTC)) for n in range(50)))
 
         assert (await memory.stats()).records == 50
+
+
+@pytest.mark.anyio
+async def test_a_memory_without_a_loop_is_closed_in_a_program_that_runs_one(tmp_path: Path) -> None:
+    memory = open_memory(tmp_path / "team.db")
+    memory.put("We ship on Fridays")
+
+    memory.close()
+
+    with pytest.raises(StoreClosed):
+        memory.stats()

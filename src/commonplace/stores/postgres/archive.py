@@ -116,7 +116,7 @@ class ArchiveReader:
             except zipfile.BadZipFile:
                 raise InvalidFile("The file is not a backup of a PostgreSQL store. Nothing was changed.") from None
         try:
-            self.tables = _read_manifest(self._zip, schema)
+            self.schema, self.tables = _read_manifest(self._zip, schema)
             for table, part in self.tables.items():
                 _verify(self._zip, table, part)
         except (KeyError, zipfile.BadZipFile, EOFError, ValueError, TypeError) as error:
@@ -132,17 +132,14 @@ class ArchiveReader:
         self._zip.close()
 
 
-def _read_manifest(archive: zipfile.ZipFile, schema: int) -> Mapping[str, Part]:
+def _read_manifest(archive: zipfile.ZipFile, schema: int) -> tuple[int, Mapping[str, Part]]:
+    """The schema whose tables these are, and the tables."""
     manifest = cast("dict[str, Any]", json.loads(archive.read(_MANIFEST)))
     if manifest["format"] != _FORMAT or manifest["store"] != _STORE:
         raise InvalidFile("The file is a backup of another kind of store. Nothing was changed.")
     if manifest["schema"] > schema:
         raise StoreTooNew("The backup was written by a newer Commonplace. Upgrade this one to restore it.")
-    if manifest["schema"] < schema:
-        raise InvalidFile(
-            "The backup is of an older schema. Restore it with the Commonplace that wrote it, then upgrade."
-        )
-    return {
+    return int(manifest["schema"]), {
         table: Part(columns=tuple(part["columns"]), rows=int(part["rows"]), sha256=part["sha256"])
         for table, part in manifest["tables"].items()
     }

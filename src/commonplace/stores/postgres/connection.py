@@ -108,9 +108,10 @@ async def rows(connection: Connection, sql: bytes, params: Params = None) -> lis
 class Database:
     """A pool of connections whose search path is our schema."""
 
-    def __init__(self, pool: AsyncConnectionPool[Connection], schema: str) -> None:
+    def __init__(self, pool: AsyncConnectionPool[Connection], address: Address) -> None:
         self._pool = pool
-        self.schema = schema
+        self.schema = address.schema
+        self.conninfo = address.conninfo
         self._grown = 0
         self._stale_at = _MANY
 
@@ -138,7 +139,7 @@ class Database:
         except PoolTimeout:
             await pool.close()
             raise StoreUnavailable from None
-        return cls(pool, address.schema)
+        return cls(pool, address)
 
     async def aclose(self) -> None:
         await self._pool.close()

@@ -17,12 +17,12 @@ from commonplace.ports.keeping import Content, Progress
 from commonplace.stores.postgres.archive import ArchiveReader, ArchiveWriter
 from commonplace.stores.postgres.checks import findings
 from commonplace.stores.postgres.connection import Connection, Database, rows, statements
+from commonplace.stores.postgres.inserting import insert
 from commonplace.stores.postgres.rows import PASSAGES, VECTORS
-from commonplace.stores.postgres.schema import newest
+from commonplace.stores.postgres.schema import made_since, newest
 from commonplace.stores.postgres.writing import (
     Counters,
     Place,
-    insert,
     known_embedders,
     lock,
     of_numbers,
@@ -245,11 +245,15 @@ async def _copy_out(connection: Connection, archive: ArchiveWriter, progress: Pr
 
 async def _copy_in(connection: Connection, archive: ArchiveReader, progress: Progress | None) -> None:
     ours = {table: tuple(columns) for table, columns in await rows(connection, _SQL["columns"])}
-    if ours != {table: part.columns for table, part in archive.tables.items()}:
+    # What came with a later schema is not in an older backup, and stays empty.
+    expected = {table: columns for table, columns in ours.items() if table not in made_since(archive.schema)}
+    if expected != {table: part.columns for table, part in archive.tables.items()}:
         raise InvalidFile("The backup holds other tables than this store has. Nothing was changed.")
     total, done = sum(part.rows for part in archive.tables.values()), 0
     for table, part in archive.tables.items():
-        await connection.execute(sql.SQL("TRUNCATE {}").format(sql.Identifier(table)))
+        if table != "audit":
+            # The audit is empty, or we would not be here, and nobody may empty it.
+            await connection.execute(sql.SQL("TRUNCATE {}").format(sql.Identifier(table)))
         try:
             async with connection.cursor().copy(_copy("COPY {} ({}) FROM STDIN", table, part.columns)) as copy:
                 chunks = archive.chunks(table)

@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from commonplace.errors import Conflict, InvalidInput, RecordChanged, RecordNotFound, StoreError
-from commonplace.ports.clock import Clock
-from commonplace.stores.postgres.connection import Connection, Database, rows, statements
+from commonplace.ports.journal import Beside, BesidePurge, Entries
+from commonplace.stores.postgres.connection import Connection, rows, statements
+from commonplace.stores.postgres.entries import NOTHING, Entering
 from commonplace.stores.postgres.listing import filter_params, read_cursor, write_cursor
+from commonplace.stores.postgres.part import Part
 from commonplace.stores.postgres.rows import Held, as_uuid, canonical, held_of, settled, tenant_of
 from commonplace.stores.postgres.writing import Counters, Life, Locked, Place, Writing, drop, forget_departures, lock
 from commonplace.values.query import Filter, Order, Page
@@ -21,8 +23,8 @@ _SQL = statements("sql/records.sql")
 _PURGED_TABLES = (b"records", b"versions", b"passages", b"vectors", b"departures")
 _ROUNDS = 10
 _NOT_WIPED = (
-    "The records are gone, but old bytes of theirs may still be in the files of the database. Run VACUUM FULL contents "
-    "in the store's schema when nobody else is using it."
+    "The records are gone, but old bytes of theirs may still be in the files of the database. Run VACUUM FULL contents, "
+    "layers in the store's schema when nobody else is using it."
 )
 
 Key = tuple[Place, str]
@@ -31,44 +33,42 @@ Session = tuple[Place, str]
 Id = tuple[str, str]
 
 
-class Records:
+class Records(Part):
     """Satisfies the port `RecordStore`."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self._database = database
-        self._clock = clock
-
-    async def put(self, drafts: Sequence[Draft]) -> list[Written]:
+    async def put(self, drafts: Sequence[Draft], *, beside: Beside | None = None) -> list[Written]:
         drafts = [replace(draft, record=settled(draft.record)) for draft in drafts]
 
-        async def work(connection: Connection) -> list[Written]:
+        async def work(connection: Connection) -> tuple[list[Written], Entries]:
             places = await lock(connection, [_place(draft.record) for draft in drafts])
             deciding = _Put(await _held_for(connection, drafts, places))
             written = [deciding.decide(draft) for draft in drafts]
-            await Writing(connection, places).store(deciding.lives)
-            return written
+            entries = beside(written) if beside else NOTHING
+            await Writing(connection, places).store(deciding.lives, self._entering(entries))
+            return written, entries
 
-        written = await self._database.write(work) if drafts else []
+        written = await self._write(work) if drafts or beside else []
         await self._database.grown(len(written))
         return written
 
-    async def revise(self, drafts: Sequence[Draft]) -> list[Record]:
+    async def revise(self, drafts: Sequence[Draft], *, beside: Beside | None = None) -> list[Record]:
         drafts = [replace(draft, record=settled(draft.record)) for draft in drafts]
 
-        async def work(connection: Connection) -> list[Record]:
+        async def work(connection: Connection) -> tuple[list[Record], Entries]:
             asked = [(draft.record.tenant, draft.record.id) for draft in drafts]
             places = await _lock_with(connection, asked, [_place(draft.record) for draft in drafts])
             held = await _by_id(connection, asked)
             lives = {id: Life(held=found, once=found.once) for id, found in held.items()}
             revised = [_revise(lives, draft) for draft in drafts]
             await _leave_taken_marks(connection, list(lives.values()), places)
-            await Writing(connection, places).store(list(lives.values()))
-            return revised
+            entries = beside([Written(record, "updated") for record in revised]) if beside else NOTHING
+            await Writing(connection, places).store(list(lives.values()), self._entering(entries))
+            return revised, entries
 
-        return await self._database.write(work) if drafts else []
+        return await self._write(work) if drafts or beside else []
 
-    async def load(self, lineages: Sequence[Lineage]) -> list[Written]:
-        async def work(connection: Connection) -> list[Written]:
+    async def load(self, lineages: Sequence[Lineage], *, beside: Beside | None = None) -> list[Written]:
+        async def work(connection: Connection) -> tuple[list[Written], Entries]:
             asked = [(lineage.versions[-1].tenant, lineage.versions[-1].id) for lineage in lineages]
             mentioned = [_place(record) for lineage in lineages for record in lineage.versions]
             places = await _lock_with(connection, asked, mentioned)
@@ -76,12 +76,13 @@ class Records:
             for lineage in lineages:
                 await _refuse_another_life(connection, lives, lineage)
             written = [_bring_in(lives, lineage) for lineage in lineages]
-            await Writing(connection, places).store(list(lives.values()))
-            return written
+            entries = beside(written) if beside else NOTHING
+            await Writing(connection, places).store(list(lives.values()), self._entering(entries))
+            return written, entries
 
         for lineage in lineages:
             _check_lineage(lineage)
-        written = await self._database.write(work) if lineages else []
+        written = await self._write(work) if lineages or beside else []
         await self._database.grown(len(written))
         return written
 
@@ -133,18 +134,15 @@ class Records:
 
         return await self._database.read(work)
 
-    async def purge(self, tenant: str, filters: Sequence[Filter]) -> Purged:
-        async def work(connection: Connection) -> Purged:
-            numbers = await self._lock_matching(connection, tenant, filters)
-            if not numbers:
-                return Purged(0, 0)
-            counters = Counters()
-            records, versions = await drop(connection, numbers, counters)
-            await forget_departures(connection, numbers)
-            await counters.write(connection)
-            return Purged(records, records + versions)
+    async def purge(self, tenant: str, filters: Sequence[Filter], *, beside: BesidePurge | None = None) -> Purged:
+        async def work(connection: Connection) -> tuple[Purged, Entries]:
+            found = await self._lock_matching(connection, tenant, filters)
+            entries = beside([found[number] for number in sorted(found)]) if beside else NOTHING
+            records, versions = await _drop(connection, sorted(found))
+            await self._keep(connection, entries)
+            return Purged(records, records + versions), entries
 
-        purged = await self._database.write(work)
+        purged = await self._write(work)
         if purged.records:
             try:
                 await self._database.outside(_wipe)
@@ -152,27 +150,43 @@ class Records:
                 raise type(error)(_NOT_WIPED) from error
         return purged
 
-    async def _lock_matching(self, connection: Connection, tenant: str, filters: Sequence[Filter]) -> list[int]:
-        """The numbers of the records to purge, all in scopes that are locked and whose readers must read anew."""
+    def _entering(self, entries: Entries) -> Entering:
+        return Entering(entries, self._clock.now())
+
+    async def _lock_matching(self, connection: Connection, tenant: str, filters: Sequence[Filter]) -> dict[int, str]:
+        """The records to purge, ids by numbers, all in scopes that are locked and whose readers must read anew."""
         locked: set[Place] = set()
         for _ in range(_ROUNDS):
-            found: dict[int, Place] = {}
+            found: dict[int, str] = {}
+            wanted: set[Place] = set()
             for filter in filters:
                 params = await filter_params(connection, tenant, filter, self._clock.now())
                 if params is not None:
                     places = await rows(connection, _SQL["matching_places"], params)
-                    found |= {number: (tenant, Scope(kind, id)) for number, kind, id in places}
-            missing = set(found.values()) - locked
+                    found |= {number: str(record) for number, record, _, _ in places}
+                    wanted |= {(tenant, Scope(kind, id)) for _, _, kind, id in places}
+            missing = wanted - locked
             if not missing:
-                return sorted(found)
+                return found
             await lock(connection, sorted(missing), epochs=1)
             locked |= missing
         raise RecordChanged("The records to purge kept moving. Nothing was purged; try again.")
 
 
+async def _drop(connection: Connection, numbers: Sequence[int]) -> tuple[int, int]:
+    """How many records and past versions were dropped."""
+    if not numbers:
+        return 0, 0
+    counters = Counters()
+    dropped = await drop(connection, numbers, counters)
+    await forget_departures(connection, numbers)
+    await counters.write(connection)
+    return dropped
+
+
 async def _wipe(connection: Connection) -> None:
     """VACUUM gives space back but leaves old bytes in it; what held the text itself is written anew."""
-    await connection.execute(b"VACUUM FULL contents")
+    await connection.execute(b"VACUUM FULL contents, layers")
     for table in _PURGED_TABLES:
         await connection.execute(b"VACUUM " + table)
 

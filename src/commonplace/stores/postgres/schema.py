@@ -114,7 +114,12 @@ async def _version(connection: Connection, schema: str) -> int:
 
 
 def _our_tables() -> set[str]:
-    text = "".join(migration for _, migration in migrations())
+    return made_since(0)
+
+
+def made_since(version: int) -> set[str]:
+    """The tables and views that came with later versions of the schema."""
+    text = "".join(migration for number, migration in migrations() if number > version)
     return set(re.findall(r"CREATE (?:TABLE|VIEW) (\w+)", text))
 
 

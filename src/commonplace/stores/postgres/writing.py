@@ -10,16 +10,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from psycopg import sql
-
 from commonplace.errors import EmbedderChanged, TextTooLarge, WrongDimension
 from commonplace.stores.postgres.adapt import Signed, Words
 from commonplace.stores.postgres.connection import Connection, rows, statements
+from commonplace.stores.postgres.entries import Entering, pipelined
+from commonplace.stores.postgres.inserting import are_few, insert
 from commonplace.stores.postgres.rows import (
     CONTENTS,
     DEPARTURES,
@@ -30,7 +29,6 @@ from commonplace.stores.postgres.rows import (
     VECTORS,
     VERSIONS,
     Held,
-    Table,
     is_live,
     tenant_of,
     to_ms_or_none,
@@ -40,7 +38,6 @@ from commonplace.values.record import Passage, Record
 from commonplace.values.scope import Scope
 
 _SQL = statements("sql/writing.sql")
-_FEW = 40
 
 Place = tuple[str, Scope]
 
@@ -123,23 +120,6 @@ class Counters:
             await connection.cursor().executemany(_SQL["count"], params)
 
 
-async def insert(connection: Connection, table: Table, values: Sequence[tuple[Any, ...]]) -> None:
-    """A few rows by pipelined INSERTs, many by COPY."""
-    if not values:
-        return
-    names = sql.SQL(", ").join(map(sql.Identifier, table.columns))
-    if len(values) <= _FEW:
-        marks = sql.SQL(", ").join([sql.SQL("%b")] * len(table.columns))
-        command = sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(sql.Identifier(table.name), names, marks)
-        await connection.cursor().executemany(command, values)
-        return
-    command = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(sql.Identifier(table.name), names)
-    async with connection.cursor().copy(command) as copy:
-        copy.set_types(list(table.columns.values()))
-        for row in values:
-            await copy.write_row(row)
-
-
 def of_numbers(numbers: Iterable[int], name: str = "numbers") -> dict[str, list[int]]:
     """The parameters of a query by numbers: these, and the tenants they belong to."""
     listed = list(numbers)
@@ -177,11 +157,16 @@ class Writing:
         self._rows = _Rows()
         self._counters = Counters()
 
-    async def store(self, lives: Sequence[Life]) -> None:
-        """Write the versions that `lives` add."""
+    async def store(self, lives: Sequence[Life], beside: Entering) -> None:
+        """Write the versions that `lives` add, and what belongs to them."""
         changed = [life for life in lives if life.added]
-        if not changed:
-            return
+        if changed:
+            await self._prepare(changed)
+        if changed or not beside.nothing:
+            await self._write(beside)
+            beside.check()
+
+    async def _prepare(self, changed: Sequence[Life]) -> None:
         await self._drop_replaced([life for life in changed if life.anew])
         async with self._connection.pipeline():
             ask = self._connection.execute
@@ -192,7 +177,6 @@ class Writing:
         contents = iter([serial for (serial,) in await texts.fetchall()])
         for life in changed:
             self._plan(life, numbers, contents, embedders)
-        await self._write()
 
     async def _drop_replaced(self, lives: Sequence[Life]) -> None:
         numbers = [life.held.number for life in lives if life.held]
@@ -272,7 +256,7 @@ class Writing:
             place = (held.record.tenant, held.record.scope)
             self._rows.departures.append((tenant_of(number), held.scope, self._places[place].seq, number))
 
-    async def _write(self) -> None:
+    async def _write(self, beside: Entering) -> None:
         planned = self._rows
         tables = (
             (CONTENTS, planned.contents),
@@ -283,8 +267,8 @@ class Writing:
             (DEPARTURES, planned.departures),
         )
         # COPY cannot be part of a pipeline; a small write is one, and so costs one round trip.
-        few = all(len(values) <= _FEW for _, values in tables)
-        async with self._connection.pipeline() if few else nullcontext():
+        few = beside.few and all(are_few(values) for _, values in tables)
+        async with pipelined(self._connection, few=few):
             if planned.archived:
                 await self._connection.execute(_SQL["archive"], of_numbers(planned.archived))
             await self._hush()
@@ -296,6 +280,7 @@ class Writing:
                 await self._connection.execute(_SQL["copy_vectors"], params)
             await self._rouse()
             await self._counters.write(self._connection)
+            await beside.write(self._connection)
 
     async def _hush(self) -> None:
         if not self._rows.quiet:
@@ -359,6 +344,8 @@ async def drop(connection: Connection, numbers: Sequence[int], counters: Counter
     contents = [content for (content,) in await rows(connection, _SQL["contents_of"], params)]
     records = await connection.execute(_SQL["drop_records"], params)
     versions = await connection.execute(_SQL["drop_versions"], params)
+    # After the records: whoever adds layers holds on to the record, so that by now they are there to be seen.
+    await connection.execute(_SQL["drop_layers"], params)
     texts = of_numbers(contents, "contents")
     await connection.execute(_SQL["drop_contents"], texts)
     await connection.execute(_SQL["drop_vectors"], texts)

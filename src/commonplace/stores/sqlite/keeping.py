@@ -13,12 +13,12 @@ from pathlib import Path
 
 import apsw
 
-from commonplace.errors import InvalidFile, NotAStore, PathNotFound, StoreError
+from commonplace.errors import InvalidFile, NotAStore, PathNotFound, StoreError, StoreTooNew
 from commonplace.ports.keeping import Content, Progress
 from commonplace.stores.queries import load
 from commonplace.stores.sqlite.connection import APPLICATION_ID, connect, named_errors, patiently
 from commonplace.stores.sqlite.rows import one, rows
-from commonplace.stores.sqlite.schema import SCHEMA
+from commonplace.stores.sqlite.schema import SCHEMA, migrate
 from commonplace.stores.sqlite.writes import PASSAGES, check_vector, words_of
 from commonplace.values.moment import from_ms, to_ms
 from commonplace.values.record import Passage
@@ -190,7 +190,7 @@ def backup(db: apsw.Connection, target: Path, progress: Progress | None) -> None
 
 
 def restore(db: apsw.Connection, source: Path, progress: Progress | None) -> None:
-    if db.execute("SELECT EXISTS (SELECT 1 FROM records)").get:
+    if db.execute(SQL["holds_something"]).get:
         raise InvalidFile("The store to restore into is not empty. Name a new file.")
     check_backup(source)
     copy = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
@@ -202,6 +202,8 @@ def restore(db: apsw.Connection, source: Path, progress: Progress | None) -> Non
                     progress(copying.page_count - copying.remaining, copying.page_count)
     finally:
         copy.close()
+    # A backup of an older release is brought forward.
+    migrate(db)
 
 
 def check_backup(source: Path) -> None:
@@ -213,11 +215,13 @@ def check_backup(source: Path) -> None:
             db = connect(source, writes=False)
             try:
                 told = rows(db, "PRAGMA quick_check(1)")
-                ours = db.pragma("application_id")
+                ours, version = db.pragma("application_id"), db.pragma("user_version")
             finally:
                 db.close()
         if ours != APPLICATION_ID:
             raise NotAStore
+        if version > SCHEMA:
+            raise StoreTooNew
     except StoreError as error:
         raise InvalidFile(f"{source} is not a sound backup: {error}") from error
     if told != [("ok",)]:

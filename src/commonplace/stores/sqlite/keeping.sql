@@ -12,6 +12,12 @@ FROM scopes s WHERE s.tenant = ? ORDER BY s.kind, s.id;
 SELECT count(*) FROM versions v JOIN records r ON r.number = v.number JOIN scopes s ON s.number = r.scope
 WHERE s.tenant = ?;
 
+-- name: holds_something
+-- Anything that a restore would take away.
+SELECT EXISTS (SELECT 1 FROM records) OR EXISTS (SELECT 1 FROM audit) OR EXISTS (SELECT 1 FROM events)
+    OR EXISTS (SELECT 1 FROM jobs) OR EXISTS (SELECT 1 FROM keys) OR EXISTS (SELECT 1 FROM users)
+    OR EXISTS (SELECT 1 FROM owners) OR EXISTS (SELECT 1 FROM knowledge_spaces);
+
 -- name: bare_contents
 SELECT count(*) FROM contents c
 WHERE NOT EXISTS (SELECT 1 FROM passages p WHERE p.number BETWEEN c.number * 4096 AND c.number * 4096 + 4095);

@@ -10,13 +10,13 @@ import binascii
 import json
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import apsw
 
 from commonplace.errors import InvalidQuery, RecordNotFound
-from commonplace.stores.sqlite.rows import CURRENT, PAST, Row, id_bytes, one, record, rows
+from commonplace.stores.sqlite.rows import CURRENT, PAST, Row, Where, id_bytes, one, record, rows
 from commonplace.values.moment import to_ms
 from commonplace.values.query import ALL_STATES, Filter, Order, Page
 from commonplace.values.record import Lineage, Record
@@ -37,24 +37,6 @@ _ORDERS: dict[Order, tuple[tuple[str, ...], str]] = {
 }
 
 
-@dataclass(slots=True)
-class _Where:
-    """Conditions on `records v` and what is bound to them."""
-
-    conditions: list[str] = field(default_factory=list[str])
-    bound: dict[str, Any] = field(default_factory=dict[str, Any])
-
-    def add(self, condition: str, value: object) -> None:
-        """`condition` holds one `{}` for the value."""
-        name = f"f{len(self.bound)}"
-        self.conditions.append(condition.format(f":{name}"))
-        self.bound[name] = value
-
-    def any_of(self, column: str, values: Sequence[Any]) -> None:
-        if values:
-            self.add(f"{column} IN (SELECT value FROM json_each({{}}))", json.dumps(list(values)))
-
-
 def scope_numbers(db: apsw.Connection, tenant: str, scopes: Sequence[Scope] | None) -> list[int]:
     if scopes is None:
         return [row[0] for row in rows(db, "SELECT number FROM scopes WHERE tenant = ?", (tenant,))]
@@ -62,9 +44,9 @@ def scope_numbers(db: apsw.Connection, tenant: str, scopes: Sequence[Scope] | No
     return [row[0] for scope in dict.fromkeys(scopes) for row in rows(db, sql, (tenant, scope.kind, scope.id))]
 
 
-def where(db: apsw.Connection, tenant: str, filter: Filter, now: int) -> _Where:
+def where(db: apsw.Connection, tenant: str, filter: Filter, now: int) -> Where:
     """The filter as SQL over `records v`."""
-    made = _Where(bound={"now": now})
+    made = Where(bound={"now": now})
     made.add("v.scope IN (SELECT value FROM json_each({}))", json.dumps(scope_numbers(db, tenant, filter.scopes)))
     if filter.ids:
         marks = ", ".join(f"x'{told}'" for told in map(_id_hex, filter.ids) if told)
@@ -91,7 +73,7 @@ def _id_hex(id: str) -> str | None:
         return None
 
 
-def _single_values(made: _Where, filter: Filter) -> None:
+def _single_values(made: Where, filter: Filter) -> None:
     for column, value in (("visibility", filter.visibility), ("speaker", filter.speaker), ("key", filter.key)):
         if value is not None:
             made.add(f"v.{column} = {{}}", value)
@@ -105,7 +87,7 @@ def _single_values(made: _Where, filter: Filter) -> None:
         made.add("ifnull(v.at, v.created_at) < {}", to_ms(filter.until))
 
 
-def _any_version(db: apsw.Connection, tenant: str, made: _Where, filter: Filter) -> None:
+def _any_version(db: apsw.Connection, tenant: str, made: Where, filter: Filter) -> None:
     if filter.ever_in is not None:
         [scope] = scope_numbers(db, tenant, [filter.ever_in]) or [0]
         made.add("(v.scope = {0} OR v.number IN (SELECT o.number FROM versions o WHERE o.scope = {0}))", scope)

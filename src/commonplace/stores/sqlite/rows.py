@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -37,6 +38,33 @@ PAST = (
 Row = tuple[Any, ...]
 
 
+@dataclass(slots=True)
+class Where:
+    """Conditions, and what is bound to them."""
+
+    conditions: list[str] = field(default_factory=list[str])
+    bound: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def add(self, condition: str, value: object) -> None:
+        """`condition` holds one `{}` for the value."""
+        name = f"f{len(self.bound)}"
+        self.conditions.append(condition.format(f":{name}"))
+        self.bound[name] = value
+
+    def any_of(self, column: str, values: Sequence[Any]) -> None:
+        """Nothing narrows nothing."""
+        if values:
+            self.one_of(column, values)
+
+    def one_of(self, column: str, values: Sequence[Any] | None) -> None:
+        """None narrows nothing, nothing fits nothing."""
+        if values is not None:
+            self.add(f"{column} IN (SELECT value FROM json_each({{}}))", json.dumps(list(values)))
+
+    def __str__(self) -> str:
+        return f"WHERE {' AND '.join(self.conditions)}" if self.conditions else ""
+
+
 def to_json(value: object) -> str | None:
     """Compact JSON, or None for what is empty."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")) if value else None
@@ -46,12 +74,12 @@ def id_bytes(id: str | None) -> bytes | None:
     return uuid.UUID(id).bytes if id else None
 
 
-def _ms(moment: datetime | None) -> int | None:
-    return None if moment is None else to_ms(moment)
+def ms(at: datetime | None) -> int | None:
+    return None if at is None else to_ms(at)
 
 
-def _moment(ms: int | None) -> datetime | None:
-    return None if ms is None else from_ms(ms)
+def moment(at: int | None) -> datetime | None:
+    return None if at is None else from_ms(at)
 
 
 def shared(record: Record, content: int) -> Row:
@@ -72,15 +100,15 @@ def shared(record: Record, content: int) -> Row:
         record.importance,
         record.trust,
         record.visibility,
-        _ms(record.at),
-        _ms(record.expires_at),
+        ms(record.at),
+        ms(record.expires_at),
         record.session,
         record.position,
         record.speaker,
         to_json(where),
         int(record.demoted),
         id_bytes(record.superseded_by),
-        _ms(record.deleted_at),
+        ms(record.deleted_at),
         to_ms(record.created_at),
         to_ms(record.updated_at),
         record.change,
@@ -107,20 +135,20 @@ def record(row: Row) -> Record:
         key=key,
         source=source,
         tags=tuple(json.loads(tags)) if tags else (),
-        metadata=_object(metadata),
+        metadata=object_of(metadata),
         pinned=bool(pinned),
         importance=importance,
         trust=trust,
         visibility=visibility,
-        at=_moment(at),
-        expires_at=_moment(expires),
+        at=moment(at),
+        expires_at=moment(expires),
         session=session,
         position=position,
         speaker=speaker,
         provenance=Provenance(**json.loads(where)) if where else Provenance(),
         demoted=bool(demoted),
         superseded_by=str(uuid.UUID(bytes=superseded)) if superseded else None,
-        deleted_at=_moment(deleted),
+        deleted_at=moment(deleted),
         created_at=from_ms(created),
         updated_at=from_ms(updated),
         change=change,
@@ -130,8 +158,12 @@ def record(row: Row) -> Record:
     )
 
 
-def _object(written: str | None) -> dict[str, Json]:
+def object_of(written: str | None) -> dict[str, Json]:
     return json.loads(written) if written else {}
+
+
+def scope_of(written: str | None) -> Scope | None:
+    return None if written is None else Scope.parse(written)
 
 
 def rows(db: apsw.Connection, sql: str, bindings: Sequence[Any] | dict[str, Any] = ()) -> list[Row]:

@@ -14,7 +14,7 @@ import apsw
 from commonplace.errors import NotAStore, StoreReadOnly, StoreTooNew
 from commonplace.stores.sqlite.connection import APPLICATION_ID, connect, named_errors, patiently
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 def migrations() -> list[str]:
@@ -41,7 +41,7 @@ def open_writer(path: Path) -> apsw.Connection:
             version = _recognise(db)
             if version < SCHEMA:
                 _write_ahead(db)
-                _migrate(db)
+                migrate(db)
             else:
                 _write_ahead(db)
             if db.readonly("main"):
@@ -74,7 +74,8 @@ def _write_ahead(db: apsw.Connection) -> None:
     db.execute("PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864")
 
 
-def _migrate(db: apsw.Connection) -> None:
+def migrate(db: apsw.Connection) -> None:
+    """Every step that the file has not seen yet, all or none."""
     patiently(lambda: db.execute("BEGIN EXCLUSIVE"))
     try:
         # Another process may have been quicker.

@@ -13,10 +13,16 @@ from pathlib import Path
 import apsw
 
 from commonplace.ports.clock import Clock
+from commonplace.ports.journal import Beside, BesidePurge
 from commonplace.ports.keeping import Content, Progress
 from commonplace.ports.recall import Changes, Entry, Mark
 from commonplace.stores.sqlite import keeping, reads, recall
 from commonplace.stores.sqlite.connection import Readers, WriterThread, patiently
+from commonplace.stores.sqlite.events import Events
+from commonplace.stores.sqlite.jobs import Jobs
+from commonplace.stores.sqlite.journal import Journal
+from commonplace.stores.sqlite.knowledge import Knowledge
+from commonplace.stores.sqlite.registry import Quotas, Registry
 from commonplace.stores.sqlite.schema import open_writer
 from commonplace.stores.sqlite.writes import Writing
 from commonplace.values.moment import to_ms
@@ -26,14 +32,11 @@ from commonplace.values.scope import Scope
 from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
 
 
-class SqliteStore:
-    """Satisfies RecordStore, RecallStore, StoreKeeper and VectorCache. Open it with `SqliteStore.open`."""
-
-    def __init__(self, path: Path, writer: WriterThread, readers: Readers, clock: Clock) -> None:
-        self._path = path
-        self._writer = writer
-        self._readers = readers
-        self._clock = clock
+class SqliteStore(Journal, Events, Jobs, Registry, Quotas, Knowledge):
+    """
+    Satisfies RecordStore, RecallStore, StoreKeeper and VectorCache, and what its parts satisfy. Open it with
+    `SqliteStore.open`.
+    """
 
     @classmethod
     async def open(cls, path: Path, clock: Clock) -> SqliteStore:
@@ -43,36 +46,38 @@ class SqliteStore:
 
     async def aclose(self) -> None:
         await asyncio.to_thread(self._readers.close)
+        # Whoever follows the events is told the end.
+        self._bell.ring()
         await asyncio.to_thread(self._writer.close)
 
     # ---- RecordStore
 
-    async def put(self, drafts: Sequence[Draft]) -> list[Written]:
-        def job(db: apsw.Connection) -> list[Written]:
+    async def put(self, drafts: Sequence[Draft], *, beside: Beside | None = None) -> list[Written]:
+        def work(db: apsw.Connection) -> list[Written]:
             writing = Writing(db, len(drafts))
             written = [writing.put(draft) for draft in drafts]
             writing.finish()
             return written
 
-        return await self._writer.run(job)
+        return await self._keep_beside(work, beside)
 
-    async def revise(self, drafts: Sequence[Draft]) -> list[Record]:
-        def job(db: apsw.Connection) -> list[Record]:
+    async def revise(self, drafts: Sequence[Draft], *, beside: Beside | None = None) -> list[Record]:
+        def work(db: apsw.Connection) -> list[Written]:
             writing = Writing(db)
-            revised = [writing.revise(draft) for draft in drafts]
+            revised = [Written(writing.revise(draft), "updated") for draft in drafts]
             writing.finish()
             return revised
 
-        return await self._writer.run(job)
+        return [written.record for written in await self._keep_beside(work, beside)]
 
-    async def load(self, lineages: Sequence[Lineage]) -> list[Written]:
-        def job(db: apsw.Connection) -> list[Written]:
+    async def load(self, lineages: Sequence[Lineage], *, beside: Beside | None = None) -> list[Written]:
+        def work(db: apsw.Connection) -> list[Written]:
             writing = Writing(db, len(lineages))
             loaded = [writing.load(lineage) for lineage in lineages]
             writing.finish()
             return loaded
 
-        return await self._writer.run(job)
+        return await self._keep_beside(work, beside)
 
     async def get(self, tenant: str, ids: Sequence[str]) -> list[Record]:
         return await self._readers.run(lambda db: reads.get(db, tenant, ids))
@@ -88,18 +93,19 @@ class SqliteStore:
         listing = reads.Listing(filter=filter, order="oldest", limit=limit, cursor=after)
         return await self._readers.run(lambda db: reads.lineages(db, tenant, listing, self._now()))
 
-    async def purge(self, tenant: str, filters: Sequence[Filter]) -> Purged:
-        def job(db: apsw.Connection) -> Purged:
+    async def purge(self, tenant: str, filters: Sequence[Filter], *, beside: BesidePurge | None = None) -> Purged:
+        def work(db: apsw.Connection) -> tuple[Purged, list[str]]:
             numbers = {number for filter in filters for number in reads.matching(db, tenant, filter, self._now())}
             writing = Writing(db)
+            ids = writing.ids(sorted(numbers))
             purged = writing.purge(sorted(numbers))
             writing.finish()
             writing.forget_scopes()
             # Deleted entries stay in the word index until its segments are merged.
             db.execute("INSERT INTO words (words) VALUES ('optimize')")
-            return purged
+            return purged, ids
 
-        purged = await self._writer.run(job)
+        purged, _ = await self._keep_beside(work, None if beside is None else lambda done: beside(done[1]))
         # The write-ahead log still holds the pages as they were.
         await self._writer.run(
             lambda db: patiently(lambda: db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)), alone=True
@@ -184,6 +190,3 @@ class SqliteStore:
 
     async def uncache(self, hashes: Sequence[bytes]) -> None:
         await self._writer.run(lambda db: keeping.uncache(db, hashes))
-
-    def _now(self) -> int:
-        return to_ms(self._clock.now())

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -143,6 +144,10 @@ class Writing:
         self._bring(lineage)
         return Written(last, "updated" if row else "created")
 
+    def ids(self, numbers: Sequence[int]) -> list[str]:
+        sql = "SELECT id FROM records WHERE number = ?"
+        return [str(uuid.UUID(bytes=self._db.execute(sql, (number,)).get)) for number in numbers]
+
     def purge(self, numbers: Sequence[int]) -> Purged:
         self._flush()
         versions = 0
@@ -159,6 +164,7 @@ class Writing:
             self._left.update(scope for (scope,) in rows(self._db, SQL["scopes_of"], {"number": number}))
             self._db.execute(SQL["drop_versions"], (number,))
             versions += self._db.changes()
+            self._db.execute(SQL["drop_layers"], (number,))
             self._db.execute(SQL["drop_record"], (number,))
         return Purged(len(numbers), versions + len(numbers))
 

@@ -105,6 +105,9 @@ DELETE FROM contents WHERE number = ?;
 -- name: drop_versions
 DELETE FROM versions WHERE number = ?;
 
+-- name: drop_layers
+DELETE FROM layers WHERE record = ?;
+
 -- name: drop_record
 DELETE FROM records WHERE number = ?;
 

@@ -104,7 +104,10 @@ GROUP BY c.relname ORDER BY c.relname;
 
 -- name: is_empty
 -- Whether a backup may be restored here.
-SELECT NOT EXISTS (SELECT 1 FROM records) AND NOT EXISTS (SELECT 1 FROM contents);
+SELECT NOT EXISTS (SELECT 1 FROM records) AND NOT EXISTS (SELECT 1 FROM contents) AND NOT EXISTS (SELECT 1 FROM audit)
+   AND NOT EXISTS (SELECT 1 FROM keys) AND NOT EXISTS (SELECT 1 FROM users) AND NOT EXISTS (SELECT 1 FROM owners)
+   AND NOT EXISTS (SELECT 1 FROM jobs) AND NOT EXISTS (SELECT 1 FROM knowledge_spaces)
+   AND NOT EXISTS (SELECT 1 FROM events) AND NOT EXISTS (SELECT 1 FROM outbox);
 
 -- name: set_sequences
 -- Go on counting after the highest number restored.
@@ -113,4 +116,10 @@ SELECT setval('scope_numbers', coalesce((SELECT max(number & 4294967295) FROM sc
        setval('content_numbers', coalesce((SELECT max(number & 4294967295) FROM contents), 0) + 1, false),
        setval(pg_get_serial_sequence('tenants', 'number'), coalesce((SELECT max(number) FROM tenants), 0) + 1, false),
        setval(pg_get_serial_sequence('embedders', 'number'), coalesce((SELECT max(number) FROM embedders), 0) + 1, false),
-       setval(pg_get_serial_sequence('upkeep', 'number'), coalesce((SELECT max(number) FROM upkeep), 0) + 1, false);
+       setval(pg_get_serial_sequence('upkeep', 'number'), coalesce((SELECT max(number) FROM upkeep), 0) + 1, false),
+       setval(pg_get_serial_sequence('audit', 'number'), coalesce((SELECT max(number) FROM audit), 0) + 1, false),
+       setval(pg_get_serial_sequence('outbox', 'number'), coalesce((SELECT max(number) FROM outbox), 0) + 1, false),
+       setval(pg_get_serial_sequence('jobs', 'number'), coalesce((SELECT max(number) FROM jobs), 0) + 1, false),
+       setval(pg_get_serial_sequence('keys', 'number'), coalesce((SELECT max(number) FROM keys), 0) + 1, false),
+       setval(pg_get_serial_sequence('knowledge_items', 'number'),
+              coalesce((SELECT max(number) FROM knowledge_items), 0) + 1, false);

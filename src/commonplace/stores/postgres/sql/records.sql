@@ -91,7 +91,7 @@ SELECT r.number FROM records r WHERE {fits} ORDER BY r.number;
 
 -- name: matching_places
 -- The records that fit, with their scopes.
-SELECT r.number, s.kind, s.id FROM records r JOIN scopes s ON s.tenant = r.tenant AND s.number = r.scope WHERE {fits};
+SELECT r.number, r.id, s.kind, s.id FROM records r JOIN scopes s ON s.tenant = r.tenant AND s.number = r.scope WHERE {fits};
 
 -- name: snapshot
 -- The moment a listing begins.

@@ -117,6 +117,10 @@ DELETE FROM records WHERE tenant = ANY(%(tenants)s) AND number = ANY(%(numbers)s
 -- their past,
 DELETE FROM versions WHERE tenant = ANY(%(tenants)s) AND number = ANY(%(numbers)s);
 
+-- name: drop_layers
+-- what was told of them in short,
+DELETE FROM layers WHERE tenant = ANY(%(tenants)s) AND record = ANY(%(numbers)s);
+
 -- name: read_anew
 -- The scopes that these records left: their readers may not have heard of it yet, and will no longer hear which ones.
 UPDATE scopes SET epoch = epoch + 1 WHERE (tenant, number) IN (

@@ -4,49 +4,22 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
-from typing import Final, TypeAlias, TypedDict, get_args
+from typing import Final, get_args
 
 from commonplace.errors import InvalidInput, InvalidQuery, RecordNotFound
 from commonplace.memory.validate import check_line
 from commonplace.ports.records import RecordStore
 from commonplace.values.moment import utc
-from commonplace.values.query import ALL_STATES, Filter
-from commonplace.values.record import State, Trust, Visibility
-from commonplace.values.scope import Scope
+from commonplace.values.query import ALL_STATES, Filter, Filters
+from commonplace.values.record import State, Trust
+from commonplace.values.scope import Scopes, scopes_of
 
-Scopes: TypeAlias = "Sequence[Scope | str] | Scope | str | None"
 LEAST_PREFIX: Final = 8
-
-
-class Filters(TypedDict, total=False):
-    """Which records count, beside their scopes. What is absent, empty or None narrows nothing."""
-
-    kinds: Sequence[str]
-    sources: Sequence[str]
-    tags: Sequence[str]
-    trust: Sequence[Trust]
-    visibility: Visibility | None
-    sessions: Sequence[str]
-    speaker: str | None
-    key: str | None
-    key_prefix: str | None
-    pinned: bool | None
-    since: datetime | None
-    until: datetime | None
 
 
 def path_of(given: str | Path) -> Path:
     return Path(given).expanduser()
-
-
-def scopes_of(scopes: Scopes) -> tuple[Scope, ...] | None:
-    if scopes is None:
-        return None
-    if isinstance(scopes, str | Scope):
-        return (Scope.parse(scopes),)
-    return tuple(Scope.parse(scope) for scope in scopes)
 
 
 def texts(what: str, given: Sequence[str] | None) -> tuple[str, ...]:

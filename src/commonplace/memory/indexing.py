@@ -6,18 +6,17 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-from commonplace.embedded.store import Store
 from commonplace.errors import EmbedderError
 from commonplace.memory.prepare import Preparer, Told
 from commonplace.ports.embedder import Embedder
-from commonplace.ports.keeping import Progress
+from commonplace.ports.keeping import Progress, StoreKeeper
 from commonplace.values.upkeep import Finding
 
 _BATCH: Final = 256
 _PROBE: Final = "Is anybody there?"
 
 
-async def reindex(store: Store, preparer: Preparer, tenant: str, progress: Progress | None) -> int:
+async def reindex(store: StoreKeeper, preparer: Preparer, tenant: str, progress: Progress | None) -> int:
     """Every text of every tenant; others may write meanwhile."""
     stats = await store.stats(tenant)
     total = stats.records + stats.versions
@@ -34,7 +33,7 @@ async def reindex(store: Store, preparer: Preparer, tenant: str, progress: Progr
     return done
 
 
-async def check_embedders(store: Store, embedders: Sequence[Embedder]) -> list[Finding]:
+async def check_embedders(store: StoreKeeper, embedders: Sequence[Embedder]) -> list[Finding]:
     """Whether each embedder answers, with vectors of the size that the store holds."""
     if not embedders:
         advice = "Choose an embedder and reindex to search by meaning as well."

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
-from commonplace.embedded.store import Store
-from commonplace.embedders.wrapping import text_hash
 from commonplace.errors import InvalidInput
 from commonplace.memory.prepare import Told, stretches
+from commonplace.ports.embedder import VectorCache
+from commonplace.ports.records import RecordStore
+from commonplace.text.digest import text_hash
 from commonplace.text.tokens import TokenCounter
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Lineage
@@ -19,8 +20,9 @@ _BATCH: Final = 500
 
 
 class Purger:
-    def __init__(self, store: Store, tenant: str, count: TokenCounter) -> None:
+    def __init__(self, store: RecordStore, cache: VectorCache, tenant: str, count: TokenCounter) -> None:
         self._store = store
+        self._cache = cache
         self._tenant = tenant
         self._count = count
 
@@ -49,7 +51,7 @@ class Purger:
         hashes = [hashed for filter in filters for hashed in await self._hashes(filter)]
         purged = await self._store.purge(self._tenant, filters)
         for start in range(0, len(hashes), _BATCH):
-            await self._store.uncache(hashes[start : start + _BATCH])
+            await self._cache.uncache(hashes[start : start + _BATCH])
         return purged
 
     async def _hashes(self, filter: Filter) -> list[bytes]:

@@ -1,0 +1,1 @@
+"""Who may: roles, keys, capabilities, budgets and limits. Decides, never acts."""

@@ -1,0 +1,75 @@
+"""Work claimed by lease, so that each job runs once however many daemons there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Protocol
+
+from commonplace.ports.journal import Entries
+from commonplace.values.job import Job, JobState
+from commonplace.values.record import Json
+
+
+class JobQueue(Protocol):
+    """
+    Jobs are queued through a `Journal`. `tests/contracts/test_job_queue.py` holds each implementation to this.
+
+    A job is claimed by a worker for the time of a lease and held by renewing it. A lease that runs out gives the job to
+    the next worker: the crash has used up an attempt. A worker that lost its lease can change nothing any more.
+    """
+
+    async def claim_job(self, kinds: Sequence[str], worker: str, lease: timedelta) -> Job | None:
+        """
+        The oldest job of these kinds that is queued and due, or whose lease ran out, now running for `worker`, its
+        attempts raised by one. One that has used up its attempts is not handed out again: it has failed, with the code
+        `attempts_exhausted`. No two workers ever get the same one.
+        """
+        ...
+
+    async def renew_job(self, id: str, worker: str, lease: timedelta, *, done: int, total: int) -> bool:
+        """Hold on to a job and tell its progress. False: it is not this worker's any more; stop working."""
+        ...
+
+    async def finish_job(self, id: str, worker: str, result: Mapping[str, Json], entries: Entries) -> bool:
+        """The job is done. False as above, and then nothing was kept."""
+        ...
+
+    async def fail_job(
+        self,
+        id: str,
+        worker: str,
+        code: str,
+        message: str,
+        *,
+        retry_in: timedelta | None,
+        entries: Entries,
+        counts: bool = True,
+    ) -> bool:
+        """
+        This attempt failed. With `retry_in` it is queued again, unless its attempts are used up; without, it has failed for
+        good. One that does not count, since nobody here is to blame, uses up no attempt. False as above.
+        """
+        ...
+
+    async def job(self, tenant: str, id: str) -> Job:
+        """Raises NotFound."""
+        ...
+
+    async def jobs(
+        self, tenant: str, *, kinds: Sequence[str] = (), states: Sequence[JobState] = (), limit: int = 100
+    ) -> list[Job]:
+        """Newest first."""
+        ...
+
+    async def retry_job(self, tenant: str, id: str, entries: Entries) -> Job:
+        """Queue a failed job again, its attempts counted anew. Raises NotFound, and Conflict where it has not failed."""
+        ...
+
+    async def drop_job(self, tenant: str, id: str, entries: Entries) -> None:
+        """Forget a job that is not running. Raises NotFound, Conflict."""
+        ...
+
+    async def trim_jobs(self, *, older_than: timedelta, keep: int) -> int:
+        """Forget jobs that ended longer ago, and the oldest ended beyond `keep`. How many that were."""
+        ...

@@ -1,0 +1,77 @@
+"""Where knowledge lives, and the layers of the context tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from commonplace.ports.journal import Entries
+from commonplace.values.knowledge import Coverage, Item, ItemStatus, Space
+
+LayerName = Literal["L0", "L1"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Layer:
+    """A shorter telling of one version of a record."""
+
+    record: str
+    version: int
+    name: LayerName
+    text: str
+    tokens: int
+    method: Literal["rules", "model"] = "rules"
+
+
+class KnowledgeStore(Protocol):
+    """Each write keeps its `entries` in the same transaction. `tests/contracts/test_knowledge_store.py` holds all to this."""
+
+    async def put_space(self, space: Space, entries: Entries) -> Space:
+        """Keep a space. Where one of the same scope, project and namespace is there, that one is answered, unchanged."""
+        ...
+
+    async def spaces(self, tenant: str, ids: Sequence[str] | None = None) -> list[Space]:
+        """Those of `ids`, or (None) all of the tenant, by namespace."""
+        ...
+
+    async def put_item(self, item: Item, entries: Entries) -> Item:
+        """
+        Keep a new item and renew the coverage of its key. Where the space holds one with the same dedupe key, that one is
+        answered, unchanged, and only the coverage is renewed. Raises NotFound where there is no such space.
+        """
+        ...
+
+    async def item(self, tenant: str, id: str) -> Item:
+        """Raises NotFound."""
+        ...
+
+    async def items(
+        self,
+        tenant: str,
+        *,
+        spaces: Sequence[str] | None = None,
+        coverage_key: str | None = None,
+        statuses: Sequence[ItemStatus] = (),
+        limit: int = 100,
+    ) -> list[Item]:
+        """Newest first."""
+        ...
+
+    async def change_item(self, item: Item, expected: ItemStatus, entries: Entries) -> Item:
+        """
+        Put `item` in the place of the one with its id. Its coverage is renewed; with a status of promoted or
+        approved_default `last_promoted_at` too. Raises NotFound, and Conflict where the status held is not `expected`.
+        """
+        ...
+
+    async def coverage(self, tenant: str, coverage_key: str, spaces: Sequence[str] | None = None) -> list[Coverage]: ...
+
+    async def layers(self, tenant: str, record: str, version: int) -> list[Layer]: ...
+
+    async def put_layers(self, tenant: str, layers: Sequence[Layer]) -> None:
+        """
+        Keep layers, those of earlier versions of the same records given up. A record's purge takes them along. Layers of
+        a record that is not there any more are left out.
+        """
+        ...

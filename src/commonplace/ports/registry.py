@@ -1,0 +1,64 @@
+"""Who is known: keys, the gateway's users, agents and workspaces."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Protocol
+
+from commonplace.ports.journal import Entries
+from commonplace.values.principal import Key, Owner, OwnerKind, User
+
+
+class Registry(Protocol):
+    """
+    Secrets come in as SHA-256 hashes and never go out. Each write keeps its `entries` in the same transaction.
+    `tests/contracts/test_registry.py` holds each implementation to this.
+    """
+
+    async def add_key(self, key: Key, secret: bytes, entries: Entries) -> None:
+        """Raises Conflict where the id or the secret is there already."""
+        ...
+
+    async def key_by_secret(self, secret: bytes) -> Key | None:
+        """The key with this hash, revoked and expired ones too."""
+        ...
+
+    async def keys(self, tenant: str | None) -> list[Key]:
+        """Of a tenant, or (None) of all, newest first, revoked ones too."""
+        ...
+
+    async def revoke_key(self, id: str, at: datetime, entries: Entries) -> Key:
+        """From now on the key opens nothing. Revoking twice keeps the first moment. Raises NotFound."""
+        ...
+
+    async def add_user(self, user: User, secret: bytes, entries: Entries) -> None:
+        """Raises Conflict where the tenant has a user of that id."""
+        ...
+
+    async def user(self, tenant: str, id: str) -> tuple[User, bytes] | None:
+        """A user and the hash of their key."""
+        ...
+
+    async def users(self, tenant: str) -> list[User]: ...
+
+    async def rotate_user(self, tenant: str, id: str, secret: bytes, entries: Entries) -> User:
+        """The old key opens nothing any more. Raises NotFound."""
+        ...
+
+    async def remove_user(self, tenant: str, id: str, entries: Entries) -> None:
+        """Their records stay. Raises NotFound."""
+        ...
+
+    async def put_owner(self, owner: Owner, entries: Entries, *, new: bool) -> None:
+        """Keep an agent or a workspace. `new`: raises Conflict where the id is taken; else NotFound where it is not there."""
+        ...
+
+    async def owner(self, tenant: str, kind: OwnerKind, id: str) -> Owner | None: ...
+
+    async def owners(self, tenant: str, kind: OwnerKind) -> list[Owner]:
+        """By name, then id."""
+        ...
+
+    async def remove_owner(self, tenant: str, kind: OwnerKind, id: str, entries: Entries) -> None:
+        """Raises NotFound. The records of its scope are for the caller to delete."""
+        ...

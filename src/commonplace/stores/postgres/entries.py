@@ -1,0 +1,189 @@
+"""Entries of the journal as rows, written in the transaction they belong to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from datetime import datetime
+from typing import Any, cast
+
+from psycopg import AsyncCursor
+from psycopg.rows import TupleRow
+
+from commonplace.errors import AlreadyAnswered, InvalidInput
+from commonplace.ports.journal import Entries, Reply
+from commonplace.stores.postgres.connection import Connection, statements
+from commonplace.stores.postgres.inserting import are_few, insert
+from commonplace.stores.postgres.rows import Table, to_ms_or_none
+from commonplace.values.audit import AuditRow
+from commonplace.values.event import News
+from commonplace.values.job import NewJob
+from commonplace.values.moment import from_ms, to_ms
+from commonplace.values.record import Json
+from commonplace.values.scope import Scope
+
+_SQL = statements("sql/journal.sql")
+_AUDIT = Table(
+    "audit",
+    {
+        "tenant": "text",
+        "at": "int8",
+        "id": "text",
+        "actor": "text",
+        "action": "text",
+        "outcome": "text",
+        "record": "text",
+        "version": "int4",
+        "scope": "text",
+        "run": "text",
+        "door": "text",
+        "key": "text",
+        "client": "text",
+        "address": "text",
+        "request": "text",
+        "details": "text",
+    },
+)
+_OUTBOX = Table(
+    "outbox",
+    {
+        "tenant": "text",
+        "type": "text",
+        "at": "int8",
+        "scope": "text",
+        "actor": "text",
+        "client": "text",
+        "admins": "bool",
+        "data": "text",
+    },
+)
+NOTHING = Entries()
+
+
+def json_text(value: Mapping[str, Json] | Sequence[Json]) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise InvalidInput("What is to be noted is not JSON.") from error
+
+
+def json_of(text: str) -> dict[str, Json]:
+    return cast("dict[str, Json]", json.loads(text))
+
+
+def scope_text(scope: Scope | None) -> str | None:
+    return None if scope is None else str(scope)
+
+
+def scope_of(text: str | None) -> Scope | None:
+    return None if text is None else Scope.parse(text)
+
+
+class Entering:
+    """
+    The entries of one transaction. `write` may be part of a pipeline if `few`; `check`, after it, tells whether the reply
+    could be kept.
+    """
+
+    def __init__(self, entries: Entries, now: datetime) -> None:
+        self._audit = [_audit_row(row) for row in entries.audit]
+        self._news = [_news_row(news) for news in entries.events]
+        self._jobs = [_job_params(job) for job in entries.jobs]
+        self._reply = None if entries.reply is None else _reply_params(entries.reply, now)
+        self._replied: AsyncCursor[TupleRow] | None = None
+
+    @property
+    def nothing(self) -> bool:
+        return not (self._audit or self._news or self._jobs or self._reply)
+
+    @property
+    def few(self) -> bool:
+        return are_few(self._audit) and are_few(self._news)
+
+    async def write(self, connection: Connection) -> None:
+        # The reply comes first: of two requests with one key, the second waits here, and for as little as possible.
+        if self._reply is not None:
+            self._replied = await connection.execute(_SQL["keep_reply"], self._reply)
+        await insert(connection, _AUDIT, self._audit)
+        if self._jobs:
+            await connection.cursor().executemany(_SQL["queue_job"], self._jobs)
+        await insert(connection, _OUTBOX, self._news)
+
+    def check(self) -> None:
+        """
+        Raises:
+            AlreadyAnswered: a reply with the same tenant, owner and key is there and has not expired.
+        """
+        if self._replied is not None and self._replied.rowcount == 0:
+            raise AlreadyAnswered
+
+
+def pipelined(connection: Connection, *, few: bool) -> AbstractAsyncContextManager[object]:
+    """One round trip for a few rows; many take one a table."""
+    return connection.pipeline() if few else nullcontext()
+
+
+def _audit_row(row: AuditRow) -> tuple[Any, ...]:
+    return (
+        row.tenant, to_ms(row.at), row.id, row.actor, row.action, row.outcome, row.record, row.version,
+        scope_text(row.scope), row.run, row.door, row.key, row.client, row.address, row.request, json_text(row.details),
+    )  # fmt: skip
+
+
+def audit_row_of(found: Sequence[Any]) -> AuditRow:
+    (
+        tenant, at, id, actor, action, outcome, record, version, scope, run, door, key, client, address, request, details,
+    ) = found  # fmt: skip
+    return AuditRow(
+        id=id,
+        at=from_ms(at),
+        tenant=tenant,
+        actor=actor,
+        action=action,
+        outcome=outcome,
+        record=record,
+        version=version,
+        scope=scope_of(scope),
+        run=run,
+        door=door,
+        key=key,
+        client=client,
+        address=address,
+        request=request,
+        details=json_of(details),
+    )
+
+
+def _news_row(news: News) -> tuple[Any, ...]:
+    return (
+        news.tenant, news.type, to_ms(news.at), scope_text(news.scope), news.actor, news.client, news.admins,
+        json_text(news.data),
+    )  # fmt: skip
+
+
+def _job_params(job: NewJob) -> dict[str, Any]:
+    return {
+        "id": job.id,
+        "tenant": job.tenant,
+        "kind": job.kind,
+        "payload": json_text(job.payload),
+        "created_at": to_ms(job.created_at),
+        "created_by": job.created_by,
+        "mark": job.unique,
+        "client": job.client,
+        "not_before": to_ms_or_none(job.not_before),
+        "max_attempts": job.max_attempts,
+    }
+
+
+def _reply_params(reply: Reply, now: datetime) -> dict[str, Any]:
+    return {
+        "tenant": reply.tenant,
+        "owner": reply.owner,
+        "key": reply.key,
+        "fingerprint": reply.fingerprint,
+        "expires_at": to_ms(reply.expires_at),
+        "written": json_text([list(one) for one in reply.written]),
+        "now": to_ms(now),
+    }

@@ -1,0 +1,108 @@
+"""The log of events: read, followed and trimmed. How news get into it is told in `relay`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+
+from commonplace.errors import StoreClosed, StoreError
+from commonplace.ports.clock import Clock
+from commonplace.stores.postgres.connection import Connection, Database, statements
+from commonplace.stores.postgres.entries import json_of, scope_of
+from commonplace.stores.postgres.listening import Ear
+from commonplace.stores.postgres.part import Part
+from commonplace.stores.postgres.relay import channel
+from commonplace.values.event import Event, News
+from commonplace.values.moment import from_ms, to_ms
+
+_SQL = statements("sql/events.sql")
+_BATCH = 500
+_TICK = 1.0
+
+
+class Log(Part):
+    """Satisfies the port `EventLog`."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        super().__init__(database, clock)
+        self._ears: set[Ear] = set()
+        self._closed = False
+
+    async def read_events(self, after: int, limit: int, *, tenant: str | None = None) -> list[Event]:
+        await self._relay.run_if_needed()
+        return await self._read(after, limit, tenant)
+
+    async def event_range(self) -> tuple[int, int]:
+        await self._relay.run_if_needed()
+        [(earliest, latest)] = await self._database.ask(_SQL["range"])
+        return earliest, latest
+
+    async def follow_events(self, after: int) -> AsyncGenerator[Sequence[Event]]:
+        """A follower has a connection of its own: let one follow for all who listen to this daemon."""
+        if self._closed:
+            return
+        ear = Ear(self._database.conninfo, channel(self._database.schema))
+        self._ears.add(ear)
+        try:
+            # What ends it is the closing of the store, which the ear tells wherever it is met.
+            with suppress(StoreClosed):
+                clock, relayed = asyncio.get_running_loop().time, 0.0
+                while not ear.closed:
+                    await ear.listen()
+                    late = clock() - relayed >= _TICK
+                    found = await ear.unless_closed(self._news(after, relay=late))
+                    relayed = clock() if late else relayed
+                    if found:
+                        after = found[-1].id
+                        yield found
+                    if len(found) < _BATCH:
+                        await ear.wait(_TICK)
+        finally:
+            self._ears.discard(ear)
+            ear.close()
+
+    async def trim_events(self, *, before: datetime, keep: int) -> int:
+        async def work(connection: Connection) -> int:
+            params = {"before": to_ms(before), "keep": max(keep, 0)}
+            return (await connection.execute(_SQL["trim"], params)).rowcount
+
+        await self._relay.run_if_needed()
+        return await self._database.write(work)
+
+    def _end_following(self) -> None:
+        self._closed = True
+        for ear in list(self._ears):
+            ear.close()
+
+    async def _news(self, after: int, *, relay: bool) -> list[Event]:
+        """The next events; none where the store is away. Now and then also what a daemon left in the outbox that died."""
+        try:
+            if relay:
+                await self._relay.run_if_needed()
+            return await self._read(after, _BATCH, None)
+        except StoreClosed:
+            raise
+        except StoreError:
+            return []
+
+    async def _read(self, after: int, limit: int, tenant: str | None) -> list[Event]:
+        params = {"after": after, "limit": max(limit, 0), "tenant": tenant}
+        return [_event_of(row) for row in await self._database.ask(_SQL["read"], params)]
+
+
+def _event_of(row: Sequence[Any]) -> Event:
+    id, tenant, what, at, scope, actor, client, admins, data = row
+    news = News(
+        type=what,
+        tenant=tenant,
+        at=from_ms(at),
+        scope=scope_of(scope),
+        actor=actor,
+        client=client,
+        admins=admins,
+        data=json_of(data),
+    )
+    return Event(id, news)

@@ -1,0 +1,178 @@
+"""
+The queue of jobs.
+
+Times are those of the store's clock, as everywhere: daemons on several machines need clocks that agree to well within the
+length of a lease, or one takes over what another still holds. Even then no two can end the same job: only its last claimant can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from psycopg import errors
+
+from commonplace.errors import Conflict, NotFound
+from commonplace.ports.journal import Entries
+from commonplace.stores.postgres.connection import Connection, rows, statements
+from commonplace.stores.postgres.entries import NOTHING, json_of, json_text
+from commonplace.stores.postgres.part import SHARE, Part
+from commonplace.values.job import Job, JobState
+from commonplace.values.moment import from_ms, to_ms
+from commonplace.values.record import Json
+
+_SQL = statements("sql/jobs.sql")
+_EXHAUSTED = "No attempt came to an end. See the log of the daemon for what stopped it, then retry the job."
+_MARK_TAKEN = "Another job of the same mark is waiting or running. Wait until it has ended."
+
+
+class _Lost(Conflict):
+    """The job is not this worker's any more."""
+
+
+class Jobs(Part):
+    """Satisfies the port `JobQueue`."""
+
+    async def claim_job(self, kinds: Sequence[str], worker: str, lease: timedelta) -> Job | None:
+        now = self._clock.now()
+        params = {"kinds": list(kinds), "worker": worker, "message": _EXHAUSTED, **_lease(now, lease)}
+
+        async def work(connection: Connection) -> list[tuple[Any, ...]]:
+            return await rows(connection, _SQL["claim"], params)
+
+        claimed = await self._database.write(work)
+        return _job_of(claimed[0]) if claimed else None
+
+    async def renew_job(self, id: str, worker: str, lease: timedelta, *, done: int, total: int) -> bool:
+        params = {"id": id, "worker": worker, "done": done, "total": total, **_lease(self._clock.now(), lease)}
+        return await self._hold(_SQL["renew"], params, NOTHING)
+
+    async def finish_job(self, id: str, worker: str, result: Mapping[str, Json], entries: Entries) -> bool:
+        params = {"id": id, "worker": worker, "result": json_text(result), "now": to_ms(self._clock.now())}
+        return await self._hold(_SQL["finish"], params, entries)
+
+    async def fail_job(
+        self,
+        id: str,
+        worker: str,
+        code: str,
+        message: str,
+        *,
+        retry_in: timedelta | None,
+        entries: Entries,
+        counts: bool = True,
+    ) -> bool:
+        now = self._clock.now()
+        params = {
+            "id": id,
+            "worker": worker,
+            "code": code,
+            "message": message,
+            "again_at": None if retry_in is None else to_ms(now + retry_in),
+            "uncounted": 0 if counts else 1,
+            "now": to_ms(now),
+        }
+        return await self._hold(_SQL["fail"], params, entries)
+
+    async def job(self, tenant: str, id: str) -> Job:
+        found = await self._database.ask(_SQL["job"], {"tenant": tenant, "id": id})
+        if not found:
+            raise NotFound(f"There is no job {id!r:.80}.")
+        return _job_of(found[0])
+
+    async def jobs(
+        self, tenant: str, *, kinds: Sequence[str] = (), states: Sequence[JobState] = (), limit: int = 100
+    ) -> list[Job]:
+        params = {
+            "tenant": tenant,
+            "kinds": list(kinds) or None,
+            "states": list(states) or None,
+            "limit": max(limit, 0),
+        }
+        return [_job_of(row) for row in await self._database.ask(_SQL["jobs"], params)]
+
+    async def retry_job(self, tenant: str, id: str, entries: Entries) -> Job:
+        params = {"tenant": tenant, "id": id, "now": to_ms(self._clock.now())}
+
+        async def work(connection: Connection) -> tuple[Job, Entries]:
+            if await self._locked_state(connection, tenant, id) != "failed":
+                raise Conflict("Only a job that has failed can be queued again.")
+            try:
+                [row] = await rows(connection, _SQL["retry"], params)
+            except errors.UniqueViolation:
+                raise Conflict(_MARK_TAKEN) from None
+            await self._keep(connection, entries)
+            return _job_of(row), entries
+
+        return await self._write(work)
+
+    async def drop_job(self, tenant: str, id: str, entries: Entries) -> None:
+        async def work(connection: Connection) -> tuple[None, Entries]:
+            if await self._locked_state(connection, tenant, id) == "running":
+                raise Conflict("The job is running. Wait until it has ended.")
+            await self._keep(connection, entries, (_SQL["drop"], {"tenant": tenant, "id": id}))
+            return None, entries
+
+        await self._write(work)
+
+    async def trim_jobs(self, *, older_than: timedelta, keep: int) -> int:
+        async def work(connection: Connection) -> int:
+            params = {"before": to_ms(self._clock.now() - older_than), "keep": max(keep, 0)}
+            return (await connection.execute(_SQL["trim"], params)).rowcount
+
+        return await self._database.write(work)
+
+    async def _hold(self, sql: bytes, params: Mapping[str, Any], entries: Entries) -> bool:
+        """Change a job that this worker holds."""
+        try:
+            await self._change(sql, params, entries, _Lost())
+        except _Lost:
+            return False
+        return True
+
+    async def _locked_state(self, connection: Connection, tenant: str, id: str) -> JobState:
+        async with connection.pipeline():
+            await connection.execute(SHARE)
+            locked = await connection.execute(_SQL["lock"], {"tenant": tenant, "id": id})
+        found = await locked.fetchall()
+        if not found:
+            raise NotFound(f"There is no job {id!r:.80}.")
+        return found[0][0]
+
+
+def _lease(now: datetime, lease: timedelta) -> dict[str, int]:
+    return {"now": to_ms(now), "until": to_ms(now + lease)}
+
+
+def _moment(ms: int | None) -> datetime | None:
+    return None if ms is None else from_ms(ms)
+
+
+def _job_of(row: Sequence[Any]) -> Job:
+    (
+        tenant, id, kind, payload, created_at, created_by, updated_at, state, mark, client, not_before, max_attempts,
+        attempts, worker, leased_until, done, total, result, error_code, error,
+    ) = row  # fmt: skip
+    return Job(
+        id=id,
+        tenant=tenant,
+        kind=kind,
+        payload=json_of(payload),
+        created_at=from_ms(created_at),
+        created_by=created_by,
+        updated_at=from_ms(updated_at),
+        state=state,
+        unique=mark,
+        client=client,
+        not_before=_moment(not_before),
+        max_attempts=max_attempts,
+        attempts=attempts,
+        worker=worker,
+        leased_until=_moment(leased_until),
+        done=done,
+        total=total,
+        result=json_of(result),
+        error_code=error_code,
+        error=error,
+    )

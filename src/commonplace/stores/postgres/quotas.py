@@ -1,0 +1,44 @@
+"""Counters that several daemons spend from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from commonplace.stores.postgres.connection import Connection, rows, statements
+from commonplace.stores.postgres.part import Part
+from commonplace.values.moment import to_ms
+
+_SQL = statements("sql/quotas.sql")
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+class Counted(Part):
+    """Satisfies the port `Quotas`."""
+
+    async def spend(
+        self, tenant: str, name: str, window: timedelta, amounts: Mapping[str, int], limits: Mapping[str, int]
+    ) -> bool:
+        if any(amount > limits.get(counter, amount) for counter, amount in amounts.items()):
+            return False  # More than a whole window has.
+        params = {
+            **self._window(tenant, name, window),
+            "amounts": json.dumps(dict(amounts)),
+            "limits": json.dumps(dict(limits)),
+        }
+
+        async def work(connection: Connection) -> bool:
+            return bool(await rows(connection, _SQL["spend"], params))
+
+        return await self._database.write(work)
+
+    async def spent(self, tenant: str, name: str, window: timedelta) -> dict[str, int]:
+        for (spent,) in await self._database.ask(_SQL["spent"], self._window(tenant, name, window)):
+            return spent
+        return {}
+
+    def _window(self, tenant: str, name: str, window: timedelta) -> dict[str, Any]:
+        now = to_ms(self._clock.now())
+        return {"tenant": tenant, "name": name, "duration": window // _MILLISECOND, "now": now}

@@ -1,0 +1,140 @@
+"""Keys, users, agents and workspaces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from commonplace.errors import Conflict, NotFound
+from commonplace.ports.journal import Entries
+from commonplace.stores.postgres.connection import statements
+from commonplace.stores.postgres.part import Part
+from commonplace.stores.postgres.rows import to_ms_or_none
+from commonplace.values.moment import from_ms, to_ms
+from commonplace.values.principal import Key, Owner, OwnerKind, ScopePattern, User
+
+_SQL = statements("sql/registry.sql")
+
+
+class Known(Part):
+    """Satisfies the port `Registry`."""
+
+    async def add_key(self, key: Key, secret: bytes, entries: Entries) -> None:
+        params = {
+            "tenant": key.tenant,
+            "id": key.id,
+            "secret": secret,
+            "name": key.name,
+            "role": key.role,
+            "scopes": None if key.scopes is None else [str(pattern) for pattern in key.scopes],
+            "created_at": to_ms(key.created_at),
+            "created_by": key.created_by,
+            "expires_at": to_ms_or_none(key.expires_at),
+            "revoked_at": to_ms_or_none(key.revoked_at),
+        }
+        refused = Conflict("There is a key of that id or that secret already.")
+        await self._change(_SQL["add_key"], params, entries, refused)
+
+    async def key_by_secret(self, secret: bytes) -> Key | None:
+        found = await self._database.ask(_SQL["key_by_secret"], {"secret": secret})
+        return _key_of(found[0]) if found else None
+
+    async def keys(self, tenant: str | None) -> list[Key]:
+        return [_key_of(row) for row in await self._database.ask(_SQL["keys"], {"tenant": tenant})]
+
+    async def revoke_key(self, id: str, at: datetime, entries: Entries) -> Key:
+        refused = NotFound(f"There is no key {id!r:.80}.")
+        [row] = await self._change(_SQL["revoke_key"], {"id": id, "at": to_ms(at)}, entries, refused)
+        return _key_of(row)
+
+    async def add_user(self, user: User, secret: bytes, entries: Entries) -> None:
+        params = {"tenant": user.tenant, "id": user.id, "secret": secret, "created_at": to_ms(user.created_at)}
+        refused = Conflict(f"There is a user {user.id!r:.80} already.")
+        await self._change(_SQL["add_user"], params, entries, refused)
+
+    async def user(self, tenant: str, id: str) -> tuple[User, bytes] | None:
+        found = await self._database.ask(_SQL["user"], {"tenant": tenant, "id": id})
+        return (_user_of(found[0]), bytes(found[0][3])) if found else None
+
+    async def users(self, tenant: str) -> list[User]:
+        return [_user_of(row) for row in await self._database.ask(_SQL["users"], {"tenant": tenant})]
+
+    async def rotate_user(self, tenant: str, id: str, secret: bytes, entries: Entries) -> User:
+        params = {"tenant": tenant, "id": id, "secret": secret}
+        [row] = await self._change(_SQL["rotate_user"], params, entries, _no_user(id))
+        return _user_of(row)
+
+    async def remove_user(self, tenant: str, id: str, entries: Entries) -> None:
+        await self._change(_SQL["remove_user"], {"tenant": tenant, "id": id}, entries, _no_user(id))
+
+    async def put_owner(self, owner: Owner, entries: Entries, *, new: bool) -> None:
+        params = {
+            "tenant": owner.tenant,
+            "kind": owner.kind,
+            "id": owner.id,
+            "name": owner.name,
+            "memory_enabled": owner.memory_enabled,
+            "created_at": to_ms(owner.created_at),
+            "updated_at": to_ms(owner.updated_at),
+        }
+        if new:
+            refused = Conflict(f"There is a {owner.kind} {owner.id!r:.80} already.")
+            await self._change(_SQL["add_owner"], params, entries, refused)
+        else:
+            await self._change(_SQL["change_owner"], params, entries, _no_owner(owner.kind, owner.id))
+
+    async def owner(self, tenant: str, kind: OwnerKind, id: str) -> Owner | None:
+        found = await self._database.ask(_SQL["owner"], {"tenant": tenant, "kind": kind, "id": id})
+        return _owner_of(found[0]) if found else None
+
+    async def owners(self, tenant: str, kind: OwnerKind) -> list[Owner]:
+        return [_owner_of(row) for row in await self._database.ask(_SQL["owners"], {"tenant": tenant, "kind": kind})]
+
+    async def remove_owner(self, tenant: str, kind: OwnerKind, id: str, entries: Entries) -> None:
+        params = {"tenant": tenant, "kind": kind, "id": id}
+        await self._change(_SQL["remove_owner"], params, entries, _no_owner(kind, id))
+
+
+def _no_user(id: str) -> NotFound:
+    return NotFound(f"There is no user {id!r:.80}.")
+
+
+def _no_owner(kind: OwnerKind, id: str) -> NotFound:
+    return NotFound(f"There is no {kind} {id!r:.80}.")
+
+
+def _moment(ms: int | None) -> datetime | None:
+    return None if ms is None else from_ms(ms)
+
+
+def _key_of(row: Sequence[Any]) -> Key:
+    tenant, id, name, role, scopes, created_at, created_by, expires_at, revoked_at = row
+    return Key(
+        id=id,
+        name=name,
+        tenant=tenant,
+        role=role,
+        created_at=from_ms(created_at),
+        created_by=created_by,
+        scopes=None if scopes is None else tuple(ScopePattern(written) for written in scopes),
+        expires_at=_moment(expires_at),
+        revoked_at=_moment(revoked_at),
+    )
+
+
+def _user_of(row: Sequence[Any]) -> User:
+    return User(id=row[1], tenant=row[0], created_at=from_ms(row[2]))
+
+
+def _owner_of(row: Sequence[Any]) -> Owner:
+    tenant, kind, id, name, memory_enabled, created_at, updated_at = row
+    return Owner(
+        kind=kind,
+        id=id,
+        tenant=tenant,
+        name=name,
+        created_at=from_ms(created_at),
+        updated_at=from_ms(updated_at),
+        memory_enabled=memory_enabled,
+    )

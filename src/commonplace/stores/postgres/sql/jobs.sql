@@ -1,0 +1,77 @@
+-- name: columns
+-- A job as the port speaks of it.
+j.tenant, j.id, j.kind, j.payload, j.created_at, j.created_by, j.updated_at, j.state, j.mark, j.client, j.not_before,
+j.max_attempts, j.attempts, j.worker, j.leased_until, j.done, j.total, j.result, j.error_code, j.error
+
+-- name: is_free
+-- Queued and due, or left by a worker whose lease ran out.
+j.kind = ANY(%(kinds)s::text[]) AND j.state IN ('queued', 'running')
+AND (j.state = 'queued' AND (j.not_before IS NULL OR j.not_before <= %(now)s)
+     OR j.state = 'running' AND j.leased_until <= %(now)s)
+
+-- name: claim
+-- The oldest that is free; those whose attempts are used up have failed. Rows that others are claiming are passed by.
+WITH spent AS (
+    SELECT j.id FROM jobs j WHERE {is_free} AND j.attempts >= j.max_attempts FOR UPDATE SKIP LOCKED
+), failed AS (
+    UPDATE jobs SET state = 'failed', error_code = 'attempts_exhausted', error = %(message)s, worker = NULL,
+                    leased_until = NULL, updated_at = %(now)s
+    FROM spent WHERE jobs.id = spent.id
+), next AS (
+    SELECT j.id FROM jobs j WHERE {is_free} AND j.attempts < j.max_attempts
+    ORDER BY j.created_at, j.number LIMIT 1 FOR UPDATE SKIP LOCKED
+)
+UPDATE jobs j SET state = 'running', worker = %(worker)s, leased_until = %(until)s, attempts = j.attempts + 1,
+                  updated_at = %(now)s
+FROM next WHERE j.id = next.id
+RETURNING {columns};
+
+-- name: renew
+-- Only for the worker that claimed it last.
+UPDATE jobs SET leased_until = %(until)s, done = %(done)s, total = %(total)s, updated_at = %(now)s
+WHERE id = %(id)s AND worker = %(worker)s AND state = 'running' RETURNING id;
+
+-- name: finish
+-- As renew.
+UPDATE jobs SET state = 'done', result = %(result)s, error_code = NULL, error = NULL, worker = NULL, leased_until = NULL,
+                updated_at = %(now)s
+WHERE id = %(id)s AND worker = %(worker)s AND state = 'running' RETURNING id;
+
+-- name: fail
+-- As renew. It is queued again if it may be. An attempt that does not count is taken back.
+UPDATE jobs SET state = CASE WHEN %(again_at)s::bigint IS NULL OR attempts - %(uncounted)s >= max_attempts THEN 'failed'
+                        ELSE 'queued' END,
+                attempts = attempts - %(uncounted)s,
+                not_before = coalesce(%(again_at)s::bigint, not_before),
+                error_code = %(code)s, error = %(message)s, worker = NULL, leased_until = NULL, updated_at = %(now)s
+WHERE id = %(id)s AND worker = %(worker)s AND state = 'running' RETURNING id;
+
+-- name: job
+-- One of a tenant.
+SELECT {columns} FROM jobs j WHERE j.tenant = %(tenant)s AND j.id = %(id)s;
+
+-- name: jobs
+-- Newest first.
+SELECT {columns} FROM jobs j
+WHERE j.tenant = %(tenant)s AND (%(kinds)s::text[] IS NULL OR j.kind = ANY(%(kinds)s))
+  AND (%(states)s::text[] IS NULL OR j.state = ANY(%(states)s))
+ORDER BY j.created_at DESC, j.number DESC LIMIT %(limit)s;
+
+-- name: lock
+-- Nobody claims it while it is being decided about.
+SELECT state FROM jobs WHERE tenant = %(tenant)s AND id = %(id)s FOR UPDATE;
+
+-- name: retry
+-- Due at once, its attempts counted anew.
+UPDATE jobs j SET state = 'queued', attempts = 0, not_before = NULL, updated_at = %(now)s
+WHERE j.tenant = %(tenant)s AND j.id = %(id)s RETURNING {columns};
+
+-- name: drop
+-- Without a trace.
+DELETE FROM jobs WHERE tenant = %(tenant)s AND id = %(id)s;
+
+-- name: trim
+-- Ended long ago, or before the latest that are to be kept.
+DELETE FROM jobs WHERE state IN ('done', 'failed') AND (
+    updated_at < %(before)s
+    OR id IN (SELECT id FROM jobs WHERE state IN ('done', 'failed') ORDER BY updated_at DESC, number DESC OFFSET %(keep)s));

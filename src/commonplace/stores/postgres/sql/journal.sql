@@ -1,0 +1,40 @@
+-- name: keep_reply
+-- One statement decides: a reply that has not expired stays, and nothing was written.
+INSERT INTO replies AS held (tenant, owner, key, fingerprint, expires_at, written)
+VALUES (%(tenant)s, %(owner)s, %(key)s, %(fingerprint)s, %(expires_at)s, %(written)s)
+ON CONFLICT (tenant, owner, key) DO UPDATE
+SET fingerprint = excluded.fingerprint, expires_at = excluded.expires_at, written = excluded.written
+WHERE held.expires_at <= %(now)s;
+
+-- name: queue_job
+-- Unless one of the same mark has not ended.
+INSERT INTO jobs (tenant, id, kind, payload, created_at, created_by, updated_at, mark, client, not_before, max_attempts)
+VALUES (%(tenant)s, %(id)s, %(kind)s, %(payload)s, %(created_at)s, %(created_by)s, %(created_at)s, %(mark)s, %(client)s,
+        %(not_before)s, %(max_attempts)s)
+ON CONFLICT (tenant, kind, mark) WHERE mark IS NOT NULL AND state IN ('queued', 'running') DO NOTHING;
+
+-- name: audit
+-- Rows that fit, newest first, with the number that a cursor goes on from.
+SELECT number, tenant, at, id, actor, action, outcome, record, version, scope, run, door, key, client, address, request,
+       details
+FROM audit
+WHERE (%(tenant)s::text IS NULL OR tenant = %(tenant)s)
+  AND (%(last_at)s::bigint IS NULL OR (at, number) < (%(last_at)s, %(last_number)s::bigint))
+  AND (%(actions)s::text[] IS NULL OR action = ANY(%(actions)s))
+  AND (%(outcomes)s::text[] IS NULL OR outcome = ANY(%(outcomes)s))
+  AND (%(actor)s::text IS NULL OR actor = %(actor)s)
+  AND (%(record)s::text IS NULL OR record = %(record)s)
+  AND (%(run)s::text IS NULL OR run = %(run)s)
+  AND (%(doors)s::text[] IS NULL OR door = ANY(%(doors)s))
+  AND (%(since)s::bigint IS NULL OR at >= %(since)s)
+  AND (%(until)s::bigint IS NULL OR at < %(until)s)
+ORDER BY at DESC, number DESC LIMIT %(limit)s;
+
+-- name: reply
+-- What a request was answered with.
+SELECT fingerprint, expires_at, written FROM replies
+WHERE tenant = %(tenant)s AND owner = %(owner)s AND key = %(key)s AND expires_at > %(now)s;
+
+-- name: trim_replies
+-- What has expired.
+DELETE FROM replies WHERE expires_at <= %(now)s;

@@ -1,0 +1,72 @@
+-- name: key_columns
+-- A key as the port speaks of it: the secret stays here.
+tenant, id, name, role, scopes, created_at, created_by, expires_at, revoked_at
+
+-- name: owner_columns
+-- An agent or a workspace.
+tenant, kind, id, name, memory_enabled, created_at, updated_at
+
+-- name: add_key
+-- Nothing where its id or its secret is there.
+INSERT INTO keys (tenant, id, secret, name, role, scopes, created_at, created_by, expires_at, revoked_at)
+VALUES (%(tenant)s, %(id)s, %(secret)s, %(name)s, %(role)s, %(scopes)s::text[], %(created_at)s, %(created_by)s,
+        %(expires_at)s, %(revoked_at)s)
+ON CONFLICT DO NOTHING RETURNING id;
+
+-- name: key_by_secret
+-- Whose this is.
+SELECT {key_columns} FROM keys WHERE secret = %(secret)s;
+
+-- name: keys
+-- Newest first.
+SELECT {key_columns} FROM keys WHERE %(tenant)s::text IS NULL OR tenant = %(tenant)s
+ORDER BY created_at DESC, number DESC;
+
+-- name: revoke_key
+-- The first moment counts.
+UPDATE keys SET revoked_at = coalesce(revoked_at, %(at)s) WHERE id = %(id)s RETURNING {key_columns};
+
+-- name: add_user
+-- Nothing where the tenant has one of that id.
+INSERT INTO users (tenant, id, secret, created_at) VALUES (%(tenant)s, %(id)s, %(secret)s, %(created_at)s)
+ON CONFLICT DO NOTHING RETURNING id;
+
+-- name: user
+-- With the hash of their key.
+SELECT tenant, id, created_at, secret FROM users WHERE tenant = %(tenant)s AND id = %(id)s;
+
+-- name: users
+-- Of a tenant.
+SELECT tenant, id, created_at FROM users WHERE tenant = %(tenant)s ORDER BY id;
+
+-- name: rotate_user
+-- Another key, and the old one is forgotten.
+UPDATE users SET secret = %(secret)s WHERE tenant = %(tenant)s AND id = %(id)s RETURNING tenant, id, created_at;
+
+-- name: remove_user
+-- Their records stay.
+DELETE FROM users WHERE tenant = %(tenant)s AND id = %(id)s RETURNING id;
+
+-- name: add_owner
+-- Nothing where the id is taken.
+INSERT INTO owners ({owner_columns})
+VALUES (%(tenant)s, %(kind)s, %(id)s, %(name)s, %(memory_enabled)s, %(created_at)s, %(updated_at)s)
+ON CONFLICT DO NOTHING RETURNING id;
+
+-- name: change_owner
+-- Nothing where it is not there.
+UPDATE owners SET name = %(name)s, memory_enabled = %(memory_enabled)s, created_at = %(created_at)s,
+                  updated_at = %(updated_at)s
+WHERE tenant = %(tenant)s AND kind = %(kind)s AND id = %(id)s RETURNING id;
+
+-- name: owner
+-- One of them.
+SELECT {owner_columns} FROM owners WHERE tenant = %(tenant)s AND kind = %(kind)s AND id = %(id)s;
+
+-- name: owners
+-- By name.
+SELECT {owner_columns} FROM owners WHERE tenant = %(tenant)s AND kind = %(kind)s ORDER BY name, id;
+
+-- name: remove_owner
+-- The records of its scope are the caller's to delete.
+DELETE FROM owners WHERE tenant = %(tenant)s AND kind = %(kind)s AND id = %(id)s RETURNING id;

@@ -1,0 +1,83 @@
+# pyright: reportUnknownMemberType=false
+# (the stubs of apsw name a type that this Python may not have)
+
+"""What is kept beside a write, in its transaction: audit rows, events, jobs, replies."""
+
+from __future__ import annotations
+
+import apsw
+
+from commonplace.errors import AlreadyAnswered, Conflict
+from commonplace.ports.journal import Entries, Reply
+from commonplace.stores.queries import load
+from commonplace.stores.sqlite.rows import Row, ms, one, to_json
+from commonplace.values.audit import AuditRow
+from commonplace.values.event import News
+from commonplace.values.job import NewJob
+from commonplace.values.moment import to_ms
+
+SQL = load("commonplace.stores.sqlite", "journal.sql")
+
+
+def keep(db: apsw.Connection, entries: Entries, now: int) -> None:
+    """
+    Raises:
+        AlreadyAnswered: and the transaction of the caller is to be undone.
+    """
+    if entries.reply is not None:
+        _answer(db, entries.reply, now)
+    if entries.audit:
+        db.executemany(SQL["add_audit"], [_audit_values(row) for row in entries.audit])
+    if entries.events:
+        db.executemany(SQL["add_event"], [_event_values(news) for news in entries.events])
+    try:
+        db.executemany(SQL["add_job"], [_job_values(job) for job in entries.jobs])
+    except apsw.ConstraintError as error:
+        raise Conflict("A job with that id is there already.") from error
+
+
+def _answer(db: apsw.Connection, reply: Reply, now: int) -> None:
+    values = {
+        "tenant": reply.tenant,
+        "owner": reply.owner,
+        "key": reply.key,
+        "fingerprint": reply.fingerprint,
+        "expires_at": to_ms(reply.expires_at),
+        "written": to_json(reply.written),
+        "now": now,
+    }
+    if one(db, SQL["add_reply"], values) is None:
+        raise AlreadyAnswered
+
+
+def _audit_values(row: AuditRow) -> Row:
+    return (
+        row.id,
+        to_ms(row.at),
+        row.tenant,
+        row.actor,
+        row.action,
+        row.outcome,
+        row.record,
+        row.version,
+        None if row.scope is None else str(row.scope),
+        row.run,
+        row.door,
+        row.key,
+        row.client,
+        row.address,
+        row.request,
+        to_json(row.details),
+    )
+
+
+def _event_values(news: News) -> Row:
+    scope = None if news.scope is None else str(news.scope)
+    told = (news.actor, news.client, int(news.admins), to_json(news.data))
+    return (news.tenant, news.type, to_ms(news.at), scope, *told)
+
+
+def _job_values(job: NewJob) -> Row:
+    born = to_ms(job.created_at)
+    made = (job.id, job.tenant, job.kind, to_json(job.payload), born, job.created_by, born)
+    return (*made, job.unique, job.client, ms(job.not_before), job.max_attempts)

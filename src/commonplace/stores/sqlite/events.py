@@ -1,0 +1,84 @@
+# pyright: reportUnknownMemberType=false
+# (the stubs of apsw name a type that this Python may not have)
+
+"""The log of events. SQLite has one writer at a time, so ids are given in the order of the commits."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Sequence
+from datetime import datetime
+
+import apsw
+
+from commonplace.errors import StoreBusy, StoreClosed, StoreUnavailable
+from commonplace.stores.queries import load
+from commonplace.stores.sqlite.part import Part
+from commonplace.stores.sqlite.rows import Row, object_of, one, rows, scope_of
+from commonplace.values.event import Event, News
+from commonplace.values.moment import from_ms, to_ms
+
+SQL = load("commonplace.stores.sqlite", "events.sql")
+_BATCH = 500
+# Another process may write to the file, and nobody tells us.
+_LOOK_EVERY = 0.1
+
+
+def _event(row: Row) -> Event:
+    id, tenant, what, at, scope, actor, client, admins, data = row
+    news = News(
+        type=what,
+        tenant=tenant,
+        at=from_ms(at),
+        scope=scope_of(scope),
+        actor=actor,
+        client=client,
+        admins=bool(admins),
+        data=object_of(data),
+    )
+    return Event(id, news)
+
+
+def _read(db: apsw.Connection, after: int, limit: int, tenant: str | None) -> list[Event]:
+    if tenant is None:
+        return [_event(row) for row in rows(db, SQL["read_events"], (after, limit))]
+    return [_event(row) for row in rows(db, SQL["read_events_of"], (tenant, after, limit))]
+
+
+class Events(Part):
+    """Satisfies the port `EventLog`."""
+
+    async def read_events(self, after: int, limit: int, *, tenant: str | None = None) -> list[Event]:
+        return await self._readers.run(lambda db: _read(db, after, limit, tenant))
+
+    async def event_range(self) -> tuple[int, int]:
+        earliest, latest = await self._readers.run(lambda db: one(db, SQL["event_range"])) or (1, 0)
+        return earliest, latest
+
+    async def follow_events(self, after: int) -> AsyncGenerator[Sequence[Event]]:
+        with self._bell.hung() as rung:
+            while True:
+                rung.clear()
+                told = await self._look(after)
+                if told is None:
+                    return
+                if told:
+                    after = told[-1].id
+                    yield told
+                    continue
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_LOOK_EVERY):
+                        await rung.wait()
+
+    async def _look(self, after: int) -> list[Event] | None:
+        """What is new; None where the store is closed."""
+        try:
+            return await self.read_events(after, _BATCH)
+        except StoreClosed:
+            return None
+        except (StoreBusy, StoreUnavailable):
+            return []
+
+    async def trim_events(self, *, before: datetime, keep: int) -> int:
+        return await self._change(SQL["trim_events"], {"before": to_ms(before), "keep": keep})

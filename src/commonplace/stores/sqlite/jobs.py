@@ -1,0 +1,149 @@
+# pyright: reportUnknownMemberType=false
+# (the stubs of apsw name a type that this Python may not have)
+
+"""Jobs, claimed by lease. One statement in the writer's transaction decides who gets one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+import apsw
+
+from commonplace.errors import Conflict, NotFound
+from commonplace.ports.journal import Entries
+from commonplace.stores.queries import load
+from commonplace.stores.sqlite.part import Part
+from commonplace.stores.sqlite.rows import Row, Where, moment, object_of, one, rows, to_json
+from commonplace.values.job import Job, JobState
+from commonplace.values.moment import from_ms
+from commonplace.values.record import Json
+
+SQL = load("commonplace.stores.sqlite", "jobs.sql")
+_MS = timedelta(milliseconds=1)
+_NOTHING = Entries()
+_EXHAUSTED = "No attempt came to its end: the worker stopped each time. Look at its log, then retry the job."
+
+
+def _job(row: Row) -> Job:
+    """A row of `jobs`, all its columns."""
+    (_, id, tenant, kind, payload, created, creator, updated, state, mark, client, not_before, most, *rest) = row
+    attempts, worker, leased, done, total, result, code, error = rest
+    return Job(
+        id=id,
+        tenant=tenant,
+        kind=kind,
+        payload=object_of(payload),
+        created_at=from_ms(created),
+        created_by=creator,
+        updated_at=from_ms(updated),
+        state=state,
+        unique=mark,
+        client=client,
+        not_before=moment(not_before),
+        max_attempts=most,
+        attempts=attempts,
+        worker=worker,
+        leased_until=moment(leased),
+        done=done,
+        total=total,
+        result=object_of(result),
+        error_code=code,
+        error=error,
+    )
+
+
+def _held(db: apsw.Connection, tenant: str, id: str) -> Job:
+    row = one(db, SQL["job"], (tenant, id))
+    if row is None:
+        raise NotFound("There is no such job.")
+    return _job(row)
+
+
+class Jobs(Part):
+    """Satisfies the port `JobQueue`."""
+
+    async def claim_job(self, kinds: Sequence[str], worker: str, lease: timedelta) -> Job | None:
+        bound = {"kinds": json.dumps(list(kinds)), "now": self._now()}
+
+        def job(db: apsw.Connection) -> Row | None:
+            db.execute(SQL["give_up_jobs"], bound | {"error": _EXHAUSTED})
+            return one(db, SQL["claim_job"], bound | {"worker": worker, "lease": lease // _MS})
+
+        # Workers look often and mostly find nothing: that takes no lock.
+        if not await self._readers.run(lambda db: db.execute(SQL["has_job"], bound).get):
+            return None
+        row = await self._writer.run(job)
+        return None if row is None else _job(row)
+
+    async def renew_job(self, id: str, worker: str, lease: timedelta, *, done: int, total: int) -> bool:
+        bound = {"id": id, "worker": worker, "lease": lease // _MS, "done": done, "total": total, "now": self._now()}
+        return await self._change(SQL["renew_job"], bound) == 1
+
+    async def finish_job(self, id: str, worker: str, result: Mapping[str, Json], entries: Entries) -> bool:
+        bound = {"id": id, "worker": worker, "result": to_json(result), "now": self._now()}
+        return await self._end("finish_job", bound, entries)
+
+    async def fail_job(
+        self,
+        id: str,
+        worker: str,
+        code: str,
+        message: str,
+        *,
+        retry_in: timedelta | None,
+        entries: Entries,
+        counts: bool = True,
+    ) -> bool:
+        wait = None if retry_in is None else retry_in // _MS
+        bound: dict[str, Any] = {"id": id, "worker": worker, "code": code, "message": message, "now": self._now()}
+        bound |= {"retry_in": wait, "uncounted": 0 if counts else 1}
+        return await self._end("fail_job", bound, entries)
+
+    async def _end(self, statement: str, bound: dict[str, Any], entries: Entries) -> bool:
+        def end(db: apsw.Connection) -> bool:
+            db.execute(SQL[statement], bound)
+            return db.changes() == 1
+
+        return await self._keep_beside(end, lambda ended: entries if ended else _NOTHING)
+
+    async def job(self, tenant: str, id: str) -> Job:
+        return await self._readers.run(lambda db: _held(db, tenant, id))
+
+    async def jobs(
+        self, tenant: str, *, kinds: Sequence[str] = (), states: Sequence[JobState] = (), limit: int = 100
+    ) -> list[Job]:
+        made = Where()
+        made.add("tenant = {}", tenant)
+        made.any_of("kind", kinds)
+        made.any_of("state", states)
+        sql = f"SELECT * FROM jobs {made} ORDER BY created_at DESC, number DESC LIMIT :limit"
+        found = await self._readers.run(lambda db: rows(db, sql, made.bound | {"limit": limit}))
+        return [_job(row) for row in found]
+
+    async def retry_job(self, tenant: str, id: str, entries: Entries) -> Job:
+        def retry(db: apsw.Connection) -> Job:
+            if _held(db, tenant, id).state != "failed":
+                raise Conflict("Only a job that has failed can be queued again.")
+            try:
+                row = one(db, SQL["retry_job"], (self._now(), id))
+            except apsw.ConstraintError as error:
+                raise Conflict("Another job like this one is waiting or running already.") from error
+            if row is None:
+                raise NotFound("There is no such job.")
+            return _job(row)
+
+        return await self._keep(retry, entries)
+
+    async def drop_job(self, tenant: str, id: str, entries: Entries) -> None:
+        def drop(db: apsw.Connection) -> None:
+            if _held(db, tenant, id).state == "running":
+                raise Conflict("The job is running. Wait until it ends.")
+            db.execute(SQL["drop_job"], (id,))
+
+        await self._keep(drop, entries)
+
+    async def trim_jobs(self, *, older_than: timedelta, keep: int) -> int:
+        return await self._change(SQL["trim_jobs"], {"before": self._now() - older_than // _MS, "keep": keep})

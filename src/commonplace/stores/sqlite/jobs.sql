@@ -1,0 +1,55 @@
+-- name: has_job
+SELECT EXISTS (
+    SELECT 1 FROM jobs WHERE state IN ('queued', 'running') AND kind IN (SELECT value FROM json_each(:kinds))
+        AND CASE state WHEN 'queued' THEN ifnull(not_before, 0) ELSE leased_until END <= :now
+);
+
+-- name: give_up_jobs
+-- The worker of the last attempt never told its end.
+UPDATE jobs SET state = 'failed', error_code = 'attempts_exhausted', error = :error, worker = NULL, leased_until = NULL,
+    updated_at = :now
+WHERE state = 'running' AND leased_until <= :now AND attempts >= max_attempts
+    AND kind IN (SELECT value FROM json_each(:kinds));
+
+-- name: claim_job
+UPDATE jobs SET state = 'running', worker = :worker, leased_until = :now + :lease, attempts = attempts + 1,
+    updated_at = :now
+WHERE number = (
+    SELECT number FROM jobs WHERE state IN ('queued', 'running') AND kind IN (SELECT value FROM json_each(:kinds))
+        AND CASE state WHEN 'queued' THEN ifnull(not_before, 0) ELSE leased_until END <= :now
+    ORDER BY created_at, number LIMIT 1
+) RETURNING *;
+
+-- name: renew_job
+UPDATE jobs SET leased_until = :now + :lease, done = :done, total = :total, updated_at = :now
+WHERE id = :id AND state = 'running' AND worker = :worker;
+
+-- name: finish_job
+UPDATE jobs SET state = 'done', result = :result, error_code = NULL, error = NULL, worker = NULL, leased_until = NULL,
+    updated_at = :now
+WHERE id = :id AND state = 'running' AND worker = :worker;
+
+-- name: fail_job
+-- retry_in is NULL where there is to be no other attempt. An attempt that does not count is taken back.
+UPDATE jobs SET state = iif(:retry_in IS NOT NULL AND attempts - :uncounted < max_attempts, 'queued', 'failed'),
+    attempts = attempts - :uncounted,
+    not_before = ifnull(:now + :retry_in, not_before), error_code = :code, error = :message, worker = NULL,
+    leased_until = NULL, updated_at = :now
+WHERE id = :id AND state = 'running' AND worker = :worker;
+
+-- name: job
+SELECT * FROM jobs WHERE tenant = ? AND id = ?;
+
+-- name: retry_job
+UPDATE jobs SET state = 'queued', attempts = 0, not_before = NULL, updated_at = ? WHERE id = ? RETURNING *;
+
+-- name: drop_job
+DELETE FROM jobs WHERE id = ?;
+
+-- name: trim_jobs
+DELETE FROM jobs WHERE state IN ('done', 'failed') AND (
+    updated_at < :before OR number IN (
+        SELECT number FROM jobs WHERE state IN ('done', 'failed')
+        ORDER BY updated_at DESC, number DESC LIMIT -1 OFFSET :keep
+    )
+);

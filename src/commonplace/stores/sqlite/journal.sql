@@ -1,0 +1,29 @@
+-- name: add_audit
+INSERT INTO audit (
+    id, at, tenant, actor, action, outcome, record, version, scope, run, door, key, client, address, request, details
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: add_event
+INSERT INTO events (tenant, type, at, scope, actor, client, admins, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: add_job
+-- While one with the same mark has not ended, another is not queued.
+INSERT INTO jobs (
+    id, tenant, kind, payload, created_at, created_by, updated_at, state, mark, client, not_before, max_attempts,
+    attempts, done, total
+) VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, 0, 0, 0)
+ON CONFLICT (tenant, kind, mark) WHERE mark IS NOT NULL AND state IN ('queued', 'running') DO NOTHING;
+
+-- name: add_reply
+-- One that has expired is replaced. No row comes back where one is there that has not.
+INSERT INTO replies (tenant, owner, key, fingerprint, expires_at, written)
+VALUES (:tenant, :owner, :key, :fingerprint, :expires_at, :written)
+ON CONFLICT (tenant, owner, key) DO UPDATE
+SET fingerprint = excluded.fingerprint, expires_at = excluded.expires_at, written = excluded.written
+WHERE replies.expires_at <= :now RETURNING 1;
+
+-- name: reply
+SELECT fingerprint, expires_at, written FROM replies WHERE tenant = ? AND owner = ? AND key = ? AND expires_at > ?;
+
+-- name: trim_replies
+DELETE FROM replies WHERE expires_at <= ?;

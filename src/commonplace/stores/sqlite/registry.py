@@ -1,0 +1,174 @@
+# pyright: reportUnknownMemberType=false
+# (the stubs of apsw name a type that this Python may not have)
+
+"""Keys, users, agents and workspaces, and what they may spend."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import apsw
+
+from commonplace.errors import Conflict, NotFound
+from commonplace.ports.journal import Entries
+from commonplace.stores.queries import load
+from commonplace.stores.sqlite.part import Part
+from commonplace.stores.sqlite.rows import Row, moment, ms, one, rows
+from commonplace.values.moment import from_ms, to_ms
+from commonplace.values.principal import Key, Owner, OwnerKind, ScopePattern, User
+
+SQL = load("commonplace.stores.sqlite", "registry.sql")
+
+
+def _key_values(key: Key, secret: bytes) -> Row:
+    scopes = None if key.scopes is None else json.dumps([str(pattern) for pattern in key.scopes], ensure_ascii=False)
+    told = (key.id, secret, key.name, key.tenant, key.role, to_ms(key.created_at), key.created_by)
+    return (*told, scopes, ms(key.expires_at), ms(key.revoked_at))
+
+
+def _key(row: Row) -> Key:
+    id, name, tenant, role, created, creator, scopes, expires, revoked = row
+    return Key(
+        id=id,
+        name=name,
+        tenant=tenant,
+        role=role,
+        created_at=from_ms(created),
+        created_by=creator,
+        scopes=None if scopes is None else tuple(map(ScopePattern, json.loads(scopes))),
+        expires_at=moment(expires),
+        revoked_at=moment(revoked),
+    )
+
+
+def _owner(tenant: str, kind: OwnerKind, row: Row) -> Owner:
+    id, name, created, updated, enabled = row
+    return Owner(
+        kind=kind,
+        id=id,
+        tenant=tenant,
+        name=name,
+        created_at=from_ms(created),
+        updated_at=from_ms(updated),
+        memory_enabled=bool(enabled),
+    )
+
+
+class Registry(Part):
+    """Satisfies the port `Registry`."""
+
+    async def add_key(self, key: Key, secret: bytes, entries: Entries) -> None:
+        taken = Conflict("A key with that id or secret is there already.")
+        await self._insert("add_key", _key_values(key, secret), entries, taken)
+
+    async def key_by_secret(self, secret: bytes) -> Key | None:
+        row = await self._readers.run(lambda db: one(db, SQL["key_by_secret"], (secret,)))
+        return None if row is None else _key(row)
+
+    async def keys(self, tenant: str | None) -> list[Key]:
+        found = await self._readers.run(lambda db: rows(db, SQL["keys"], {"tenant": tenant}))
+        return [_key(row) for row in found]
+
+    async def revoke_key(self, id: str, at: datetime, entries: Entries) -> Key:
+        return _key(await self._found("revoke_key", (to_ms(at), id), entries, NotFound("There is no such key.")))
+
+    async def add_user(self, user: User, secret: bytes, entries: Entries) -> None:
+        taken = Conflict(f"The user {user.id!r} is there already. An admin can rotate their key.")
+        await self._insert("add_user", (user.tenant, user.id, secret, to_ms(user.created_at)), entries, taken)
+
+    async def user(self, tenant: str, id: str) -> tuple[User, bytes] | None:
+        row = await self._readers.run(lambda db: one(db, SQL["user"], (tenant, id)))
+        return None if row is None else (User(id=id, tenant=tenant, created_at=from_ms(row[1])), row[0])
+
+    async def users(self, tenant: str) -> list[User]:
+        found = await self._readers.run(lambda db: rows(db, SQL["users"], (tenant,)))
+        return [User(id=id, tenant=tenant, created_at=from_ms(created)) for id, created in found]
+
+    async def rotate_user(self, tenant: str, id: str, secret: bytes, entries: Entries) -> User:
+        bound = {"secret": secret, "tenant": tenant, "id": id}
+        [created] = await self._found("rotate_user", bound, entries, NotFound("There is no such user."))
+        return User(id=id, tenant=tenant, created_at=from_ms(created))
+
+    async def remove_user(self, tenant: str, id: str, entries: Entries) -> None:
+        await self._changed("remove_user", (tenant, id), entries, NotFound("There is no such user."))
+
+    async def put_owner(self, owner: Owner, entries: Entries, *, new: bool) -> None:
+        born, changed = to_ms(owner.created_at), to_ms(owner.updated_at)
+        values = (owner.name, born, changed, int(owner.memory_enabled), owner.tenant, owner.kind, owner.id)
+        if new:
+            taken = Conflict(f"The {owner.kind} {owner.id!r} is there already. Choose another id.")
+            await self._insert("add_owner", values, entries, taken)
+        else:
+            await self._changed("change_owner", values, entries, NotFound(f"There is no such {owner.kind}."))
+
+    async def owner(self, tenant: str, kind: OwnerKind, id: str) -> Owner | None:
+        row = await self._readers.run(lambda db: one(db, SQL["owner"], (tenant, kind, id)))
+        return None if row is None else _owner(tenant, kind, row)
+
+    async def owners(self, tenant: str, kind: OwnerKind) -> list[Owner]:
+        found = await self._readers.run(lambda db: rows(db, SQL["owners"], (tenant, kind)))
+        return [_owner(tenant, kind, row) for row in found]
+
+    async def remove_owner(self, tenant: str, kind: OwnerKind, id: str, entries: Entries) -> None:
+        await self._changed("remove_owner", (tenant, kind, id), entries, NotFound(f"There is no such {kind}."))
+
+    async def _insert(self, statement: str, values: Row, entries: Entries, taken: Conflict) -> None:
+        def insert(db: apsw.Connection) -> None:
+            try:
+                db.execute(SQL[statement], values)
+            except apsw.ConstraintError as error:
+                raise taken from error
+
+        await self._keep(insert, entries)
+
+    async def _changed(self, statement: str, values: Row, entries: Entries, missing: NotFound) -> None:
+        def change(db: apsw.Connection) -> None:
+            db.execute(SQL[statement], values)
+            if not db.changes():
+                raise missing
+
+        await self._keep(change, entries)
+
+    async def _found(
+        self, statement: str, bound: Sequence[Any] | dict[str, Any], entries: Entries, missing: NotFound
+    ) -> Row:
+        def change(db: apsw.Connection) -> Row:
+            row = one(db, SQL[statement], bound)
+            if row is None:
+                raise missing
+            return row
+
+        return await self._keep(change, entries)
+
+
+class Quotas(Part):
+    """Satisfies the port `Quotas`. What decides is the writer's transaction, which nobody else can be in."""
+
+    async def spend(
+        self, tenant: str, name: str, window: timedelta, amounts: Mapping[str, int], limits: Mapping[str, int]
+    ) -> bool:
+        bound = self._window(tenant, name, window)
+
+        def job(db: apsw.Connection) -> bool:
+            row = one(db, SQL["quota"], bound)
+            spent: dict[str, int] = {} if row is None else json.loads(row[0])
+            after = {counter: spent.get(counter, 0) + amount for counter, amount in amounts.items()}
+            if any(counter in limits and total > limits[counter] for counter, total in after.items()):
+                return False
+            statement = SQL["begin_window" if row is None else "count_spent"]
+            db.execute(statement, bound | {"spent": json.dumps(spent | after)})
+            return True
+
+        return await self._writer.run(job)
+
+    async def spent(self, tenant: str, name: str, window: timedelta) -> dict[str, int]:
+        bound = self._window(tenant, name, window)
+        row = await self._readers.run(lambda db: one(db, SQL["quota"], bound))
+        return {} if row is None else json.loads(row[0])
+
+    def _window(self, tenant: str, name: str, window: timedelta) -> dict[str, Any]:
+        length = window // timedelta(milliseconds=1)
+        return {"tenant": tenant, "name": name, "length": length, "now": self._now()}

@@ -1,0 +1,55 @@
+-- name: add_key
+INSERT INTO keys (id, secret, name, tenant, role, created_at, created_by, scopes, expires_at, revoked_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: key_by_secret
+SELECT id, name, tenant, role, created_at, created_by, scopes, expires_at, revoked_at FROM keys WHERE secret = ?;
+
+-- name: keys
+-- Of every tenant where none is named.
+SELECT id, name, tenant, role, created_at, created_by, scopes, expires_at, revoked_at FROM keys
+WHERE :tenant IS NULL OR tenant = :tenant ORDER BY created_at DESC, number DESC;
+
+-- name: revoke_key
+UPDATE keys SET revoked_at = ifnull(revoked_at, ?) WHERE id = ?
+RETURNING id, name, tenant, role, created_at, created_by, scopes, expires_at, revoked_at;
+
+-- name: add_user
+INSERT INTO users (tenant, id, secret, created_at) VALUES (?, ?, ?, ?);
+
+-- name: user
+SELECT secret, created_at FROM users WHERE tenant = ? AND id = ?;
+
+-- name: users
+SELECT id, created_at FROM users WHERE tenant = ? ORDER BY id;
+
+-- name: rotate_user
+UPDATE users SET secret = :secret WHERE tenant = :tenant AND id = :id RETURNING created_at;
+
+-- name: remove_user
+DELETE FROM users WHERE tenant = ? AND id = ?;
+
+-- name: add_owner
+INSERT INTO owners (name, created_at, updated_at, memory_enabled, tenant, kind, id) VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- name: change_owner
+UPDATE owners SET name = ?, created_at = ?, updated_at = ?, memory_enabled = ? WHERE tenant = ? AND kind = ? AND id = ?;
+
+-- name: owner
+SELECT id, name, created_at, updated_at, memory_enabled FROM owners WHERE tenant = ? AND kind = ? AND id = ?;
+
+-- name: owners
+SELECT id, name, created_at, updated_at, memory_enabled FROM owners WHERE tenant = ? AND kind = ? ORDER BY name, id;
+
+-- name: remove_owner
+DELETE FROM owners WHERE tenant = ? AND kind = ? AND id = ?;
+
+-- name: quota
+SELECT spent FROM quotas WHERE tenant = :tenant AND name = :name AND length = :length AND ends_at > :now;
+
+-- name: begin_window
+INSERT OR REPLACE INTO quotas (tenant, name, length, ends_at, spent)
+VALUES (:tenant, :name, :length, :now + :length, :spent);
+
+-- name: count_spent
+UPDATE quotas SET spent = :spent WHERE tenant = :tenant AND name = :name AND length = :length;

@@ -1,0 +1,61 @@
+"""The audit: who did what to which record, from where, and how it ended. Never what the record says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from commonplace.values.record import Json
+from commonplace.values.scope import Scope
+
+AuditOutcome = Literal["ok", "unchanged", "denied", "not_found", "refused", "failed", "blocked", "budget_exhausted"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AuditRow:
+    """
+    One line of the audit. `action` is a verb with its noun (`record.put`, `record.search`, `key.create`, `memory_put` at
+    the governed door). `details` holds ids, counts and hashes; a search leaves the hash of its question and the ids it
+    found. No text of a memory and no secret is ever in a row.
+    """
+
+    id: str
+    at: datetime
+    tenant: str
+    actor: str
+    action: str
+    outcome: AuditOutcome = "ok"
+    record: str | None = None
+    version: int | None = None
+    scope: Scope | None = None
+    run: str | None = None
+    door: str = "native"
+    key: str | None = None
+    client: str | None = None
+    address: str | None = None
+    request: str | None = None
+    details: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AuditQuery:
+    """Which rows; None and empty narrow nothing. since <= at < until."""
+
+    actions: tuple[str, ...] = ()
+    outcomes: tuple[AuditOutcome, ...] = ()
+    actor: str | None = None
+    record: str | None = None
+    run: str | None = None
+    doors: tuple[str, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    """Newest first. `cursor` continues; None is the end."""
+
+    rows: tuple[AuditRow, ...]
+    cursor: str | None

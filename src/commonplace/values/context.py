@@ -1,0 +1,39 @@
+"""Memory made fit for a prompt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from commonplace.values.query import Hit
+from commonplace.values.record import Record
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ContextMeta:
+    """How much of what is in a block, and how well it fits the question."""
+
+    used: bool = False
+    records_total: int = 0
+    session_records: int = 0
+    history_records: int = 0
+    fact_records: int = 0
+    score_min: float | None = None
+    score_max: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ContextBlock:
+    """
+    Text for a prompt, its tokens, the records in it in the order they stand there, the hits among them, and how many
+    records were left out to stay within the budget. Without records the text is empty.
+    """
+
+    text: str = ""
+    tokens: int = 0
+    records: tuple[Record, ...] = ()
+    hits: tuple[Hit, ...] = ()
+    left_out: int = 0
+    meta: ContextMeta = ContextMeta()
+
+    def __str__(self) -> str:
+        return self.text

@@ -1,0 +1,45 @@
+"""Memories on their way in and out: what a folder is, and what became of an import."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from commonplace.values.record import Written
+
+Layout = Literal["directory", "openclaw"]
+Progress: TypeAlias = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoadReport:
+    """`unchanged` were here already, at the same version or a later one."""
+
+    records: int = 0
+    created: int = 0
+    updated: int = 0
+    unchanged: int = 0
+
+    def plus(self, written: Sequence[Written]) -> LoadReport:
+        outcomes = [one.outcome for one in written]
+        return LoadReport(
+            records=self.records + len(outcomes),
+            created=self.created + outcomes.count("created"),
+            updated=self.updated + outcomes.count("updated"),
+            unchanged=self.unchanged + outcomes.count("unchanged"),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImportReport:
+    """`problems` are the files that could not be imported, each with its reason; there are `errors` of them."""
+
+    discovered_files: int = 0
+    files_processed: int = 0
+    indexed_files: int = 0
+    skipped_files: int = 0
+    deleted_files: int = 0
+    chunks_created: int = 0
+    errors: int = 0
+    problems: tuple[tuple[str, str], ...] = ()

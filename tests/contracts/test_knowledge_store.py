@@ -1,0 +1,380 @@
+"""What the port `KnowledgeStore` says, of every store."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import anyio
+import pytest
+
+from commonplace.errors import Conflict, NotFound
+from commonplace.ports.journal import Entries
+from commonplace.ports.knowledge import Layer
+from commonplace.testing.clock import FakeClock
+from commonplace.testing.drafts import Drafting, Store
+from commonplace.values.event import News
+from commonplace.values.knowledge import Coverage, Item, Space
+from commonplace.values.moment import new_id
+from commonplace.values.query import Filter
+from commonplace.values.record import Draft
+from commonplace.values.scope import DEFAULT_TENANT, Scope
+
+pytestmark = pytest.mark.anyio
+
+T = DEFAULT_TENANT
+OTHER = "acme/web"
+MINUTE = timedelta(minutes=1)
+NOTHING = Entries()
+NOWHERE = "01890000-0000-7000-8000-000000000000"
+
+
+class Knowing:
+    """Makes spaces and items by one clock, each a minute younger than the one before."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self.clock = clock
+
+    def space(self, namespace: str = "build", **fields: Any) -> Space:
+        now = self.clock.advance(MINUTE)
+        told: dict[str, Any] = {"tenant": T, "scope": "project", "project": "web", **fields}
+        return Space(id=new_id(now), namespace=namespace, created_at=now, updated_at=now, **told)
+
+    def item(self, space: Space, dedupe_key: str = "d", **fields: Any) -> Item:
+        now = self.clock.advance(MINUTE)
+        told: dict[str, Any] = {
+            "id": new_id(now),
+            "tenant": space.tenant,
+            "coverage_key": "web::build::test::flaky",
+            "item_type": "finding",
+            "title": dedupe_key,
+            "created_at": now,
+            "updated_at": now,
+            **fields,
+        }
+        return Item(space=space.id, dedupe_key=dedupe_key, **told)
+
+    def event(self, what: str = "knowledge.written") -> Entries:
+        return Entries(events=(News(type=what, tenant=T, at=self.clock.now()),))
+
+
+@pytest.fixture
+def made(clock: FakeClock) -> Knowing:
+    return Knowing(clock)
+
+
+@pytest.fixture
+async def space(store: Store, made: Knowing) -> Space:
+    return await store.put_space(made.space(), NOTHING)
+
+
+async def told(store: Store) -> list[str]:
+    return [event.news.type for event in await store.read_events(0, 100)]
+
+
+# ---- spaces
+
+
+async def test_a_space_comes_back_as_it_was_put(store: Store, made: Knowing) -> None:
+    space = made.space("ünd: so", trust_level="approved_default", title="Build")
+
+    assert await store.put_space(space, made.event()) == space
+
+    assert await store.spaces(T) == [space]
+    assert await told(store) == ["knowledge.written"]
+
+
+@pytest.mark.parametrize(("scope", "project"), [("project", "web"), ("global", None)])
+async def test_a_space_of_the_same_place_is_answered_unchanged(
+    store: Store, made: Knowing, scope: str, project: str | None
+) -> None:
+    first = await store.put_space(made.space(scope=scope, project=project), NOTHING)
+
+    second = await store.put_space(made.space(scope=scope, project=project, title="another"), made.event("asked"))
+
+    assert second == first
+    assert await store.spaces(T) == [first]
+    assert await told(store) == ["asked"]
+
+
+async def test_another_scope_project_namespace_or_tenant_is_another_space(store: Store, made: Knowing) -> None:
+    differing: list[dict[str, Any]] = [
+        {},
+        {"namespace": "other"},
+        {"project": "api"},
+        {"scope": "run"},
+        {"scope": "global", "project": None},
+        {"tenant": OTHER},
+    ]
+
+    for fields in differing:
+        await store.put_space(made.space(**fields), NOTHING)
+
+    assert len(await store.spaces(T)) == 5
+    assert len(await store.spaces(OTHER)) == 1
+
+
+async def test_spaces_are_listed_by_namespace_or_by_their_ids(store: Store, made: Knowing) -> None:
+    spaces = [await store.put_space(made.space(namespace), NOTHING) for namespace in ("b", "c", "a")]
+    foreign = await store.put_space(made.space(tenant=OTHER), NOTHING)
+
+    assert [space.namespace for space in await store.spaces(T)] == ["a", "b", "c"]
+    assert await store.spaces(T, [spaces[1].id, spaces[0].id, foreign.id, "unknown"]) == spaces[:2]
+    assert await store.spaces(T, []) == []
+
+
+async def test_of_many_who_put_a_space_one_does(store: Store, open_store: Any, made: Knowing) -> None:
+    stores: list[Store] = [store, await open_store()]
+    answered: list[str] = []
+
+    async def put(n: int) -> None:
+        answered.append((await stores[n % 2].put_space(made.space(), NOTHING)).id)
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            for n in range(8):
+                tasks.start_soon(put, n)
+
+    assert len(set(answered)) == 1
+    assert len(await store.spaces(T)) == 1
+
+
+# ---- items and coverage
+
+
+async def test_an_item_comes_back_as_it_was_put(store: Store, made: Knowing, space: Space) -> None:
+    item = made.item(
+        space,
+        summary="Grüße",
+        payload={"z": 1, "a": [1.5, None, {"deep": True}]},
+        trust_level="promoted",
+        status="promoted",
+        run="run-1",
+        artifact_refs=("a.md", "b,c"),
+        source_memory_ids=(NOWHERE,),
+        reviewer="ann",
+        approval="ok-1",
+        freshness_expires_at=made.clock.now() + MINUTE,
+    )
+
+    assert await store.put_item(item, made.event()) == item
+
+    assert await store.item(T, item.id) == item
+    assert await told(store) == ["knowledge.written"]
+
+
+async def test_an_item_needs_a_space_of_its_tenant(store: Store, made: Knowing, space: Space) -> None:
+    with pytest.raises(NotFound):
+        await store.put_item(replace(made.item(space), space=NOWHERE), made.event())
+    with pytest.raises(NotFound):
+        await store.put_item(replace(made.item(space), tenant=OTHER), made.event())
+
+    assert await store.items(T) == []
+    assert await told(store) == []
+
+
+async def test_an_item_of_another_tenant_is_not_there(store: Store, made: Knowing, space: Space) -> None:
+    item = await store.put_item(made.item(space), NOTHING)
+
+    with pytest.raises(NotFound):
+        await store.item(OTHER, item.id)
+    with pytest.raises(NotFound):
+        await store.item(T, "no id at all")
+
+
+async def test_the_same_finding_again_renews_only_the_coverage(store: Store, made: Knowing, space: Space) -> None:
+    first = await store.put_item(made.item(space, title="first"), NOTHING)
+    [before] = await store.coverage(T, first.coverage_key)
+    again = made.item(space, title="again")
+
+    answered = await store.put_item(again, made.event("seen again"))
+
+    assert answered == first
+    assert await store.items(T) == [first]
+    [after] = await store.coverage(T, first.coverage_key)
+    assert after.latest_item == first.id
+    assert (before.last_seen_at, after.last_seen_at) == (first.updated_at, again.updated_at)
+    assert await told(store) == ["seen again"]
+
+
+async def test_the_same_finding_in_another_space_is_another_item(store: Store, made: Knowing, space: Space) -> None:
+    other = await store.put_space(made.space("other"), NOTHING)
+
+    items = [await store.put_item(made.item(where), NOTHING) for where in (space, other)]
+
+    assert await store.items(T) == items[::-1]
+
+
+async def test_of_many_with_the_same_finding_one_is_kept(
+    store: Store, open_store: Any, made: Knowing, space: Space
+) -> None:
+    stores: list[Store] = [store, await open_store()]
+    answered: list[str] = []
+
+    async def put(n: int) -> None:
+        answered.append((await stores[n % 2].put_item(made.item(space), NOTHING)).id)
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            for n in range(8):
+                tasks.start_soon(put, n)
+
+    assert len(set(answered)) == 1
+    assert len(await store.items(T)) == 1
+
+
+async def test_coverage_tells_what_a_space_knows_at_a_glance(store: Store, made: Knowing, space: Space) -> None:
+    await store.put_item(made.item(space, "old"), NOTHING)
+    fresh_until = made.clock.now() + timedelta(days=1)
+    latest = await store.put_item(made.item(space, "new", freshness_expires_at=fresh_until), NOTHING)
+
+    assert await store.coverage(T, latest.coverage_key) == [
+        Coverage(
+            tenant=T,
+            space=space.id,
+            coverage_key=latest.coverage_key,
+            latest_item=latest.id,
+            last_seen_at=latest.updated_at,
+            freshness_expires_at=fresh_until,
+        )
+    ]
+
+
+async def test_coverage_is_narrowed_by_key_space_and_tenant(store: Store, made: Knowing, space: Space) -> None:
+    other = await store.put_space(made.space("other"), NOTHING)
+    foreign = await store.put_space(made.space(tenant=OTHER), NOTHING)
+    for where in (space, other, foreign):
+        await store.put_item(made.item(where, coverage_key="k"), NOTHING)
+    await store.put_item(made.item(space, "d2", coverage_key="elsewhere"), NOTHING)
+
+    assert {one.space for one in await store.coverage(T, "k")} == {space.id, other.id}
+    assert {one.space for one in await store.coverage(T, "k", [other.id, foreign.id])} == {other.id}
+    assert await store.coverage(T, "k", []) == []
+    assert await store.coverage(T, "unknown") == []
+
+
+async def test_items_are_listed_newest_first_and_narrowed(store: Store, made: Knowing, space: Space) -> None:
+    other = await store.put_space(made.space("other"), NOTHING)
+    items = [
+        await store.put_item(made.item(space, "1", coverage_key="k"), NOTHING),
+        await store.put_item(made.item(space, "2", status="promoted"), NOTHING),
+        await store.put_item(made.item(other, "3", coverage_key="k", status="deprecated"), NOTHING),
+    ]
+
+    assert await store.items(T) == items[::-1]
+    assert await store.items(T, limit=2) == [items[2], items[1]]
+    assert await store.items(T, spaces=[space.id]) == [items[1], items[0]]
+    assert await store.items(T, spaces=[]) == []
+    assert await store.items(T, coverage_key="k") == [items[2], items[0]]
+    assert await store.items(T, statuses=["working", "promoted"]) == [items[1], items[0]]
+    assert await store.items(OTHER) == []
+
+
+async def test_a_promoted_item_renews_its_coverage(store: Store, made: Knowing, space: Space) -> None:
+    item = await store.put_item(made.item(space), NOTHING)
+    fresh_until = made.clock.now() + timedelta(days=1)
+    promoted = replace(
+        item,
+        status="promoted",
+        trust_level="promoted",
+        reviewer="ann",
+        updated_at=made.clock.advance(MINUTE),
+        freshness_expires_at=fresh_until,
+    )
+
+    assert await store.change_item(promoted, "working", made.event("knowledge.promoted")) == promoted
+
+    assert await store.item(T, item.id) == promoted
+    [coverage] = await store.coverage(T, item.coverage_key)
+    assert (coverage.latest_item, coverage.last_promoted_at) == (item.id, promoted.updated_at)
+    assert (coverage.last_seen_at, coverage.freshness_expires_at) == (promoted.updated_at, fresh_until)
+    assert await told(store) == ["knowledge.promoted"]
+
+
+async def test_the_moment_of_a_promotion_outlives_what_comes_after(store: Store, made: Knowing, space: Space) -> None:
+    item = await store.put_item(made.item(space), NOTHING)
+    promoted = replace(item, status="promoted", updated_at=made.clock.advance(MINUTE))
+    await store.change_item(promoted, "working", NOTHING)
+
+    await store.put_item(made.item(space, "another"), NOTHING)
+    deprecated = replace(promoted, status="deprecated", updated_at=made.clock.advance(MINUTE))
+    await store.change_item(deprecated, "promoted", NOTHING)
+
+    [coverage] = await store.coverage(T, item.coverage_key)
+    assert coverage.last_promoted_at == promoted.updated_at
+    assert coverage.last_seen_at == deprecated.updated_at
+
+
+async def test_an_item_is_changed_only_from_the_status_that_was_seen(store: Store, made: Knowing, space: Space) -> None:
+    item = await store.put_item(made.item(space), NOTHING)
+
+    with pytest.raises(Conflict):
+        await store.change_item(replace(item, status="approved_default"), "promoted", made.event())
+    with pytest.raises(NotFound):
+        await store.change_item(replace(item, id=NOWHERE), "working", made.event())
+    with pytest.raises(NotFound):
+        await store.change_item(replace(item, tenant=OTHER), "working", made.event())
+
+    assert await store.item(T, item.id) == item
+    assert await told(store) == []
+
+
+# ---- layers
+
+
+def layer(record: str, version: int = 1, **fields: Any) -> Layer:
+    given: dict[str, Any] = {"name": "L0", "text": "in short", "tokens": 2, **fields}
+    return Layer(record=record, version=version, **given)
+
+
+async def test_layers_belong_to_one_version_of_a_record(store: Store, draft: Drafting) -> None:
+    [written] = await store.put([draft("a long story")])
+    layers = [layer(written.record.id), layer(written.record.id, name="L1", text="längér", tokens=9, method="model")]
+
+    await store.put_layers(T, layers)
+
+    assert await store.layers(T, written.record.id, 1) == layers
+    assert await store.layers(T, written.record.id, 2) == []
+    assert await store.layers(OTHER, written.record.id, 1) == []
+    assert await store.layers(T, NOWHERE, 1) == []
+
+
+async def test_a_layer_put_again_takes_the_place_of_the_old_one(store: Store, draft: Drafting) -> None:
+    [written] = await store.put([draft("a long story")])
+    await store.put_layers(T, [layer(written.record.id)])
+
+    await store.put_layers(T, [layer(written.record.id, text="better")])
+
+    [held] = await store.layers(T, written.record.id, 1)
+    assert held.text == "better"
+
+
+async def test_layers_of_earlier_versions_are_given_up(store: Store, draft: Drafting) -> None:
+    [first, other] = await store.put([draft("one"), draft("two")])
+    await store.put_layers(T, [layer(first.record.id), layer(first.record.id, name="L1"), layer(other.record.id)])
+    await store.revise([Draft(record=replace(first.record, pinned=True), expected=1)])
+
+    await store.put_layers(T, [layer(first.record.id, 2)])
+
+    assert await store.layers(T, first.record.id, 1) == []
+    assert await store.layers(T, first.record.id, 2) == [layer(first.record.id, 2)]
+    assert await store.layers(T, other.record.id, 1) == [layer(other.record.id)]
+
+
+async def test_layers_of_a_record_that_is_not_there_are_left_out(store: Store, draft: Drafting) -> None:
+    [written, foreign] = await store.put([draft("here"), draft("there", tenant=OTHER)])
+
+    await store.put_layers(T, [layer(NOWHERE), layer(written.record.id), layer(foreign.record.id)])
+
+    assert await store.layers(T, NOWHERE, 1) == []
+    assert await store.layers(T, foreign.record.id, 1) == await store.layers(OTHER, foreign.record.id, 1) == []
+    assert await store.layers(T, written.record.id, 1) == [layer(written.record.id)]
+
+
+async def test_a_purge_takes_layers_along(store: Store, draft: Drafting) -> None:
+    [gone, kept] = await store.put([draft("gone"), draft("kept", scope="user:ann")])
+    await store.put_layers(T, [layer(gone.record.id), layer(kept.record.id)])
+
+    await store.purge(T, [Filter(scopes=(Scope("workspace", "web"),))])
+
+    assert await store.layers(T, gone.record.id, 1) == []
+    assert await store.layers(T, kept.record.id, 1) == [layer(kept.record.id)]

@@ -1,0 +1,294 @@
+"""What the port `Registry` says, of every store."""
+
+from dataclasses import replace
+from datetime import timedelta
+from hashlib import sha256
+from typing import Any
+
+import anyio
+import pytest
+
+from commonplace.errors import Conflict, NotFound
+from commonplace.ports.journal import Entries
+from commonplace.testing.clock import FakeClock
+from commonplace.testing.drafts import Store
+from commonplace.values.event import News
+from commonplace.values.moment import new_id
+from commonplace.values.principal import Key, Owner, ScopePattern, User
+from commonplace.values.scope import DEFAULT_TENANT
+
+pytestmark = pytest.mark.anyio
+
+T = DEFAULT_TENANT
+OTHER = "acme/web"
+MINUTE = timedelta(minutes=1)
+NOTHING = Entries()
+
+
+def secret(name: str) -> bytes:
+    return sha256(name.encode()).digest()
+
+
+class Registering:
+    """Makes keys, users and owners by one clock, each a minute younger than the one before."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self.clock = clock
+
+    def key(self, name: str = "ci", **fields: Any) -> Key:
+        now = self.clock.advance(MINUTE)
+        told: dict[str, Any] = {"tenant": T, "role": "writer", "created_by": "operator", **fields}
+        return Key(id=new_id(now), name=name, created_at=now, **told)
+
+    def user(self, id: str = "ann", tenant: str = T) -> User:
+        return User(id=id, tenant=tenant, created_at=self.clock.advance(MINUTE))
+
+    def owner(self, id: str = "a1", **fields: Any) -> Owner:
+        now = self.clock.advance(MINUTE)
+        told: dict[str, Any] = {
+            "kind": "agent",
+            "tenant": T,
+            "name": id,
+            "created_at": now,
+            "updated_at": now,
+            **fields,
+        }
+        return Owner(id=id, **told)
+
+    def event(self, what: str = "key.created") -> Entries:
+        return Entries(events=(News(type=what, tenant=T, at=self.clock.now()),))
+
+
+@pytest.fixture
+def made(clock: FakeClock) -> Registering:
+    return Registering(clock)
+
+
+async def told(store: Store) -> list[str]:
+    return [event.news.type for event in await store.read_events(0, 100)]
+
+
+# ---- keys
+
+
+async def test_a_key_is_found_by_the_hash_of_its_secret(store: Store, made: Registering) -> None:
+    patterns = (ScopePattern("workspace:web-*"), ScopePattern("global"), ScopePattern("user:世 界"))
+    plain, narrow = made.key(), made.key("narrow", role="reader", scopes=patterns, expires_at=made.clock.now() + MINUTE)
+
+    await store.add_key(plain, secret("one"), made.event())
+    await store.add_key(narrow, secret("two"), NOTHING)
+
+    assert await store.key_by_secret(secret("one")) == plain
+    assert await store.key_by_secret(secret("two")) == narrow
+    assert await store.key_by_secret(secret("three")) is None
+    assert await told(store) == ["key.created"]
+
+
+async def test_a_key_without_any_scope_is_not_one_for_every_scope(store: Store, made: Registering) -> None:
+    await store.add_key(made.key(scopes=()), secret("one"), NOTHING)
+
+    key = await store.key_by_secret(secret("one"))
+
+    assert key is not None
+    assert key.scopes == ()
+
+
+async def test_an_id_or_a_secret_is_given_once(store: Store, made: Registering) -> None:
+    key = made.key()
+    await store.add_key(key, secret("one"), NOTHING)
+
+    with pytest.raises(Conflict):
+        await store.add_key(replace(key, name="other"), secret("two"), made.event())
+    with pytest.raises(Conflict):
+        await store.add_key(made.key(tenant=OTHER), secret("one"), made.event())
+
+    assert await store.keys(None) == [key]
+    assert await told(store) == []
+
+
+async def test_keys_are_listed_newest_first(store: Store, made: Registering) -> None:
+    keys = [made.key("a"), made.key("b"), made.key("c", tenant=OTHER)]
+    for key in keys:
+        await store.add_key(key, secret(key.name), NOTHING)
+
+    assert await store.keys(T) == [keys[1], keys[0]]
+    assert await store.keys(None) == keys[::-1]
+    assert await store.keys("no/body") == []
+
+
+async def test_a_revoked_key_stays_to_be_seen_and_is_not_good_any_more(
+    store: Store, made: Registering, clock: FakeClock
+) -> None:
+    key = made.key()
+    await store.add_key(key, secret("one"), NOTHING)
+    moment = clock.advance(MINUTE)
+
+    revoked = await store.revoke_key(key.id, moment, made.event("key.revoked"))
+
+    assert revoked == replace(key, revoked_at=moment)
+    assert await store.key_by_secret(secret("one")) == revoked
+    assert await store.keys(T) == [revoked]
+    assert not revoked.is_good(moment)
+    assert await told(store) == ["key.revoked"]
+
+
+async def test_revoking_twice_keeps_the_first_moment(store: Store, made: Registering, clock: FakeClock) -> None:
+    key = made.key()
+    await store.add_key(key, secret("one"), NOTHING)
+    first = await store.revoke_key(key.id, clock.now(), NOTHING)
+
+    second = await store.revoke_key(key.id, clock.advance(MINUTE), NOTHING)
+
+    assert second == first
+
+
+async def test_a_key_that_is_not_there_cannot_be_revoked(store: Store, made: Registering, clock: FakeClock) -> None:
+    with pytest.raises(NotFound):
+        await store.revoke_key("no such id", clock.now(), made.event())
+
+    assert await told(store) == []
+
+
+# ---- users
+
+
+async def test_a_user_comes_with_the_hash_of_their_key(store: Store, made: Registering) -> None:
+    ann = made.user("ann")
+
+    await store.add_user(ann, secret("one"), made.event("user.created"))
+
+    assert await store.user(T, "ann") == (ann, secret("one"))
+    assert await store.user(T, "ben") is None
+    assert await store.user(OTHER, "ann") is None
+    assert await told(store) == ["user.created"]
+
+
+async def test_a_tenant_has_a_user_once(store: Store, made: Registering) -> None:
+    ann = made.user("ann")
+    await store.add_user(ann, secret("one"), NOTHING)
+
+    with pytest.raises(Conflict):
+        await store.add_user(made.user("ann"), secret("two"), made.event())
+    await store.add_user(made.user("ann", OTHER), secret("three"), NOTHING)
+
+    assert await store.user(T, "ann") == (ann, secret("one"))
+    assert await told(store) == []
+
+
+async def test_of_many_who_add_a_user_one_does(store: Store, open_store: Any, made: Registering) -> None:
+    stores: list[Store] = [store, await open_store()]
+    refused: list[str] = []
+
+    async def add(n: int) -> None:
+        try:
+            await stores[n % 2].add_user(made.user("ann"), secret(f"{n}"), NOTHING)
+        except Conflict as conflict:
+            refused.append(conflict.code)
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            for n in range(8):
+                tasks.start_soon(add, n)
+
+    assert len(refused) == 7
+    assert len(await store.users(T)) == 1
+
+
+async def test_the_users_of_a_tenant_are_listed(store: Store, made: Registering) -> None:
+    users = [made.user("ann"), made.user("ben"), made.user("cem", OTHER)]
+    for user in users:
+        await store.add_user(user, secret(user.id), NOTHING)
+
+    assert sorted(user.id for user in await store.users(T)) == ["ann", "ben"]
+
+
+async def test_a_rotated_key_takes_the_place_of_the_old_one(store: Store, made: Registering) -> None:
+    ann = made.user("ann")
+    await store.add_user(ann, secret("old"), NOTHING)
+
+    assert await store.rotate_user(T, "ann", secret("new"), made.event("user.rotated")) == ann
+
+    assert await store.user(T, "ann") == (ann, secret("new"))
+    assert await told(store) == ["user.rotated"]
+
+
+async def test_a_removed_user_is_gone(store: Store, made: Registering) -> None:
+    await store.add_user(made.user("ann"), secret("one"), NOTHING)
+
+    await store.remove_user(T, "ann", made.event("user.removed"))
+
+    assert await store.user(T, "ann") is None
+    assert await told(store) == ["user.removed"]
+
+
+async def test_a_user_who_is_not_there_is_neither_rotated_nor_removed(store: Store, made: Registering) -> None:
+    await store.add_user(made.user("ann", OTHER), secret("one"), NOTHING)
+
+    with pytest.raises(NotFound):
+        await store.rotate_user(T, "ann", secret("two"), made.event())
+    with pytest.raises(NotFound):
+        await store.remove_user(T, "ann", made.event())
+
+    assert await told(store) == []
+
+
+# ---- owners
+
+
+async def test_an_owner_comes_back_as_it_was_put(store: Store, made: Registering) -> None:
+    agent, workspace = made.owner("x", name="Ünal's"), made.owner("x", kind="workspace", memory_enabled=True)
+
+    await store.put_owner(agent, made.event("agent.created"), new=True)
+    await store.put_owner(workspace, NOTHING, new=True)
+
+    assert await store.owner(T, "agent", "x") == agent
+    assert await store.owner(T, "workspace", "x") == workspace
+    assert await store.owner(OTHER, "agent", "x") is None
+    assert await store.owner(T, "agent", "y") is None
+    assert await told(store) == ["agent.created"]
+
+
+async def test_the_id_of_an_owner_is_taken_once(store: Store, made: Registering) -> None:
+    first = made.owner("x")
+    await store.put_owner(first, NOTHING, new=True)
+
+    with pytest.raises(Conflict):
+        await store.put_owner(made.owner("x", name="other"), made.event(), new=True)
+
+    assert await store.owner(T, "agent", "x") == first
+    assert await told(store) == []
+
+
+async def test_an_owner_is_changed_where_it_is_there(store: Store, made: Registering, clock: FakeClock) -> None:
+    first = made.owner("x")
+    await store.put_owner(first, NOTHING, new=True)
+    changed = replace(first, name="new name", memory_enabled=True, updated_at=clock.advance(MINUTE))
+
+    await store.put_owner(changed, made.event("agent.updated"), new=False)
+    with pytest.raises(NotFound):
+        await store.put_owner(made.owner("y"), made.event(), new=False)
+
+    assert await store.owners(T, "agent") == [changed]
+    assert await told(store) == ["agent.updated"]
+
+
+async def test_owners_are_listed_by_name_then_id(store: Store, made: Registering) -> None:
+    for id, name in (("3", "b"), ("1", "c"), ("4", "a"), ("2", "b")):
+        await store.put_owner(made.owner(id, name=name), NOTHING, new=True)
+    await store.put_owner(made.owner("5", kind="workspace"), NOTHING, new=True)
+    await store.put_owner(made.owner("6", tenant=OTHER), NOTHING, new=True)
+
+    assert [owner.id for owner in await store.owners(T, "agent")] == ["4", "2", "3", "1"]
+
+
+async def test_a_removed_owner_is_gone_and_another_stays(store: Store, made: Registering) -> None:
+    await store.put_owner(made.owner("x"), NOTHING, new=True)
+    await store.put_owner(made.owner("x", kind="workspace"), NOTHING, new=True)
+
+    await store.remove_owner(T, "agent", "x", made.event("agent.removed"))
+    with pytest.raises(NotFound):
+        await store.remove_owner(T, "agent", "x", made.event())
+
+    assert await store.owner(T, "agent", "x") is None
+    assert await store.owner(T, "workspace", "x") is not None
+    assert await told(store) == ["agent.removed"]

@@ -1,0 +1,196 @@
+"""
+Schemas of older releases are brought forward with all they hold, and their backups can still be restored.
+
+`files/*.postgres.zip` are backups that the releases themselves wrote, never changed once they are out. Since a backup holds the
+rows as COPY wrote them, one can be poured into a schema of its time.
+"""
+
+import json
+import secrets
+import zipfile
+from collections.abc import AsyncGenerator, Generator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from commonplace.ports.journal import Entries
+from commonplace.stores.postgres import PostgresStore
+from commonplace.stores.postgres.schema import made_since, migrations, newest
+from commonplace.testing.clock import FakeClock
+from commonplace.testing.drafts import Drafting
+from commonplace.values.event import News
+from commonplace.values.query import ALL_STATES, Filter
+from commonplace.values.record import Record
+from commonplace.values.scope import DEFAULT_TENANT, Scope
+
+pytestmark = pytest.mark.anyio
+
+T = DEFAULT_TENANT
+FILES = Path(__file__).parent / "files"
+BACKUPS = sorted(file.name for file in FILES.glob("*.postgres.zip"))
+NOW = datetime(2026, 1, 5, tzinfo=UTC)
+
+
+@pytest.fixture
+def schema(server: Any) -> Generator[str]:
+    name = f"migrated_{secrets.token_hex(6)}"
+    yield name
+    with admin(server) as connection:
+        for one in (name, f"{name}_fresh"):
+            connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(one)))
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(NOW)
+
+
+@pytest.fixture
+async def fresh(server: Any, schema: str, clock: FakeClock) -> AsyncGenerator[PostgresStore]:
+    """A store that was never anything else."""
+    async with await PostgresStore.open(address(server, f"{schema}_fresh"), clock) as store:
+        yield store
+
+
+def admin(server: Any) -> psycopg.Connection[Any]:
+    return psycopg.connect(server.get_uri(), autocommit=True)
+
+
+def address(server: Any, schema: str) -> str:
+    uri = str(server.get_uri())
+    return f"{uri}{'&' if '?' in uri else '?'}schema={schema}"
+
+
+def pour(server: Any, schema: str, backup: Path) -> int:
+    """Make the schema as the release had it, with the rows of its backup. Its version."""
+    with zipfile.ZipFile(backup) as archive, admin(server) as connection, connection.transaction():
+        manifest = json.loads(archive.read("manifest.json"))
+        version = int(manifest["schema"])
+        connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
+        connection.execute("SELECT set_config('search_path', %s, true)", (f'"{schema}", public',))
+        made = (
+            "CREATE TABLE schema_version (version integer PRIMARY KEY, application text DEFAULT 'commonplace' NOT NULL)"
+        )
+        connection.execute(made)
+        for number, step in migrations():
+            if number <= version:
+                connection.execute(step.encode())
+                connection.execute("INSERT INTO schema_version (version) VALUES (%s)", (number,))
+        for table, part in manifest["tables"].items():
+            names = sql.SQL(", ").join(map(sql.Identifier, part["columns"]))
+            filling = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), names)
+            with connection.cursor() as cursor, cursor.copy(filling) as copy:
+                copy.write(archive.read(f"{table}.copy"))
+        connection.execute(_GO_ON_COUNTING)
+    return version
+
+
+_GO_ON_COUNTING = """
+SELECT setval('scope_numbers', 1000), setval('record_numbers', 1000), setval('content_numbers', 1000),
+       setval(pg_get_serial_sequence('tenants', 'number'), 1000), setval(pg_get_serial_sequence('embedders', 'number'), 1000)
+"""
+
+
+def declared(server: Any, schema: str) -> list[tuple[Any, ...]]:
+    """Every column, index and trigger, and the versions."""
+    asking = """
+        SELECT 'column', table_name::text, column_name::text, concat_ws(' ', data_type, is_nullable, column_default)
+        FROM information_schema.columns WHERE table_schema = %(schema)s
+        UNION ALL SELECT 'index', tablename::text, indexname::text, indexdef FROM pg_indexes WHERE schemaname = %(schema)s
+        UNION ALL SELECT 'trigger', event_object_table::text, trigger_name::text, event_manipulation::text
+        FROM information_schema.triggers WHERE trigger_schema = %(schema)s
+        ORDER BY 1, 2, 3, 4
+    """
+    with admin(server) as connection:
+        found = connection.execute(asking, {"schema": schema}).fetchall()
+        counting = sql.SQL("SELECT 'version', version::text FROM {}.schema_version ORDER BY version")
+        found += connection.execute(counting.format(sql.Identifier(schema))).fetchall()
+    return [tuple(str(part).replace(f"{schema}.", "") for part in row) for row in found]
+
+
+async def everything(store: PostgresStore) -> list[Record]:
+    return list((await store.find(T, Filter(states=ALL_STATES), "oldest", 1000, None)).records)
+
+
+async def texts(store: PostgresStore) -> set[str]:
+    return {version.text for record in await everything(store) for version in await store.history(T, record.id)}
+
+
+TEXTS = {
+    "Deploy with make ship",
+    "Deploy with make release",
+    "部署前先运行测试",
+    "We ship on Fridays",
+    "Not in December",
+    "The password hint is a bird",
+    "Lunch is at noon",
+    "Lunch is at one",
+    "Tabs, not spaces",
+}
+
+
+@pytest.mark.parametrize("backup", BACKUPS)
+async def test_the_schema_of_an_older_release_is_brought_forward_and_keeps_its_rows(
+    server: Any, schema: str, fresh: PostgresStore, clock: FakeClock, backup: str
+) -> None:
+    before = pour(server, schema, FILES / backup)
+
+    async with await PostgresStore.open(address(server, schema), clock) as store:
+        assert before <= newest()
+        assert (await store.stats(T)).schema == newest()
+        assert [finding for finding in await store.check() if finding.severity == "error"] == []
+        assert await texts(store) == TEXTS
+        [deploy] = (await store.find(T, Filter(key="deploy"), "newest", 1, None)).records
+        assert (deploy.version, deploy.pinned, deploy.importance, deploy.tags) == (3, True, 80, ("ops",))
+        assert deploy.created_at == datetime(2026, 1, 1, tzinfo=UTC)
+    assert declared(server, schema) == declared(server, f"{schema}_fresh")
+
+
+async def test_what_was_brought_forward_can_do_all_that_a_fresh_one_can(
+    server: Any, schema: str, clock: FakeClock
+) -> None:
+    pour(server, schema, FILES / BACKUPS[0])
+    news = News(type="record.created", tenant=T, at=clock.now(), scope=Scope("workspace", "web"))
+
+    async with await PostgresStore.open(address(server, schema), clock) as store:
+        await store.put([Drafting(clock)("new", embedder=None)], beside=lambda _: Entries(events=(news,)))
+
+        assert await texts(store) == {*TEXTS, "new"}
+        assert [event.news for event in await store.read_events(0, 10)] == [news]
+
+
+async def test_migrating_twice_changes_nothing_more(server: Any, schema: str, clock: FakeClock) -> None:
+    pour(server, schema, FILES / BACKUPS[0])
+    async with await PostgresStore.open(address(server, schema), clock) as store:
+        held = await everything(store)
+    once = declared(server, schema)
+
+    async with await PostgresStore.open(address(server, schema), clock) as store:
+        assert await everything(store) == held
+    assert declared(server, schema) == once
+
+
+@pytest.mark.parametrize("backup", BACKUPS)
+async def test_the_backup_of_an_older_release_is_restored(fresh: PostgresStore, clock: FakeClock, backup: str) -> None:
+    await fresh.restore(FILES / backup)
+
+    assert await texts(fresh) == TEXTS
+    assert [finding for finding in await fresh.check() if finding.severity == "error"] == []
+    assert await fresh.event_range() == (1, 0)
+    clock.advance(timedelta(days=1))
+    [written] = await fresh.put([Drafting(clock)("new", embedder=None)])
+    assert written.outcome == "created"
+
+
+def test_an_older_backup_lacks_what_came_later() -> None:
+    with zipfile.ZipFile(FILES / BACKUPS[0]) as archive:
+        manifest = json.loads(archive.read("manifest.json"))
+
+    assert manifest["schema"] == 1
+    assert {"audit", "outbox", "events", "jobs", "replies", "keys", "layers"} <= made_since(1)
+    assert not manifest["tables"].keys() & made_since(1)
