@@ -1,0 +1,1 @@
+"""The use cases: authorise, act, audit, publish. The only caller of the engines beside the embedded memory."""

@@ -1,0 +1,242 @@
+"""
+One request, accounted for: who did what, what it wrote, who is to hear of it.
+
+`Journaled` is the store as a request's engines see it. What they write through it is kept together with the audit rows,
+the events and the reply that the request's `Account` makes of it, in one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from types import TracebackType
+from typing import Final, Self
+
+from commonplace.errors import (
+    AlreadyAnswered,
+    BudgetExhausted,
+    CommonplaceError,
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    QueryTooBroad,
+    SecretRefused,
+    StoreError,
+)
+from commonplace.ports.clock import Clock
+from commonplace.ports.journal import Entries, Journal, Reply
+from commonplace.ports.records import RecordStore
+from commonplace.text.scrub import scrub
+from commonplace.values.audit import AuditOutcome, AuditRow
+from commonplace.values.event import News
+from commonplace.values.moment import new_id
+from commonplace.values.principal import Principal
+from commonplace.values.query import Filter, Order, Page
+from commonplace.values.record import ChangeKind, Draft, Json, Lineage, Record, Written
+from commonplace.values.scope import Scope
+from commonplace.values.upkeep import Purged
+
+REPLIES_KEPT: Final = timedelta(days=1)
+_TOLD: Final[dict[ChangeKind, str]] = {"edited": "updated"}
+_ENDINGS: Final[tuple[tuple[type[CommonplaceError], AuditOutcome], ...]] = (
+    (QueryTooBroad, "blocked"),
+    (BudgetExhausted, "budget_exhausted"),
+    (Forbidden, "denied"),
+    (NotFound, "not_found"),
+    (SecretRefused, "refused"),
+    (Conflict, "failed"),
+    (InvalidInput, "failed"),
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Once:
+    """A request that may come twice and is to be done once: its idempotency key, and a hash of what it asks."""
+
+    key: str
+    fingerprint: bytes
+
+
+@dataclass(kw_only=True, slots=True)
+class Account:
+    """
+    Entered for the time of a request: an error that ends it leaves a row that says how. `details` are those of every row.
+    `noted` tells whether something was kept already. A record on its way out of the scope `leaves` is told of there, too.
+    """
+
+    who: Principal
+    action: str
+    journal: Journal
+    clock: Clock
+    once: Once | None = None
+    run: str | None = None
+    scope: Scope | None = None
+    record: str | None = None
+    leaves: Scope | None = None
+    details: dict[str, Json] = field(default_factory=dict[str, Json])
+    noted: bool = False
+    last: AuditRow | None = None
+    """The row made last."""
+
+    # ---- what is kept with a write
+
+    def beside(self, written: Sequence[Written]) -> Entries:
+        rows = [self._written(one) for one in written]
+        changed = [one.record for one in written if one.outcome != "unchanged"]
+        reply = self.reply([(one.record.id, one.record.version, one.outcome) for one in written])
+        news = [self._news(record) for record in changed]
+        if self.leaves is not None:
+            news += [self.news("record.left", scope=self.leaves, data={"id": one.id}) for one in changed]
+        return Entries(audit=tuple(rows), events=tuple(news), reply=reply)
+
+    def beside_purge(self, ids: Sequence[str]) -> Entries:
+        rows = [self.row("ok", record=id) for id in ids]
+        admins = self.scope is None
+        news = [self.news("record.purged", scope=self.scope, data={"id": id}, admins=admins) for id in ids]
+        return Entries(audit=tuple(rows), events=tuple(news))
+
+    def row(
+        self,
+        outcome: AuditOutcome,
+        *,
+        record: str | None = None,
+        version: int | None = None,
+        scope: Scope | None = None,
+        details: Mapping[str, Json] | None = None,
+    ) -> AuditRow:
+        who, now = self.who, self.clock.now()
+        self.last = AuditRow(
+            id=new_id(now),
+            at=now,
+            tenant=who.tenant,
+            actor=who.subject,
+            action=self.action,
+            outcome=outcome,
+            record=record or self.record,
+            version=version,
+            scope=scope or self.scope,
+            run=self.run,
+            door=who.door,
+            key=who.key,
+            client=who.client,
+            address=who.address,
+            request=who.request,
+            details={**self.details, **(details or {})},
+        )
+        return self.last
+
+    def news(self, type: str, *, scope: Scope | None = None, data: Mapping[str, Json], admins: bool = False) -> News:  # noqa: A002
+        who = self.who
+        return News(
+            type=type,
+            tenant=who.tenant,
+            at=self.clock.now(),
+            scope=scope,
+            actor=who.subject,
+            client=who.client,
+            admins=admins,
+            data=data,
+        )
+
+    def reply(self, written: Sequence[tuple[str, int, str]]) -> Reply | None:
+        if self.once is None:
+            return None
+        return Reply(
+            tenant=self.who.tenant,
+            owner=self.who.identity,
+            key=self.once.key,
+            fingerprint=self.once.fingerprint,
+            expires_at=self.clock.now() + REPLIES_KEPT,
+            written=tuple(written),
+        )
+
+    def _written(self, one: Written) -> AuditRow:
+        record = one.record
+        details: dict[str, Json] = {"change": record.change}
+        if record.reason:
+            details["reason"] = scrub(record.reason).text
+        if redactions := record.metadata.get("redactions"):
+            details["redactions"] = redactions
+        outcome = "unchanged" if one.outcome == "unchanged" else "ok"
+        return self.row(outcome, record=record.id, version=record.version, scope=record.scope, details=details)
+
+    def _news(self, record: Record) -> News:
+        data: dict[str, Json] = {"id": record.id, "version": record.version, "kind": record.kind}
+        return self.news(f"record.{_TOLD.get(record.change, record.change)}", scope=record.scope, data=data)
+
+    # ---- what is kept without one
+
+    async def note(self, outcome: AuditOutcome = "ok", **details: Json) -> AuditRow:
+        """Leave one row, for what was only read, or what came to nothing."""
+        row = self.row(outcome, details=details)
+        await self.journal.note(Entries(audit=(row,)))
+        self.noted = True
+        return row
+
+    async def note_unchanged(self, record: Record) -> None:
+        """The record is as it was to become: nothing was written, and that is the answer."""
+        if not self.noted:
+            await self.journal.note(self.beside([Written(record, "unchanged")]))
+            self.noted = True
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, AlreadyAnswered) or not isinstance(error, CommonplaceError):
+            return
+        for ending, outcome in _ENDINGS:
+            if isinstance(error, ending):
+                # What went wrong counts, not that it could not be written down.
+                with suppress(StoreError):
+                    await self.note(outcome, code=error.code)
+                return
+
+
+class Journaled:
+    """Satisfies `RecordStore`: the store, with an account kept of what is written."""
+
+    def __init__(self, store: RecordStore, account: Account) -> None:
+        self._store = store
+        self._account = account
+
+    async def put(self, drafts: Sequence[Draft], *, beside: object = None) -> list[Written]:
+        del beside
+        written = await self._store.put(drafts, beside=self._account.beside)
+        self._account.noted = True
+        return written
+
+    async def revise(self, drafts: Sequence[Draft], *, beside: object = None) -> list[Record]:
+        del beside
+        revised = await self._store.revise(drafts, beside=self._account.beside)
+        self._account.noted = True
+        return revised
+
+    async def load(self, lineages: Sequence[Lineage], *, beside: object = None) -> list[Written]:
+        del beside
+        loaded = await self._store.load(lineages, beside=self._account.beside)
+        self._account.noted = True
+        return loaded
+
+    async def purge(self, tenant: str, filters: Sequence[Filter], *, beside: object = None) -> Purged:
+        del beside
+        purged = await self._store.purge(tenant, filters, beside=self._account.beside_purge)
+        self._account.noted = True
+        return purged
+
+    async def get(self, tenant: str, ids: Sequence[str]) -> list[Record]:
+        return await self._store.get(tenant, ids)
+
+    async def history(self, tenant: str, id: str) -> list[Record]:
+        return await self._store.history(tenant, id)
+
+    async def find(self, tenant: str, filter: Filter, order: Order, limit: int, cursor: str | None) -> Page:
+        return await self._store.find(tenant, filter, order, limit, cursor)
+
+    async def lineages(self, tenant: str, filter: Filter, after: str | None, limit: int) -> list[Lineage]:
+        return await self._store.lineages(tenant, filter, after, limit)

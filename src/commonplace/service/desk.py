@@ -1,0 +1,126 @@
+"""What every use case shares: the store, the engines, and who may reach which scope and which record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from commonplace.errors import AlreadyAnswered, IdempotencyKeyReused, RecordNotFound
+from commonplace.governance.access import exact_scopes, reached_kinds, require_scopes
+from commonplace.memory.asking import resolve
+from commonplace.ports.clock import Clock
+from commonplace.ports.journal import Reply
+from commonplace.ports.store import Store
+from commonplace.service.account import Account, Once
+from commonplace.service.engines import EngineRoom, Engines
+from commonplace.values.principal import Principal
+from commonplace.values.query import Filter
+from commonplace.values.record import Record, Written
+from commonplace.values.scope import Scope
+
+MAX_KEY: Final = 255
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Desk:
+    store: Store
+    clock: Clock
+    room: EngineRoom
+
+    def engines(self, who: Principal) -> Engines:
+        return self.room.of(who.tenant)
+
+    def account(
+        self,
+        who: Principal,
+        action: str,
+        *,
+        once: Once | None = None,
+        run: str | None = None,
+        scope: Scope | None = None,
+        record: str | None = None,
+    ) -> Account:
+        return Account(
+            who=who,
+            action=action,
+            journal=self.store,
+            clock=self.clock,
+            once=once,
+            run=run,
+            scope=scope,
+            record=record,
+        )
+
+    # ---- what is in reach
+
+    async def readable(self, who: Principal, scopes: Sequence[Scope] | None) -> tuple[Scope, ...] | None:
+        """
+        The scopes to read: those asked for, all of which must be in reach, or every one in reach (None: all of the tenant).
+
+        Raises:
+            Forbidden: one that was named is out of reach.
+        """
+        if scopes is not None:
+            require_scopes(who, scopes)
+            return tuple(scopes)
+        if reached_kinds(who):
+            return None
+        named = exact_scopes(who)
+        if named is not None:
+            return named
+        marks = await self.store.marks(who.tenant, None)
+        return tuple(mark.scope for mark in marks if who.reaches(mark.scope))
+
+    async def narrowed(self, who: Principal, filter: Filter) -> Filter:
+        return replace(filter, scopes=await self.readable(who, filter.scopes))
+
+    async def found(self, who: Principal, account: Account, id: str) -> Record:
+        """
+        The record as it stands, by its id or the beginning of it.
+
+        Raises:
+            RecordNotFound: there is none, or it is out of reach, which the audit tells apart and the caller cannot.
+        """
+        full = await resolve(self.store, who.tenant, id)
+        account.record = full
+        [record] = await self.store.get(who.tenant, [full])
+        if not who.reaches(record.scope):
+            await account.note("denied")
+            raise RecordNotFound(ids=[full])
+        account.scope = record.scope
+        return record
+
+    # ---- requests that come twice
+
+    async def answered(self, who: Principal, once: Once | None) -> list[Written] | None:
+        """
+        What an earlier request under the same idempotency key wrote; None where there was none.
+
+        Raises:
+            IdempotencyKeyReused: the earlier one asked for something else.
+            RecordNotFound: what it wrote was purged since.
+        """
+        if once is None:
+            return None
+        reply = await self.store.reply(who.tenant, who.identity, once.key)
+        return None if reply is None else await self._rewritten(who, once, reply)
+
+    async def answered_meanwhile(self, who: Principal, once: Once | None) -> list[Written]:
+        """As above, where the store has just said that there is one."""
+        written = await self.answered(who, once)
+        if written is None:
+            raise AlreadyAnswered
+        return written
+
+    async def _rewritten(self, who: Principal, once: Once, reply: Reply) -> list[Written]:
+        if reply.fingerprint != once.fingerprint:
+            raise IdempotencyKeyReused
+        found: list[Written] = []
+        for id, version, outcome in reply.written:
+            versions = await self.store.history(who.tenant, id)
+            record = next((one for one in versions if one.version == version), None)
+            if record is None:
+                raise RecordNotFound(ids=[id])
+            found.append(Written(record, outcome))  # pyright: ignore[reportArgumentType] - one of ours, written by us
+        return found

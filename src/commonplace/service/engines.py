@@ -1,0 +1,94 @@
+"""The engines of a tenant, over one store."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from commonplace.learning.imports import Importer
+from commonplace.memory.context import Contexts
+from commonplace.memory.hygiene import Hygiene
+from commonplace.memory.lifecycle import Lifecycle
+from commonplace.memory.prepare import Preparer
+from commonplace.memory.purging import Purger
+from commonplace.memory.recall import Recall
+from commonplace.memory.transfer import Transfer
+from commonplace.memory.write import Writer
+from commonplace.ports.clock import Clock
+from commonplace.ports.embedder import Embedder
+from commonplace.ports.records import RecordStore
+from commonplace.ports.store import Store
+from commonplace.text.tokens import TokenCounter
+
+WARM_TENANTS: Final = 64
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Engines:
+    """One tenant's engines. Those that write take the store of the request, which keeps its audit with what they write."""
+
+    tenant: str
+    store: Store
+    clock: Clock
+    count: TokenCounter
+    preparer: Preparer
+    recall: Recall
+    contexts: Contexts
+
+    def writer(self, store: RecordStore) -> Writer:
+        return Writer(store, self.store, self.preparer, self.clock, self.tenant)
+
+    def lifecycle(self, store: RecordStore, actor: str) -> Lifecycle:
+        return Lifecycle(store, self.preparer, self.clock, self.tenant, actor)
+
+    def transfer(self, store: RecordStore) -> Transfer:
+        return Transfer(store, self.preparer, self.clock, self.tenant)
+
+    def purger(self, store: RecordStore) -> Purger:
+        return Purger(store, self.store, self.tenant, self.count)
+
+    def hygiene(self, store: RecordStore, actor: str) -> Hygiene:
+        remove = self.purger(store).remove
+        return Hygiene(self.store, self.clock, self.tenant, actor, remove=remove, records=store)
+
+    def importer(self, store: RecordStore, actor: str) -> Importer:
+        return Importer(store, self.writer(store), self.clock, self.tenant, actor, self.count)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EngineRoom:
+    """
+    Engines for any tenant. Those used last stay warm: a tenant's recall holds its searched scopes in memory, at most
+    `cache_bytes` of them.
+    """
+
+    store: Store
+    clock: Clock
+    embedders: Sequence[Embedder]
+    count: TokenCounter
+    cache_bytes: int = 512 << 20
+    _warm: OrderedDict[str, Engines] = field(default_factory=OrderedDict[str, Engines])
+
+    def of(self, tenant: str) -> Engines:
+        engines = self._warm.get(tenant)
+        if engines is None:
+            recall = Recall(self.store, self.embedders, self.clock, tenant, self.cache_bytes)
+            engines = self._warm[tenant] = Engines(
+                tenant=tenant,
+                store=self.store,
+                clock=self.clock,
+                count=self.count,
+                preparer=Preparer(self.embedders, self.count),
+                recall=recall,
+                contexts=Contexts(self.store, recall, tenant, self.count),
+            )
+        self._warm.move_to_end(tenant)
+        while len(self._warm) > WARM_TENANTS:
+            self._warm.popitem(last=False)
+        return engines
+
+    def forget_caches(self) -> None:
+        for engines in self._warm.values():
+            engines.recall.forget_cache()

@@ -1,0 +1,131 @@
+"""Who hears what: the events of a tenant, as far as the caller may read what they tell of."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from commonplace.errors import InvalidInput
+from commonplace.events.hub import LONGEST_QUEUE, QUEUE, SHORTEST_QUEUE, Hears, Hub
+from commonplace.events.stream import HEARTBEAT_SECONDS, Stream
+from commonplace.governance.access import reached_kinds, require_role, require_scopes
+from commonplace.service.desk import Desk
+from commonplace.values.event import Event, News
+from commonplace.values.principal import Key, Principal
+from commonplace.values.scope import Scope
+
+MOST_FILTERS: Final = 100
+_TYPE: Final = re.compile(r"\*|[a-z][a-z_]*(\.[a-z_]+)*(\.\*)?")
+_KEYS_KEPT: Final = 5.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wanted:
+    """
+    What a listener asks for. `types` are whole (`record.created`) or end in a star (`record.*`); none: all. `scopes`
+    leaves out what is told of others, and of none. `resume` is the last event it had. `queue`: how far it may fall behind.
+    """
+
+    types: tuple[str, ...] = ()
+    scopes: tuple[Scope, ...] = ()
+    resume: int | None = None
+    queue: int = QUEUE
+
+
+class Listening:
+    def __init__(self, desk: Desk, hub: Hub, *, heartbeat: float = HEARTBEAT_SECONDS) -> None:
+        self._desk = desk
+        self._hub = hub
+        self._heartbeat = heartbeat
+        self._keys: dict[str, tuple[float, dict[str, Key]]] = {}
+        self._looking = asyncio.Lock()
+        hub.watch(self._forget_keys)
+
+    @property
+    def hub(self) -> Hub:
+        return self._hub
+
+    @asynccontextmanager
+    async def listen(self, who: Principal, wanted: Wanted) -> AsyncGenerator[Stream]:
+        """
+        The stream of what the caller may hear, begun.
+
+        Raises:
+            Forbidden: a scope that was named is out of reach.
+            InvalidInput: a type or the length of the queue is none that can be.
+            TooManyListeners: every place is taken.
+        """
+        desk = self._desk
+        async with desk.account(who, "event.listen"):
+            require_role(who, "reader")
+            _check(wanted)
+            require_scopes(who, wanted.scopes)
+
+        async def welcome() -> bool:
+            return await self._is_welcome(who)
+
+        with self._hub.seat(who.tenant, _hears(who, wanted), wanted.queue) as seat:
+            stream = Stream(desk.store, self._hub, seat, welcome, heartbeat=self._heartbeat)
+            await stream.begin(wanted.resume)
+            yield stream
+
+    async def _is_welcome(self, who: Principal) -> bool:
+        """Whether the key still opens something. A thousand listeners look at one list of keys."""
+        if who.key is None:
+            return True
+        now = asyncio.get_running_loop().time
+        async with self._looking:
+            looked, keys = self._keys.get(who.tenant, (-_KEYS_KEPT, {}))
+            if now() - looked >= _KEYS_KEPT:
+                keys = {key.id: key for key in await self._desk.store.keys(who.tenant)}
+                self._keys[who.tenant] = (now(), keys)
+        key = keys.get(who.key)
+        return key is not None and key.is_good(self._desk.clock.now())
+
+    def _forget_keys(self, event: Event) -> None:
+        if event.news.type.startswith("key."):
+            self._keys.pop(event.news.tenant, None)
+
+
+def _check(wanted: Wanted) -> None:
+    if not SHORTEST_QUEUE <= wanted.queue <= LONGEST_QUEUE:
+        raise InvalidInput(f"max_queued is {SHORTEST_QUEUE} to {LONGEST_QUEUE:,}.")
+    if max(len(wanted.types), len(wanted.scopes)) > MOST_FILTERS:
+        raise InvalidInput(f"Name at most {MOST_FILTERS} types and {MOST_FILTERS} scopes.")
+    for written in wanted.types:
+        if len(written) > 100 or not _TYPE.fullmatch(written):
+            raise InvalidInput(f"{written!r:.60} is no type of event. Write it as record.created or record.*.")
+
+
+def _hears(who: Principal, wanted: Wanted) -> Hears:
+    whole = frozenset(written for written in wanted.types if not written.endswith("*"))
+    beginnings = tuple(written[:-1] for written in wanted.types if written.endswith("*"))
+    scopes = frozenset(wanted.scopes)
+    everything = reached_kinds(who)
+
+    def hears(news: News) -> bool:
+        if wanted.types and news.type not in whole and not news.type.startswith(beginnings):
+            return False
+        if scopes and news.scope not in scopes:
+            return False
+        return may_hear(who, news, everything=everything)
+
+    return hears
+
+
+def may_hear(who: Principal, news: News, *, everything: bool) -> bool:
+    """
+    What is told of a scope is for those who reach it. What is for admins and tells of no scope may tell of any: it is for
+    those who reach `everything`.
+    """
+    if news.tenant != who.tenant:
+        return False
+    if news.admins and not who.is_at_least("admin"):
+        return False
+    if news.scope is not None:
+        return who.reaches(news.scope)
+    return everything or not news.admins

@@ -1,0 +1,250 @@
+"""Who is there: the operator's token, keys, and the gateway's users."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from commonplace.errors import Forbidden, InvalidInput, TokenRequired, TooManyRequests, Unauthenticated
+from commonplace.governance.access import require_role, require_scope
+from commonplace.governance.keys import new_key_secret, new_user_secret, same_hash, secret_hash
+from commonplace.governance.limits import Guessing
+from commonplace.ports.journal import Entries
+from commonplace.service.account import Account
+from commonplace.service.desk import Desk
+from commonplace.values.moment import new_id, utc
+from commonplace.values.principal import ROLES, Key, Principal, Role, ScopePattern, User
+from commonplace.values.scope import DEFAULT_TENANT, Scope, check_tenant
+
+_NOBODY: Final = bytes(32)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Visit:
+    """A request before anybody knows whose it is. `strict`: the route asks for a key in any case."""
+
+    door: str
+    address: str | None = None
+    client: str | None = None
+    request: str | None = None
+    tenant: str | None = None
+    strict: bool = False
+
+
+class Identity:
+    """
+    `token` is the hash of the operator's own. Without authentication, which the operator has to ask for, a visitor
+    without a key is a writer of the default tenant.
+    """
+
+    def __init__(self, desk: Desk, token: bytes | None, *, open_to_all: bool = False) -> None:
+        self._desk = desk
+        self._token = token
+        self._open = open_to_all
+        self._guessing = Guessing()
+
+    # ---- who asks
+
+    async def principal(self, visit: Visit, secret: str | None) -> Principal:
+        """
+        Raises:
+            Unauthenticated: no key, or one that opens nothing.
+            TokenRequired: none, at a strict route of a daemon that is open otherwise.
+            Forbidden: the key is another tenant's.
+            TooManyRequests: too many wrong keys came from the same address.
+        """
+        tenant = None if visit.tenant is None else check_tenant(visit.tenant)
+        if secret is None:
+            if self._open and not visit.strict:
+                return self._anonymous(visit)
+            raise TokenRequired if self._open else Unauthenticated
+        self._refuse_guessing(visit)
+        hashed = secret_hash(secret)
+        is_operator = same_hash(hashed, self._token or _NOBODY) and self._token is not None
+        key = await self._desk.store.key_by_secret(hashed)
+        if is_operator:
+            return self._made(visit, subject="operator", tenant=tenant or DEFAULT_TENANT, role="admin", operator=True)
+        if key is None or not key.is_good(self._desk.clock.now()):
+            await self._wrong(visit, key.id if key else None)
+            raise Unauthenticated("The key opens nothing: it is wrong, revoked or expired.")
+        if tenant not in (None, key.tenant):
+            raise Forbidden("The key belongs to another tenant. Leave X-Tenant out.")
+        return self._made(visit, subject=key.name, tenant=key.tenant, role=key.role, scopes=key.scopes, key=key.id)
+
+    async def person(self, visit: Visit, tenant: str, user: str, secret: str) -> Principal:
+        """A user of the gateway, by the pair of id and key. Raises Unauthenticated, TooManyRequests."""
+        self._refuse_guessing(visit)
+        found = await self._desk.store.user(check_tenant(tenant), user)
+        # An unknown user takes as long as a wrong key.
+        right = same_hash(secret_hash(secret), found[1] if found else _NOBODY)
+        if found is None or not right:
+            await self._wrong(visit, None)
+            raise Unauthenticated("There is no such user, or the key is not theirs.")
+        scopes = (ScopePattern(f"user:{user}"),)
+        return self._made(visit, subject=user, tenant=tenant, role="writer", scopes=scopes)
+
+    def _anonymous(self, visit: Visit) -> Principal:
+        if visit.tenant not in (None, DEFAULT_TENANT):
+            raise TokenRequired("Another tenant than the default one needs a key.")
+        return self._made(visit, subject="anonymous", tenant=DEFAULT_TENANT, role="writer")
+
+    @staticmethod
+    def _made(
+        visit: Visit,
+        *,
+        subject: str,
+        tenant: str,
+        role: Role,
+        scopes: tuple[ScopePattern, ...] | None = None,
+        key: str | None = None,
+        operator: bool = False,
+    ) -> Principal:
+        return Principal(
+            subject=subject,
+            tenant=tenant,
+            role=role,
+            scopes=scopes,
+            operator=operator,
+            key=key,
+            client=visit.client,
+            address=visit.address,
+            door=visit.door,
+            request=visit.request,
+        )
+
+    def _refuse_guessing(self, visit: Visit) -> None:
+        """A program of this machine with a stale key must not lock the others out: there only wrong keys are refused."""
+        if not _is_loopback(visit.address):
+            self._refuse_many(visit)
+
+    def _refuse_many(self, visit: Visit) -> None:
+        wait = self._guessing.check(visit.address or "unknown", self._desk.clock.now().timestamp())
+        if wait is not None:
+            raise TooManyRequests("Too many wrong keys came from this address. Wait, then try again.", retry_after=wait)
+
+    async def _wrong(self, visit: Visit, key: str | None) -> None:
+        self._refuse_many(visit)
+        self._guessing.failed(visit.address or "unknown", self._desk.clock.now().timestamp())
+        nobody = self._made(visit, subject="unknown", tenant=visit.tenant or DEFAULT_TENANT, role="reader", key=key)
+        await self._desk.account(nobody, "auth.denied").note("denied")
+
+    # ---- keys
+
+    async def create_key(
+        self,
+        who: Principal,
+        name: str,
+        role: Role,
+        *,
+        scopes: Sequence[str] | None = None,
+        expires_at: datetime | None = None,
+    ) -> tuple[Key, str]:
+        """A new key and its secret, which nobody can read again. It may never do more than the key that made it."""
+        desk = self._desk
+        async with desk.account(who, "key.create") as account:
+            require_role(who, "admin")
+            if not (1 <= len(name) <= 100 and name.isprintable()):
+                raise InvalidInput("A key's name has 1 to 100 printable characters.")
+            if role not in ROLES:
+                raise InvalidInput(f"A key's role is one of {', '.join(ROLES)}.")
+            patterns = None if scopes is None else tuple(ScopePattern(written) for written in scopes)
+            _require_within(who, patterns)
+            now = utc(desk.clock.now())
+            key = Key(
+                id=new_id(now),
+                name=name,
+                tenant=who.tenant,
+                role=role,
+                scopes=patterns,
+                created_at=now,
+                created_by=who.subject,
+                expires_at=None if expires_at is None else utc(expires_at),
+            )
+            secret = new_key_secret()
+            await desk.store.add_key(key, secret_hash(secret), _entries(account, "key.created", key=key.id, role=role))
+            return key, secret
+
+    async def keys(self, who: Principal) -> list[Key]:
+        async with self._desk.account(who, "key.list"):
+            require_role(who, "admin")
+            return await self._desk.store.keys(who.tenant)
+
+    async def revoke_key(self, who: Principal, id: str) -> Key:
+        desk = self._desk
+        async with desk.account(who, "key.revoke") as account:
+            require_role(who, "admin")
+            if id not in {key.id for key in await desk.store.keys(who.tenant)}:
+                raise InvalidInput(f"There is no key {id!r:.60} here. `commonplace key list` shows those there are.")
+            return await desk.store.revoke_key(id, utc(desk.clock.now()), _entries(account, "key.revoked", key=id))
+
+    # ---- users of the gateway
+
+    async def create_user(self, who: Principal, user: str) -> tuple[User, str]:
+        """A new user and their key, shown this once. Raises Conflict on a known id."""
+        desk = self._desk
+        async with desk.account(who, "user.create") as account:
+            _require_user(who, user)
+            if "*" in user:
+                # Their key reaches the scope of their id, and there a star would stand for others, too.
+                raise InvalidInput("A user's id has no star in it.")
+            made = User(id=user, tenant=who.tenant, created_at=utc(desk.clock.now()))
+            secret = new_user_secret()
+            await desk.store.add_user(made, secret_hash(secret), _entries(account, "user.created", user=user))
+            return made, secret
+
+    async def users(self, who: Principal) -> list[User]:
+        async with self._desk.account(who, "user.list"):
+            require_role(who, "admin")
+            return await self._desk.store.users(who.tenant)
+
+    async def rotate_user(self, who: Principal, user: str) -> tuple[User, str]:
+        """A new key for a user; the old one opens nothing any more."""
+        desk = self._desk
+        async with desk.account(who, "user.rotate") as account:
+            _require_user(who, user)
+            secret = new_user_secret()
+            entries = _entries(account, "user.rotated", user=user)
+            return await desk.store.rotate_user(who.tenant, user, secret_hash(secret), entries), secret
+
+    async def remove_user(self, who: Principal, user: str) -> None:
+        desk = self._desk
+        async with desk.account(who, "user.remove") as account:
+            _require_user(who, user)
+            await desk.store.remove_user(who.tenant, user, _entries(account, "user.removed", user=user))
+
+
+def _require_user(who: Principal, user: str) -> None:
+    """Whoever hands out the key to a scope must reach it."""
+    require_role(who, "admin")
+    require_scope(who, Scope("user", user))
+
+
+def _is_loopback(address: str | None) -> bool:
+    try:
+        return address is not None and ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def _require_within(who: Principal, patterns: tuple[ScopePattern, ...] | None) -> None:
+    if who.scopes is None:
+        return
+    own = {pattern.written for pattern in who.scopes}
+    for pattern in patterns or (ScopePattern("*"),):
+        exact = "*" not in pattern.written and who.reaches(_scope_of(pattern))
+        if "*" not in own and pattern.written not in own and not exact:
+            raise Forbidden(f"Your own key does not reach {pattern}. A new one cannot reach further.")
+
+
+def _scope_of(pattern: ScopePattern) -> Scope:
+    found = Scope.parse(pattern.written)
+    return Scope(found.kind, found.id)
+
+
+def _entries(account: Account, type: str, **told: str) -> Entries:  # noqa: A002 - as events call it
+    details = dict[str, str](told)
+    row = account.row("ok", details={**details})
+    return Entries(audit=(row,), events=(account.news(type, data={**details}, admins=True),))

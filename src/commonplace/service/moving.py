@@ -1,0 +1,187 @@
+"""Memories in and out: folders of the server, exports, and the jobs that bring them in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Final, TextIO, cast
+
+from commonplace.errors import Forbidden, InvalidInput
+from commonplace.governance.access import require_role, require_scope, visible
+from commonplace.learning.folders import Layout
+from commonplace.learning.imports import ImportReport
+from commonplace.memory.transfer import LoadReport
+from commonplace.ports.journal import Entries
+from commonplace.ports.keeping import Progress
+from commonplace.ports.records import RecordStore
+from commonplace.service.account import Account, Journaled
+from commonplace.service.desk import Desk
+from commonplace.values.job import Job, NewJob
+from commonplace.values.moment import new_id
+from commonplace.values.principal import Principal, ScopePattern
+from commonplace.values.record import Json, Lineage, Written
+from commonplace.values.scope import Scope
+
+IMPORT: Final = "import"
+_LAYOUTS: Final = ("directory", "openclaw")
+
+
+class Moving:
+    """`roots` are the folders below which keys other than the operator's may import."""
+
+    def __init__(self, desk: Desk, roots: Sequence[Path] = ()) -> None:
+        self._desk = desk
+        self._roots = tuple(roots)
+
+    # ---- folders
+
+    async def queue_import(
+        self, who: Principal, path: str, *, scope: Scope, layout: Layout = "directory", sync_deletes: bool = False
+    ) -> Job:
+        """Import a folder or a file of the server in the background. The same import waits for the one that runs."""
+        desk = self._desk
+        async with desk.account(who, "record.import", scope=scope) as account:
+            real = await self._allowed(who, path, scope, layout)
+            now = desk.clock.now()
+            payload: dict[str, Json] = {
+                "path": str(real),
+                "scope": str(scope),
+                "layout": layout,
+                "sync_deletes": sync_deletes,
+                "who": written_principal(who),
+            }
+            job = NewJob(
+                id=new_id(now),
+                tenant=who.tenant,
+                kind=IMPORT,
+                payload=payload,
+                created_at=now,
+                created_by=who.subject,
+                client=who.client,
+                unique=f"{scope} {layout} {real}",
+            )
+            news = account.news("job.queued", scope=scope, data={"job": job.id, "kind": IMPORT})
+            await desk.store.note(Entries(audit=(account.row("ok"),), jobs=(job,), events=(news,)))
+            waiting = await desk.store.jobs(who.tenant, kinds=(IMPORT,), states=("queued", "running"))
+            return next((one for one in waiting if one.unique == job.unique), None) or await desk.store.job(
+                who.tenant, job.id
+            )
+
+    async def import_now(
+        self,
+        who: Principal,
+        path: str,
+        *,
+        scope: Scope,
+        layout: Layout = "directory",
+        sync_deletes: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportReport:
+        """Import a folder or a file of the server, and answer when it is done."""
+        desk = self._desk
+        async with desk.account(who, "record.import", scope=scope) as account:
+            real = await self._allowed(who, path, scope, layout)
+            importer = desk.engines(who).importer(Journaled(desk.store, account), who.subject)
+            report = await importer.import_path(
+                real, scope=scope, layout=layout, sync_deletes=sync_deletes, progress=progress
+            )
+            await account.note(files=report.indexed_files, errors=report.errors)
+            return report
+
+    async def run_import(self, job: Job, progress: Progress) -> Mapping[str, Json]:
+        """What a worker does with a job of `queue_import`."""
+        told = job.payload
+        report = await self.import_now(
+            read_principal(job.tenant, told["who"]),
+            str(told["path"]),
+            scope=Scope.parse(str(told["scope"])),
+            layout=cast(Layout, told["layout"]),
+            sync_deletes=bool(told["sync_deletes"]),
+            progress=progress,
+        )
+        problems: list[Json] = [{"file": file, "reason": reason} for file, reason in report.problems]
+        return {**asdict(report), "problems": problems}
+
+    async def _allowed(self, who: Principal, path: str, scope: Scope, layout: str) -> Path:
+        require_role(who, "writer")
+        require_scope(who, scope)
+        if layout not in _LAYOUTS:
+            raise InvalidInput(f"{layout!r:.40} is no format. Use one of {', '.join(_LAYOUTS)}.")
+        if not path.strip() or "\0" in path:
+            raise InvalidInput("Name the file or the folder to import.")
+        real = await asyncio.to_thread(lambda: Path(path).expanduser().resolve())
+        roots = await asyncio.to_thread(lambda: [root.expanduser().resolve() for root in self._roots])
+        if not who.operator and not any(real.is_relative_to(root) for root in roots):
+            raise Forbidden("The path is not below a folder that may be imported. The operator sets import_roots.")
+        return real
+
+    # ---- exports
+
+    async def export(self, who: Principal, scopes: Sequence[Scope] | None = None) -> AsyncIterator[str]:
+        """The lines of an export of what the caller may read, each version in a scope in reach."""
+        desk = self._desk
+        async with desk.account(who, "record.export") as account:
+            readable = await desk.readable(who, scopes)
+            await account.note()
+        transfer = desk.engines(who).transfer(desk.store)
+        shown = None if who.scopes is None else partial(visible, who)
+        async for lines, _ in transfer.lines(readable, shown):
+            yield "".join(lines)
+
+    async def load(self, who: Principal, source: Path | TextIO, *, progress: Progress | None = None) -> LoadReport:
+        """Read what an export wrote, ids, versions and times unchanged. For admins: it brings its own past along."""
+        desk = self._desk
+        async with desk.account(who, "record.load") as account:
+            require_role(who, "admin")
+            store = _Reached(desk.store, account)
+            return await desk.engines(who).transfer(store).load(source, progress=progress)
+
+
+class _Reached(Journaled):
+    """A store that takes in lives only where the caller reaches every scope they were in."""
+
+    def __init__(self, store: RecordStore, account: Account) -> None:
+        super().__init__(store, account)
+        self._who = account.who
+
+    async def load(self, lineages: Sequence[Lineage], *, beside: object = None) -> list[Written]:
+        for lineage in lineages:
+            for version in lineage.versions:
+                require_scope(self._who, version.scope)
+        return await super().load(lineages, beside=beside)
+
+
+def written_principal(who: Principal) -> dict[str, Json]:
+    """Who asked for a job, to be asked in their name when it runs."""
+    scopes: list[Json] | None = None if who.scopes is None else [str(pattern) for pattern in who.scopes]
+    return {
+        "subject": who.subject,
+        "role": who.role,
+        "scopes": scopes,
+        "operator": who.operator,
+        "key": who.key,
+        "client": who.client,
+        "address": who.address,
+        "door": who.door,
+        "request": who.request,
+    }
+
+
+def read_principal(tenant: str, written: Json) -> Principal:
+    told = cast(dict[str, str | None], written)
+    patterns = cast("list[str] | None", told["scopes"])
+    return Principal(
+        subject=str(told["subject"]),
+        tenant=tenant,
+        role=told["role"],  # pyright: ignore[reportArgumentType] - written by us
+        scopes=None if patterns is None else tuple(ScopePattern(pattern) for pattern in patterns),
+        operator=bool(told["operator"]),
+        key=told["key"],
+        client=told["client"],
+        address=told["address"],
+        door=str(told["door"]),
+        request=told["request"],
+    )

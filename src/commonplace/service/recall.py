@@ -1,0 +1,72 @@
+"""Recall: search, the context block of a prompt, the keyed sections."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+
+from commonplace.memory.context import ContextBlock
+from commonplace.service.desk import Desk
+from commonplace.values.principal import Principal
+from commonplace.values.query import Hit, Query
+from commonplace.values.record import Json
+from commonplace.values.scope import Scope
+
+
+def query_hash(text: str) -> str:
+    """What the audit keeps of a question."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Recalling:
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def search(self, who: Principal, query: Query, *, run: str | None = None) -> list[Hit]:
+        """What answers the question, among what the caller may read, best first."""
+        desk = self._desk
+        async with desk.account(who, "record.search", run=run) as account:
+            wanted = replace(query, filter=await desk.narrowed(who, query.filter))
+            hits = await desk.engines(who).recall.search(wanted)
+            found: list[Json] = [hit.record.id for hit in hits]
+            await account.note(query=query_hash(query.text), ids=found)
+            return hits
+
+    async def context(
+        self,
+        who: Principal,
+        query: str,
+        *,
+        scopes: Sequence[Scope] | None = None,
+        session: str | None = None,
+        budget: int = 2000,
+    ) -> ContextBlock:
+        """The `<memory_context>` block for a question."""
+        desk = self._desk
+        async with desk.account(who, "record.context") as account:
+            readable = await desk.readable(who, scopes)
+            block = await desk.engines(who).contexts.context(query, scopes=readable, session=session, budget=budget)
+            told: list[Json] = [record.id for record in block.records]
+            await account.note(query=query_hash(query), ids=told)
+            return block
+
+    async def sections(
+        self, who: Principal, *, agent: str | None = None, workspace: str | None = None, budget: int = 2000
+    ) -> ContextBlock:
+        """
+        The `## Agent Memory` and `## Workspace Memory` of a prompt. An agent that is known and whose memory is switched
+        off has no section.
+        """
+        desk = self._desk
+        async with desk.account(who, "record.context") as account:
+            named = {"agent": agent, "workspace": workspace}
+            await desk.readable(who, [Scope(kind, id) for kind, id in named.items() if id is not None])  # pyright: ignore[reportArgumentType]
+            if agent is not None:
+                owner = await desk.store.owner(who.tenant, "agent", agent)
+                if owner is not None and not owner.memory_enabled:
+                    agent = None
+            block = await desk.engines(who).contexts.sections(agent=agent, workspace=workspace, budget=budget)
+            told: list[Json] = [record.id for record in block.records]
+            await account.note(ids=told)
+            return block

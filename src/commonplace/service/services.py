@@ -1,0 +1,30 @@
+"""All use cases of a daemon, put together by its composition root."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from commonplace.service.desk import Desk
+from commonplace.service.events import Listening
+from commonplace.service.gateway import Gateway
+from commonplace.service.identity import Identity
+from commonplace.service.jobs import Tasks
+from commonplace.service.keeping import Keeping
+from commonplace.service.moving import Moving
+from commonplace.service.owners import Owners
+from commonplace.service.recall import Recalling
+from commonplace.service.records import Records
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Services:
+    desk: Desk
+    identity: Identity
+    records: Records
+    recall: Recalling
+    moving: Moving
+    keeping: Keeping
+    owners: Owners
+    gateway: Gateway
+    tasks: Tasks
+    events: Listening

@@ -1,0 +1,41 @@
+"""What a store sheds by itself, every hour, by one daemon for all: old events, replies that expired, jobs that ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from commonplace.ports.clock import Clock
+from commonplace.ports.keeping import Progress
+from commonplace.ports.store import Store
+from commonplace.values.job import Job
+from commonplace.values.record import Json
+
+UPKEEP: Final = "upkeep"
+EVERY: Final = timedelta(hours=1)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Housekeeping:
+    """How long, and how many at most, are kept of what is no memory."""
+
+    store: Store
+    clock: Clock
+    events_kept: timedelta = timedelta(days=30)
+    most_events: int = 1_000_000
+    jobs_kept: timedelta = timedelta(days=30)
+    most_jobs: int = 10_000
+
+    async def run(self, job: Job, progress: Progress) -> Mapping[str, Json]:
+        """What a worker does with a job of kind `upkeep`."""
+        del job
+        store, before = self.store, self.clock.now() - self.events_kept
+        told: dict[str, Json] = {"events": await store.trim_events(before=before, keep=self.most_events)}
+        progress(1, 3)
+        told["replies"] = await store.trim_replies()
+        progress(2, 3)
+        told["jobs"] = await store.trim_jobs(older_than=self.jobs_kept, keep=self.most_jobs)
+        progress(3, 3)
+        return told
