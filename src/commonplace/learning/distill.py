@@ -1,0 +1,116 @@
+"""
+A conversation distilled into facts with an importance, for the governed door.
+
+The rules are those of `extract`; the importance of a fact follows its category and how plainly it was said. What is kept is the
+service's business: this says what there is, and whose memory it would change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from commonplace.learning.extract import Fact, extract_facts
+from commonplace.learning.rules.finding import Category
+from commonplace.text.tokens import TokenCounter, estimate
+from commonplace.values.record import Turn
+
+Status = Literal["facts_extracted_only", "no_important_facts", "skipped_short_conversation"]
+
+LEAST_TOKENS: Final = 50
+MOST: Final = 20
+READ: Final = 48_000
+THRESHOLD: Final = 0.5
+SEPARATOR: Final = "\n\n---\n\n"
+USER_MEMORY: Final[frozenset[Category]] = frozenset({"user_preference", "fact"})
+AGENT_MEMORY: Final[frozenset[Category]] = frozenset({"task_outcome", "learning"})
+
+_WEIGHTS: Final[dict[Category, float]] = {"user_preference": 0.8, "fact": 0.7, "task_outcome": 0.7, "learning": 0.65}
+_PLAIN: Final = 0.8
+_UNFINISHED: Final = re.compile(
+    r"\b(?:follow[- ]?up|to-?do|still (?:need|have|has) to|next steps?|pending|remains to|until (?:then|it|we))\b"
+    r"|待办|待辦|跟进|跟進|后续|後續|还需要|還需要|下一步|尚未",
+    re.IGNORECASE,
+)
+# Roles begin any line; a name only the whole part, since "Staging: …" begins many a line.
+_ROLE: Final = re.compile(
+    r"(?:^[ \t]*(?:\*\*|\[)?(?P<role>user|human|assistant|ai|agent|bot|system|tool|用户|用戶|助手|系统|系統|工具)"
+    r"|\A[ \t]*(?:\*\*|\[)?(?P<name>(?-i:(?!(?:Decision|Decided|Agreed|Note|Notes|Remember|Reminder|Tip|Lesson|Takeaway|Cause|Update"
+    r"|Context|Important|Fix|Gotcha|Policy|Rule|Convention|Question|Answer|Summary|Example|Warning|Todo|Background|Correction"
+    r"|Caveat|Also|Please)\b)[A-Z][a-z]+(?: [A-Z][a-z]+)?)))"
+    r"(?:\*\*|\])?[ \t]*[:：](?!//)[ \t]*",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Distilled:
+    """One fact, of an importance from 0 to 1. `source` is the rule's own finding, with key, scope and turn."""
+
+    content: str
+    category: Category
+    importance: float
+    follow_up_needed: bool
+    source: Fact
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Distillation:
+    """What came of it. A caller that stores the facts answers `stored` instead of `facts_extracted_only`."""
+
+    status: Status
+    facts: tuple[Distilled, ...] = ()
+    user_memory_updated: bool = False
+    agent_memory_updated: bool = False
+    method: Literal["rules"] = "rules"
+
+
+def distill(
+    conversation: Sequence[str],
+    importance_threshold: float = THRESHOLD,
+    *,
+    existing: Sequence[str] = (),
+    count: TokenCounter = estimate,
+) -> Distillation:
+    """
+    The important facts of a conversation, given as its parts in order.
+
+    A part may begin its lines with who speaks ("user: …", "assistant: …", "Ana: …"); one that does not is a person's.
+    """
+    if count(SEPARATOR.join(conversation)) < LEAST_TOKENS:
+        return Distillation(status="skipped_short_conversation")
+    turns = list(_turns(conversation))
+    found = extract_facts(turns, existing=existing, least=0, most=MOST, read=READ)
+    facts = tuple(item for item in map(_distilled, found.facts) if item.importance >= importance_threshold)
+    if not facts:
+        return Distillation(status="no_important_facts")
+    return Distillation(
+        status="facts_extracted_only",
+        facts=facts,
+        user_memory_updated=any(item.category in USER_MEMORY for item in facts),
+        agent_memory_updated=any(item.category in AGENT_MEMORY for item in facts),
+    )
+
+
+def _distilled(fact: Fact) -> Distilled:
+    importance = _WEIGHTS[fact.category] + fact.confidence - _PLAIN
+    return Distilled(
+        content=fact.text,
+        category=fact.category,
+        importance=round(min(max(importance, 0.0), 1.0), 2),
+        follow_up_needed=bool(_UNFINISHED.search(fact.text)),
+        source=fact,
+    )
+
+
+def _turns(conversation: Sequence[str]) -> Iterator[Turn]:
+    for part in conversation:
+        speaker, place = "user", 0
+        for named in _ROLE.finditer(part):
+            if before := part[place : named.start()].strip():
+                yield Turn(speaker=speaker, text=before)
+            speaker, place = named["role"] or named["name"], named.end()
+        if rest := part[place:].strip():
+            yield Turn(speaker=speaker, text=rest)

@@ -1,0 +1,239 @@
+"""
+Talk becomes memory, by rules and without a model.
+
+A conversation is read sentence by sentence; a sentence that a cue rule recognises (`rules/`) becomes a fact in the third person
+with the turn it came from. What is asked, supposed, doubted, quoted, or so for the moment only is left out, and so are secrets and
+orders to agents (`caution`). An assistant is believed only where it tells an outcome or a lesson in plain words: what was recalled
+into its prompt must not come back as news. The same conversation always gives the same facts; given those as `existing`, it
+gives none.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final, Literal
+
+from commonplace.learning.caution import is_attack, is_secret, is_suspect
+from commonplace.learning.rules import chinese, english
+from commonplace.learning.rules.finding import Category, Finding, ScopeHint, Voice
+from commonplace.learning.sentences import sentences, whole_sentences
+from commonplace.text.scrub import scrub
+from commonplace.text.similarity import NEAR, overlap, words
+from commonplace.text.slug import MAX_SLUG, slug
+from commonplace.values.record import Turn
+
+LEAST: Final = 200
+READ: Final = 12_000
+MOST: Final = 5
+CONFIDENCE: Final = 0.6
+SHORTEST: Final = 3
+LONGEST: Final = 300
+CANDIDATES: Final = 100
+PREFIX: Final = "auto:"
+
+_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+_VAGUE: Final = re.compile(
+    r"\b(?:this|that|these|those)\b (?!is\b|are\b|the\b|we\b)|这个|那个|這個|那個", re.IGNORECASE
+)
+_MARKS: Final = re.compile(r"[^\w\s]+")
+_ASSISTANTS: Final = frozenset(
+    "assistant ai bot chatbot agent model llm beaver commonplace claude chatgpt gpt gemini copilot 助手 机器人 助理 機器人".split()
+)
+_NO_ONES: Final = frozenset("system tool function developer environment event log 系统 系統 工具".split())
+_NO_NAMES: Final = frozenset(
+    "user human me you person speaker anonymous guest customer client admin member someone default unknown owner operator"
+    " caller participant sender i 用户 用戶 客户 匿名 访客 我".split()
+)
+_NAME: Final = re.compile(r"[A-Z\u00c0-\u024f][^\W\d_]*(?:[ '’-][^\W\d_]+){0,3}|[\u4e00-\u9fff]{2,4}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fact:
+    """`turn` is the place, in the conversation given, of the turn that told it."""
+
+    text: str
+    key: str
+    category: Category
+    scope: ScopeHint
+    confidence: float
+    turn: int
+    method: Literal["rules"] = "rules"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Extraction:
+    """`short` says that the conversation was too short to be read."""
+
+    facts: tuple[Fact, ...] = ()
+    short: bool = False
+    method: Literal["rules"] = "rules"
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    finding: Finding
+    turn: int
+    who: str
+    words: tuple[frozenset[str], frozenset[str]]
+
+
+def extract_facts(
+    turns: Sequence[Turn],
+    *,
+    existing: Sequence[str] = (),
+    least: int = LEAST,
+    most: int = MOST,
+    read: int = READ,
+    assistants: Collection[str] = (),
+) -> Extraction:
+    """
+    The facts that `turns` tell, in the order they were told, without those that `existing` holds already.
+
+    A conversation under `least` characters is skipped, only its first `read` characters are read, and at most `most` facts are taken: the surest.
+    They are chosen before they are compared with `existing`, so that asking again never brings up the next best. `assistants`
+    are speakers that are no people; a turn's metadata may say so itself (`role`).
+    """
+    if sum(len(turn.speaker) + len(turn.text) + 3 for turn in turns) - 1 < least:
+        return Extraction(short=True)
+    chosen = _surest(_distinct(_told(turns, read, assistants)), most)
+    held = [_words(text) for text in existing]
+    fresh = [told for told in chosen if not any(_near(told.words, other) for other in held)]
+    return Extraction(facts=tuple(_fact(told) for told in fresh))
+
+
+def voice_of(turn: Turn, assistants: Collection[str] = ()) -> Voice:
+    """Who speaks in a turn, and their name where the speaker is not just an id."""
+    role = turn.metadata.get("role")
+    speaker = turn.speaker.strip()
+    if role in ("tool", "system", "developer", "function") or (role != "user" and speaker.lower() in _NO_ONES):
+        return Voice("other")
+    if role == "assistant" or speaker in assistants or (role != "user" and speaker.lower() in _ASSISTANTS):
+        return Voice("assistant")
+    given = turn.metadata.get("sender_name")
+    name = given.strip() if isinstance(given, str) and given.strip() else speaker
+    known = len(name) <= 40 and _NAME.fullmatch(name) and name.lower() not in _NO_NAMES
+    return Voice("person", name if known else "")
+
+
+def read_turns(turns: Sequence[Turn], read: int) -> Iterator[tuple[int, Turn, list[str]]]:
+    """Each turn within the first `read` characters with its own sentences, secrets marked; one that attacks says nothing."""
+    left = read
+    for place, turn in enumerate(turns):
+        left -= len(turn.speaker) + 2
+        if left <= 0:
+            return
+        text = turn.text[:left]
+        cut = len(text) < len(turn.text)
+        left -= len(text) + 1
+        clean = scrub(text).text
+        if not is_attack(clean):
+            yield place, turn, list(whole_sentences(clean) if cut else sentences(clean))
+
+
+def _told(turns: Sequence[Turn], read: int, assistants: Collection[str]) -> Iterator[_Told]:
+    for place, turn, said in read_turns(turns, read):
+        voice = voice_of(turn, assistants)
+        if voice.role == "other":
+            continue
+        for sentence in said:
+            for finding in findings(sentence, voice):
+                yield _Told(finding, place, voice.name, _words(finding.text))
+
+
+def findings(sentence: str, voice: Voice) -> list[Finding]:
+    """What one sentence tells that is sure enough and safe to keep."""
+    if not SHORTEST <= len(sentence) <= 2 * LONGEST:
+        return []
+    reader = chinese.read if _is_chinese(sentence) else english.read
+    found = [_weighed(finding, voice) for finding in reader(sentence, voice)]
+    kept = [finding for finding in found if _is_worth(finding, voice)]
+    # Few sentences tell anything: the dearer look at what must not be learned is for those alone.
+    return [] if not kept or is_suspect(sentence) or is_secret(sentence) else kept
+
+
+def _weighed(finding: Finding, voice: Voice) -> Finding:
+    """A tenth less for an assistant's word, and for "this" and "that", which point at something else."""
+    doubts = (voice.role == "assistant") + bool(_VAGUE.search(finding.text))
+    return finding._replace(confidence=round(finding.confidence - 0.1 * doubts, 2))
+
+
+def _is_worth(finding: Finding, voice: Voice) -> bool:
+    if finding.confidence < CONFIDENCE or len(finding.text) > LONGEST or _says_nothing(finding, voice):
+        return False
+    return (finding.strong or voice.role != "assistant") and not is_suspect(finding.text)
+
+
+def _is_chinese(sentence: str) -> bool:
+    han = len(_HAN.findall(sentence))
+    return han >= 3 or (han > 0 and _HAN.match(sentence.lstrip()) is not None)
+
+
+def _says_nothing(finding: Finding, voice: Voice) -> bool:
+    """A sentence that is hardly one, "Ana is Ana", or a name that is known already."""
+    if len(_HAN.findall(finding.text)) + len(finding.text.split()) < 3:
+        return True
+    name = voice.name.lower()
+    said = finding.text.lower()
+    return bool(name) and (said in (f"{name} is {name}", f"{name}的名字是{name}") or said.endswith(f"name is {name}"))
+
+
+def _distinct(told: Iterator[_Told]) -> list[_Told]:
+    """Without repeats. Of what can have one value only, the last word counts."""
+    kept: list[_Told] = []
+    for new in told:
+        topic = new.finding.topic
+        kept = [old for old in kept if not (topic and old.finding.topic == topic and old.who == new.who)]
+        if not any(_near(new.words, old.words) for old in kept):
+            kept.append(new)
+        # Each is compared with all before it: a flood of statements must not make that slow.
+        if len(kept) == CANDIDATES:
+            break
+    return kept
+
+
+def _surest(told: list[_Told], most: int) -> list[_Told]:
+    """The `most` facts of the highest confidence, the earlier of equals, in the order they were told."""
+    ranked = sorted(range(len(told)), key=lambda place: (-told[place].finding.confidence, place))
+    return [told[place] for place in sorted(ranked[: max(most, 0)])]
+
+
+def _words(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """As the limit is meant, and without marks: a full stop must not make a fact new."""
+    return words(text), words(_MARKS.sub(" ", text))
+
+
+def _near(a: tuple[frozenset[str], frozenset[str]], b: tuple[frozenset[str], frozenset[str]]) -> bool:
+    return overlap(a[0], b[0]) > NEAR or overlap(a[1], b[1]) > NEAR
+
+
+def _fact(told: _Told) -> Fact:
+    finding = told.finding
+    named = f"{told.who or 'user'} {finding.topic}" if finding.topic else finding.text
+    return Fact(
+        text=finding.text,
+        key=key_of(named),
+        category=finding.category,
+        scope=finding.scope,
+        confidence=finding.confidence,
+        turn=told.turn,
+    )
+
+
+def key_of(text: str) -> str:
+    """
+    `auto:` and a slug of the text.
+
+    A slug that left something out, letters other than Latin or what is beyond 60 characters, ends in eight digits of the text's hash: two
+    facts never share a key.
+    """
+    made = slug(text)
+    plain = unicodedata.normalize("NFKD", text)
+    lossy = any(character.isalnum() and not character.isascii() for character in plain)
+    if (lossy and not made.startswith("fact-")) or len(made) >= MAX_SLUG:
+        digest = sha256(text.lower().encode("utf-8", "surrogatepass")).hexdigest()[:8]
+        made = f"{made[: MAX_SLUG - 9].rstrip('-')}-{digest}"
+    return f"{PREFIX}{made}"

@@ -1,0 +1,132 @@
+"""
+Reads an English sentence by the cues in `english.toml`.
+
+Outcomes and lessons are read from the whole sentence; everything else clause by clause.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from commonplace.learning.rules import Cue, grammar, load
+from commonplace.learning.rules.finding import EXPLICIT, Finding, ScopeHint, Voice
+from commonplace.learning.sentences import bare, in_quotes, is_cut
+
+_CUES: Final = load("english")
+_OF_SENTENCES: Final = (*_CUES["conditions"], *_CUES["outcomes"], *_CUES["lessons"])
+_OF_CLAUSES: Final = (*_CUES["personal"], *_CUES["orders"], *_CUES["project"], *_CUES["outcomes"])
+_STRONG: Final = tuple(cue for cue in _OF_SENTENCES if cue.strong)
+
+_REMEMBER: Final = re.compile(
+    r"(?:(?:and|so|also)\s+)?(?:(?:can|could|would) you\s+)?(?:please,?\s+|pls\s+|kindly\s+)?(?:do\s+)?"
+    r"(?:(?:always\s+)?remember(?:\s+this)?(?:\s+for (?:later|next time|the future))?(?:\s*:\s*(?:that\s+)?|,?\s+(?:that\s+|(?=(?:I|I'm|we|we're|my|our|the|all|every|never|always)\b)))"
+    r"|(?:take|make) (?:a )?note(?:\s*[:,]\s*|\s+(?:that|of the fact that)\s+)|(?:please )?note that\s+|keep in mind,?\s+(?:that\s+)?|bear in mind,?\s+(?:that\s+)?|don'?t forget,?\s+(?:that\s+|(?=(?:I|I'm|we|we're|my|our)\b))"
+    r"|(?:save|store|add|commit) (?:this|that|it|the following)?\s*(?:in|to) (?:your |the |long-term )*memory\s*[:,]?\s*(?:that\s+)?|for future reference\s*[:,]\s*|important to (?:know|remember)\s*[:,]\s*|never forget that\s+)",
+    re.IGNORECASE,
+)
+_VAGUE: Final = re.compile(
+    r"(?:it|this|that|these|those|he|she|they|there|to|how|what|when|why|me|you can|you could|you should|you may|you might|you need|you'll)\b",
+    re.IGNORECASE,
+)
+_PERSONAL_WORD: Final = re.compile(r"\b(?:I|I'm|I’m|me|my|mine|myself)\b", re.IGNORECASE)
+_SECOND_PERSON: Final = re.compile(r"\b(?:you|your|yours|you['’]\w+)\b", re.IGNORECASE)
+_EDGES: Final = re.compile(
+    r"[,;:\s]+(?:right|ok|okay|please|thanks|thank you|though|too|as well|btw|by the way|fyi|cheers|haha|either|already|anyway)\s*[.!]*$",
+    re.IGNORECASE,
+)
+
+
+def read(sentence: str, voice: Voice) -> list[Finding]:
+    """The facts one English sentence tells."""
+    if is_cut(sentence):
+        return []
+    asked = sentence.rstrip(" \"'”’)").endswith(("?", "？"))
+    told = grammar.opened(sentence)
+    if voice.role == "assistant":
+        return [] if asked or _is_idle(told) else list(_of_sentence(_STRONG, told, voice))
+    if asked_to := _REMEMBER.match(told):
+        return _remembered(told[asked_to.end() :], voice)
+    if _is_idle(told):
+        return []
+    found = [] if asked else list(_of_sentence(_OF_SENTENCES, told, voice))
+    return found or list(_clauses(told, voice, asked))
+
+
+def _is_idle(told: str) -> bool:
+    return grammar.is_supposed(told) or grammar.is_doubted(told) or grammar.is_reported(told)
+
+
+def _of_sentence(cues: tuple[Cue, ...], told: str, voice: Voice) -> Iterator[Finding]:
+    """The first of `cues` that fits the whole sentence."""
+    if not grammar.is_momentary(told):
+        yield from _stated(cues, told, "", voice)
+
+
+def _remembered(told: str, voice: Voice) -> list[Finding]:
+    """What a person asks to be remembered: by the rules where one fits, else as it was said."""
+    rest = grammar.opened(told)
+    if len(rest.split()) < 2 or grammar.names_a_day(rest) or grammar.is_momentary(rest) or grammar.is_question(rest):
+        return []
+    found = [item._replace(confidence=EXPLICIT) for item in _clauses(rest, voice, asked=False)]
+    if found:
+        return found
+    if _VAGUE.match(rest) or _SECOND_PERSON.search(rest) or grammar.is_state(rest) or grammar.is_supposed(rest):
+        return []
+    scope: ScopeHint = "user" if _PERSONAL_WORD.search(rest) else "workspace"
+    return [Finding(grammar.capital(grammar.spoken(bare(rest), voice.name or "The user")), "learning", scope, EXPLICIT)]
+
+
+def _clauses(told: str, voice: Voice, asked: bool) -> Iterator[Finding]:
+    told, opening = grammar.led(told)
+    parts = grammar.clauses(told)
+    for place, part in enumerate(parts):
+        if (asked and place == len(parts) - 1) or _is_unfit(part):
+            continue
+        clause, lead = (part, opening) if opening and not place else grammar.led(part)
+        if not grammar.is_conditional(clause):
+            yield from _stated(_OF_CLAUSES, clause, lead, voice)
+
+
+def _is_unfit(part: str) -> bool:
+    """Asked for, wished for, quoted, supposed, or for the moment only."""
+    if grammar.is_question(part) or grammar.is_task(part) or grammar.is_reported(part) or in_quotes(part):
+        return True
+    return grammar.is_momentary(part) or grammar.is_supposed(part)
+
+
+def _stated(cues: tuple[Cue, ...], clause: str, lead: str, voice: Voice) -> Iterator[Finding]:
+    """What the first cue that fits makes of a clause."""
+    plain = _EDGES.sub("", bare(clause))
+    for cue in cues:
+        if (found := cue.pattern.fullmatch(plain)) and _lasts(cue, plain, lead):
+            text = _text(cue, found, voice)
+            if lead:
+                text = f"{text} {grammar.shifted(lead)}"
+            if cue.dated:
+                text = grammar.undated(text)
+            yield Finding(grammar.capital(text), cue.category, cue.scope, cue.confidence, cue.topic, cue.strong)
+            return
+
+
+def _lasts(cue: Cue, plain: str, lead: str) -> bool:
+    """Whether a clause tells more than how things are just then, or between two who talk."""
+    if cue.states and grammar.is_state(plain):
+        return False
+    if cue.scope != "agent" and cue.topic != "called" and _SECOND_PERSON.search(plain):
+        return False
+    return cue.dated or not grammar.names_a_day(f"{plain} {lead}")
+
+
+def _text(cue: Cue, found: re.Match[str], voice: Voice) -> str:
+    who = voice.name or "The user"
+    if cue.says == "{rest}":
+        return grammar.spoken(found["rest"], who)
+    words = {name: grammar.shifted(value or "") for name, value in found.groupdict().items()}
+    words.update({name: words[name].lower() for name in ("adv", "base", "cond") if name in words})
+    if "verb" in words:
+        words["verb"] = grammar.third(words["verb"])
+    return " ".join(cue.says.format_map({**words, "who": who, "whose": f"{who}'s"}).split()).replace(
+        "team's team", "team"
+    )
