@@ -40,17 +40,27 @@ $(VENV)/.stamp-test: $(VENV)/.stamp-run requirements/test.txt
 	@$(PIP) install --quiet --require-hashes --requirement requirements/test.txt
 	@touch $@
 
+# A published client of another system, which the tests run as it is.
+$(VENV)/.stamp-clients: $(VENV)/.stamp-venv tests/clients/package.json tests/clients/package-lock.json
+	@command -v npm >/dev/null || { echo 'The tests run a published JavaScript client. Install Node 18 or newer with npm, then try again.' >&2; exit 1; }
+	@npm --prefix tests/clients ci --silent --no-audit --no-fund
+	@touch $@
+
 .PHONY: install
-install: $(VENV)/.stamp-test  ## Install everything a contributor needs, run nothing
+install: $(VENV)/.stamp-test $(VENV)/.stamp-clients  ## Install everything a contributor needs, run nothing
 
 # --- what people ask for ------------------------------------------------------------------------------------------------
 
 .PHONY: run
-run: $(VENV)/.stamp-run  ## Install, then a guided first session in the terminal
+run: $(VENV)/.stamp-run  ## Install, then serve the memory on this machine, port 4170
+	@$(BIN)/commonplace serve
+
+.PHONY: tour
+tour: $(VENV)/.stamp-run  ## Install, then a guided first session in the terminal
 	@$(BIN)/commonplace tour
 
 .PHONY: test
-test: $(VENV)/.stamp-test  ## Install what tests need, then run them all (PYTEST_ARGS="-k name" for some)
+test: $(VENV)/.stamp-test $(VENV)/.stamp-clients  ## Install what tests need, then run them all (PYTEST_ARGS="-k name" for some)
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 .PHONY: check
@@ -86,5 +96,5 @@ lock: $(VENV)/.stamp-venv  ## Compile requirements/*.txt anew from pyproject.tom
 
 .PHONY: clean
 clean:  ## Remove .venv and every cache
-	@rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) build dist tests/clients/node_modules .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

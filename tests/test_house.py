@@ -22,6 +22,9 @@ ALLOWED: frozenset[str] = frozenset()
 
 # Where a broad `except` may end: the place that answers for everything below it. `path::function` -> why.
 BROAD_EXCEPTS: dict[str, str] = {
+    "daemon/background.py::_kept_at_work": "the top of a worker: it logs what a task raised and begins it again",
+    "server/watching.py::Watching._answered": "the server's error handler: what nobody expected becomes a 500",
+    "service/worker.py::Worker._serve": "the top of a worker: a job that cannot be ended must not end the others",
     "stores/sqlite/connection.py::WriterThread._savepoint": "the top of a worker: what a job raises is its caller's",
     "stores/sqlite/connection.py::WriterThread._settle": "the top of a worker, as above",
 }

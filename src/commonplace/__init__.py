@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from commonplace.embedded.opening import open_memory_async
     from commonplace.embedded.sync import Memory, open_memory, restore_backup
     from commonplace.errors import CommonplaceError
-    from commonplace.memory.context import ContextBlock
+    from commonplace.sdk.aio import AsyncClient
+    from commonplace.sdk.sync import Client
+    from commonplace.values.context import ContextBlock
     from commonplace.values.note import Note
     from commonplace.values.query import Filter, Hit, Page, Why
     from commonplace.values.record import Provenance, Record, Turn
@@ -29,7 +31,9 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "AsyncClient",
     "AsyncMemory",
+    "Client",
     "CommonplaceError",
     "ContextBlock",
     "Filter",
@@ -50,9 +54,11 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AsyncClient": "sdk.aio",
     "AsyncMemory": "embedded.aio",
+    "Client": "sdk.sync",
     "CommonplaceError": "errors",
-    "ContextBlock": "memory.context",
+    "ContextBlock": "values.context",
     "Filter": "values.query",
     "Hit": "values.query",
     "Memory": "embedded.sync",

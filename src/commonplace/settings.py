@@ -6,7 +6,7 @@ What a caller gives wins over the environment (`COMMONPLACE_…`), the environme
 read where there is no `config.toml`; its names may be in camel case. The workspace is the git root around the current
 folder, else the folder itself. A workspace's file comes with whatever was cloned there, so it may choose a file as the store
 and an embedder, but neither keys, nor a server that texts are sent to, nor a model to be loaded from a folder, which can
-run code.
+run code, nor anything about a daemon: who may reach it and what it lets in.
 """
 
 from __future__ import annotations
@@ -15,13 +15,16 @@ import json
 import os
 import re
 import tomllib
+from collections.abc import Mapping
+from ipaddress import ip_address
 from pathlib import Path
-from typing import Final, cast
+from typing import Annotated, Final, Literal, cast
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
+    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
 )
@@ -32,9 +35,18 @@ from commonplace.values.scope import DEFAULT_TENANT, check_tenant
 PREFIX: Final = "COMMONPLACE_"
 FOLDER: Final = ".commonplace"
 FILES: Final = ("config.toml", "config.json")
-_NOT_IN_A_WORKSPACE: Final = frozenset({"home", "openai_api_key", "openai_base_url"})
+_OF_THE_DAEMON: Final = frozenset(
+    "allowed_hosts allowed_origins host import_roots log_format max_body_mb mcp_allow_delete no_auth otlp_endpoint port "
+    "rate_limit_mutation rate_limit_prompt rate_limit_read request_timeout token trusted_proxies url workers workspace".split()
+)
+_NOT_IN_A_WORKSPACE: Final = frozenset({"home", "openai_api_key", "openai_base_url"}) | _OF_THE_DAEMON
 _MODEL: Final = re.compile(r"sentence-transformers:(?!all-MiniLM-L6-v2$)")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+# Lists are written with commas between, not as JSON.
+Names = Annotated[tuple[str, ...], NoDecode]
+Paths = Annotated[tuple[Path, ...], NoDecode]
 
 
 class Settings(BaseSettings):
@@ -71,10 +83,86 @@ class Settings(BaseSettings):
     )
     token_budget: int = Field(default=2000, ge=1, description="How many tokens a context block may have.")
 
+    url: str | None = Field(
+        default=None,
+        description="The address of a daemon, for instance http://127.0.0.1:4170. Set, the command and the SDK use that "
+        "daemon; unset, the command opens the store itself. Not accepted in a workspace's file, nor is any setting below.",
+    )
+    token: SecretStr | None = Field(
+        default=None,
+        description="The operator's token of the daemon, or the key that a client shows it. Unset, a daemon makes one at "
+        "its first start and keeps it in the home folder, in the file token.",
+    )
+    host: str = Field(default="127.0.0.1", description="The address the daemon listens on, without a port.")
+    port: int = Field(default=4170, ge=0, le=65535, description="The port the daemon listens on; 0 takes a free one.")
+    workers: int = Field(default=1, ge=1, le=64, description="How many processes answer requests.")
+    workspace: Path | None = Field(
+        default=None,
+        description="The folder of the daemon's own workspace. Unset: the git root around the current folder, else the "
+        "folder.",
+    )
+    no_auth: bool = Field(
+        default=False,
+        description="Whoever is on this machine may read and write without a key. Only on a loopback address, and never "
+        "for what needs an admin.",
+    )
+    allowed_hosts: Names = Field(
+        default=(), description="Host names by which the daemon may be called, beside this machine's own."
+    )
+    allowed_origins: Names = Field(
+        default=(), description="Origins of web pages that may call the daemon, for instance https://app.example.com."
+    )
+    trusted_proxies: Names = Field(
+        default=(), description="Addresses of reverse proxies whose X-Forwarded-For is believed."
+    )
+    import_roots: Paths = Field(
+        default=(),
+        description="Folders of the server below which any key that may write may import. The operator may import from "
+        "anywhere.",
+    )
+    max_body_mb: int = Field(default=10, ge=1, description="How many MiB the body of a request may have.")
+    request_timeout: float = Field(
+        default=60.0, gt=0, description="After how many seconds a request is given up. Streams and imports are not."
+    )
+    rate_limit_read: int | None = Field(default=None, ge=1, description="Reads a minute and key. Unset: no limit.")
+    rate_limit_mutation: int | None = Field(default=None, ge=1, description="Writes a minute and key. Unset: no limit.")
+    rate_limit_prompt: int | None = Field(
+        default=None, ge=1, description="Requests that set a model to work, a minute and key. Unset: no limit."
+    )
+    events_kept: int = Field(default=100_000, ge=0, description="How many events are kept for late readers.")
+    events_kept_days: int = Field(default=7, ge=1, description="For how many days events are kept.")
+    job_lease_seconds: int = Field(
+        default=60, ge=1, description="After how many silent seconds a job is given to another worker."
+    )
+    mcp_allow_delete: bool = Field(
+        default=False, description="Whether models are offered the tool that deletes, over MCP."
+    )
+    otlp_endpoint: str | None = Field(
+        default=None,
+        description="The address of an OpenTelemetry collector, for instance http://127.0.0.1:4318. Unset: no traces.",
+    )
+    log_format: Literal["auto", "json", "plain"] = Field(
+        default="auto", description="How the daemon logs. auto: plain at a terminal, else a JSON document a line."
+    )
+
     @field_validator("home")
     @classmethod
     def _expanded(cls, home: Path) -> Path:
         return home.expanduser()
+
+    @field_validator("allowed_hosts", "allowed_origins", "trusted_proxies", "import_roots", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        """One text with commas, as the environment has it, or a list."""
+        return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+    @field_validator("host")
+    @classmethod
+    def _host(cls, host: str) -> str:
+        bare = host.strip().removeprefix("[").removesuffix("]")
+        if not bare or (":" in bare and not _is_address(bare)):
+            raise ValueError(f"{host!r:.60} is no host. Give the port apart, with --port or COMMONPLACE_PORT")
+        return bare
 
     @field_validator("tenant")
     @classmethod
@@ -102,6 +190,14 @@ class Settings(BaseSettings):
             InitSettingsSource(settings_cls, _of_workspace(workspace_folder() / FOLDER)),
             InitSettingsSource(settings_cls, _of_folder(home)),
         )
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def load_settings(**given: object) -> Settings:
@@ -176,4 +272,13 @@ def _parsed(path: Path, text: str) -> dict[str, object]:
         raise InvalidInput(f"{path} cannot be read: {error}.") from error
     if not isinstance(found, dict):
         raise InvalidInput(f"{path} is not an object.")
-    return {_HUMP.sub("_", name).lower(): value for name, value in cast(dict[str, object], found).items()}
+    return _flat(cast(dict[str, object], found))
+
+
+def _flat(found: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    """`roots` in a table `[import]` is the setting `import_roots`."""
+    flat: dict[str, object] = {}
+    for name, value in found.items():
+        own = prefix + _HUMP.sub("_", name).lower()
+        flat |= _flat(cast(Mapping[str, object], value), f"{own}_") if isinstance(value, dict) else {own: value}
+    return flat

@@ -294,6 +294,17 @@ async def test_an_attempt_that_failed_is_tried_again_after_a_while(
     assert (await store.job(T, id)).error_code is None
 
 
+async def test_an_attempt_that_does_not_count_is_taken_back(store: Store, work: Working) -> None:
+    id = await work.queue(max_attempts=1)
+    await work.claimed()
+
+    assert await store.fail_job(id, "w1", "away", "Later.", retry_in=SECOND * 0, entries=NOTHING, counts=False)
+
+    job = await store.job(T, id)
+    assert (job.state, job.attempts, job.error_code) == ("queued", 0, "away")
+    assert (await work.claimed("w2")).attempts == 1
+
+
 async def test_the_last_attempt_that_fails_is_the_end(store: Store, work: Working) -> None:
     id = await work.queue(max_attempts=1)
     await work.claimed()

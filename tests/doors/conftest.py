@@ -1,8 +1,9 @@
-"""The command in this process, with a store of its own."""
+"""The command in this process, with a store of its own, or with a tenant of its own at a daemon."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+import uuid
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from commonplace.cli import app
+from commonplace.testing.daemon import Daemon, running_daemon
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,12 @@ class Commonplace:
     """`cli("put", "text")` runs the command as a script would; `cli.json(…)` expects success and reads its answer."""
 
     store: str
+    place: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __call__(self, *args: str, stdin: str | bytes | None = None) -> Ran:
-        result = CliRunner().invoke(app, ["--store", self.store, *args], input=stdin, prog_name="commonplace")
+        place = self.place or ("--store", self.store)
+        result = CliRunner().invoke(app, [*place, *args], input=stdin, env=self.env, prog_name="commonplace")
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return Ran(result.exit_code, result.stdout, result.stderr)
@@ -54,9 +59,22 @@ class Commonplace:
         return [record["text"] for record in self.json("list", *args)["records"]]
 
 
+@pytest.fixture(scope="session")
+def shared_daemon(tmp_path_factory: pytest.TempPathFactory) -> Generator[Daemon]:
+    """A daemon for all tests that only need one to be there; each works in a tenant of its own."""
+    with running_daemon(tmp_path_factory.mktemp("shared") / "home") as begun:
+        yield begun
+
+
 @pytest.fixture
-def cli(tmp_path: Path) -> Commonplace:
-    return Commonplace(str(tmp_path / "memory.db"))
+def cli(tmp_path: Path, request: pytest.FixtureRequest) -> Commonplace:
+    """`parametrize("cli", ["store", "url"], indirect=True)` runs a test over a daemon, too."""
+    store = str(tmp_path / "memory.db")
+    if getattr(request, "param", "store") == "store":
+        return Commonplace(store)
+    daemon: Daemon = request.getfixturevalue("shared_daemon")
+    env = {"COMMONPLACE_URL": daemon.url, "COMMONPLACE_TOKEN": daemon.token}
+    return Commonplace(store, ("--tenant", f"test/{uuid.uuid4()}"), env)
 
 
 @pytest.fixture

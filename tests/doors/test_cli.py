@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+everywhere = pytest.mark.parametrize("cli", ["store", "url"], indirect=True)
 FIELDS = {"id", "scope", "text", "key", "kind", "source", "tags", "version", "created_at", "updated_at", "state"}
 
 
 # --- write
 
 
+@everywhere
 def test_what_was_put_is_shown_again(cli: Any) -> None:
     stored = cli.json("put", "Deploy with make ship", "-s", "workspace:web", "-k", "deploy", "--importance", "80")
 
@@ -29,6 +31,7 @@ def test_put_reads_stdin(cli: Any) -> None:
     assert stored["text"] == "first line\nzweite Zeile 二"
 
 
+@everywhere
 def test_put_takes_every_field(cli: Any) -> None:
     fields = "--kind fact --source auto --tag a --tag b --meta owner=ana --meta retries=3 --pin --trust verified --visibility shared"
     place = "--session s1 --position 4 --speaker ana --run r1 --message m1 --file notes.md"
@@ -44,6 +47,7 @@ def test_put_takes_every_field(cli: Any) -> None:
     assert stored["expires_at"] is not None
 
 
+@everywhere
 def test_the_same_key_again_is_the_next_version(cli: Any) -> None:
     first = cli.json("put", "We ship on Fridays", "--key", "day")
     second = cli.json("put", "We ship on Mondays", "--key", "day")
@@ -61,6 +65,7 @@ def test_a_nearly_equal_text_is_dropped_where_asked(cli: Any) -> None:
     assert cli.texts() == [text]
 
 
+@everywhere
 def test_edit_changes_what_is_named_and_nothing_else(cli: Any) -> None:
     id = cli.put("Old text", "--tag", "keep")
 
@@ -70,6 +75,7 @@ def test_edit_changes_what_is_named_and_nothing_else(cli: Any) -> None:
     assert edited["reason"] == "typo"
 
 
+@everywhere
 def test_edit_empties_a_field_where_asked(cli: Any) -> None:
     id = cli.put("Named", "--key", "name", "--tag", "a")
 
@@ -78,6 +84,7 @@ def test_edit_empties_a_field_where_asked(cli: Any) -> None:
     assert (edited["key"], edited["tags"]) == (None, [])
 
 
+@everywhere
 def test_what_looked_like_a_secret_is_not_stored_and_that_is_said(cli: Any) -> None:
     ran = cli("put", "The token is ghp_abcdefghijklmnopqrstuvwxyz0123456789")
 
@@ -110,6 +117,7 @@ def test_an_editor_that_changes_nothing_writes_no_version(cli: Any, monkeypatch:
     assert cli.json("edit", id)["version"] == 1
 
 
+@everywhere
 def test_supersede_makes_a_new_record_and_marks_the_old_one(cli: Any) -> None:
     old = cli.put("We ship on Fridays")
 
@@ -131,6 +139,7 @@ def filled(cli: Any) -> Any:
     return cli
 
 
+@everywhere
 def test_a_search_says_what_where_and_why(filled: Any) -> None:
     found = filled.json("search", "how do we deploy?", "-s", "workspace:web")
 
@@ -162,10 +171,12 @@ def test_a_search_takes_every_mode(filled: Any, mode: str) -> None:
         (["--limit", "2"], 2),
     ],
 )
+@everywhere
 def test_a_list_takes_the_filters(filled: Any, narrowed: list[str], count: int) -> None:
     assert len(filled.texts(*narrowed)) == count
 
 
+@everywhere
 def test_a_list_goes_on_from_its_cursor(filled: Any) -> None:
     first = filled.json("list", "-n", "2")
     rest = filled.json("list", "-n", "2", "--cursor", first["cursor"])
@@ -173,6 +184,7 @@ def test_a_list_goes_on_from_its_cursor(filled: Any) -> None:
     assert (len(first["records"]), len(rest["records"]), rest["cursor"]) == (2, 1, None)
 
 
+@everywhere
 def test_a_search_of_the_past_finds_the_text_as_it_stood(cli: Any) -> None:
     first = cli.json("put", "We ship on Fridays", "--key", "day")
     cli.put("We ship on Mondays", "--key", "day")
@@ -206,6 +218,7 @@ def test_quiet_prints_ids_alone(filled: Any) -> None:
     assert all(filled("show", id).code == 0 for id in ids)
 
 
+@everywhere
 def test_a_record_is_found_by_the_beginning_of_its_id(cli: Any) -> None:
     id = cli.put("Alone")
 
@@ -213,6 +226,7 @@ def test_a_record_is_found_by_the_beginning_of_its_id(cli: Any) -> None:
     assert cli.json("pin", id[:8])["id"] == id
 
 
+@everywhere
 def test_an_earlier_version_is_shown_where_asked(cli: Any) -> None:
     id = cli.put("First", "--key", "k")
     cli.put("Second", "--key", "k")
@@ -220,6 +234,7 @@ def test_an_earlier_version_is_shown_where_asked(cli: Any) -> None:
     assert cli.json("show", id, "--version", "1")["text"] == "First"
 
 
+@everywhere
 def test_a_history_shows_each_version_and_its_difference(cli: Any) -> None:
     id = cli.put("First", "--key", "k")
     cli.put("Second", "--key", "k")
@@ -232,6 +247,7 @@ def test_a_history_shows_each_version_and_its_difference(cli: Any) -> None:
     assert "+ Second" in shown
 
 
+@everywhere
 def test_the_context_block_holds_what_fits_the_question(filled: Any) -> None:
     block = filled("context", "how do we deploy?", "-s", "workspace:web", "--budget", "300")
 
@@ -240,6 +256,7 @@ def test_the_context_block_holds_what_fits_the_question(filled: Any) -> None:
     assert filled.json("context", "deploy")["text"]
 
 
+@everywhere
 def test_the_sections_hold_agent_and_workspace_memory(filled: Any) -> None:
     filled.put("Answer in French", "-s", "agent:bo", "-k", "language")
 
@@ -252,6 +269,7 @@ def test_the_sections_hold_agent_and_workspace_memory(filled: Any) -> None:
 # --- change
 
 
+@everywhere
 def test_pin_and_unpin(cli: Any) -> None:
     id = cli.put("Important")
 
@@ -259,6 +277,7 @@ def test_pin_and_unpin(cli: Any) -> None:
     assert cli.json("unpin", id)["pinned"] is False
 
 
+@everywhere
 def test_several_records_are_changed_at_once(cli: Any) -> None:
     ids = [cli.put("One"), cli.put("Two")]
 
@@ -267,6 +286,7 @@ def test_several_records_are_changed_at_once(cli: Any) -> None:
     assert [record["pinned"] for record in changed["records"]] == [True, True]
 
 
+@everywhere
 def test_delete_hides_and_undo_brings_back(cli: Any) -> None:
     id = cli.put("Come and go")
 
@@ -276,6 +296,7 @@ def test_delete_hides_and_undo_brings_back(cli: Any) -> None:
     assert cli.texts() == ["Come and go"]
 
 
+@everywhere
 def test_promote_shares_and_demote_hides(cli: Any) -> None:
     id = cli.put("Useful to all", "-s", "session:s1")
 
@@ -286,6 +307,7 @@ def test_promote_shares_and_demote_hides(cli: Any) -> None:
     assert (demoted["state"], demoted["visibility"]) == ("demoted", "private")
 
 
+@everywhere
 def test_purge_removes_for_good(filled: Any) -> None:
     purged = filled.json("purge", "--scope", "workspace:web", "--yes")
 
@@ -293,6 +315,7 @@ def test_purge_removes_for_good(filled: Any) -> None:
     assert filled.texts() == ["Ana prefers short answers"]
 
 
+@everywhere
 def test_purge_takes_the_beginning_of_an_id(cli: Any) -> None:
     id = cli.put("Gone")
 
@@ -303,6 +326,7 @@ def test_purge_takes_the_beginning_of_an_id(cli: Any) -> None:
 # --- carry
 
 
+@everywhere
 def test_a_folder_is_imported_and_unchanged_files_are_skipped(cli: Any, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     notes.mkdir()
@@ -316,6 +340,7 @@ def test_a_folder_is_imported_and_unchanged_files_are_skipped(cli: Any, tmp_path
     assert cli.texts() == first
 
 
+@everywhere
 def test_a_file_that_cannot_be_imported_ends_the_import_with_1_after_the_others(cli: Any, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     notes.mkdir()
@@ -383,6 +408,7 @@ def test_reindex_makes_the_index_anew(filled: Any) -> None:
     assert filled.json("search", "deploy")["hits"][0]["record"]["key"] == "deploy"
 
 
+@everywhere
 def test_rules_are_set_shown_and_removed(cli: Any) -> None:
     cli.put("Something")
 
@@ -392,6 +418,7 @@ def test_rules_are_set_shown_and_removed(cli: Any) -> None:
     assert cli.json("rules", "session", "--remove")["rules"] == []
 
 
+@everywhere
 def test_tidy_applies_the_rules_and_logs_it(cli: Any) -> None:
     for number in range(3):
         cli.put(f"Note {number}", "-s", "session:s1")

@@ -13,7 +13,7 @@ from commonplace.cli.exits import MEANING
 
 COMMANDS = (
     "put search list show edit pin unpin delete undo history promote demote supersede import export load backup restore "
-    "reindex context stats doctor purge tidy rules tour version"
+    "reindex context stats doctor purge tidy rules serve token mcp tour version"
 ).split()
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from commonplace.cli import doctor, lifecycle, moving, reading, tour, upkeep, writing
+from commonplace.cli import doctor, lifecycle, mcp, moving, reading, serve, tour, upkeep, writing
 from commonplace.cli.door import (
     DebugOption,
     EmbedderOption,
@@ -84,7 +84,7 @@ def before(
     remember(ctx, store=store, tenant=tenant, embedder=embedder, json=json, quiet=quiet, debug=debug)
 
 
-for group in (writing, reading, lifecycle, moving, upkeep, doctor, tour):
+for group in (writing, reading, lifecycle, moving, upkeep, doctor, serve, mcp, tour):
     group.add_to(app)
 
 

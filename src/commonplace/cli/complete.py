@@ -12,14 +12,14 @@ from commonplace.values.record import Record
 from commonplace.values.scope import SCOPE_KINDS
 
 if TYPE_CHECKING:
-    from commonplace import Memory
+    from commonplace import Client, Memory
 
 Completions = list[tuple[str, str]]
 _ENOUGH = 200
 
 
 def scopes(ctx: typer.Context, incomplete: str) -> Completions:
-    def ask(memory: "Memory") -> Completions:
+    def ask(memory: "Memory | Client") -> Completions:
         return [(str(held.scope), f"{held.records} records") for held in memory.stats().scopes]
 
     kinds = [(kind if kind == "global" else f"{kind}:", "") for kind in SCOPE_KINDS]
@@ -45,7 +45,7 @@ def tags(ctx: typer.Context, incomplete: str) -> Completions:
 def _of_records(ctx: typer.Context, incomplete: str, offer: Callable[[Record], Completions]) -> Completions:
     """What the newest records have to offer: enough to choose from, and quick in a store of any size."""
 
-    def ask(memory: "Memory") -> Completions:
+    def ask(memory: "Memory | Client") -> Completions:
         return [found for record in memory.list(limit=_ENOUGH).records for found in offer(record)]
 
     return _starting(incomplete, _asked(ctx, ask))
@@ -55,7 +55,7 @@ def _starting(incomplete: str, offers: Iterable[tuple[str, str]]) -> Completions
     return list({word: (word, about) for word, about in offers if word.startswith(incomplete)}.values())
 
 
-def _asked(ctx: typer.Context, ask: Callable[["Memory"], Completions]) -> Completions:
+def _asked(ctx: typer.Context, ask: Callable[["Memory | Client"], Completions]) -> Completions:
     try:
         with half_typed(ctx).open() as memory:
             return ask(memory)

@@ -124,8 +124,9 @@ def _inside(door: Door) -> Iterator[Finding]:
         return
     try:
         with door.open() as memory:
+            found = memory.check()
             yield Finding("open", "ok", "The store opens.")
-            yield from memory.check()
+            yield from found
     except CommonplaceError as error:
         yield Finding(error.code, "error", error.message, _advice(error, door.address))
 

@@ -20,9 +20,10 @@ from commonplace.cli.quick import QuickCommand
 from commonplace.cli.screen import Screen, screen
 from commonplace.errors import CommonplaceError, InvalidInput
 from commonplace.values.record import Record
+from commonplace.values.scope import DEFAULT_TENANT
 
 if TYPE_CHECKING:
-    from commonplace import Memory
+    from commonplace import Client, Memory
 
 P = ParamSpec("P")
 ACTOR = "cli"
@@ -79,8 +80,13 @@ class Door:
     quiet: bool = False
     debug: bool = False
 
-    def open(self, *, create: bool = False, reindex: bool = False) -> "Memory":
-        """The memory. A command that only reads does not `create` a store where a path was mistyped."""
+    def open(self, *, create: bool = False, reindex: bool = False) -> "Memory | Client":
+        """
+        The memory: a daemon's where COMMONPLACE_URL names one and no --store was given, else the store itself. A command that
+        only reads does not `create` a store where a path was mistyped.
+        """
+        if self.url is not None:
+            return self._client(self.url)
         # The engine brings numpy and the stores: `--help` does without.
         from commonplace import open_memory
         from commonplace.embedded.configuration import configuration
@@ -94,13 +100,34 @@ class Door:
             reindex=reindex,
         )
 
+    def _client(self, url: str) -> "Client":
+        if self.embedder is not None:
+            raise InvalidInput(
+                "The daemon has chosen its embedder. Leave --embedder out, or name a store with --store."
+            )
+        # httpx and pydantic load slowly.
+        from commonplace import Client
+        from commonplace.embedded.configuration import configuration
+
+        told = configuration()
+        tenant = told.tenant if told.tenant != DEFAULT_TENANT else None
+        return Client(url, told.token, self.tenant or tenant, ACTOR)
+
     @property
-    def address(self) -> str:
-        """Where the store is, as the options, the environment and the settings' files say."""
+    def url(self) -> str | None:
+        """The daemon to ask; None where the command opens the store itself."""
         # As above.
         from commonplace.embedded.configuration import configuration
 
-        return self.store or str(configuration().address)
+        return None if self.store else configuration().url
+
+    @property
+    def address(self) -> str:
+        """Where the memory is, as the options, the environment and the settings' files say."""
+        # As above.
+        from commonplace.embedded.configuration import configuration
+
+        return self.store or self.url or str(configuration().address)
 
     @property
     def screen(self) -> Screen:

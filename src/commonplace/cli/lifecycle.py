@@ -14,7 +14,7 @@ from commonplace.errors import InvalidInput
 from commonplace.values.record import Record
 
 if TYPE_CHECKING:
-    from commonplace import Memory
+    from commonplace import Client, Memory
 
 PANEL = "Change"
 
@@ -89,7 +89,7 @@ def purge(
     door.answer(purged, lambda: typer.echo(told))
 
 
-def _each(door: Door, verb: str, ids: list[str], change: Callable[["Memory", str], Record]) -> None:
+def _each(door: Door, verb: str, ids: list[str], change: Callable[["Memory | Client", str], Record]) -> None:
     """Change records one after another; all must exist before the first is touched."""
     with door.open() as memory:
         found = [memory.get(id).id for id in ids]

@@ -90,6 +90,8 @@ def restore(
     # The engine brings numpy and the stores: `--help` and completion do without.
     from commonplace import restore_backup
 
+    if door.url:
+        raise InvalidInput("A backup is restored into a store, not into a daemon: name the store with --store.")
     where = address(door.address)
     door.confirm(f"Restore {source} into {where}?", yes=yes)
     with door.progress("Restoring") as progress:

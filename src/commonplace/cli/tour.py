@@ -29,7 +29,7 @@ GOODBYE = """That was a memory of its own, in a temporary file that is gone now.
 """
 
 
-def _as_called() -> str:
+def as_called() -> str:
     """How to call the command from here: by its name, or by the way to it where no search path leads there."""
     called = Path(sys.argv[0])
     if called.name != "commonplace" or shutil.which("commonplace"):
@@ -175,7 +175,7 @@ def _tell(steps: Iterator[Step]) -> None:
         typer.echo()
         if asks:
             ask("Enter goes on … ")
-    typer.echo(GOODBYE.format(_as_called()))
+    typer.echo(GOODBYE.format(as_called()))
 
 
 def add_to(app: typer.Typer) -> None:

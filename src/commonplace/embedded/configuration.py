@@ -25,6 +25,8 @@ class Configuration:
     base_url: str | None = None
     cache_bytes: int = 512 << 20
     token_budget: int = 2000
+    url: str | None = None
+    token: str | None = None
 
     @property
     def address(self) -> str | Path:
@@ -53,4 +55,6 @@ def configuration() -> Configuration:
         base_url=read.openai_base_url,
         cache_bytes=read.cache_mb << 20,
         token_budget=read.token_budget,
+        url=read.url,
+        token=read.token.get_secret_value() if read.token else None,
     )

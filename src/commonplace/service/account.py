@@ -25,6 +25,7 @@ from commonplace.errors import (
     QueryTooBroad,
     SecretRefused,
     StoreError,
+    Unauthenticated,
 )
 from commonplace.ports.clock import Clock
 from commonplace.ports.journal import Entries, Journal, Reply
@@ -45,6 +46,7 @@ _ENDINGS: Final[tuple[tuple[type[CommonplaceError], AuditOutcome], ...]] = (
     (QueryTooBroad, "blocked"),
     (BudgetExhausted, "budget_exhausted"),
     (Forbidden, "denied"),
+    (Unauthenticated, "denied"),
     (NotFound, "not_found"),
     (SecretRefused, "refused"),
     (Conflict, "failed"),

@@ -167,6 +167,8 @@ class Gateway:
 
     async def _addressed(self, who: Principal, scope: Scope, uri: str) -> Record | None:
         store = self._desk.store
+        if not uri.isprintable():
+            return None
         for key in (f"{_RESOURCE}{uri}", uri):
             if (held := await held_under(store, who.tenant, scope, key)) is not None:
                 return held

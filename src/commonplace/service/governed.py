@@ -22,6 +22,7 @@ from commonplace.service.desk import Desk
 from commonplace.service.marked import Marked, mark_of
 from commonplace.service.moving import Moving
 from commonplace.service.partitions import (
+    ANYWHERE,
     OURS,
     PROMOTION,
     Place,
@@ -63,8 +64,9 @@ ACTIONS: Final[Mapping[str, str]] = {
 _NOT_FROM_OUTSIDE: Final = frozenset(
     {OURS, PROMOTION, "owner_subject", "redactions", "classification", "artifact_refs"}
 )
+_PASSED: Final = ScrubReport()
 _ATTEMPTS: Final = 50
-_PAGE: Final = 500
+_PAGE: Final = 200
 _LOOKED_AT: Final = 20_000
 _PAGES: Final = 20
 
@@ -74,7 +76,7 @@ class Put:
     """Something to be kept. What is `private` is its subject's alone, whatever the tier."""
 
     text: str
-    place: Place = Place()
+    place: Place = ANYWHERE
     kind: Kind = "note"
     tags: tuple[str, ...] = ()
     source: str = "agent_note"
@@ -105,7 +107,7 @@ class Promote:
     """A record to be shared in the tier `to` (None: the project). `outcome` is how the work went that it comes from."""
 
     id: str
-    place: Place = Place()
+    place: Place = ANYWHERE
     to: Tier | None = None
     reason: str | None = None
     reviewer: str | None = None
@@ -122,7 +124,7 @@ class PromoteReport:
     to: Tier
     audit_id: str
     decision: str
-    scrub: ScrubReport = ScrubReport()
+    scrub: ScrubReport = _PASSED
     reason: str | None = None
 
 
@@ -222,7 +224,7 @@ class Governed:
             report, reason = (None, "not_found") if source is None else _refusal(source, asked, promotion)
             if source is not None and reason is None:
                 try:
-                    await self._promote(held, account, source, promotion, asked)
+                    await self._promote(account, source, promotion, asked.reason)
                 except SecretRefused:
                     report, reason = ScrubReport(status="blocked", block_reason="metadata"), "blocked_by_scrub"
             if reason is not None and not account.noted:
@@ -233,13 +235,11 @@ class Governed:
                 to=promotion.tier,
                 audit_id=_row_id(account),
                 decision=decision,
-                scrub=report or ScrubReport(),
+                scrub=report or _PASSED,
                 reason=reason,
             )
 
-    async def _promote(
-        self, held: Rights, account: Account, record: Record, promotion: Promotion, asked: Promote
-    ) -> None:
+    async def _promote(self, account: Account, record: Record, promotion: Promotion, reason: str | None) -> None:
         told: dict[str, Json] = {
             "from_tier": tier_of(record),
             "to_tier": promotion.tier,
@@ -253,7 +253,7 @@ class Governed:
         account.leaves = record.scope if record.scope != promotion.scope else None
         # What was looked at is what is promoted: who changed it meanwhile is heard first.
         changed = await self._lifecycle(account).promote(
-            record.id, scope=promotion.scope, expected=record.version, reason=asked.reason, told={PROMOTION: told}
+            record.id, scope=promotion.scope, expected=record.version, reason=reason, told={PROMOTION: told}
         )
         await account.note_unchanged(changed)
 
@@ -315,11 +315,11 @@ class Governed:
 
     # ---- read
 
-    async def list(self, who: Principal, listing: Listing) -> Listed:
+    async def memories(self, who: Principal, listing: Listing) -> Listed:
         """What the caller may read, newest first, demoted records too."""
         desk = self._desk
         async with desk.account(who, "record.list"):
-            if not (1 <= listing.limit <= MAX_LISTED and 0 <= listing.offset):
+            if not (1 <= listing.limit <= MAX_LISTED and listing.offset >= 0):
                 raise InvalidInput(f"limit is 1 to {MAX_LISTED:,}, and offset is not below 0.")
             wanted = Filter(scopes=await desk.readable(who, None), states=frozenset({"live", "demoted"}))
             found: list[Record] = []

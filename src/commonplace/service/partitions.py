@@ -36,6 +36,9 @@ class Place:
     capability: Capability | None = None
 
 
+ANYWHERE: Final = Place()
+
+
 def entered(account: Account, place: Place, now: datetime) -> Rights:
     """
     What the caller may do in that place. The account goes on in its tenant.

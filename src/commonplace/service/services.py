@@ -5,15 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from commonplace.service.desk import Desk
+from commonplace.service.distill import Distilling
 from commonplace.service.events import Listening
 from commonplace.service.gateway import Gateway
+from commonplace.service.governed import Governed
 from commonplace.service.identity import Identity
 from commonplace.service.jobs import Tasks
 from commonplace.service.keeping import Keeping
+from commonplace.service.knowledge import Registry
 from commonplace.service.moving import Moving
 from commonplace.service.owners import Owners
 from commonplace.service.recall import Recalling
 from commonplace.service.records import Records
+from commonplace.service.retrieval import Retrieval
+from commonplace.service.tree import Browsing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,5 +31,10 @@ class Services:
     keeping: Keeping
     owners: Owners
     gateway: Gateway
+    governed: Governed
+    retrieval: Retrieval
+    browsing: Browsing
+    distilling: Distilling
+    knowledge: Registry
     tasks: Tasks
     events: Listening

@@ -187,18 +187,27 @@ def test_a_writer_promotes_under_a_capability_with_a_review_that_is_named() -> N
 def test_a_reviewers_own_key_is_its_review() -> None:
     done = promoting(rights(key("reviewer"), HERE, NOW))
 
-    assert (done.tier, done.reviewer, done.approval, done.reviewed) == ("project", "ada", "ada", False)
+    assert (done.tier, done.reviewer, done.approval, done.reviewed) == ("project", "ada", "ada", True)
 
 
-def test_what_came_from_outside_is_promoted_only_under_a_named_review() -> None:
-    held = rights(key("admin"), HERE, NOW)
+def test_what_came_from_outside_is_not_promoted_by_a_run_alone() -> None:
+    run = rights(key("admin", capability=capability()), HERE, NOW, run="r1")
 
     with pytest.raises(UntrustedSource) as raised:
-        check_source("connector_sourced", promoting(held))
+        check_source("connector_sourced", promoting(run))
 
     assert (raised.value.code, raised.value.status) == ("untrusted_source", 403)
-    check_source("connector_sourced", promoting(held, reviewer="bo", approval="a1"))
-    check_source("system_generated", promoting(held))
+    check_source("connector_sourced", promoting(run, reviewer="bo", approval="a1"))
+    check_source("system_generated", promoting(run))
+
+
+@pytest.mark.parametrize("role", ["reviewer", "admin"])
+def test_a_reviewers_key_answers_for_what_came_from_outside(role: Role) -> None:
+    done = promoting(rights(key(role), HERE, NOW))
+
+    check_source("connector_sourced", done)
+
+    assert (done.reviewer, done.approval) == ("ada", "ada")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,184 @@
+"""The commands of whoever runs a daemon: serve, token, and the keys of others."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from commonplace.cli.documents import written
+from commonplace.cli.door import Door, command
+from commonplace.cli.moments import now, span
+from commonplace.cli.quick import QuickGroup
+from commonplace.cli.tour import as_called
+from commonplace.errors import InvalidInput
+from commonplace.values.principal import Key, Principal, Role
+from commonplace.values.scope import DEFAULT_TENANT, check_tenant
+
+if TYPE_CHECKING:
+    from commonplace.service.identity import Identity
+
+PANEL = "Serve"
+T = TypeVar("T")
+
+HELLO = """Commonplace listens on {address}
+
+  curl -H "Authorization: Bearer $({command} token)" {address}/v1/stats
+
+What else there is: {address}/docs. Ctrl-C stops it.
+"""
+
+
+def serve(
+    door: Door,
+    host: Annotated[str | None, typer.Option(help="The address to listen on. Default: 127.0.0.1.")] = None,
+    port: Annotated[int | None, typer.Option(help="The port. Default: 4170; 0 takes a free one.")] = None,
+    workspace: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The daemon's workspace. Default: the git root around here.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(metavar="N", help="How many processes answer. Default: 1.")] = None,
+    no_auth: Annotated[
+        bool, typer.Option("--no-auth", help="Let everybody on this machine read and write without a key.")
+    ] = False,
+    log_format: Annotated[
+        str | None, typer.Option(metavar="auto|json|plain", help="How to log. Default: plain at a terminal, else JSON.")
+    ] = None,
+) -> None:
+    """Serve the memory to other programs, agents and people, over HTTP."""
+    try:
+        # The web framework is an extra, and slow to load.
+        from commonplace.daemon.serving import serve as served
+        from commonplace.settings import load_settings
+    except ImportError as missing:
+        raise InvalidInput("The server is not installed. Run `pip install 'commonplace[server]'`.") from missing
+    settings = load_settings(
+        store=door.store,
+        tenant=door.tenant,
+        embedder=door.embedder,
+        host=host,
+        port=port,
+        workspace=workspace,
+        workers=workers,
+        no_auth=no_auth or None,
+        log_format=log_format,
+    )
+    hello = HELLO.replace("{command}", as_called())
+    served(settings, lambda address: door.say(hello.replace("{address}", address)))
+
+
+def token(door: Door) -> None:
+    """Print the operator's token, for `$(commonplace token)`. It is made where there is none."""
+    # pydantic and its settings load slowly.
+    from commonplace.daemon.token import operator_token
+    from commonplace.settings import load_settings
+
+    told = operator_token(load_settings())
+    typer.echo(written({"token": told}) if door.json else told)
+
+
+def create(
+    door: Door,
+    name: Annotated[str, typer.Argument(help="Who or what the key is for.")],
+    role: Annotated[str, typer.Option(metavar="ROLE", help="reader, writer, reviewer or admin.")] = "writer",
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN", help="What it reaches: workspace:web, user:*, …; again for more. Default: all."
+        ),
+    ] = None,
+    expires: Annotated[str | None, typer.Option(metavar="SPAN", help="For how long it is good: 90d, 1y.")] = None,
+) -> None:
+    """Make a key and print its secret, this once."""
+    until = now() + span(expires) if expires else None
+
+    async def made(identity: "Identity", who: Principal) -> tuple[Key, str]:
+        return await identity.create_key(who, name, _role(role), scopes=scope or None, expires_at=until)
+
+    key, secret = _asked(door, made)
+    if door.json:
+        typer.echo(written({**_shown(key), "secret": secret}))
+        return
+    door.say(f"Key {key.id} of {key.name}, a {key.role}. Its secret is not shown again:")
+    typer.echo(secret)
+
+
+def show(door: Door) -> None:
+    """List the keys of the tenant, newest first, revoked ones too."""
+
+    async def listed(identity: "Identity", who: Principal) -> list[Key]:
+        return await identity.keys(who)
+
+    keys = _asked(door, listed)
+
+    def lines() -> None:
+        for key in keys:
+            typer.echo(_line(key))
+
+    if door.quiet and not door.json:
+        for key in keys:
+            typer.echo(key.id)
+    else:
+        door.answer({"keys": [_shown(key) for key in keys]}, lines)
+    if not keys:
+        door.say("No keys yet. `commonplace key create NAME` makes one.")
+
+
+def revoke(door: Door, id: Annotated[str, typer.Argument(metavar="ID", help="The id of the key.")]) -> None:
+    """Take a key back. From now on it opens nothing."""
+
+    async def revoked(identity: "Identity", who: Principal) -> Key:
+        return await identity.revoke_key(who, id)
+
+    key = _asked(door, revoked)
+    door.answer(_shown(key), lambda: typer.echo(f"Key {key.id} of {key.name} opens nothing any more."))
+
+
+def _asked(door: Door, ask: Callable[["Identity", Principal], Awaitable[T]]) -> T:
+    """Ask the store itself, as its operator."""
+    # The engine brings numpy and the stores: `--help` does without.
+    from commonplace.daemon.composition import Wanted, composed, operator
+    from commonplace.settings import load_settings
+
+    settings = load_settings(store=door.store, tenant=door.tenant)
+
+    async def asked() -> T:
+        async with composed(settings, Wanted(recalls=False)) as services:
+            return await ask(services.identity, operator(check_tenant(settings.tenant or DEFAULT_TENANT)))
+
+    return asyncio.run(asked())
+
+
+def _role(role: str) -> Role:
+    # What is none is refused, with the list of those there are.
+    return role  # pyright: ignore[reportReturnType]
+
+
+def _shown(key: Key) -> dict[str, Any]:
+    scopes = None if key.scopes is None else [str(pattern) for pattern in key.scopes]
+    return {**asdict(key), "scopes": scopes}
+
+
+def _line(key: Key) -> str:
+    reach = "everything" if key.scopes is None else ", ".join(map(str, key.scopes))
+    state = "revoked" if key.revoked_at else "expired" if not key.is_good(now()) else "good"
+    return f"{key.id}  {key.role:<8}  {state:<7}  {key.name}: {reach}"
+
+
+keys = typer.Typer(
+    cls=QuickGroup,
+    help="Keys for others: make, list, revoke.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+def add_to(app: typer.Typer) -> None:
+    command(app, "commonplace serve", "commonplace serve --port 8000 --workers 2", panel=PANEL)(serve)
+    command(app, "commonplace token", panel=PANEL)(token)
+    example = "commonplace key create ci --role reader --scope workspace:web --expires 90d"
+    command(keys, example, panel=PANEL)(create)
+    command(keys, "commonplace key list --json", panel=PANEL, name="list")(show)
+    command(keys, "commonplace key revoke 01920000-0000-7000-8000-000000000000", panel=PANEL)(revoke)
+    app.add_typer(keys, name="key", rich_help_panel=PANEL)

@@ -1,0 +1,48 @@
+"""What a daemon does besides answering: tasks that run from its start to its end."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Final, TypeAlias
+
+import anyio
+
+from commonplace.daemon.work import follow_events, work_on_jobs
+from commonplace.server.auth import Standing
+from commonplace.server.logs import log
+from commonplace.settings import Settings
+
+Background: TypeAlias = Callable[[Standing, Settings], Awaitable[None]]
+
+BACKGROUND: Final[tuple[Background, ...]] = (follow_events, work_on_jobs)
+"""Each runs in every worker; what must happen once is claimed by lease."""
+
+_PAUSE: Final = 1.0
+_LONGEST_PAUSE: Final = 60.0
+
+
+@asynccontextmanager
+async def at_work(tasks: Sequence[Background], standing: Standing, settings: Settings) -> AsyncGenerator[None]:
+    """All tasks at work, until the block ends."""
+    async with anyio.create_task_group() as group:
+        for task in tasks:
+            group.start_soon(_kept_at_work, task, standing, settings)
+        yield
+        group.cancel_scope.cancel()
+
+
+async def _kept_at_work(task: Background, standing: Standing, settings: Settings) -> None:
+    """A task that fails is logged and begun again, after a pause that grows."""
+    pause = _PAUSE
+    while True:
+        begun = anyio.current_time()
+        try:
+            await task(standing, settings)
+        except Exception as error:
+            log(logging.ERROR, "background", error, task=getattr(task, "__name__", "task"))
+        else:
+            return
+        pause = _PAUSE if anyio.current_time() - begun > _LONGEST_PAUSE else min(2 * pause, _LONGEST_PAUSE)
+        await anyio.sleep(pause)

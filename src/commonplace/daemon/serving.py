@@ -1,0 +1,299 @@
+"""
+`commonplace serve`: one process, or several behind one socket.
+
+Each worker reads the settings from the environment, opens the store for itself and serves until it is told to stop; then it
+takes no new requests, tells its streams to end, and lets what is being answered finish.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import sys
+import tempfile
+import threading
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from functools import partial
+from types import FrameType
+from typing import Any, Final, cast
+
+import uvicorn
+from anyio import to_thread
+from fastapi import FastAPI
+from starlette.types import Receive, Scope, Send
+from uvicorn.supervisors import Multiprocess
+
+from commonplace.daemon.background import BACKGROUND, Background, at_work
+from commonplace.daemon.composition import Wanted, composed
+from commonplace.daemon.token import operator_token
+from commonplace.daemon.work import end_streams
+from commonplace.errors import AddressTaken, CommonplaceError, InvalidInput, PathNotFound
+from commonplace.governance.limits import RequestTier
+from commonplace.ports.clock import Clock
+from commonplace.server.app import make_app
+from commonplace.server.auth import Standing
+from commonplace.server.logs import configure_logs, log
+from commonplace.server.metrics import FOLDER, forget_worker
+from commonplace.server.options import Options, is_loopback
+from commonplace.server.protocol import BoundedProtocol
+from commonplace.server.tracing import Tracing, start_tracing
+from commonplace.settings import PREFIX, Settings, load_settings, workspace_folder
+
+GRACE: Final = 10
+"""Seconds for what is being answered when we are told to stop."""
+
+_PLACE: Final = "commonplace.daemon.serving:app"
+_CONNECTIONS: Final = 2048
+_SECRETS: Final = frozenset({"token", "openai_api_key"})
+
+
+def options_of(settings: Settings, tracing: Tracing | None = None) -> Options:
+    limits: dict[RequestTier, int | None] = {
+        "read": settings.rate_limit_read,
+        "mutation": settings.rate_limit_mutation,
+        "prompt": settings.rate_limit_prompt,
+    }
+    return Options(
+        host=settings.host,
+        port=settings.port,
+        allowed_hosts=settings.allowed_hosts,
+        allowed_origins=settings.allowed_origins,
+        max_body=settings.max_body_mb << 20,
+        request_timeout=settings.request_timeout,
+        body_timeout=min(30.0, settings.request_timeout),
+        rate_limits={tier: limit for tier, limit in limits.items() if limit is not None},
+        open_to_all=settings.no_auth,
+        import_roots=settings.import_roots,
+        workspace=settings.workspace or workspace_folder(),
+        token_budget=settings.token_budget,
+        mcp_allow_delete=settings.mcp_allow_delete,
+        tracing=tracing,
+    )
+
+
+def check_settings(settings: Settings) -> None:
+    """
+    Raises:
+        InvalidInput: what the settings ask for would leave the memory open to others.
+    """
+    if settings.no_auth and not is_loopback(settings.host):
+        raise InvalidInput(
+            f"Without keys the daemon listens on this machine only, and {settings.host} is more than that. Leave --no-auth "
+            "out, or use --host 127.0.0.1."
+        )
+    if settings.no_auth and "*" in settings.allowed_origins:
+        raise InvalidInput(
+            "Without keys not every web page may call the daemon. Name the origins, or leave --no-auth out."
+        )
+    if settings.workspace is not None and not settings.workspace.is_dir():
+        raise PathNotFound(f"There is no folder {settings.workspace} to be the workspace.")
+
+
+# ---- a worker
+
+
+@asynccontextmanager
+async def running(
+    settings: Settings, *, clock: Clock | None = None, tasks: Sequence[Background] = BACKGROUND
+) -> AsyncGenerator[FastAPI]:
+    """The whole daemon but for the network: the app, its store, its background tasks."""
+    async with AsyncExitStack() as stack:
+        tracing = await to_thread.run_sync(start_tracing, settings.otlp_endpoint) if settings.otlp_endpoint else None
+        if tracing is not None:
+            stack.push_async_callback(to_thread.run_sync, tracing.close)
+        token = await to_thread.run_sync(operator_token, settings)
+        services = await stack.enter_async_context(composed(settings, Wanted(token=token, clock=clock)))
+        app = make_app(services, options_of(settings, tracing))
+        await stack.enter_async_context(app.router.lifespan_context(app))
+        ending = partial(end_streams, app.state.stopping)
+        await stack.enter_async_context(at_work((*tasks, ending), Standing.of(app), settings))
+        yield app
+        app.state.stopping.set()
+
+
+class Worker:
+    """The application a worker serves. It is put together when the server says that it starts."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._app: FastAPI | None = None
+        self.failure: CommonplaceError | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        else:
+            assert self._app is not None
+            await self._app(scope, receive, send)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        try:
+            async with running(self._settings) as self._app:
+                with told_to_stop(self._app.state.stopping):
+                    log(logging.INFO, "started", pid=os.getpid())
+                    await send({"type": "lifespan.startup.complete"})
+                    await receive()
+        except CommonplaceError as error:
+            self.failure = error
+            log(logging.ERROR, "stopped", code=error.code, message=error.message)
+            await send({"type": "lifespan.startup.failed", "message": ""})
+            return
+        forget_worker()
+        log(logging.INFO, "stopped", pid=os.getpid())
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+@contextmanager
+def told_to_stop(stopping: asyncio.Event) -> Generator[None]:
+    """
+    Sets `stopping` as soon as the process is told to end. The server tells its application only after the last answer was
+    sent, and a stream has no last answer.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def told(number: int, frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(stopping.set)
+        handler = before[signal.Signals(number)]
+        if callable(handler):
+            handler(number, frame)
+
+    for number in before:
+        signal.signal(number, told)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def app() -> Worker:
+    """What uvicorn calls in each worker."""
+    settings = load_settings()
+    configure_logs(settings.log_format)
+    return Worker(settings)
+
+
+# ---- the process that starts them
+
+
+def bound(settings: Settings) -> socket.socket:
+    """
+    The socket all workers share.
+
+    Raises:
+        AddressTaken: another program has it.
+        InvalidInput: the host is not one of this machine's.
+    """
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    taken = socket.socket(family)
+    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        taken.bind((settings.host, settings.port))
+        # From here on nobody else can have it.
+        taken.listen(_CONNECTIONS)
+    except OSError as error:
+        taken.close()
+        place = f"{settings.host} port {settings.port}"
+        if isinstance(error, socket.gaierror):
+            raise InvalidInput(f"{settings.host} is not an address of this machine.") from error
+        raise AddressTaken(
+            f"Nothing can listen on {place}: {error.strerror}. Is a daemon running already? Choose another with --port."
+        ) from error
+    taken.set_inheritable(True)
+    return taken
+
+
+def serve(settings: Settings, told: Callable[[str], None]) -> None:
+    """
+    Serve until told to stop. `told` hears the address once the socket is bound; a request sent from then on is answered.
+
+    Raises:
+        CommonplaceError: nothing was started, and the error says why.
+    """
+    check_settings(settings)
+    operator_token(settings)
+    configure_logs(settings.log_format)
+    with tempfile.TemporaryDirectory(prefix="commonplace-") as folder:
+        if settings.workers > 1:
+            # Where the workers find what was said here, and where their numbers meet.
+            os.environ.update({**environment(settings), FOLDER: folder})
+            asyncio.run(_prepared(settings))
+        taken = bound(settings)
+        told(address_of(taken))
+        try:
+            if settings.workers > 1:
+                Multiprocess(_config(settings, _PLACE), sockets=[taken]).run()
+            else:
+                _serve_alone(settings, taken)
+        finally:
+            taken.close()
+
+
+async def _prepared(settings: Settings) -> None:
+    """The store made or brought up to date once, before several processes open it; and what is wrong with it, told here."""
+    async with composed(settings, Wanted()):
+        pass
+
+
+def address_of(taken: socket.socket) -> str:
+    host, port = taken.getsockname()[:2]
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, str(host))
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+
+
+def _config(settings: Settings, served: str | Worker) -> uvicorn.Config:
+    return uvicorn.Config(
+        served,
+        factory=isinstance(served, str),
+        http=BoundedProtocol,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=list(settings.trusted_proxies),
+        workers=settings.workers,
+        backlog=_CONNECTIONS,
+        timeout_graceful_shutdown=GRACE,
+        timeout_worker_healthcheck=30,
+    )
+
+
+def _serve_alone(settings: Settings, taken: socket.socket) -> None:
+    def ended(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        # The server has stopped as it should and passes the signal on; or it was not there yet.
+        sys.exit(0)
+
+    signal.signal(signal.SIGTERM, ended)
+    worker = Worker(settings)
+    try:
+        with suppress(KeyboardInterrupt):
+            uvicorn.Server(_config(settings, worker)).run(sockets=[taken])
+    except SystemExit:
+        if worker.failure is not None:
+            raise worker.failure from None
+        raise
+
+
+def environment(settings: Settings) -> dict[str, str]:
+    """The settings as the workers read them; secrets they find where we found them."""
+    names = settings.model_fields_set - _SECRETS
+    return {f"{PREFIX}{name.upper()}": _written(getattr(settings, name)) for name in sorted(names)}
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ",".join(map(str, cast(tuple[object, ...], value)))
+    return "" if value is None else str(value)

@@ -1,0 +1,48 @@
+"""What each worker of a daemon does besides answering: it follows the log of events, and works on jobs."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+from commonplace.server.auth import Standing
+from commonplace.service.moving import IMPORT
+from commonplace.service.upkeep import EVERY, UPKEEP, Housekeeping
+from commonplace.service.worker import Lane, Worker
+from commonplace.settings import Settings
+
+
+async def follow_events(standing: Standing, settings: Settings) -> None:
+    """One follower for all who listen to this process."""
+    del settings
+    await standing.services.events.hub.run()
+
+
+async def end_streams(stopping: asyncio.Event, standing: Standing, settings: Settings) -> None:
+    """A stream has no last answer to wait for: when the process is told to stop, its listeners are let go."""
+    del settings
+    await stopping.wait()
+    standing.services.events.hub.close()
+
+
+async def work_on_jobs(standing: Standing, settings: Settings) -> None:
+    services, desk = standing.services, standing.services.desk
+    housekeeping = Housekeeping(
+        store=desk.store,
+        clock=desk.clock,
+        events_kept=timedelta(days=settings.events_kept_days),
+        most_events=settings.events_kept,
+    )
+    lanes = {
+        IMPORT: Lane(handler=services.moving.run_import),
+        UPKEEP: Lane(handler=housekeeping.run, every=EVERY),
+    }
+    worker = Worker(
+        desk.store,
+        desk.clock,
+        lanes,
+        lease=timedelta(seconds=settings.job_lease_seconds),
+        counted=lambda kind, state: standing.metrics.jobs.labels(kind, state).inc(),
+    )
+    with services.events.hub.watched(worker.hear):
+        await worker.run()

@@ -1,0 +1,49 @@
+"""
+Server-sent frames: what a listener reads.
+
+An event has its id, so that a client that reconnects names the last one it had. What the stream says about itself (a replay
+that ended, a reader that is too slow) has none: it is nothing to come back to.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC
+from typing import Final
+
+from commonplace.values.event import Event
+from commonplace.values.record import Json
+
+VERSION: Final = 1
+RETRY: Final = b"retry: 3000\n\n"
+HEARTBEAT: Final = b": heartbeat\n\n"
+
+
+def document(event: Event) -> dict[str, Json]:
+    """An event as the doors show it."""
+    news = event.news
+    return {
+        "id": event.id,
+        "v": VERSION,
+        "type": news.type,
+        "at": news.at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "scope": None if news.scope is None else str(news.scope),
+        "actor": news.actor,
+        "client": news.client,
+        "data": dict(news.data),
+    }
+
+
+def event_frame(event: Event) -> bytes:
+    return b"id: %d\n%b" % (event.id, _frame(event.news.type, document(event)))
+
+
+def note_frame(type: str, **data: Json) -> bytes:  # noqa: A002 - as events call it
+    """What the stream says about itself, without an id."""
+    return _frame(type, {"v": VERSION, "type": type, "data": data})
+
+
+def _frame(type: str, told: Mapping[str, Json]) -> bytes:  # noqa: A002 - as events call it
+    # JSON in ASCII is one line, whatever it holds.
+    return f"event: {type}\ndata: {json.dumps(told, separators=(',', ':'))}\n\n".encode("ascii")

@@ -1,0 +1,67 @@
+"""Folders in: the job is queued, and looked at until it ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from commonplace.errors import InvalidInput
+from commonplace.sdk.documents import given, part, written
+from commonplace.sdk.talk import Call, Pause, Talk, asked, error_of
+from commonplace.values.job import ENDED
+from commonplace.values.moving import ImportReport, Layout, LoadReport
+from commonplace.values.scope import Scope
+from commonplace.wire.moving import ImportReportAnswer, LoadAnswer, QueuedAnswer
+from commonplace.wire.tasks import TaskAnswer
+
+NO_BACKUP: Final = "A daemon's store is backed up on its own machine: `commonplace backup FILE --store …`."
+_FIRST_LOOK: Final = 0.05
+_LAST_LOOK: Final = 1.0
+
+
+def import_folder(
+    path: str | Path,
+    *,
+    scope: Scope | str,
+    format: Layout,  # noqa: A002 - what the world calls it
+    sync_deletes: bool,
+    progress: Callable[[int, int], None] | None,
+) -> Talk[ImportReport]:
+    def read(body: bytes) -> TaskAnswer:
+        return QueuedAnswer.model_validate_json(body).job
+
+    # Seen from here: the daemon has another current folder.
+    where = str(Path(path).expanduser().absolute())
+    body = {**given({"scope": scope, "format": format}), "path": where, "sync_deletes": sync_deletes}
+    job = yield from asked(Call(method="POST", path="/v1/import", body=written(body), read=read))
+    look = Call(method="GET", path=f"/v1/tasks/{part(job.id)}", read=TaskAnswer.model_validate_json, reads=True)
+    pause = _FIRST_LOOK
+    while job.state not in ENDED:
+        yield Pause(pause)
+        pause = min(pause * 1.5, _LAST_LOOK)
+        job = yield from asked(look)
+        if progress is not None and job.total:
+            progress(job.done, job.total)
+    if job.state == "failed":
+        error = job.error
+        raise error_of(error.code, error.message, {}) if error else InvalidInput("The import failed.")
+    return ImportReportAnswer.model_validate(job.result).value()
+
+
+def loaded(body: bytes) -> LoadReport:
+    return LoadAnswer.model_validate_json(body).value()
+
+
+def count_of(last: bytes) -> int | None:
+    """How many records an export's last line says there are; None where it is not the last."""
+    try:
+        told: object = json.loads(last)
+    except ValueError:
+        return None
+    match told:
+        case {"end": True, "records": int(records)}:
+            return records
+        case _:
+            return None

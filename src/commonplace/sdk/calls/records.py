@@ -1,0 +1,196 @@
+"""Records: put, read, list, change, purge."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Final, Literal, TypeVar
+
+from commonplace.errors import InvalidInput, InvalidQuery
+from commonplace.sdk.documents import changed, document, given, query, record_path, texts, written
+from commonplace.sdk.talk import Call, Talk, asked
+from commonplace.values.changes import Changes, SuccessorFields
+from commonplace.values.note import Note
+from commonplace.values.query import Filters, Order, Page
+from commonplace.values.record import Json, Record, State, Trust, Turn
+from commonplace.values.scope import Scope, Scopes, scopes_of
+from commonplace.values.upkeep import Purged
+from commonplace.wire.changes import PurgedAnswer
+from commonplace.wire.records import ManyWrittenAnswer, PageAnswer, RecordAnswer, VersionsAnswer, WrittenAnswer
+
+T = TypeVar("T")
+PAGE: Final = 1_000
+MAX_PAGE: Final = 1_000_000
+_FILTERS: Final = {"kinds": "kind", "sources": "source", "tags": "tag", "sessions": "session"}
+
+
+def _record(body: bytes) -> Record:
+    return RecordAnswer.model_validate_json(body).value()
+
+
+def write(method: str, path: str, body: Mapping[str, Json], read: Callable[[bytes], T]) -> Call[T]:
+    """A write with an idempotency key, which may be sent again without being done twice."""
+    return Call(method=method, path=path, read=read, body=written(body), key=uuid.uuid4().hex)
+
+
+# ---- put
+
+
+def put(note: Note, dedupe: Literal["near"] | None) -> Talk[Record]:
+    def read(body: bytes) -> Record:
+        return WrittenAnswer.model_validate_json(body).record.value()
+
+    return asked(write("POST", "/v1/records", {**_note(note), **given({"dedupe": dedupe})}, read))
+
+
+def put_many(notes: Sequence[Note], dedupe: Literal["near"] | None) -> Talk[list[Record]]:
+    if not notes:
+        return []
+    told: list[Json] = [_note(note) for note in notes]
+    body = {"records": told, **given({"dedupe": dedupe})}
+    return (yield from asked(write("POST", "/v1/records/bulk", body, _many)))
+
+
+def add_turns(
+    session: str, turns: Sequence[Turn], *, scope: Scope | str, source: str, trust: Trust, tags: Sequence[str]
+) -> Talk[list[Record]]:
+    if not turns:
+        return []
+    body = given({"scope": scope, "source": source, "trust": trust, "tags": texts(tags)})
+    told: list[Json] = [_turn(turn) for turn in turns]
+    body |= {"session": session, "turns": told}
+    return (yield from asked(write("POST", "/v1/turns", body, _many)))
+
+
+def _note(note: Note) -> dict[str, Json]:
+    # A text that is empty is the daemon's to refuse.
+    return {**changed_fields(note), "text": document(note.text)}
+
+
+def _turn(turn: Turn) -> dict[str, Json]:
+    return {**changed_fields(turn), "speaker": document(turn.speaker), "text": document(turn.text)}
+
+
+def changed_fields(value: Note | Turn) -> dict[str, Json]:
+    told = document(value)
+    assert isinstance(told, dict)
+    return told
+
+
+def _many(body: bytes) -> list[Record]:
+    return ManyWrittenAnswer.model_validate_json(body).records()
+
+
+# ---- read
+
+
+def get(id: str, version: int | None) -> Talk[Record]:
+    return asked(Call(method="GET", path=record_path(id), query=query({"version": version}), read=_record, reads=True))
+
+
+def history(id: str) -> Talk[list[Record]]:
+    def read(body: bytes) -> list[Record]:
+        return [one.value() for one in VersionsAnswer.model_validate_json(body).versions]
+
+    return asked(Call(method="GET", path=record_path(id, "versions"), read=read, reads=True))
+
+
+def listing(
+    scopes: Scopes, states: Sequence[State], order: Order, limit: int, cursor: str | None, filters: Filters
+) -> Talk[Page]:
+    """A page as long as asked for, of as many of the daemon's as that takes."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_PAGE:  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
+        raise InvalidInput(f"A page has 1 to {MAX_PAGE:,} records.")
+    if (wanted := _narrowed(scopes, states, filters)) is None:
+        return Page((), None)
+    found: list[Record] = []
+    while True:
+        size = min(PAGE, limit - len(found))
+        more = query({"order": order, "limit": size, "cursor": cursor})
+        page = yield from asked(Call(method="GET", path="/v1/records", query=(*wanted, *more), read=_page, reads=True))
+        found += page.records
+        cursor = page.cursor
+        if cursor is None or len(found) >= limit:
+            return Page(tuple(found), cursor)
+
+
+def _narrowed(scopes: Scopes, states: Sequence[State], filters: Filters) -> tuple[tuple[str, str], ...] | None:
+    """The filters as a query; None where nothing fits them: no scope at all, or no state."""
+    if unknown := set(filters) - Filters.__optional_keys__:
+        raise InvalidQuery(
+            f"{', '.join(sorted(unknown))}: no such filter. Use {', '.join(sorted(Filters.__optional_keys__))}."
+        )
+    read, wanted = scopes_of(scopes), texts(states)
+    if read == () or not wanted:
+        return None
+    told: dict[str, object] = {_FILTERS.get(name, name): value for name, value in filters.items()}
+    for name in ("kind", "source", "tag", "session", "trust"):
+        if isinstance(one := told.get(name), str):
+            told[name] = [one]
+    return query({"scope": read, "state": wanted, **told})
+
+
+def _page(body: bytes) -> Page:
+    return PageAnswer.model_validate_json(body).value()
+
+
+# ---- change
+
+
+def edit(
+    id: str, changes: Changes, *, clear: Collection[str], expected: int | None, reason: str | None
+) -> Talk[Record]:
+    if unknown := set(changes) - Changes.__optional_keys__:
+        raise InvalidInput(f"{', '.join(sorted(unknown))}: no such field. Nothing was changed.")
+    body = changed({**changes, "tags": _tags(changes.get("tags")), "expected": expected, "reason": reason})
+    emptied: list[Json] = [*texts([clear] if isinstance(clear, str) else [*clear])]
+    if emptied:
+        body["clear"] = emptied
+    return asked(write("PATCH", record_path(id), body, _record))
+
+
+def _tags(tags: Sequence[str] | None) -> list[str] | None:
+    return None if tags is None else texts(tags)
+
+
+def change(
+    id: str, verb: str, *, expected: int | None, reason: str | None, fields: Mapping[str, object] | None = None
+) -> Talk[Record]:
+    """Pin, undo, promote, demote, expire: a verb and what it needs."""
+    body = changed({**(fields or {}), "expected": expected, "reason": reason})
+    return asked(write("POST", record_path(id, verb), body, _record))
+
+
+def supersede(id: str, text: str, fields: SuccessorFields, *, expected: int | None, reason: str | None) -> Talk[Record]:
+    if unknown := set(fields) - SuccessorFields.__optional_keys__:
+        raise InvalidInput(f"{', '.join(sorted(unknown))}: no such field. Nothing was changed.")
+    told = {**fields, "tags": _tags(fields.get("tags"))}
+    return change(id, "supersede", expected=expected, reason=reason, fields={**told, "text": text})
+
+
+def delete(id: str, *, expected: int | None, reason: str | None) -> Talk[Record]:
+    return asked(
+        Call(
+            method="DELETE",
+            path=record_path(id),
+            query=query({"expected": expected, "reason": reason}),
+            read=_record,
+            key=uuid.uuid4().hex,
+        )
+    )
+
+
+def expire(id: str, at: datetime | None, *, expected: int | None, reason: str | None) -> Talk[Record]:
+    return change(id, "expire", expected=expected, reason=reason, fields={"at": at})
+
+
+def purge(*, ids: Sequence[str], scope: Scope | str | None, user: str | None, source: str | None) -> Talk[Purged]:
+    def read(body: bytes) -> Purged:
+        return PurgedAnswer.model_validate_json(body).value()
+
+    told = changed({"scope": scope, "user": user, "source": source})
+    if ids:
+        named: list[Json] = [*texts(ids)]
+        told["ids"] = named
+    return asked(Call(method="POST", path="/v1/purge", body=written(told), read=read))

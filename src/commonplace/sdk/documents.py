@@ -1,0 +1,120 @@
+"""Our values as the JSON that a daemon reads."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import datetime, timedelta
+from pathlib import PurePath
+from typing import Final, cast
+from urllib.parse import quote
+
+from commonplace.errors import InvalidInput, RecordNotFound
+from commonplace.values.moment import utc
+from commonplace.values.record import Json
+from commonplace.values.scope import Scope, Scopes, scopes_of
+
+_EMPTY: Final[tuple[object, ...]] = ((), [], {})
+_ID: Final = re.compile(r"[0-9A-Fa-f-]{1,64}")
+
+
+def document(value: object) -> Json:
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case Scope() | PurePath():
+            return str(value)
+        case datetime():
+            return utc(value).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        case timedelta():
+            return value.total_seconds()
+        case _:
+            return _container(value)
+
+
+def _container(value: object) -> Json:
+    if is_dataclass(value):
+        return given({field.name: getattr(value, field.name) for field in fields(value)})
+    if isinstance(value, Mapping):
+        items = cast(Mapping[object, object], value)
+        return {str(name): document(one) for name, one in items.items()}
+    if isinstance(value, Iterable) and not isinstance(value, bytes | bytearray):
+        return [document(one) for one in cast(Iterable[object], value)]
+    raise InvalidInput(f"{value!r:.40} cannot be sent: it is neither a value of ours nor plain JSON.")
+
+
+def given(named: Mapping[str, object]) -> dict[str, Json]:
+    """What has a value: None and empty are what the daemon assumes anyway."""
+    told = {name: document(value) for name, value in named.items() if value is not None}
+    return {name: value for name, value in told.items() if value not in _EMPTY}
+
+
+def changed(named: Mapping[str, object]) -> dict[str, Json]:
+    """As above, but an empty list is a change."""
+    return {name: document(value) for name, value in named.items() if value is not None}
+
+
+def written(value: Mapping[str, Json]) -> bytes:
+    """
+    Raises:
+        InvalidInput: a number that is none, or a text that nests without end.
+    """
+    try:
+        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"This cannot be sent as JSON: {error}.") from error
+
+
+def query(named: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    """For a URL: a list is its name, repeated."""
+    pairs: list[tuple[str, str]] = []
+    for name, value in given(named).items():
+        several = cast(Sequence[Json], value) if isinstance(value, list) else [value]
+        pairs += [(name, _plain(one)) for one in several]
+    return tuple(pairs)
+
+
+def _plain(value: Json) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def texts(named: Sequence[str] | None) -> list[str]:
+    """Several texts; a single one is meant as such, not as its letters."""
+    if named is None:
+        return []
+    return [named] if isinstance(named, str) else list(named)
+
+
+def named_scopes(scopes: Scopes) -> tuple[Scope, ...] | None:
+    """
+    Raises:
+        InvalidInput: no scope at all, which in a URL would look like every scope.
+    """
+    read = scopes_of(scopes)
+    if read == ():
+        raise InvalidInput("Name a scope, or leave scopes out for all that the key reaches.")
+    return read
+
+
+def record_path(id: str, *rest: str) -> str:
+    """
+    Raises:
+        RecordNotFound: it cannot be an id.
+    """
+    # Callers without a type checker may give anything.
+    if not _ID.fullmatch(str(id).strip()):
+        raise RecordNotFound(
+            f"There is no record {id!r:.60}. Give its id, or at least the first 8 digits of it.", id=id
+        )
+    return "/".join(["/v1/records", str(id).strip(), *rest])
+
+
+def part(name: str) -> str:
+    """A name as one part of a path, dots included: `..` is a name here, not a way up."""
+    if not name:
+        raise InvalidInput("The name is empty.")
+    return quote(name, safe="", errors="replace").replace(".", "%2E")

@@ -1,0 +1,403 @@
+"""The client of a daemon, for programs without an event loop: every method of `AsyncClient`, waited for."""
+
+from __future__ import annotations
+
+import builtins
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal, TextIO, Unpack
+
+import httpx
+
+from commonplace.errors import InvalidInput
+from commonplace.sdk.calls import keeping, moving, recall, records
+from commonplace.sdk.documents import named_scopes, query, texts
+from commonplace.sdk.lines import MEDIA_TYPE, Arriving, opened_source, opened_target
+from commonplace.sdk.listening import SILENCE, Listening
+from commonplace.sdk.sending import Sender
+from commonplace.sdk.talk import Reply, problem, unreachable
+from commonplace.values.audit import AuditPage, AuditQuery
+from commonplace.values.changes import Changes, SuccessorFields
+from commonplace.values.context import ContextBlock
+from commonplace.values.event import Heard
+from commonplace.values.moving import ImportReport, Layout, LoadReport, Progress
+from commonplace.values.note import Note
+from commonplace.values.principal import Key, Principal, Role, User
+from commonplace.values.query import Filters, Hit, Mode, Order, Page
+from commonplace.values.record import Json, Provenance, Record, State, Trust, Turn, Visibility
+from commonplace.values.scope import Scope, Scopes
+from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
+
+
+class Client(Sender):
+    """
+    A daemon's memory, with the methods of `Memory`. Errors are those that the daemon met, of the same class.
+
+    `url`, `token` and `tenant` come from the environment where they are not given (COMMONPLACE_URL, COMMONPLACE_TOKEN); on this
+    machine the token of the home folder will do. A request is sent again, a few times and with pauses, where the connection
+    fails or the daemon is busy, and only if that cannot do anything twice.
+    """
+
+    # ---- write
+
+    def put(  # noqa: PLR0913 - the public door names every field
+        self,
+        text: str,
+        *,
+        scope: Scope | str = "global",
+        key: str | None = None,
+        kind: str = "note",
+        source: str = "manual",
+        tags: Sequence[str] = (),
+        metadata: Mapping[str, Json] | None = None,
+        pinned: bool | None = None,
+        importance: int | None = None,
+        trust: Trust = "system_generated",
+        visibility: Visibility = "private",
+        at: datetime | None = None,
+        expires_at: datetime | None = None,
+        session: str | None = None,
+        position: int | None = None,
+        speaker: str | None = None,
+        run: str | None = None,
+        message: str | None = None,
+        file: str | None = None,
+        expected: int | None = None,
+        dedupe: Literal["near"] | None = None,
+        reason: str | None = None,
+    ) -> Record:
+        """
+        Remember one thing, and answer the record.
+
+        Under a `key` that the scope has already, it becomes the next version of that record; `pinned` and `importance` of
+        None then stay as they are. With `dedupe="near"` a text that is nearly there already is not stored again.
+        """
+        note = Note(
+            text=text,
+            scope=scope,
+            key=key,
+            kind=kind,
+            source=source,
+            tags=tuple(texts(tags)),
+            metadata=metadata or {},
+            pinned=pinned,
+            importance=importance,
+            trust=trust,
+            visibility=visibility,
+            at=at,
+            expires_at=expires_at,
+            session=session,
+            position=position,
+            speaker=speaker,
+            provenance=Provenance(run=run, message=message, file=file),
+            expected=expected,
+            reason=reason,
+        )
+        return self._run(records.put(note, dedupe))
+
+    def put_many(self, notes: Sequence[Note], *, dedupe: Literal["near"] | None = None) -> builtins.list[Record]:
+        """Remember several things, at most 1,000, in order; all of them or none."""
+        return self._run(records.put_many(notes, dedupe))
+
+    def add_turns(
+        self,
+        session: str,
+        turns: Sequence[Turn],
+        *,
+        scope: Scope | str = "global",
+        source: str = "turn",
+        trust: Trust = "system_generated",
+        tags: Sequence[str] = (),
+    ) -> builtins.list[Record]:
+        """
+        Remember what was said, one record a turn, in order. A turn told before, which is one with the same session, time,
+        speaker and text, is not stored twice: give each turn its time, or the same words said again later are not kept.
+        """
+        return self._run(records.add_turns(session, turns, scope=scope, source=source, trust=trust, tags=tags))
+
+    def edit(
+        self,
+        id: str,
+        *,
+        clear: Collection[str] = (),
+        expected: int | None = None,
+        reason: str | None = None,
+        **changes: Unpack[Changes],
+    ) -> Record:
+        """Change the fields named, and empty those in `clear` (`key`, `at`, `expires_at`, `tags`, `metadata`)."""
+        return self._run(records.edit(id, changes, clear=clear, expected=expected, reason=reason))
+
+    # ---- read
+
+    def search(  # noqa: PLR0913 - the public door names every filter
+        self,
+        text: str,
+        *,
+        scopes: Scopes = None,
+        limit: int = 10,
+        mode: Mode = "hybrid",
+        kinds: Sequence[str] = (),
+        sources: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        trust: Sequence[Trust] = (),
+        sessions: Sequence[str] = (),
+        speaker: str | None = None,
+        pinned: bool | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        as_of: datetime | None = None,
+        diversity: float = 0.0,
+        weights: Mapping[str, float] | None = None,
+    ) -> builtins.list[Hit]:
+        """
+        What answers the question, best first, each hit with its reasons (`hit.why`).
+
+        `scopes` None reads every scope that the key reaches. `as_of` searches the memory as it stood at that moment.
+        """
+        asking: dict[str, Any] = {"limit": limit, "mode": mode, "diversity": diversity, "weights": weights or {}}
+        asking |= {"kinds": kinds, "sources": sources, "tags": tags, "trust": trust, "sessions": sessions}
+        asking |= {"speaker": speaker, "pinned": pinned, "since": since, "until": until, "as_of": as_of}
+        return self._run(recall.search(text, scopes, asking))
+
+    def get(self, id: str, *, version: int | None = None) -> Record:
+        """The record as it is, or as it was in `version`. Raises RecordNotFound, VersionNotFound."""
+        return self._run(records.get(id, version))
+
+    def list(
+        self,
+        *,
+        scopes: Scopes = None,
+        states: Sequence[State] = ("live",),
+        order: Order = "newest",
+        limit: int = 100,
+        cursor: str | None = None,
+        **filters: Unpack[Filters],
+    ) -> Page:
+        """Records, a page at a time; the page's `cursor` gets the next one."""
+        return self._run(records.listing(scopes, states, order, limit, cursor, filters))
+
+    def history(self, id: str) -> builtins.list[Record]:
+        """Every version of a record, oldest first."""
+        return self._run(records.history(id))
+
+    # ---- lifecycle
+
+    def pin(self, id: str, pinned: bool = True, *, expected: int | None = None, reason: str | None = None) -> Record:
+        """Pin a record, or unpin it. Pinned records come first, and no rule removes them."""
+        return self._run(records.change(id, "pin", expected=expected, reason=reason, fields={"pinned": pinned}))
+
+    def delete(self, id: str, *, expected: int | None = None, reason: str | None = None) -> Record:
+        """Delete a record. `undo` brings it back; `purge` removes it for good."""
+        return self._run(records.delete(id, expected=expected, reason=reason))
+
+    def undo(self, id: str, *, expected: int | None = None, reason: str | None = None) -> Record:
+        """Take the last change back; again, the one before. Raises NothingToUndo."""
+        return self._run(records.change(id, "undo", expected=expected, reason=reason))
+
+    def promote(
+        self, id: str, *, scope: Scope | str | None = None, expected: int | None = None, reason: str | None = None
+    ) -> Record:
+        """Share a record, in its scope or in a wider one. Raises SecretRefused, and Conflict where the key is taken."""
+        return self._run(records.change(id, "promote", expected=expected, reason=reason, fields={"scope": scope}))
+
+    def demote(self, id: str, *, expected: int | None = None, reason: str | None = None) -> Record:
+        """Keep a record, but take it out of every search."""
+        return self._run(records.change(id, "demote", expected=expected, reason=reason))
+
+    def supersede(
+        self,
+        id: str,
+        text: str,
+        *,
+        expected: int | None = None,
+        reason: str | None = None,
+        **fields: Unpack[SuccessorFields],
+    ) -> Record:
+        """Put a new record in the place of this one, and answer it. It takes over the key and what is not named."""
+        return self._run(records.supersede(id, text, fields, expected=expected, reason=reason))
+
+    def expire(
+        self, id: str, at: datetime | None = None, *, expected: int | None = None, reason: str | None = None
+    ) -> Record:
+        """Let a record be found until `at`, or no longer."""
+        return self._run(records.expire(id, at, expected=expected, reason=reason))
+
+    def purge(
+        self,
+        *,
+        ids: Sequence[str] = (),
+        scope: Scope | str | None = None,
+        user: str | None = None,
+        source: str | None = None,
+    ) -> Purged:
+        """
+        Remove for good, every version and every trace: records, a scope, a source, or all that comes from a user (in
+        their scope, said or written by them). Name exactly one.
+        """
+        return self._run(records.purge(ids=ids, scope=scope, user=user, source=source))
+
+    # ---- context
+
+    def context(
+        self, query: str, *, scopes: Scopes = None, session: str | None = None, budget: int | None = None
+    ) -> ContextBlock:
+        """A `<memory_context>` block for a prompt: the session so far and what the question recalls, within `budget`."""
+        return self._run(recall.context(query, scopes=scopes, session=session, budget=budget))
+
+    def sections(
+        self, *, agent: str | None = None, workspace: str | None = None, budget: int | None = None
+    ) -> ContextBlock:
+        """The `## Agent Memory` and `## Workspace Memory` of a prompt, each within `budget`."""
+        return self._run(recall.sections(agent=agent, workspace=workspace, budget=budget))
+
+    # ---- files
+
+    def import_folder(
+        self,
+        path: str | Path,
+        *,
+        scope: Scope | str = "global",
+        format: Layout = "directory",  # noqa: A002 - what the world calls it
+        sync_deletes: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportReport:
+        """Bring in a folder of Markdown and text files, or OpenClaw's memory, of the machine the daemon runs on."""
+        return self._run(
+            moving.import_folder(path, scope=scope, format=format, sync_deletes=sync_deletes, progress=progress)
+        )
+
+    def export(self, target: str | Path | TextIO, *, scopes: Scopes = None, progress: Progress | None = None) -> int:
+        """Write all records that the key reaches, with all their versions, as JSON Lines, and answer how many."""
+        wanted = query({"scope": named_scopes(scopes)})
+        total = (self.stats()).records if progress and scopes is None else 0
+        with opened_target(target) as stream:
+            arriving = Arriving(stream, total, progress)
+            try:
+                with self._open.stream("GET", "/v1/export", params=wanted) as response:
+                    if response.status_code != 200:
+                        raise problem(Reply.of(response, response.read()))
+                    for part in response.iter_bytes():
+                        arriving.take(part)
+            except httpx.TransportError as error:
+                raise unreachable(error) from error
+            return arriving.end()
+
+    def load(self, source: str | Path | TextIO, *, progress: Progress | None = None) -> LoadReport:
+        """Read what `export` wrote, here or elsewhere."""
+        with opened_source(source, progress) as parts:
+            headers = {"Content-Type": MEDIA_TYPE}
+            try:
+                response = self._open.post(
+                    "/v1/load", content=parts, headers=headers, timeout=self._limits(endless=True)
+                )
+            except httpx.TransportError as error:
+                raise unreachable(error) from error
+        if response.status_code != 200:
+            raise problem(Reply.of(response, response.content))
+        return moving.loaded(response.content)
+
+    def backup(self, target: str | Path, *, progress: Progress | None = None) -> None:
+        """Not over the network: a store is backed up where it is. Raises InvalidInput."""
+        del target, progress
+        raise InvalidInput(moving.NO_BACKUP)
+
+    # ---- upkeep
+
+    def reindex(self, *, progress: Progress | None = None) -> int:
+        """Make all words and vectors anew from the texts, and answer how many there were. For the operator."""
+        del progress
+        return self._run(keeping.reindex())
+
+    def stats(self) -> Stats:
+        return self._run(keeping.stats())
+
+    def check(self) -> builtins.list[Finding]:
+        """Look for faults in the store and its embedders, without changing anything."""
+        return self._run(keeping.check())
+
+    def rules(self) -> builtins.list[Rule]:
+        """How long the records of which scopes are kept."""
+        return self._run(keeping.rules())
+
+    def set_rule(self, rule: Rule) -> None:
+        """Keep a rule for its scope; one without limits lifts the rule before."""
+        self._run(keeping.set_rule(rule))
+
+    def tidy(self, *, purge_after: timedelta | None = None) -> builtins.list[Upkeep]:
+        """
+        Delete what has expired and what the rules no longer keep; undo brings it back. Deleted records that are older
+        than `purge_after` are removed for good; None keeps them.
+        """
+        return self._run(keeping.tidy(purge_after))
+
+    def upkeep_log(self, *, since: datetime | None = None, limit: int = 100) -> builtins.list[Upkeep]:
+        """What `tidy` and `reindex` did, newest first."""
+        return self._run(keeping.upkeep_log(since, limit))
+
+    # ---- what only a daemon has
+
+    def me(self) -> Principal:
+        """Whose key this is, its role, and which scopes it reaches."""
+        return self._run(keeping.me())
+
+    def create_key(
+        self,
+        name: str,
+        role: Role = "writer",
+        *,
+        scopes: Sequence[str] | None = None,
+        expires_at: datetime | None = None,
+    ) -> tuple[Key, str]:
+        """A new key and its secret, which nobody can read again. For admins."""
+        return self._run(keeping.create_key(name, role, scopes, expires_at))
+
+    def keys(self) -> builtins.list[Key]:
+        """All keys of the tenant, revoked ones too, without their secrets. For admins."""
+        return self._run(keeping.keys())
+
+    def revoke_key(self, id: str) -> Key:
+        """From now on it opens nothing. For admins."""
+        return self._run(keeping.revoke_key(id))
+
+    def create_user(self, user: str) -> tuple[User, str]:
+        """A new user of the gateway and their key, shown this once. Raises Conflict on a known id."""
+        return self._run(keeping.create_user(user))
+
+    def users(self) -> builtins.list[User]:
+        """The users of the gateway. For admins."""
+        return self._run(keeping.users())
+
+    def rotate_user(self, user: str) -> tuple[User, str]:
+        """A new key for a user; the old one opens nothing any more. For admins."""
+        return self._run(keeping.rotate_user(user))
+
+    def remove_user(self, user: str) -> None:
+        """Their key opens nothing any more. `purge(user=…)` removes what they told."""
+        self._run(keeping.remove_user(user))
+
+    def audit(self, wanted: AuditQuery | None = None, *, limit: int = 100, cursor: str | None = None) -> AuditPage:
+        """Who did what, newest first, a page at a time. For reviewers."""
+        return self._run(keeping.audit(wanted or AuditQuery(), limit, cursor))
+
+    def events(self, *, types: Sequence[str] = (), scopes: Scopes = None, after: int | None = None) -> Iterator[Heard]:
+        """
+        What happens, as it happens, without an end. `types` are names (`record.created`) or nouns (`record.*`); `after` is the
+        id of the last event known, to begin where an earlier listener ended. A connection that drops is taken up again.
+        """
+        ear = Listening(types, scopes, after)
+        limits = httpx.Timeout(self._timeout, read=SILENCE)
+        while True:
+            try:
+                with self._open.stream(
+                    "GET", ear.path, params=ear.query, headers=ear.begin(), timeout=limits
+                ) as response:
+                    if response.status_code != 200:
+                        ear.refused(Reply.of(response, response.read()))
+                    else:
+                        for part in response.iter_bytes():
+                            yield from ear.feed(part)
+            except httpx.TransportError as error:
+                ear.dropped(error)
+            time.sleep(ear.pause())

@@ -1,0 +1,91 @@
+"""The server as a whole: the doors in their frame."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any, Final
+
+from fastapi import APIRouter, FastAPI
+from starlette.middleware import Middleware
+
+from commonplace.governance.limits import RateLimits
+from commonplace.server import events, gateway, governed, governed_context, keyed, mcp, operators
+from commonplace.server.auth import Standing, is_open, require_access
+from commonplace.server.bodies import Bodies, Deadlines
+from commonplace.server.errors import HANDLERS
+from commonplace.server.guarding import Gate, Hosts, Origins
+from commonplace.server.metrics import Metrics
+from commonplace.server.native import door as native
+from commonplace.server.observing import observe
+from commonplace.server.options import Options, our_version
+from commonplace.server.parting import Parting
+from commonplace.server.tracing import OFF
+from commonplace.server.watching import Watching
+from commonplace.service.services import Services
+
+ROUTERS: Final[tuple[APIRouter, ...]] = (
+    operators.router,
+    native.router,
+    events.router,
+    keyed.router,
+    governed.router,
+    governed_context.router,
+    gateway.router,
+    mcp.router,
+)
+"""A door each."""
+
+ABOUT: Final = (
+    "One memory behind many doors. Send `Authorization: Bearer …` with every request: the operator's token, which "
+    "`commonplace token` prints, or a key made with `commonplace key create`."
+)
+
+
+def make_app(services: Services, options: Options, *, routers: tuple[APIRouter, ...] = ROUTERS) -> FastAPI:
+    """
+    The server over these services. `app.state.stopping` is set when it is about to end: streams end themselves then.
+
+    Raises:
+        RuntimeError: a route does not say who may enter.
+    """
+    metrics = Metrics()
+    more: dict[str, Any] = {"telemetry": OFF}
+    app = FastAPI(
+        title="Commonplace",
+        version=our_version(),
+        description=ABOUT,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        exception_handlers=HANDLERS,
+        middleware=_middleware(options, metrics),
+        **more,
+    )
+    app.state.standing = Standing(
+        services=observe(services, metrics, options.tracing),
+        options=options,
+        metrics=metrics,
+        limits=RateLimits(options.rate_limits),
+        version=app.version,
+    )
+    app.state.stopping = asyncio.Event()
+    for router in routers:
+        app.include_router(router)
+    require_access(app)
+    return app
+
+
+def _middleware(options: Options, metrics: Metrics) -> list[Middleware]:
+    """From the outside in."""
+    chain = [
+        Middleware(Watching, metrics=metrics, tracing=options.tracing),
+        Middleware(Parting),
+        Middleware(Hosts, bound=options.host, allowed=options.allowed_hosts),
+        Middleware(Origins, allowed=options.allowed_origins),
+        Middleware(Gate, is_open=partial(is_open, options)),
+        Middleware(Bodies, max_body=options.max_body, max_stream=options.max_import, patience=options.body_timeout),
+        Middleware(Deadlines, seconds=options.request_timeout),
+    ]
+    return [one for one in chain if one.cls is not Gate or not options.open_to_all]

@@ -1,0 +1,249 @@
+"""
+Who asks, as a dependency of every route.
+
+A route declares how it is entered: `Asking` (a key, or nobody where the operator opened the daemon), `Strict` (a key in any
+case), `Local` (nobody on a loopback address, else a key) or `Pairing` (a user's id and key in the body). One that declares
+none of them keeps the server from starting, unless it is named here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Annotated, Any, Final
+
+from fastapi import Depends, FastAPI, Header, Request, Security
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import iter_route_contexts
+from fastapi.security import HTTPBearer
+
+from commonplace.errors import InvalidClientId, InvalidInput, TooManyRequests, Unauthenticated
+from commonplace.governance.limits import RateLimits, RequestTier
+from commonplace.server.exchange import exchange_of
+from commonplace.server.metrics import Metrics
+from commonplace.server.options import Options
+from commonplace.service.account import Once
+from commonplace.service.identity import Visit
+from commonplace.service.services import Services
+from commonplace.values.principal import Principal
+
+PUBLIC: Final = frozenset({"/health"})
+"""Routes for everybody: they tell nothing but that we are here."""
+
+LOCAL: Final = frozenset({"/ready", "/docs", "/openapi.json"})
+"""Without anybody's data; for everybody who is on this machine, where only this machine can ask."""
+
+PAIRED: Final = ("/memories/", "/resources")
+"""Where the gateway's users come in, with their id and key in the body."""
+
+_CLIENT: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_PRINTABLE: Final = re.compile(r"[\x20-\x7e]{1,255}")
+_READS: Final = frozenset({"search", "context", "resolve", "tree", "preflight"})
+_PROMPTS: Final = frozenset({"distill", "extract", "flush", "generate", "remember", "forget", "dream"})
+
+key = HTTPBearer(
+    auto_error=False,
+    scheme_name="key",
+    description="The operator's token (`commonplace token` prints it) or a key (`commonplace key create`).",
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Standing:
+    """What the routes of an app share; `app.state.standing`."""
+
+    services: Services
+    options: Options
+    metrics: Metrics
+    limits: RateLimits
+    version: str
+
+    @classmethod
+    def of(cls, app: Any) -> Standing:
+        found: Standing = app.state.standing
+        return found
+
+
+def standing(request: Request) -> Standing:
+    return Standing.of(request.app)
+
+
+def services(request: Request) -> Services:
+    return standing(request).services
+
+
+def options(request: Request) -> Options:
+    return standing(request).options
+
+
+async def _served(request: Request) -> Services:
+    # A dependency that is not a coroutine function costs each request a way to a thread and back.
+    return services(request)
+
+
+async def _told(request: Request) -> Options:
+    return options(request)
+
+
+Served = Annotated[Services, Depends(_served)]
+Told = Annotated[Options, Depends(_told)]
+
+
+# ---- who asks
+
+
+async def asking(request: Request, _: Annotated[object, Security(key)]) -> Principal:
+    return await principal(request, strict=False)
+
+
+async def strict(request: Request, _: Annotated[object, Security(key)]) -> Principal:
+    return await principal(request, strict=True)
+
+
+async def local(request: Request, _: Annotated[object, Security(key)]) -> Principal | None:
+    if options(request).is_local and "authorization" not in request.headers:
+        return None
+    return await principal(request, strict=True)
+
+
+class Pair:
+    """Call it with what the body says: the tenant, the user's id and their key."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+
+    async def __call__(self, tenant: str, user: str, secret: str) -> Principal:
+        who = await services(self._request).identity.person(visit(self._request), tenant, user, secret)
+        return admitted(self._request, who)
+
+
+async def pairing(request: Request) -> Pair:
+    return Pair(request)
+
+
+Asking = Annotated[Principal, Depends(asking)]
+Strict = Annotated[Principal, Depends(strict)]
+Local = Annotated[Principal | None, Depends(local)]
+Pairing = Annotated[Pair, Depends(pairing)]
+ACCESS: Final = frozenset({asking, strict, local, pairing})
+
+
+async def principal(request: Request, *, strict: bool) -> Principal:
+    """
+    Raises:
+        Unauthenticated, Forbidden, TooManyRequests: as `service.identity` says.
+        InvalidClientId: the client's id is not one.
+    """
+    who = await services(request).identity.principal(visit(request, strict=strict), _bearer(request))
+    return admitted(request, who)
+
+
+def visit(request: Request, *, strict: bool = False) -> Visit:
+    exchange, headers = exchange_of(request.scope), request.headers
+    client = headers.get("x-client-id", headers.get("x-qwen-client-id"))
+    if client is not None and not _CLIENT.fullmatch(client):
+        raise InvalidClientId
+    return Visit(
+        door=exchange.door,
+        address=request.client.host if request.client else None,
+        client=client,
+        request=exchange.id,
+        tenant=headers.get("x-tenant"),
+        strict=strict,
+    )
+
+
+def admitted(request: Request, who: Principal) -> Principal:
+    """Note who it is, and refuse whoever asks too often."""
+    exchange = exchange_of(request.scope)
+    exchange.who = who
+    held = standing(request)
+    tier = tier_of(request.method, request.url.path)
+    name = who.identity if who.key or who.operator else f"{who.tenant} {who.identity} {who.address}"
+    wait = held.limits.check(name, tier, held.services.desk.clock.now().timestamp())
+    if wait is not None:
+        raise TooManyRequests(tier=tier, retry_after=wait)
+    return who
+
+
+def tier_of(method: str, path: str) -> RequestTier:
+    """Which limit counts a request: one that only reads, one that writes, one that sets a model to work."""
+    last = path.rstrip("/").rpartition("/")[2]
+    if method in ("GET", "HEAD") or last in _READS:
+        return "read"
+    return "prompt" if last in _PROMPTS else "mutation"
+
+
+def _bearer(request: Request) -> str | None:
+    written = request.headers.getlist("authorization")
+    if not written:
+        return None
+    scheme, _, secret = written[0].partition(" ")
+    if len(written) > 1 or scheme.lower() != "bearer" or not secret.strip():
+        # Whoever shows something is not taken for somebody who shows nothing.
+        raise Unauthenticated
+    return secret.strip()
+
+
+# ---- requests that come twice
+
+
+async def once(
+    request: Request,
+    idempotency_key: Annotated[
+        str | None,
+        Header(
+            alias="Idempotency-Key",
+            min_length=1,
+            max_length=255,
+            description="The same key again, within a day, answers as before and writes nothing twice.",
+        ),
+    ] = None,
+) -> Once | None:
+    if idempotency_key is None:
+        return None
+    if not _PRINTABLE.fullmatch(idempotency_key):
+        raise InvalidInput("An idempotency key has 1 to 255 printable characters.")
+    query: bytes = request.scope["query_string"]
+    hashed = sha256()
+    for part in (request.method.encode(), request.url.path.encode(), query, await request.body()):
+        hashed.update(len(part).to_bytes(8, "big") + part)
+    return Once(key=idempotency_key, fingerprint=hashed.digest())
+
+
+Idempotent = Annotated[Once | None, Depends(once)]
+
+
+# ---- no way in that nobody thought of
+
+
+def require_access(app: FastAPI) -> None:
+    """
+    Raises:
+        RuntimeError: a route does not say how it is entered.
+    """
+    open_routes = [path for path, is_guarded in entrances(app) if not is_guarded and path not in PUBLIC]
+    if open_routes:
+        raise RuntimeError(f"These routes do not say who may enter (see server/auth.py): {', '.join(open_routes)}")
+
+
+def entrances(app: FastAPI) -> Iterator[tuple[str, bool]]:
+    """Every route, and whether it says how it is entered."""
+    for context in iter_route_contexts(app.routes):
+        # A mount or a plain route has no dependencies, and so no way to say it.
+        dependant: Dependant | None = getattr(context, "dependant", None)
+        is_guarded = dependant is not None and any(call in ACCESS for call in _calls(dependant))
+        yield context.path or str(context.route), is_guarded
+
+
+def _calls(dependant: Dependant) -> Iterator[Any]:
+    for one in dependant.dependencies:
+        yield one.call
+        yield from _calls(one)
+
+
+def is_open(options: Options, path: str) -> bool:
+    """Whether a request for this path may come without a key."""
+    return path in PUBLIC or path.startswith(PAIRED) or (options.is_local and path in LOCAL)

@@ -1,0 +1,168 @@
+"""
+How much, how slowly and how deep: bodies that are too large, that trickle, that are not UTF-8 or nest without end are
+refused before a route sees them; and a request that takes too long is given up.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import anyio
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from commonplace.errors import BodyTooLarge, BodyTooSlow, CommonplaceError, InvalidJson, TimedOut
+from commonplace.server.errors import error_response
+from commonplace.server.exchange import header
+
+MAX_DEPTH: Final = 64
+_STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_NO_NUMBER: Final = re.compile(rb"NaN|Infinity")
+_STREAMS: Final = ("text/event-stream", "application/x-ndjson", "application/jsonl")
+_UNTIMED: Final = ("/v1/import", "/v1/load", "/v1/reindex", "/memory/import")
+
+
+class Bodies:
+    """JSON is read whole and looked at; other bodies pass through as they come, counted."""
+
+    def __init__(self, app: ASGIApp, *, max_body: int, max_stream: int, patience: float) -> None:
+        self._app = app
+        self._max_body = max_body
+        self._max_stream = max_stream
+        self._patience = patience
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not _has_body(scope):
+            await self._app(scope, receive, send)
+            return
+        kind = (header(scope, b"content-type") or "").lower()
+        streamed = kind.startswith(_STREAMS)
+        limit = self._max_stream if streamed else self._max_body
+        try:
+            _check_length(scope, limit)
+            if streamed or (kind and "json" not in kind):
+                given = self._counted(receive, limit)
+            else:
+                body = await self._whole(receive, limit)
+                if body is None:
+                    return
+                check_json(body)
+                given = _replayed(body, receive)
+        except CommonplaceError as error:
+            await error_response(scope, error, close=True)(scope, receive, send)
+            return
+        await self._app(scope, given, send)
+
+    async def _whole(self, receive: Receive, limit: int) -> bytes | None:
+        """The body; None where the caller went away in the middle of it."""
+        parts: list[bytes] = []
+        size = 0
+        with anyio.move_on_after(self._patience):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return None
+                part = message.get("body", b"")
+                size += len(part)
+                if size > limit:
+                    raise BodyTooLarge(limit=limit)
+                parts.append(part)
+                if not message.get("more_body", False):
+                    return b"".join(parts)
+        raise BodyTooSlow
+
+    def _counted(self, receive: Receive, limit: int) -> Receive:
+        size, complete = 0, False
+
+        async def counted() -> Message:
+            nonlocal size, complete
+            if complete:
+                return await receive()
+            message: Message | None = None
+            with anyio.move_on_after(self._patience):
+                message = await receive()
+            if message is None:
+                raise BodyTooSlow
+            size += len(message.get("body", b""))
+            complete = not message.get("more_body", False)
+            if size > limit:
+                raise BodyTooLarge(limit=limit)
+            return message
+
+        return counted
+
+
+class Deadlines:
+    """
+    A request is given up after so many seconds. An answer that is a stream has all the time there is, once it has begun,
+    and so has an import.
+    """
+
+    def __init__(self, app: ASGIApp, *, seconds: float) -> None:
+        self._app = app
+        self._seconds = seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"].startswith(_UNTIMED):
+            await self._app(scope, receive, send)
+            return
+        begun = False
+        with anyio.move_on_after(self._seconds) as patience:
+
+            async def told(message: Message) -> None:
+                nonlocal begun
+                if message["type"] == "http.response.start":
+                    begun = True
+                    if (Headers(raw=message["headers"]).get("content-type") or "").startswith(_STREAMS):
+                        patience.deadline = float("inf")
+                await send(message)
+
+            await self._app(scope, receive, told)
+        if patience.cancelled_caught and not begun:
+            await error_response(scope, TimedOut())(scope, receive, send)
+
+
+def check_json(body: bytes) -> None:
+    """
+    Raises:
+        InvalidJson: it is not UTF-8, holds a number that is none, or nests deeper than we follow.
+    """
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InvalidJson("The body is not UTF-8.") from None
+    brackets = body.count(b"[") + body.count(b"{")
+    if brackets <= MAX_DEPTH and b"NaN" not in body and b"Infinity" not in body:
+        return
+    bare = _STRING.sub(b"", body)
+    if _NO_NUMBER.search(bare):
+        raise InvalidJson("JSON has no NaN and no Infinity.")
+    depth = 0
+    for bracket in re.findall(rb"[\[\]{}]", bare):
+        depth += 1 if bracket in b"[{" else -1
+        if depth > MAX_DEPTH:
+            raise InvalidJson(f"The body is nested deeper than {MAX_DEPTH}.")
+
+
+def _has_body(scope: Scope) -> bool:
+    return any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
+
+
+def _check_length(scope: Scope, limit: int) -> None:
+    length = header(scope, b"content-length") or "0"
+    if not length.isdecimal() or int(length[:20]) > limit:
+        raise BodyTooLarge(limit=limit)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    told = False
+
+    async def replayed() -> Message:
+        nonlocal told
+        if told:
+            return await receive()
+        told = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replayed

@@ -1,0 +1,140 @@
+"""
+The page at /docs, written from the OpenAPI document: plain HTML with a style of its own, no script, nothing from elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterator
+from hashlib import sha256
+from html import escape
+from typing import Any, Final
+
+from commonplace.server.examples import example, type_of
+from commonplace.server.exchange import DoorName, door_of
+from commonplace.server.openapi import DOORS
+
+STYLE: Final = """
+:root { color-scheme: light dark; --ink: #1c1b19; --paper: #fbfaf7; --soft: #6b675f; --line: #dedad0; --code: #f1eee6;
+  --mark: #8a4b16 }
+@media (prefers-color-scheme: dark) { :root { --ink: #e9e6df; --paper: #1a1917; --soft: #a29c91; --line: #3a3732;
+  --code: #25231f; --mark: #e0a36a } }
+* { box-sizing: border-box }
+body { margin: 0 auto; max-width: 56rem; padding: 2rem 1.25rem 5rem; background: var(--paper); color: var(--ink);
+  font: 1rem/1.55 system-ui, sans-serif }
+h1 { font-size: 1.9rem; margin: 0 } h2 { font-size: 1.35rem; margin: 2.5rem 0 .5rem } h3 { font-size: 1rem; margin: 1rem 0 .3rem }
+p { margin: .4rem 0 .8rem } a { color: var(--mark) } small, .soft { color: var(--soft) }
+code, pre { font: .875rem/1.5 ui-monospace, Menlo, Consolas, monospace; background: var(--code); border-radius: .3rem }
+code { padding: .1rem .3rem } pre { padding: .8rem 1rem; overflow-x: auto } pre code { padding: 0 }
+details { border: 1px solid var(--line); border-radius: .4rem; margin: .5rem 0; padding: 0 1rem }
+details[open] { padding-bottom: .8rem } summary { cursor: pointer; padding: .6rem 0 }
+summary:focus-visible { outline: 2px solid var(--mark); outline-offset: 2px }
+.method { display: inline-block; min-width: 4.2rem; color: var(--mark); font-weight: 600 }
+table { border-collapse: collapse; width: 100% } th, td { text-align: left; vertical-align: top; padding: .35rem .6rem .35rem 0;
+  border-bottom: 1px solid var(--line) } th { font-weight: 600 }
+nav a { margin-right: 1rem }
+"""
+_HASH: Final = b64encode(sha256(STYLE.encode()).digest()).decode()
+CSP: Final = (
+    f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_METHODS: Final = ("get", "post", "put", "patch", "delete")
+_CODE: Final = re.compile(r"`([^`]+)`")
+
+
+def page(document: dict[str, Any], address: str) -> str:
+    by_door: dict[DoorName, list[str]] = {door: list(_routes(document, door)) for door in DOORS}
+    shown: dict[DoorName, list[str]] = {door: routes for door, routes in by_door.items() if routes}
+    title = f"{document['info']['title']} {document['info']['version']}"
+    return "\n".join(
+        [
+            '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>",
+            f"<header><h1>{escape(document['info']['title'])}</h1>",
+            f'<p class="soft">Version {escape(document["info"]["version"])} at {escape(address)}</p></header>',
+            "<main>",
+            *_first_steps(address),
+            "<nav>" + " ".join(f'<a href="#{door}">{door}</a>' for door in shown),
+            '<a href="/openapi.json">openapi.json</a></nav>',
+            *(part for door, routes in shown.items() for part in _section(door, routes)),
+            "</main></body></html>",
+        ]
+    )
+
+
+def _first_steps(address: str) -> Iterator[str]:
+    yield "<p>One memory behind many doors: whatever is written at one is found at every other that may read it.</p>"
+    yield "<h2>First steps</h2>"
+    yield "<p>Every request shows a key. Yours is the operator's token, which lies in the home folder of the daemon:</p>"
+    told = f'export COMMONPLACE_TOKEN="$(commonplace token)"\n{first_curl(address, "$COMMONPLACE_TOKEN")}'
+    yield f"<pre><code>{escape(told)}</code></pre>"
+    yield "<p>Others get keys that may do less: <code>commonplace key create NAME --role reader</code>.</p>"
+
+
+def first_curl(address: str, token: str) -> str:
+    """A request that works on a new daemon."""
+    return f"curl -H \"Authorization: Bearer {token}\" '{address}/v1/stats'"
+
+
+def _routes(document: dict[str, Any], door: DoorName) -> Iterator[str]:
+    schemas = document["components"]["schemas"]
+    for path, item in document["paths"].items():
+        if door_of(path) == door:
+            yield from (_route(method, path, item[method], schemas) for method in _METHODS if method in item)
+
+
+def _section(door: DoorName, routes: list[str]) -> Iterator[str]:
+    yield f'<section id="{door}"><h2>{door}</h2><p>{escape(DOORS[door])}</p>'
+    yield from routes
+    yield "</section>"
+
+
+def _route(method: str, path: str, operation: dict[str, Any], schemas: dict[str, Any]) -> str:
+    told = operation.get("summary", "")
+    name = f'<span class="method">{method.upper()}</span> <code>{escape(path)}</code>'
+    parts = [
+        f'<details><summary>{name} <span class="soft">{escape(told)}</span></summary>',
+        *(f"<p>{_marked(one)}</p>" for one in operation.get("description", "").split("\n\n") if one),
+    ]
+    if parameters := operation.get("parameters"):
+        rows = "".join(_parameter(one, schemas) for one in parameters)
+        parts.append(f"<h3>Parameters</h3><table><tr><th>name<th>in<th>type<th>about</tr>{rows}</table>")
+    body = _body(operation, schemas)
+    if body is not None:
+        written = json.dumps(body, indent=2, ensure_ascii=False)
+        parts.append(f"<h3>Body</h3><pre><code>{escape(written)}</code></pre>")
+    parts.append(f"<h3>Try it</h3><pre><code>{escape(_curl(method, path, operation, body))}</code></pre></details>")
+    return "\n".join(parts)
+
+
+def _parameter(one: dict[str, Any], schemas: dict[str, Any]) -> str:
+    schema = one.get("schema", {})
+    about = one.get("description") or schema.get("description") or ""
+    default = schema.get("default")
+    more = "Required. " if one.get("required") else f"Default {default}. " if default is not None else ""
+    kind = escape(type_of(schema, schemas))
+    return f"<tr><td><code>{escape(one['name'])}</code><td>{one['in']}<td>{kind}<td>{_marked(more + about)}</tr>"
+
+
+def _body(operation: dict[str, Any], schemas: dict[str, Any]) -> Any:
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+    if content is None:
+        return None
+    return content["example"] if "example" in content else example(content.get("schema", {}), schemas)
+
+
+def _curl(method: str, path: str, operation: dict[str, Any], body: Any) -> str:
+    lines = ["curl" if method == "get" else f"curl -X {method.upper()}"]
+    if operation.get("security"):
+        lines.append('-H "Authorization: Bearer $COMMONPLACE_TOKEN"')
+    if body is not None:
+        written = json.dumps(body, ensure_ascii=False).replace("'", "'\\''")
+        lines += ["-H 'Content-Type: application/json'", f"-d '{written}'"]
+    return " \\\n  ".join([*lines, f'"$COMMONPLACE_URL{path.replace("{", "$").replace("}", "")}"'])
+
+
+def _marked(text: str) -> str:
+    return _CODE.sub(r"<code>\1</code>", escape(text))

@@ -1,0 +1,126 @@
+"""
+The one place where an error becomes an answer, in the shape of the door that was asked.
+
+No answer repeats what was sent: pydantic's `input` is left out, and the message of an error we did not expect stays in
+the process.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
+
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import Scope
+
+from commonplace.errors import (
+    BodyTooLarge,
+    CommonplaceError,
+    InternalError,
+    InvalidInput,
+    InvalidJson,
+    MethodNotAllowed,
+    RouteNotFound,
+    StoreError,
+)
+from commonplace.server.exchange import DoorName, exchange_of
+from commonplace.text.scrub import scrub
+
+_MOST: Final = 20
+_LONGEST: Final = 200
+_NATIVE: Final[frozenset[DoorName]] = frozenset({"native", "mcp", "operators"})
+_OF_STATUS: Final[Mapping[int, type[CommonplaceError]]] = {
+    400: InvalidJson,
+    404: RouteNotFound,
+    405: MethodNotAllowed,
+    413: BodyTooLarge,
+}
+
+
+def error_response(scope: Scope, error: CommonplaceError, *, close: bool = False) -> Response:
+    """The answer to a request that ended in `error`. `close`: what is left of the request will not be read."""
+    exchange = exchange_of(scope)
+    exchange.error = error.code
+    headers: dict[str, str] = {}
+    if error.status == 401:
+        headers["WWW-Authenticate"] = 'Bearer realm="commonplace"'
+    if error.status in (429, 503):
+        headers["Retry-After"] = str(_seconds(error.details.get("retry_after")))
+    if close:
+        headers["Connection"] = "close"
+    return JSONResponse(shaped(exchange.door, error), status_code=error.status, headers=headers)
+
+
+def shaped(door: DoorName, error: CommonplaceError) -> dict[str, Any]:
+    if door == "keyed":
+        return {"success": False, "error": error.message}
+    if door not in _NATIVE:
+        return {"error": error.message, "code": error.code}
+    told: dict[str, Any] = {"code": error.code, "message": error.message}
+    if error.details:
+        told["details"] = {name: _plain(value) for name, value in error.details.items()}
+    return {"error": told}
+
+
+async def answer_ours(request: Request, error: Exception) -> Response:
+    assert isinstance(error, CommonplaceError)
+    return error_response(request.scope, error)
+
+
+async def answer_invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    found = [_problem(one) for one in cast(Sequence[Mapping[str, Any]], error.errors())[:_MOST]]
+    if any(one.get("type") == "json_invalid" for one in error.errors()):
+        return error_response(request.scope, InvalidJson())
+    message = "; ".join(f"{one['where']}: {one['problem']}" if one["where"] else one["problem"] for one in found)
+    return error_response(request.scope, InvalidInput(message, problems=found))
+
+
+async def answer_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    # What went wrong while the body was read is told by the framework in its own words.
+    cause = error.__cause__
+    ours = cause if isinstance(cause, CommonplaceError) else _OF_STATUS.get(error.status_code, InternalError)()
+    response = error_response(request.scope, ours)
+    for name, value in (error.headers or {}).items():
+        response.headers[name] = value
+    return response
+
+
+HANDLERS: Final[dict[Any, Any]] = {
+    CommonplaceError: answer_ours,
+    RequestValidationError: answer_invalid,
+    HTTPException: answer_http,
+}
+
+
+def _problem(one: Mapping[str, Any]) -> dict[str, str]:
+    place, *path = [str(part) for part in one["loc"]]
+    # A validator of ours may quote what it refuses.
+    problem = scrub(str(one["msg"]).removeprefix("Value error, ")).text
+    return {"in": place, "where": ".".join(path)[:_LONGEST], "problem": problem[:_LONGEST]}
+
+
+def _seconds(wait: object) -> int:
+    return max(1, math.ceil(wait)) if isinstance(wait, int | float) else 1
+
+
+def _plain(value: object) -> Any:
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return round(value, 3)
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in cast(Mapping[object, object], value).items()}
+    if isinstance(value, Sequence | set | frozenset):
+        return [_plain(one) for one in cast(Sequence[object], value)][:_MOST]
+    return str(value)
+
+
+def is_ours_to_mend(error: CommonplaceError) -> bool:
+    """Whether an operator should hear of it."""
+    return isinstance(error, StoreError | InternalError)

@@ -1,0 +1,128 @@
+"""
+Who may knock at all: the right host (against DNS rebinding), the right origin (against pages of others), and a key in
+the hand. Whether the key opens anything is for `auth`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.datastructures import MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from commonplace.errors import HostNotAllowed, OriginNotAllowed, Unauthenticated
+from commonplace.server.errors import error_response
+from commonplace.server.exchange import header
+from commonplace.server.options import is_loopback
+
+_EXPOSED: Final = "ETag, Link, Location, Retry-After, X-Request-Id"
+_METHODS: Final = "DELETE, GET, PATCH, POST, PUT"
+_HEADERS: Final = (
+    "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Mcp-Protocol-Version, "
+    "Mcp-Session-Id, X-Client-Id, X-Qwen-Client-Id, X-Request-Id, X-Tenant"
+)
+
+
+class Hosts:
+    """
+    On a loopback address the host must be this machine, or one that was allowed. On others any host will do unless some
+    were named: there a key is always needed.
+    """
+
+    def __init__(self, app: ASGIApp, *, bound: str, allowed: Collection[str]) -> None:
+        self._app = app
+        self._any = not is_loopback(bound) and not allowed
+        self._allowed = frozenset(name.lower().strip("[]") for name in (*allowed, bound))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not self._fits(header(scope, b"host")):
+            await error_response(scope, HostNotAllowed())(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _fits(self, written: str | None) -> bool:
+        if self._any:
+            return True
+        try:
+            name = urlsplit(f"//{written or ''}").hostname or ""
+        except ValueError:
+            return False
+        return is_loopback(name) or name in self._allowed
+
+
+class Origins:
+    """A browser says which page sent a request. Only our own and those that were allowed may, and only they may read on."""
+
+    def __init__(self, app: ASGIApp, *, allowed: Collection[str]) -> None:
+        self._app = app
+        self._allowed = frozenset(origin.lower().rstrip("/") for origin in allowed)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        sent = [value for name, value in scope["headers"] if name == b"origin"]
+        origin = sent[0].decode("latin-1") if sent else None
+        own = origin is None or (len(sent) == 1 and _host(origin) == (header(scope, b"host") or "").lower())
+        if origin is None and _from_elsewhere(scope):
+            own = False
+        if own:
+            await self._app(scope, receive, send)
+        elif origin is not None and len(sent) == 1 and self._fits(origin):
+            await self._shared(scope, receive, send, origin)
+        else:
+            await error_response(scope, OriginNotAllowed())(scope, receive, send)
+
+    def _fits(self, origin: str) -> bool:
+        return "*" in self._allowed or origin.lower() in self._allowed
+
+    async def _shared(self, scope: Scope, receive: Receive, send: Send, origin: str) -> None:
+        async def told(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["access-control-allow-origin"] = origin
+                headers["access-control-expose-headers"] = _EXPOSED
+                headers.add_vary_header("Origin")
+            await send(message)
+
+        if scope["method"] == "OPTIONS" and header(scope, b"access-control-request-method"):
+            allowed = {
+                "access-control-allow-methods": _METHODS,
+                "access-control-allow-headers": _HEADERS,
+                "access-control-max-age": "600",
+            }
+            await Response(status_code=204, headers=allowed)(scope, receive, told)
+        else:
+            await self._app(scope, receive, told)
+
+
+class Gate:
+    """
+    A request without any key ends here, whatever route it is for, before its body is read. `is_open` tells which paths
+    are for everybody or carry their credential in the body.
+    """
+
+    def __init__(self, app: ASGIApp, *, is_open: Callable[[str], bool]) -> None:
+        self._app = app
+        self._is_open = is_open
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not self._is_open(scope["path"]) and not header(scope, b"authorization"):
+            await error_response(scope, Unauthenticated())(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+def _host(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc.lower() or None
+    except ValueError:
+        return None
+
+
+def _from_elsewhere(scope: Scope) -> bool:
+    """A page of somebody else asked, by a picture or a script; following a link from there is fine."""
+    return header(scope, b"sec-fetch-site") == "cross-site" and header(scope, b"sec-fetch-mode") != "navigate"

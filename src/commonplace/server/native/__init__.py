@@ -1,0 +1,1 @@
+"""The native door, `/v1`: everything that can be done."""

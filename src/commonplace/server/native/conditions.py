@@ -1,0 +1,101 @@
+"""Versions as HTTP tells them: `ETag`, `If-Match`, `If-None-Match`; and the problems a route may answer with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Annotated, Any, Final, TypeAlias
+
+from fastapi import Depends, Header, Response
+
+from commonplace.errors import InvalidInput, PreconditionFailed, RecordChanged
+from commonplace.service.account import Once
+from commonplace.service.records import Change
+from commonplace.values.record import Record
+from commonplace.wire.changes import ChangeBody
+from commonplace.wire.problems import ProblemAnswer
+from commonplace.wire.records import RecordAnswer
+from commonplace.wire.shapes import MAX_COUNT
+
+_TAG: Final = re.compile(r'(?:W/)?"([0-9]{1,10})"')
+_WHY: Final = {
+    400: "What was sent cannot be kept or asked.",
+    401: "No key, or one that opens nothing.",
+    403: "The key does not allow this.",
+    404: "There is no such thing, or it is out of reach.",
+    409: "The write does not fit what is there now.",
+    412: "The record is not at the version that `If-Match` names.",
+    413: "It is too large.",
+    422: "The text holds a secret, or the idempotency key was used for another request.",
+    429: "Too many requests: wait as long as `Retry-After` says.",
+    503: "The store is out of reach: try again later.",
+}
+
+Responses: TypeAlias = dict[int | str, dict[str, Any]]
+
+ETAG: Final[dict[str, Any]] = {"ETag": {"description": 'The version, for instance "3".', "schema": {"type": "string"}}}
+
+
+def problems(*statuses: int) -> Responses:
+    """What else a route may answer, beside what every route may."""
+    return {
+        status: {"model": ProblemAnswer, "description": _WHY[status]} for status in (400, 401, 403, *statuses, 429, 503)
+    }
+
+
+def told(response: Response, record: Record, *, status: int | None = None) -> None:
+    """Put the version of the answer's record, and its status, on the answer."""
+    response.headers["ETag"] = etag(record)
+    if status is not None:
+        response.status_code = status
+
+
+def etag(record: Record) -> str:
+    return f'"{record.version}"'
+
+
+def if_match(
+    if_match: Annotated[
+        str | None,
+        Header(alias="If-Match", max_length=100, description='The `ETag` you saw, for instance "3"; else 412.'),
+    ] = None,
+) -> int | None:
+    if if_match is None or if_match.strip() == "*":
+        return None
+    found = _TAG.fullmatch(if_match.strip())
+    if found is None or int(found[1]) > MAX_COUNT:
+        raise InvalidInput('If-Match names one version, as the ETag did: "3".')
+    return int(found[1])
+
+
+Seen: TypeAlias = Annotated[int | None, Depends(if_match)]
+"""The version in `If-Match`."""
+
+
+def is_known(record: Record, if_none_match: str | None) -> bool:
+    """Whether the caller has this version already."""
+    if if_none_match is None:
+        return False
+    tags = [tag.strip().removeprefix("W/") for tag in if_none_match.split(",")]
+    return "*" in tags or etag(record) in tags
+
+
+def change_of(body: ChangeBody, seen: int | None, once: Once | None) -> Change:
+    if seen is not None and body.expected not in (None, seen):
+        raise InvalidInput("If-Match and `expected` name two versions. Send one of them.")
+    return Change(expected=body.expected if seen is None else seen, reason=body.reason, once=once)
+
+
+@contextmanager
+def preconditions(seen: int | None) -> Generator[None]:
+    """A version that came as `If-Match` and is not the one held is 412, as HTTP has it; in the body it is 409."""
+    try:
+        yield
+    except RecordChanged as error:
+        if seen is None:
+            raise
+        raise PreconditionFailed(error.message, **error.details) from error
+
+
+RECORD: Final[Responses] = {200: {"model": RecordAnswer, "headers": ETAG, "description": "The record as it is now."}}

@@ -1,0 +1,56 @@
+"""The use cases, counted and traced: every service as it is, with an account kept of each call."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from typing import Any, Final
+
+from commonplace.server.metrics import Metrics
+from commonplace.server.tracing import Tracing
+from commonplace.service.services import Services
+
+_NOT_A_SERVICE: Final = frozenset({"desk"})
+
+
+class Observed:
+    """Stands for `service`. What is no coroutine function passes through as it is."""
+
+    def __init__(self, service: object, name: str, metrics: Metrics, tracing: Tracing | None) -> None:
+        self._service = service
+        self._name = name
+        self._metrics = metrics
+        self._tracing = tracing
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._service, name)
+        if not inspect.iscoroutinefunction(found):
+            return found
+        observed = self._observed(name, found)
+        # The next time it is found without asking here.
+        setattr(self, name, observed)
+        return observed
+
+    def _observed(self, name: str, use_case: Callable[..., Any]) -> Callable[..., Any]:
+        async def observed(*args: Any, **kwargs: Any) -> Any:
+            with self._watched(name):
+                return await use_case(*args, **kwargs)
+
+        return observed
+
+    @contextmanager
+    def _watched(self, name: str) -> Generator[None]:
+        with self._metrics.call(self._name, name):
+            if self._tracing is None:
+                yield
+            else:
+                with self._tracing.call(f"{self._name}.{name}"):
+                    yield
+
+
+def observe(services: Services, metrics: Metrics, tracing: Tracing | None) -> Services:
+    names = [one.name for one in fields(services) if one.name not in _NOT_A_SERVICE]
+    watched: dict[str, Any] = {name: Observed(getattr(services, name), name, metrics, tracing) for name in names}
+    return replace(services, **watched)

@@ -1,0 +1,72 @@
+"""What operators look at: are we up, can we work, how much is going on, and the page that explains the doors."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import anyio
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from commonplace.errors import StoreError
+from commonplace.server.auth import Local, Served, Strict, standing
+from commonplace.server.docs import CSP, page
+from commonplace.server.openapi import document
+from commonplace.service.services import Services
+from commonplace.values.scope import DEFAULT_TENANT
+
+PATIENCE: Final = 2.0
+
+router = APIRouter(tags=["operators"])
+
+
+@router.get("/health", summary="Are you there?")
+async def health(request: Request) -> dict[str, str]:
+    """Answers as long as the process runs. Needs no key."""
+    return {"status": "ok", "version": standing(request).version}
+
+
+@router.get("/ready", summary="Can you work?", responses={503: {"description": "The store does not answer."}})
+async def ready(services: Served, who: Local) -> Response:
+    """Asks the store. On a loopback address it needs no key."""
+    up = await is_up(services)
+    told: dict[str, Any] = {"status": "ready" if up else "unavailable"}
+    if who is not None:
+        told["store"] = "up" if up else "down"
+    return JSONResponse(told, status_code=200 if up else 503, headers={} if up else {"Retry-After": "1"})
+
+
+@router.get("/metrics", summary="How much is going on?", response_class=PlainTextResponse)
+async def metrics(request: Request, services: Served, who: Strict) -> Response:
+    """For Prometheus. Needs a key."""
+    del who
+    up = await is_up(services)
+    text = await anyio.to_thread.run_sync(lambda: standing(request).metrics.text(store_up=up))
+    return Response(text, media_type=CONTENT_TYPE_LATEST)
+
+
+@router.get("/docs", include_in_schema=False)
+async def docs(request: Request, who: Local) -> HTMLResponse:
+    del who
+    return HTMLResponse(page(document(request.app), _address(request)), headers={"Content-Security-Policy": CSP})
+
+
+@router.get("/openapi.json", include_in_schema=False)
+async def openapi(request: Request, who: Local) -> JSONResponse:
+    del who
+    return JSONResponse(document(request.app))
+
+
+async def is_up(services: Services) -> bool:
+    with anyio.move_on_after(PATIENCE):
+        try:
+            await services.desk.store.marks(DEFAULT_TENANT, [])
+        except StoreError:
+            return False
+        return True
+    return False
+
+
+def _address(request: Request) -> str:
+    return f"{request.url.scheme}://{request.url.netloc}"

@@ -1,0 +1,57 @@
+"""What the server is told by whoever puts it together. It reads no settings itself."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from commonplace.governance.limits import RequestTier
+from commonplace.server.tracing import Tracing
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Options:
+    """
+    `allowed_hosts` and `allowed_origins` come on top of our own. `max_import` is for bodies that are read as a stream.
+    `rate_limits` are requests a minute and key, by tier; a tier that is not named is free.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 4170
+    allowed_hosts: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
+    max_body: int = 10 << 20
+    max_import: int = 1 << 30
+    request_timeout: float = 60.0
+    body_timeout: float = 30.0
+    rate_limits: Mapping[RequestTier, int] = field(default_factory=dict[RequestTier, int])
+    open_to_all: bool = False
+    import_roots: tuple[Path, ...] = ()
+    workspace: Path | None = None
+    token_budget: int = 2000
+    mcp_allow_delete: bool = False
+    tracing: Tracing | None = None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine can reach us."""
+        return is_loopback(self.host)
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def our_version() -> str:
+    try:
+        return version("commonplace")
+    except PackageNotFoundError:
+        return "0+unknown"

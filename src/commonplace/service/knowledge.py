@@ -1,0 +1,211 @@
+"""
+The knowledge registry: spaces, findings, their promotion, and whether a run may build on them.
+
+A space of a project is reached by whoever reaches `workspace:<project>`, one of a run by whoever reaches `session:<run>`, the
+tenant's by whoever reaches `global`. What is in a space that is out of reach is not found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from commonplace.errors import InvalidInput, NotFound
+from commonplace.governance.access import require_role, require_scope
+from commonplace.memory.knowledge import (
+    Binding,
+    Change,
+    Finding,
+    Knowledge,
+    NewSpace,
+    Preflight,
+    read_coverage_key,
+)
+from commonplace.ports.journal import Entries
+from commonplace.service.account import Account
+from commonplace.service.desk import Desk
+from commonplace.values.knowledge import Coverage, Item, ItemStatus, Space
+from commonplace.values.moment import new_id
+from commonplace.values.principal import Principal
+from commonplace.values.scope import Scope
+
+MAX_ITEMS: Final = 1_000
+
+
+def scope_of(space: Space) -> Scope:
+    if space.scope == "global":
+        return Scope("global")
+    return Scope("workspace" if space.scope == "project" else "session", space.project or "")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sought:
+    """Which items. What is empty or None narrows nothing."""
+
+    spaces: tuple[str, ...] = ()
+    coverage_key: str | None = None
+    statuses: tuple[ItemStatus, ...] = ()
+    limit: int = 100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Review:
+    """Who approves. A plain promotion that leaves it open is its reviewer's own."""
+
+    reviewer: str | None = None
+    approval: str | None = None
+    freshness_expires_at: datetime | None = None
+
+
+NO_REVIEW: Final = Review()
+
+
+class Registry:
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    # ---- spaces
+
+    async def create_space(self, who: Principal, new: NewSpace) -> Space:
+        """Make a space, or find the one of that scope, project and namespace."""
+        desk = self._desk
+        async with desk.account(who, "knowledge.space") as account:
+            require_role(who, "writer")
+            if new.scope == "run" and not new.project:
+                raise InvalidInput("A space of scope run names its run.")
+            account.scope = _scope_of(new)
+            require_scope(who, account.scope)
+            id = new_id(desk.clock.now())
+            entries = _told(account, "knowledge.space_created", account.scope, space=id)
+            space = await self._of(who).create_space(replace(new, id=id), entries)
+            if space.id != id:
+                await account.note("unchanged", space=space.id)
+            return space
+
+    async def spaces(self, who: Principal) -> list[Space]:
+        """Those in reach, by namespace."""
+        async with self._desk.account(who, "knowledge.list"):
+            return await self._reached(who)
+
+    # ---- items
+
+    async def create_item(self, who: Principal, finding: Finding) -> Item:
+        """Keep a finding, as `working`. Where the space has it already, that one is answered."""
+        desk = self._desk
+        async with desk.account(who, "knowledge.create") as account:
+            require_role(who, "writer")
+            space = await self._space(who, account, finding.space)
+            id = new_id(desk.clock.now())
+            entries = _told(account, "knowledge.created", scope_of(space), space=space.id, item=id)
+            item = await self._of(who).create_item(replace(finding, id=id), entries)
+            if item.id != id:
+                await account.note("unchanged", space=space.id, item=item.id)
+            return item
+
+    async def items(self, who: Principal, sought: Sought) -> list[Item]:
+        """Those in reach, newest first."""
+        desk = self._desk
+        async with desk.account(who, "knowledge.list"):
+            if not 1 <= sought.limit <= MAX_ITEMS:
+                raise InvalidInput(f"A page has 1 to {MAX_ITEMS:,} items.")
+            spaces = [space.id for space in await self._reached(who, sought.spaces or None)]
+            if not spaces:
+                return []
+            key = read_coverage_key(sought.coverage_key) if sought.coverage_key else None
+            return await desk.store.items(
+                who.tenant, spaces=spaces, coverage_key=key, statuses=sought.statuses, limit=sought.limit
+            )
+
+    async def item(self, who: Principal, id: str) -> Item:
+        async with self._desk.account(who, "knowledge.get") as account:
+            return (await self._item(who, account, id))[0]
+
+    async def promote(self, who: Principal, id: str, to: ItemStatus, review: Review = NO_REVIEW) -> Item:
+        """
+        Take an item from working to promoted, or from promoted to the approved default. For reviewers.
+
+        Raises:
+            InvalidTransition, NotFound, Conflict
+            ReviewRequired: the approved default names who approved it, and under which approval.
+        """
+        if to not in ("promoted", "approved_default"):
+            raise InvalidInput("An item is promoted to promoted or to approved_default.")
+        own = who.subject if to == "promoted" else None
+        change = Change(
+            to=to,
+            reviewer=review.reviewer or own,
+            approval=review.approval or own,
+            freshness_expires_at=review.freshness_expires_at,
+        )
+        return await self._change(who, "knowledge.promote", id, change)
+
+    async def deprecate(self, who: Principal, id: str, review: Review = NO_REVIEW) -> Item:
+        """Give an item up, for good. For reviewers."""
+        change = Change(to="deprecated", reviewer=review.reviewer or who.subject, approval=review.approval)
+        return await self._change(who, "knowledge.deprecate", id, change)
+
+    async def _change(self, who: Principal, action: str, id: str, change: Change) -> Item:
+        async with self._desk.account(who, action) as account:
+            require_role(who, "reviewer")
+            item, space = await self._item(who, account, id)
+            account.details |= {"to": change.to}
+            entries = _told(account, f"knowledge.{change.to}", scope_of(space), space=space.id, item=item.id)
+            return await self._of(who).change(item.id, change, entries)
+
+    # ---- what is known
+
+    async def coverage(self, who: Principal, coverage_key: str) -> list[Coverage]:
+        desk = self._desk
+        async with desk.account(who, "knowledge.list"):
+            key = read_coverage_key(coverage_key)
+            spaces = [space.id for space in await self._reached(who)]
+            return await desk.store.coverage(who.tenant, key, spaces) if spaces else []
+
+    async def preflight(self, who: Principal, binding: Binding) -> Preflight:
+        """Whether what a run is about to find out is known already."""
+        async with self._desk.account(who, "knowledge.preflight") as account:
+            if binding.project is not None:
+                require_scope(who, Scope("workspace", binding.project))
+            found = await self._of(who).preflight(binding, lambda space: who.reaches(scope_of(space)))
+            await account.note(decision=found.decision, items=[item.id for item in found.items])
+            return found
+
+    # ---- within reach
+
+    def _of(self, who: Principal) -> Knowledge:
+        return Knowledge(self._desk.store, self._desk.clock, who.tenant)
+
+    async def _reached(self, who: Principal, ids: Sequence[str] | None = None) -> list[Space]:
+        return [space for space in await self._desk.store.spaces(who.tenant, ids) if who.reaches(scope_of(space))]
+
+    async def _space(self, who: Principal, account: Account, id: str) -> Space:
+        space = await self._of(who).space(id)
+        account.scope = scope_of(space)
+        if not who.reaches(account.scope):
+            await account.note("denied")
+            raise NotFound("There is no such knowledge space.", id=id)
+        return space
+
+    async def _item(self, who: Principal, account: Account, id: str) -> tuple[Item, Space]:
+        item = await self._desk.store.item(who.tenant, id)
+        [space] = await self._desk.store.spaces(who.tenant, [item.space])
+        account.scope = scope_of(space)
+        account.details |= {"item": item.id}
+        if not who.reaches(account.scope):
+            await account.note("denied")
+            raise NotFound("There is no such item.", id=id)
+        return item, space
+
+
+def _scope_of(new: NewSpace) -> Scope:
+    if new.scope == "global":
+        return Scope("global")
+    return Scope("workspace" if new.scope == "project" else "session", new.project or "")
+
+
+def _told(account: Account, type: str, scope: Scope, **told: str) -> Entries:  # noqa: A002 - as events call it
+    details = dict[str, str](told)
+    news = account.news(type, scope=scope, data={**details})
+    return Entries(audit=(account.row("ok", scope=scope, details={**details}),), events=(news,))

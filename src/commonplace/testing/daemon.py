@@ -1,0 +1,164 @@
+"""
+A daemon for tests: `running_daemon` is a real process on a free port of this machine, `served` the same server inside the
+test, without a network, quick enough for one a test.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import httpx
+from fastapi import APIRouter, FastAPI
+
+from commonplace.daemon.composition import Wanted, composed
+from commonplace.daemon.serving import options_of
+from commonplace.ports.clock import Clock
+from commonplace.server.app import ROUTERS, make_app
+from commonplace.service.services import Services
+from commonplace.settings import load_settings
+
+TOKEN: Final = "test-operator-token"
+"""The operator's, in `served`."""
+
+_ADDRESS: Final = re.compile(r"listens on (http://\S+)")
+_LOOK_EVERY: Final = 0.05
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Daemon:
+    """A process that serves. `log` is the file its stderr goes to."""
+
+    url: str
+    token: str
+    home: Path
+    log: Path
+    process: subprocess.Popen[bytes]
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"}
+
+    def client(self, **more: Any) -> httpx.Client:
+        """A client that shows the operator's token."""
+        return httpx.Client(base_url=self.url, headers=self.headers, timeout=10.0, **more)
+
+    def stop(self, *, patience: float = 15.0) -> int:
+        """Tell it to stop and wait until it has. Its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=patience)
+
+    def lines(self) -> list[str]:
+        return self.log.read_text(encoding="utf-8").splitlines()
+
+
+@contextmanager
+def running_daemon(
+    home: Path, *args: str, env: Mapping[str, str] | None = None, patience: float = 30.0
+) -> Generator[Daemon]:
+    """
+    `commonplace serve --port 0` with these further arguments, ready when the block begins and gone when it ends.
+
+    Raises:
+        RuntimeError: it ended, or was not ready in time; the error shows what it logged.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    log = home / "daemon.log"
+    environment = {**os.environ, "COMMONPLACE_HOME": str(home), "COMMONPLACE_LOG_FORMAT": "json", **(env or {})}
+    with log.open("ab") as err:
+        begin = err.tell()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "commonplace", "serve", "--port", "0", *args],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=err,
+            cwd=home,
+            start_new_session=True,
+        )
+    try:
+        url = _ready(process, log, begin, patience)
+        token = environment.get("COMMONPLACE_TOKEN") or (home / "token").read_text(encoding="utf-8").strip()
+        yield Daemon(url=url, token=token, home=home, log=log, process=process)
+    finally:
+        _end(process)
+
+
+def _ready(process: subprocess.Popen[bytes], log: Path, begin: int, patience: float) -> str:
+    """The address, once the daemon there can work."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        told = log.read_bytes()[begin:].decode("utf-8", "replace")
+        if process.poll() is not None:
+            raise RuntimeError(f"The daemon ended with {process.returncode}.\n{told}")
+        found = _ADDRESS.search(told)
+        if found is not None and _answers(found[1]):
+            return found[1]
+        time.sleep(_LOOK_EVERY)
+    raise RuntimeError(f"The daemon was not ready within {patience} s.\n{log.read_text(encoding='utf-8')}")
+
+
+def _answers(url: str) -> bool:
+    try:
+        # Elsewhere than on a loopback address it asks for a key: that is an answer, too.
+        return httpx.get(f"{url}/ready", timeout=5.0).status_code in (200, 401)
+    except httpx.TransportError:
+        return False
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """With all its workers: they are of its session."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(timeout=15)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(timeout=5)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InProcess:
+    """`client` shows the operator's token, `stranger` nothing."""
+
+    app: FastAPI
+    services: Services
+    client: httpx.AsyncClient
+    stranger: httpx.AsyncClient
+
+
+Opened: TypeAlias = Callable[..., AbstractAsyncContextManager[InProcess]]
+"""`served` with some of its arguments given already, as a fixture hands it out."""
+
+
+@asynccontextmanager
+async def served(
+    home: Path,
+    *,
+    clock: Clock | None = None,
+    routers: Sequence[APIRouter] = ROUTERS,
+    address: tuple[str, int] = ("127.0.0.1", 50_000),
+    **given: object,
+) -> AsyncGenerator[InProcess]:
+    """The server over a store in `home`. `given` are settings; `address` is where requests seem to come from."""
+    settings = load_settings(home=home, **{"embedder": "none", **given})
+    async with composed(settings, Wanted(token=TOKEN, clock=clock)) as services:
+        app = make_app(services, options_of(settings), routers=tuple(routers))
+        transport = httpx.ASGITransport(app=app, client=address)
+        base = f"http://127.0.0.1:{settings.port}"
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(transport=transport, base_url=base, headers=headers, timeout=5.0) as client,
+            httpx.AsyncClient(transport=transport, base_url=base, timeout=5.0) as stranger,
+        ):
+            yield InProcess(app=app, services=services, client=client, stranger=stranger)

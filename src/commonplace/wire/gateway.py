@@ -1,0 +1,177 @@
+"""
+The gateway door: users, their chats and their documents, as Beaver asks a Memory Gateway for them.
+
+Fields that we do not know are passed over. A user's key is a secret all the way: no model here prints it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from commonplace.wire.shapes import MAX_TEXT, Answer, Label, Line, Moment
+
+MAX_MESSAGES = 500
+_LAST_MOMENT = 253_402_300_799_999
+
+Named = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,128}$", examples=["default"])]
+"""An app or a project: together they are the tenant."""
+UserKey = Annotated[SecretStr, Field(min_length=1, max_length=255, examples=["uk_…"])]
+Session = Annotated[Label, Field(max_length=128, examples=["chat:42"])]
+SearchScope = Literal["current_chat", "resources", "all_user_memory"]
+Uri = Annotated[Label, Field(max_length=240, examples=["notes/handbook.md"])]
+
+
+class Sent(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+
+class NewUser(Sent):
+    user_id: Label
+    app_id: Named | None = None
+    project_id: Named | None = None
+
+    @property
+    def tenant(self) -> str | None:
+        if self.app_id is None and self.project_id is None:
+            return None
+        return f"{self.app_id or 'default'}/{self.project_id or 'default'}"
+
+
+class UserAnswer(Answer):
+    """The key is shown this once."""
+
+    user_id: str
+    user_key: str
+
+
+class Credentials(Sent):
+    user_id: Label
+    user_key: UserKey
+    app_id: Named = "default"
+    project_id: Named = "default"
+
+    @property
+    def tenant(self) -> str:
+        return f"{self.app_id}/{self.project_id}"
+
+
+# ---- search
+
+
+class Search(Credentials):
+    query: Annotated[str, Field(min_length=1, max_length=MAX_TEXT, description="Its first 10,000 characters count.")]
+    scope: Annotated[list[SearchScope], Field(min_length=1, max_length=10)] = Field(
+        default=["all_user_memory", "resources"], validate_default=False
+    )
+    conversation_id: Annotated[Line, Field(max_length=122)] | None = None
+    top_k: Annotated[int, Field(ge=1, le=100)] = 8
+
+
+class Raw(Answer):
+    """What else is known of a result."""
+
+    kind: str
+    role: str | None
+    sender_id: str | None
+    at: Moment | None
+    trust: str
+    title: str | None
+
+
+class Result(Answer):
+    """`score`: higher is better, within one answer."""
+
+    id: str
+    session_id: str | None
+    text: str
+    score: float
+    source_scope: SearchScope
+    resource_uri: str | None
+    raw: Raw | None
+
+
+class Results(Answer):
+    results: list[Result]
+
+
+# ---- talk
+
+
+class Item(Sent):
+    """A piece of a message. What is not text is remembered by its type only."""
+
+    type: Annotated[str, Field(max_length=64)] = "text"
+    text: Annotated[str, Field(max_length=MAX_TEXT)] | None = None
+
+
+class Message(Sent):
+    sender_id: Label
+    sender_name: Label | None = None
+    role: Literal["user", "assistant", "tool"]
+    timestamp: Annotated[int, Field(gt=0, le=_LAST_MOMENT, description="Milliseconds since 1970, UTC.")]
+    content: Annotated[str, Field(max_length=MAX_TEXT)] | Annotated[list[Item], Field(max_length=1_000)]
+
+    @property
+    def text(self) -> str:
+        if isinstance(self.content, str):
+            return self.content
+        told = [item.text if item.text is not None else f"[{item.type}]" for item in self.content]
+        return "\n".join(part for part in told if part.strip())
+
+
+class Add(Credentials):
+    session_id: Session
+    messages: Annotated[list[Message], Field(min_length=1, max_length=MAX_MESSAGES)]
+
+
+class Added(Answer):
+    message_count: int
+    status: Literal["accumulated"] = "accumulated"
+
+
+class Flush(Credentials):
+    session_id: Session
+
+
+class FlushAnswer(Answer):
+    """What came of the messages since the last flush: the ids of the facts, and of the episode they belong to."""
+
+    status: Literal["extracted", "no_extraction"]
+    message_count: int
+    facts: list[str]
+    episode: str | None
+    method: Literal["rules"] = "rules"
+
+
+# ---- documents
+
+
+class NewResource(Credentials):
+    content: Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
+    uri: Uri | None = None
+    title: Label | None = None
+
+
+class ResourceKept(Answer):
+    resource_uri: str
+    chunks: int
+
+
+class Resource(Answer):
+    resource_uri: str
+    title: str | None
+    characters: int
+    created_at: Moment
+    updated_at: Moment
+
+
+class Resources(Answer):
+    resources: list[Resource]
+    cursor: str | None
+
+
+class ResourceRemoved(Answer):
+    resource_uri: str
+    deleted: Literal[True] = True

@@ -1,0 +1,246 @@
+"""The knowledge registry on the wire."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, ConfigDict, Field, JsonValue
+
+from commonplace.values.knowledge import Coverage, Item, ItemStatus, Space, SpaceScope, TrustLevel
+from commonplace.wire.shapes import MAX_LINE, Answer, Body, Label, Moment
+
+Metadata = dict[str, JsonValue]
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("must have printable characters only")
+    return text
+
+
+Id = Annotated[str, Field(pattern=r"^[0-9A-Za-z_-]{1,64}$")]
+Name = Annotated[Label, AfterValidator(_printable)]
+Line = Annotated[str, Field(max_length=MAX_LINE), AfterValidator(_printable)]
+References = Annotated[list[Name], Field(max_length=200)]
+CoverageKey = Annotated[
+    str, Field(max_length=MAX_LINE, examples=["shop::billing::research::vat-rates"]), AfterValidator(_printable)
+]
+"""`project::namespace::task_family::subject`."""
+
+
+# ---- spaces
+
+
+class SpaceBody(Body):
+    """A namespace for findings. One of scope `project` names its project, one of scope `run` its run."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"scope": "project", "project": "shop", "namespace": "billing"}]}
+    )
+
+    scope: SpaceScope = "project"
+    project: Name | None = None
+    run: Name | None = None
+    namespace: Line = "general"
+    title: Name | None = None
+    trust_level: TrustLevel = "promoted"
+
+
+class SpaceAnswer(Answer):
+    id: str
+    scope: SpaceScope
+    project: str | None
+    run: str | None
+    namespace: str
+    title: str | None
+    trust_level: TrustLevel
+    created_at: Moment
+    updated_at: Moment
+
+    @classmethod
+    def of(cls, space: Space) -> SpaceAnswer:
+        of_run = space.scope == "run"
+        return cls(
+            id=space.id,
+            scope=space.scope,
+            project=None if of_run else space.project,
+            run=space.project if of_run else None,
+            namespace=space.namespace,
+            title=space.title,
+            trust_level=space.trust_level,
+            created_at=space.created_at,
+            updated_at=space.updated_at,
+        )
+
+
+class SpacesAnswer(Answer):
+    spaces: list[SpaceAnswer]
+
+
+# ---- items
+
+
+class ItemBody(Body):
+    """
+    A finding. It covers `coverage_key`, or what its space says together with `task_family` and `subject`. Two of a space with
+    one `dedupe_key` (absent: made of what they say) are one.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "space": "01920000-0000-7000-8000-000000000000",
+                    "title": "VAT is 23 % in Portugal",
+                    "task_family": "research",
+                    "subject": "VAT rates",
+                }
+            ]
+        }
+    )
+
+    space: Id
+    title: Name
+    item_type: Name = "finding"
+    task_family: Line = ""
+    subject: Line = ""
+    coverage_key: CoverageKey | None = None
+    dedupe_key: Name | None = None
+    summary: Annotated[str, Field(max_length=100_000, json_schema_extra={"maxLength": 8_000})] = ""
+    payload: Metadata = Field(default={})
+    run: Name | None = None
+    artifact_refs: References = Field(default=[])
+    source_memory_ids: References = Field(default=[])
+    freshness_expires_at: Moment | None = None
+
+
+class ItemAnswer(Answer):
+    id: str
+    space: str
+    coverage_key: str
+    dedupe_key: str
+    item_type: str
+    title: str
+    summary: str
+    payload: Metadata
+    trust_level: TrustLevel
+    status: ItemStatus
+    run: str | None
+    artifact_refs: list[str]
+    source_memory_ids: list[str]
+    reviewer_id: str | None
+    approval_id: str | None
+    freshness_expires_at: Moment | None
+    created_at: Moment
+    updated_at: Moment
+
+    @classmethod
+    def of(cls, item: Item) -> ItemAnswer:
+        return cls(
+            id=item.id,
+            space=item.space,
+            coverage_key=item.coverage_key,
+            dedupe_key=item.dedupe_key,
+            item_type=item.item_type,
+            title=item.title,
+            summary=item.summary,
+            payload=dict(item.payload),
+            trust_level=item.trust_level,
+            status=item.status,
+            run=item.run,
+            artifact_refs=list(item.artifact_refs),
+            source_memory_ids=list(item.source_memory_ids),
+            reviewer_id=item.reviewer,
+            approval_id=item.approval,
+            freshness_expires_at=item.freshness_expires_at,
+            created_at=item.created_at,
+            updated_at=item.updated_at,
+        )
+
+
+class ItemsAnswer(Answer):
+    """Newest first."""
+
+    items: list[ItemAnswer]
+
+
+class PromoteItemBody(Body):
+    """`approved_default` names who approved it, and under which approval."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"status": "promoted"}]})
+
+    status: Literal["promoted", "approved_default"] = "promoted"
+    reviewer_id: Name | None = None
+    approval_id: Name | None = None
+    freshness_expires_at: Moment | None = None
+
+
+class DeprecateItemBody(Body):
+    reviewer_id: Name | None = None
+    approval_id: Name | None = None
+
+
+# ---- what is known
+
+
+class CoverageAnswer(Answer):
+    space: str
+    coverage_key: str
+    latest_item: str | None
+    last_seen_at: Moment
+    last_promoted_at: Moment | None
+    freshness_expires_at: Moment | None
+
+    @classmethod
+    def of(cls, one: Coverage) -> CoverageAnswer:
+        return cls(
+            space=one.space,
+            coverage_key=one.coverage_key,
+            latest_item=one.latest_item,
+            last_seen_at=one.last_seen_at,
+            last_promoted_at=one.last_promoted_at,
+            freshness_expires_at=one.freshness_expires_at,
+        )
+
+
+class CoveragesAnswer(Answer):
+    coverage: list[CoverageAnswer]
+
+
+class BindingBody(Body):
+    """What a run would build on. `read_spaces` empty: those of the project and of the tenant with that namespace."""
+
+    enabled: bool = True
+    reuse_mode: Literal["preflight", "disabled", "on_demand"] = "preflight"
+    trust_floor: TrustLevel = "promoted"
+    read_spaces: list[Id] = Field(default=[], max_length=100)
+    promote_spaces: list[Id] = Field(default=[], max_length=100)
+    namespace: Line | None = None
+    subject: Line | None = None
+    freshness_ms: int | None = Field(default=None, ge=0, le=10_000_000_000_000)
+
+
+class PreflightBody(Body):
+    """What a run is about to find out."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"project": "shop", "namespace": "billing", "task_family": "research", "subject": "VAT rates"}]
+        }
+    )
+
+    project: Name | None = None
+    namespace: Line | None = None
+    task_family: Line = ""
+    subject: Line = ""
+    binding: BindingBody | None = None
+
+
+class PreflightAnswer(Answer):
+    """What to do, why, the items it rests on, best first, and those as a block for a prompt."""
+
+    decision: Literal["disabled", "no_prior_knowledge", "reuse_promoted", "reuse_approved_default", "refresh_required"]
+    reason: str
+    coverage_key: str
+    items: list[ItemAnswer]
+    context: str

@@ -1,0 +1,74 @@
+"""Memories in and out, on the wire."""
+
+from __future__ import annotations
+
+from pydantic import ConfigDict, Field
+
+from commonplace.values.moving import ImportReport, Layout, LoadReport
+from commonplace.wire.shapes import Answer, Body, Count, Line, ScopeName
+from commonplace.wire.tasks import TaskAnswer
+
+
+class ImportBody(Body):
+    """A folder or a file of the machine the daemon runs on."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"path": "/srv/notes", "scope": "workspace:web"}]})
+
+    path: Line
+    scope: ScopeName = "global"
+    format: Layout = "directory"
+    sync_deletes: bool = Field(default=False, description="Also delete what came from files that are gone.")
+
+
+class QueuedAnswer(Answer):
+    """The work goes on; `GET /v1/tasks/{id}` tells how far it is."""
+
+    job: TaskAnswer
+
+
+class ImportProblem(Answer):
+    """A file that could not be imported."""
+
+    file: str
+    reason: str
+
+
+class ImportReportAnswer(Answer):
+    """The `result` of a task that imported something."""
+
+    discovered_files: Count
+    files_processed: Count
+    indexed_files: Count
+    skipped_files: Count
+    deleted_files: Count
+    chunks_created: Count
+    errors: Count
+    problems: list[ImportProblem]
+
+    def value(self) -> ImportReport:
+        return ImportReport(
+            discovered_files=self.discovered_files,
+            files_processed=self.files_processed,
+            indexed_files=self.indexed_files,
+            skipped_files=self.skipped_files,
+            deleted_files=self.deleted_files,
+            chunks_created=self.chunks_created,
+            errors=self.errors,
+            problems=tuple((one.file, one.reason) for one in self.problems),
+        )
+
+
+class LoadAnswer(Answer):
+    """`unchanged` were here already, at the same version or a later one."""
+
+    records: Count
+    created: Count
+    updated: Count
+    unchanged: Count
+
+    @classmethod
+    def of(cls, report: LoadReport) -> LoadAnswer:
+        return cls(records=report.records, created=report.created, updated=report.updated, unchanged=report.unchanged)
+
+    def value(self) -> LoadReport:
+        return LoadReport(records=self.records, created=self.created, updated=self.updated, unchanged=self.unchanged)

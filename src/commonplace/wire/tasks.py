@@ -1,0 +1,65 @@
+"""Tasks on the wire: work that goes on after the request that asked for it."""
+
+from __future__ import annotations
+
+from pydantic import Field, JsonValue
+
+from commonplace.values.job import Job, JobState
+from commonplace.wire.shapes import Answer, Count, Moment
+
+
+class TaskError(Answer):
+    code: str
+    message: str
+
+
+class TaskAnswer(Answer):
+    """
+    A task as it stands. `done` of `total` is its progress, in units of its own. `error` says why it failed, or, while it is
+    queued again, why its last attempt did.
+    """
+
+    id: str
+    kind: str = Field(examples=["import"])
+    state: JobState
+    scope: str | None
+    created_at: Moment
+    created_by: str
+    updated_at: Moment
+    not_before: Moment | None
+    client: str | None
+    attempts: Count
+    max_attempts: Count
+    done: Count
+    total: Count
+    result: dict[str, JsonValue] | None = Field(description="What came of it, once it is done.")
+    error: TaskError | None
+
+    @classmethod
+    def of(cls, job: Job) -> TaskAnswer:
+        """Without the payload, which says from where and in whose name."""
+        scope = job.payload.get("scope")
+        error = None if job.error_code is None else TaskError(code=job.error_code, message=job.error or "")
+        return cls(
+            id=job.id,
+            kind=job.kind,
+            state=job.state,
+            scope=scope if isinstance(scope, str) else None,
+            created_at=job.created_at,
+            created_by=job.created_by,
+            updated_at=job.updated_at,
+            not_before=job.not_before,
+            client=job.client,
+            attempts=job.attempts,
+            max_attempts=job.max_attempts,
+            done=job.done,
+            total=job.total,
+            result={**job.result} if job.state == "done" else None,
+            error=None if job.state == "done" else error,
+        )
+
+
+class TasksAnswer(Answer):
+    """Newest first."""
+
+    tasks: list[TaskAnswer]

@@ -1,0 +1,63 @@
+"""The gateway door over a store of its own, and two people who are known there. `house` has all doors."""
+
+import secrets
+from collections.abc import AsyncGenerator, Generator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from commonplace.server import gateway
+from commonplace.testing.clock import FakeClock
+from commonplace.testing.daemon import InProcess, served
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+async def door(home: Path, clock: FakeClock) -> AsyncGenerator[InProcess]:
+    async with served(home, clock=clock, routers=[gateway.router]) as running:
+        yield running
+
+
+@pytest.fixture
+async def house(home: Path, clock: FakeClock) -> AsyncGenerator[InProcess]:
+    async with served(home, clock=clock) as running:
+        yield running
+
+
+@pytest.fixture
+def address(server: Any) -> Generator[str]:
+    postgres, schema = str(server.get_uri()), f"test_{secrets.token_hex(6)}"
+    yield f"{postgres}{'&' if '?' in postgres else '?'}schema={schema}"
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def either(request: pytest.FixtureRequest, home: Path, clock: FakeClock) -> AsyncGenerator[InProcess]:
+    given = {"store": request.getfixturevalue("address")} if request.param == "postgres" else {}
+    async with served(home, clock=clock, routers=[gateway.router], **given) as running:
+        yield running
+
+
+async def registered(door: InProcess, user: str) -> dict[str, str]:
+    response = await door.client.post("/users", json={"user_id": user})
+    assert response.status_code == 201, response.text
+    return response.json()
+
+
+@pytest.fixture
+async def ana(door: InProcess) -> dict[str, str]:
+    """The id and the key of a user, as every body carries them."""
+    return await registered(door, "ana")
+
+
+@pytest.fixture
+async def bo(door: InProcess) -> dict[str, str]:
+    return await registered(door, "bo")

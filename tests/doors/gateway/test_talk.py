@@ -1,0 +1,312 @@
+"""What is said, and what is learned of it when an episode is closed."""
+
+import asyncio
+from typing import Any
+
+import httpx
+import pytest
+
+from commonplace.service.episodes import LONG
+from commonplace.testing.callers import caller
+from commonplace.testing.daemon import InProcess
+from commonplace.values.query import Filter
+from commonplace.values.record import Record
+from commonplace.values.scope import Scope
+
+pytestmark = pytest.mark.anyio
+
+ANA = Scope("user", "ana")
+FIRST = 1_780_000_000_000
+
+
+def message(said: object, at: int = 0, role: str = "user", **more: object) -> dict[str, object]:
+    sender = "ana" if role == "user" else "beaver"
+    return {"sender_id": sender, "role": role, "timestamp": FIRST + at, "content": said, **more}
+
+
+TALK = [
+    message("I live in Berlin and I prefer tea over coffee."),
+    message("Good to know!", 1_000, "assistant"),
+]
+
+
+async def send(
+    client: httpx.AsyncClient, shown: dict[str, str], *messages: dict[str, object], chat: str = "chat:1"
+) -> httpx.Response:
+    body = {**shown, "session_id": chat, "messages": list(messages)}
+    return await client.post("/memories/add", json=body)
+
+
+async def flush(client: httpx.AsyncClient, shown: dict[str, str], chat: str = "chat:1") -> dict[str, Any]:
+    response = await client.post("/memories/flush", json={**shown, "session_id": chat})
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+async def held(door: InProcess, *kinds: str) -> list[Record]:
+    page = await door.services.records.list(
+        caller("reader"), Filter(scopes=(ANA,), kinds=kinds), order="position", limit=1_000
+    )
+    return list(page.records)
+
+
+# ---- add
+
+
+async def test_added_messages_are_turns_in_order(door: InProcess, ana: dict[str, str]) -> None:
+    response = await send(door.stranger, ana, *TALK)
+
+    turns = await held(door, "turn")
+    assert response.json() == {"message_count": 2, "status": "accumulated"}
+    assert [(turn.speaker, turn.session, turn.position) for turn in turns] == [
+        ("ana", "chat:1", 0),
+        ("beaver", "chat:1", 1),
+    ]
+    assert [turn.metadata["role"] for turn in turns] == ["user", "assistant"]
+    assert {turn.trust for turn in turns} == {"external_user_supplied"}
+
+
+async def test_adding_the_same_again_doubles_nothing(door: InProcess, ana: dict[str, str]) -> None:
+    for _ in range(3):
+        await send(door.stranger, ana, *TALK)
+
+    assert len(await held(door, "turn")) == 2
+
+
+async def test_the_same_words_at_another_time_are_said_again(door: InProcess, ana: dict[str, str]) -> None:
+    await send(door.stranger, ana, message("Yes"), message("Yes", 1))
+
+    assert len(await held(door, "turn")) == 2
+
+
+async def test_what_was_added_is_found_at_once(door: InProcess, ana: dict[str, str]) -> None:
+    await send(door.stranger, ana, *TALK)
+    body = {**ana, "query": "Berlin", "scope": ["current_chat"], "conversation_id": "1"}
+    found = await door.stranger.post("/memories/search", json=body)
+
+    assert found.json()["results"][0]["text"] == TALK[0]["content"]
+
+
+async def test_a_message_of_items_is_remembered_by_its_text(door: InProcess, ana: dict[str, str]) -> None:
+    items = [{"type": "text", "text": "Look at this"}, {"type": "image", "url": "x"}, {"type": "text", "text": "nice"}]
+    await send(door.stranger, ana, message(items))
+
+    assert [turn.text for turn in await held(door, "turn")] == ["Look at this\n[image]\nnice"]
+
+
+async def test_a_message_that_says_nothing_is_counted_and_left_out(door: InProcess, ana: dict[str, str]) -> None:
+    response = await send(door.stranger, ana, message("Hi"), message("", 1, "assistant"), message([], 2, "tool"))
+    nothing = await send(door.stranger, ana, message(" "))
+
+    assert response.json()["message_count"] == 3
+    assert len(await held(door, "turn")) == 1
+    assert nothing.status_code == 400
+
+
+async def test_a_message_out_of_bounds_is_refused_with_all_the_others(door: InProcess, ana: dict[str, str]) -> None:
+    bad: list[dict[str, object]] = [
+        message("x", role="system"),
+        message("x") | {"timestamp": 0},
+        message("x") | {"timestamp": -5},
+        message("x") | {"timestamp": 10**18},
+        message("x") | {"timestamp": "now"},
+        message("x") | {"sender_id": ""},
+        message(None),
+        message({"type": "text"}),
+        message("a\0b"),
+    ]
+    answers = [await send(door.stranger, ana, message("Hi"), one) for one in bad]
+
+    assert [answer.status_code for answer in answers] == [400] * len(bad)
+    assert all(set(answer.json()) == {"error", "code"} for answer in answers)
+    assert await held(door) == []
+
+
+@pytest.mark.parametrize("count", [0, 501])
+async def test_an_add_has_1_to_500_messages(door: InProcess, ana: dict[str, str], count: int) -> None:
+    response = await send(door.stranger, ana, *[message(f"message {n}", n) for n in range(count)])
+
+    assert response.status_code == 400
+
+
+async def test_500_messages_are_kept(door: InProcess, ana: dict[str, str]) -> None:
+    response = await send(door.stranger, ana, *[message(f"message {n}", n) for n in range(500)])
+
+    assert response.json()["message_count"] == 500
+    assert [turn.text for turn in await held(door, "turn")] == [f"message {n}" for n in range(500)]
+
+
+@pytest.mark.parametrize("session", ["", "x" * 129, "a\nb", 5])
+async def test_a_session_has_1_to_128_characters(door: InProcess, ana: dict[str, str], session: Any) -> None:
+    added = await send(door.stranger, ana, message("Hi"), chat=session)
+    flushed = await door.stranger.post("/memories/flush", json={**ana, "session_id": session})
+
+    assert added.status_code == 400
+    # Nobody ever spoke in a session of that name.
+    assert flushed.status_code == 400 or flushed.json()["status"] == "no_extraction"
+
+
+# ---- flush
+
+
+async def test_a_flush_learns_facts_and_closes_an_episode(either: InProcess) -> None:
+    ana = (await either.client.post("/users", json={"user_id": "ana"})).json()
+    await send(either.stranger, ana, *TALK)
+    flushed = await flush(either.stranger, ana)
+
+    turns, facts, [episode] = [await held(either, kind) for kind in ("turn", "fact", "episode")]
+    assert (flushed["status"], flushed["message_count"], flushed["method"]) == ("extracted", 2, "rules")
+    assert {fact.id for fact in facts} == set(flushed["facts"])
+    assert any("Berlin" in fact.text for fact in facts)
+    assert all((fact.key or "").startswith("auto:") and fact.source == "auto" for fact in facts)
+    assert {(fact.session, fact.provenance.message, fact.trust) for fact in facts} == {
+        ("chat:1", turns[0].id, "external_user_supplied")
+    }
+    assert (episode.id, episode.session) == (flushed["episode"], "chat:1")
+    assert (episode.metadata["from"], episode.metadata["to"]) == (0, 1)
+
+
+async def test_a_second_flush_finds_nothing_to_do(door: InProcess, ana: dict[str, str]) -> None:
+    await send(door.stranger, ana, *TALK)
+    first = await flush(door.stranger, ana)
+    before = await held(door)
+    second = await flush(door.stranger, ana)
+
+    assert (first["status"], second["status"]) == ("extracted", "no_extraction")
+    assert (second["facts"], second["episode"]) == ([], None)
+    assert await held(door) == before
+
+
+async def test_an_empty_session_is_no_error(door: InProcess, ana: dict[str, str]) -> None:
+    assert (await flush(door.stranger, ana, "chat:nobody"))["status"] == "no_extraction"
+
+
+async def test_talk_without_a_fact_closes_its_episode_too(door: InProcess, ana: dict[str, str]) -> None:
+    await send(door.stranger, ana, message("Can you help me with this?"))
+    flushed = await flush(door.stranger, ana)
+
+    assert (flushed["status"], flushed["facts"]) == ("extracted", [])
+    assert (await flush(door.stranger, ana))["status"] == "no_extraction"
+
+
+async def test_a_flush_reads_only_what_is_new(door: InProcess, ana: dict[str, str]) -> None:
+    await send(door.stranger, ana, *TALK)
+    await flush(door.stranger, ana)
+    await send(door.stranger, ana, message("My dog is called Rex, please remember that.", 5_000))
+    flushed = await flush(door.stranger, ana)
+
+    assert flushed["message_count"] == 1
+    assert not any("Berlin" in fact.text for fact in await held(door, "fact") if fact.id in flushed["facts"])
+
+
+async def test_a_fact_told_again_is_not_learned_twice(door: InProcess, ana: dict[str, str]) -> None:
+    for n, chat in enumerate(("chat:1", "chat:2", "chat:3")):
+        await send(door.stranger, ana, message("I live in Berlin.", n), chat=chat)
+        await flush(door.stranger, ana, chat)
+
+    [fact] = await held(door, "fact")
+    assert (fact.version, "Berlin" in fact.text) == (1, True)
+
+
+async def test_a_fact_that_changed_is_the_next_version_and_keeps_its_pin(door: InProcess, ana: dict[str, str]) -> None:
+    await send(door.stranger, ana, message("I live in Berlin."))
+    await flush(door.stranger, ana)
+    [fact] = await held(door, "fact")
+    await door.services.records.pin(caller("writer"), fact.id, True)
+    await send(door.stranger, ana, message("I live in Paris.", 9_000), chat="chat:2")
+    await flush(door.stranger, ana, "chat:2")
+
+    [now] = await held(door, "fact")
+    assert (now.id, now.pinned, "Paris" in now.text) == (fact.id, True, True)
+
+
+async def test_a_deleted_fact_does_not_come_back(door: InProcess, ana: dict[str, str]) -> None:
+    await send(door.stranger, ana, message("I live in Berlin."))
+    await flush(door.stranger, ana)
+    [fact] = await held(door, "fact")
+    await door.services.records.delete(caller("writer"), fact.id)
+    await send(door.stranger, ana, message("I live in Berlin.", 9_000), chat="chat:2")
+    again = await flush(door.stranger, ana, "chat:2")
+
+    assert (again["status"], again["facts"]) == ("extracted", [])
+    assert await held(door, "fact") == []
+
+
+async def test_what_was_read_is_not_read_again_because_its_summary_was_deleted(
+    door: InProcess, ana: dict[str, str]
+) -> None:
+    await send(door.stranger, ana, *TALK)
+    flushed = await flush(door.stranger, ana)
+    await door.services.records.delete(caller("writer"), flushed["episode"])
+
+    assert (await flush(door.stranger, ana))["status"] == "no_extraction"
+
+
+async def test_a_turn_that_was_deleted_teaches_nothing(door: InProcess, ana: dict[str, str]) -> None:
+    await send(door.stranger, ana, *TALK)
+    await door.services.records.delete(caller("writer"), (await held(door, "turn"))[0].id)
+    flushed = await flush(door.stranger, ana)
+
+    assert flushed["facts"] == []
+    assert "Berlin" not in (await held(door, "episode"))[0].text
+
+
+async def test_many_flushes_at_once_close_one_episode(either: InProcess) -> None:
+    ana = (await either.client.post("/users", json={"user_id": "ana"})).json()
+    await send(either.stranger, ana, *TALK)
+    answers = await asyncio.gather(*[flush(either.stranger, ana) for _ in range(6)])
+
+    assert sorted(answer["status"] for answer in answers) == ["extracted"] + ["no_extraction"] * 5
+    assert [record.version for record in await held(either, "fact", "episode")] == [1] * len(
+        await held(either, "fact", "episode")
+    )
+
+
+async def test_a_chat_flushed_after_every_answer_has_an_episode_for_many_of_them(
+    door: InProcess, ana: dict[str, str]
+) -> None:
+    count = LONG + 6
+    for n in range(0, count, 2):
+        turns = (message(f"question {n}", n), message(f"answer {n}", n + 1, "assistant"))
+        await send(door.stranger, ana, *turns)
+        await flush(door.stranger, ana)
+
+    spans = sorted((one.metadata["from"], one.metadata["to"]) for one in await held(door, "episode"))  # pyright: ignore[reportArgumentType]
+    assert spans == [(0, LONG - 1), (LONG, count - 1)]
+
+
+async def test_a_long_session_is_read_from_where_it_was_left(door: InProcess, ana: dict[str, str]) -> None:
+    await send(door.stranger, ana, *[message(f"message {n}", n) for n in range(450)])
+    first = await flush(door.stranger, ana)
+    await door.services.records.pin(caller("writer"), (await held(door, "turn"))[3].id, True)
+    await send(door.stranger, ana, *[message(f"message {n}", n) for n in range(450, 900)])
+    second = await flush(door.stranger, ana)
+
+    assert (first["message_count"], second["message_count"]) == (450, 450)
+
+
+async def test_every_part_of_a_long_talk_is_read(door: InProcess, ana: dict[str, str]) -> None:
+    filler = "The weather was the weather and so on. " * 280
+    await send(door.stranger, ana, message(filler), message(filler, 1), message("I live in Berlin.", 2))
+    await flush(door.stranger, ana)
+
+    assert any("Berlin" in fact.text for fact in await held(door, "fact"))
+
+
+async def test_two_chats_of_one_name_belong_to_two_people(
+    door: InProcess, ana: dict[str, str], bo: dict[str, str]
+) -> None:
+    await send(door.stranger, ana, *TALK)
+    of_bo = await flush(door.stranger, bo)
+
+    assert of_bo["status"] == "no_extraction"
+    assert (await flush(door.stranger, ana))["status"] == "extracted"
+
+
+async def test_what_is_learned_is_a_record_at_the_native_door(house: InProcess) -> None:
+    ana = (await house.client.post("/users", json={"user_id": "ana"})).json()
+    await send(house.stranger, ana, *TALK)
+    flushed = await flush(house.stranger, ana)
+    record = (await house.client.get(f"/v1/records/{flushed['facts'][0]}")).json()
+
+    assert (record["scope"], record["kind"], record["session"]) == ("user:ana", "fact", "chat:1")

@@ -1,0 +1,152 @@
+"""Looking after the memory over HTTP, and the audit."""
+
+import asyncio
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+pytestmark = pytest.mark.anyio
+
+ADMINS: list[tuple[str, str, dict[str, Any] | None]] = [
+    ("GET", "/v1/check", None),
+    ("GET", "/v1/rules", None),
+    ("PUT", "/v1/rules", {"scope": "session", "max_records": 1}),
+    ("POST", "/v1/tidy", {}),
+    ("GET", "/v1/upkeep", None),
+    ("POST", "/v1/reindex", None),
+    ("POST", "/v1/keys", {"name": "x"}),
+    ("GET", "/v1/keys", None),
+    ("DELETE", "/v1/keys/x", None),
+    ("POST", "/v1/users", {"user_id": "x"}),
+    ("GET", "/v1/users", None),
+    ("POST", "/v1/users/x/rotate", None),
+    ("DELETE", "/v1/users/x", None),
+]
+
+
+def code(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["error"]["code"]
+
+
+@pytest.mark.parametrize(("method", "path", "body"), ADMINS)
+async def test_a_reviewer_may_not_do_what_is_an_admins(
+    http: httpx.AsyncClient, keyed: Any, method: str, path: str, body: dict[str, Any] | None
+) -> None:
+    answer = await http.request(method, path, json=body, headers=await keyed("reviewer"))
+
+    assert code(answer) == (403, "forbidden")
+
+
+async def test_stats_count_what_the_key_reaches(http: httpx.AsyncClient, put: Any, keyed: Any) -> None:
+    await put("Ours", scope="workspace:web")
+    await put("Theirs", scope="user:ana")
+
+    whole = await http.get("/v1/stats")
+    part = await http.get("/v1/stats", headers=await keyed("reader", "workspace:web"))
+
+    assert (whole.json()["live"], whole.json()["tenant"], whole.json()["schema"]) == (2, "default/default", 2)
+    assert (part.json()["live"], [one["scope"] for one in part.json()["scopes"]]) == (1, ["workspace:web"])
+
+
+async def test_a_store_that_is_sound_says_so(http: httpx.AsyncClient) -> None:
+    answer = await http.get("/v1/check")
+
+    assert "error" not in {one["severity"] for one in answer.json()["findings"]}
+    assert {"file", "contents"} <= {one["check"] for one in answer.json()["findings"]}
+
+
+async def test_a_rule_is_set_applied_logged_and_lifted(http: httpx.AsyncClient, put: Any) -> None:
+    for number in range(3):
+        await put(f"Note {number}", scope="session:s")
+
+    rules = await http.put("/v1/rules", json={"scope": "session", "max_records": 1, "max_age": 86400})
+    done = await http.post("/v1/tidy")
+    log = await http.get("/v1/upkeep?limit=1")
+    lifted = await http.put("/v1/rules", json={"scope": "session"})
+
+    assert rules.json()["rules"] == [{"scope": "session", "max_age": 86400.0, "max_records": 1}]
+    assert [(one["action"], one["records"]) for one in done.json()["log"]] == [("evicted", 2)]
+    assert log.json()["log"] == done.json()["log"]
+    assert lifted.json() == {"rules": []}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{"scope": "session", "max_age": -1}, {"scope": "session", "max_age": 1e300}, {"scope": "x", "max_records": 1}],
+)
+async def test_a_rule_that_cannot_be_kept_is_400(http: httpx.AsyncClient, body: dict[str, Any]) -> None:
+    answer = await http.put("/v1/rules", json=body)
+
+    assert answer.status_code == 400
+
+
+async def test_tidying_purges_old_deletions_where_asked(http: httpx.AsyncClient, put: Any) -> None:
+    id = (await put("A"))["id"]
+    await http.delete(f"/v1/records/{id}")
+    # Deleted before this moment, not in it.
+    await asyncio.sleep(0.005)
+
+    done = await http.post("/v1/tidy", json={"purge_after": 0})
+
+    assert [one["action"] for one in done.json()["log"]] == ["purged"]
+    assert code(await http.get(f"/v1/records/{id}")) == (404, "record_not_found")
+
+
+async def test_only_the_operator_reindexes(http: httpx.AsyncClient, put: Any, keyed: Any) -> None:
+    await put("A")
+
+    operator = await http.post("/v1/reindex")
+    admin = await http.post("/v1/reindex", headers=await keyed("admin"))
+
+    assert operator.json() == {"texts": 1}
+    assert code(admin) == (403, "forbidden")
+
+
+# --- audit
+
+
+async def test_the_audit_tells_who_did_what_and_never_what_was_said(http: httpx.AsyncClient, put: Any) -> None:
+    record = await put("The launch code is blue")
+    await http.post("/v1/search", json={"text": "launch code"}, headers={"X-Client-Id": "pad-1"})
+
+    answer = await http.get("/v1/audit")
+
+    search, written = answer.json()["rows"]
+    assert (search["action"], search["actor"], search["client"]) == ("record.search", "operator", "pad-1")
+    assert (written["action"], written["record"], written["version"]) == ("record.put", record["id"], 1)
+    assert "launch" not in answer.text
+
+
+async def test_the_audit_is_narrowed_and_paged(http: httpx.AsyncClient, put: Any) -> None:
+    for number in range(3):
+        await put(f"Note {number}")
+    await http.get("/v1/records/01920000-0000-7000-8000-000000000000")
+
+    first = (await http.get("/v1/audit?action=record.put&limit=2")).json()
+    rest = (await http.get(f"/v1/audit?action=record.put&limit=2&cursor={first['cursor']}")).json()
+    missing = (await http.get("/v1/audit?outcome=not_found&outcome=denied")).json()
+
+    assert (len(first["rows"]), len(rest["rows"])) == (2, 1)
+    assert [row["action"] for row in missing["rows"]] == ["record.get"]
+
+
+async def test_the_audit_is_exported_a_row_a_line(http: httpx.AsyncClient, put: Any) -> None:
+    await put("A")
+    await put("B")
+
+    answer = await http.get("/v1/audit/export?action=record.put")
+
+    rows = [json.loads(line) for line in answer.text.splitlines()]
+    assert [row["action"] for row in rows] == ["record.put", "record.put"]
+
+
+async def test_the_audit_is_for_reviewers(http: httpx.AsyncClient, keyed: Any) -> None:
+    writer = await keyed("writer")
+
+    answers = [await http.get(path, headers=writer) for path in ("/v1/audit", "/v1/audit/export")]
+    reviewer = await http.get("/v1/audit", headers=await keyed("reviewer"))
+
+    assert {code(answer) for answer in answers} == {(403, "forbidden")}
+    assert reviewer.status_code == 200

@@ -1,0 +1,365 @@
+"""Jobs are done once, whatever happens to those who do them."""
+
+import asyncio
+import errno
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from commonplace.errors import (
+    EmbedderUnavailable,
+    Forbidden,
+    InvalidInput,
+    PathNotFound,
+    RecordChanged,
+    StoreBusy,
+    StoreUnavailable,
+)
+from commonplace.ports.journal import Entries
+from commonplace.ports.keeping import Progress
+from commonplace.service.upkeep import UPKEEP, Housekeeping
+from commonplace.service.worker import Handler, Lane, Worker
+from commonplace.stores.sqlite.store import SqliteStore
+from commonplace.testing.clock import FakeClock
+from commonplace.values.audit import AuditQuery
+from commonplace.values.event import Event, News
+from commonplace.values.job import Job, NewJob
+from commonplace.values.moment import new_id
+from commonplace.values.record import Json
+from commonplace.values.scope import DEFAULT_TENANT
+
+pytestmark = pytest.mark.anyio
+
+T = DEFAULT_TENANT
+HOUR = timedelta(hours=1)
+SHORT = timedelta(seconds=0.3)
+
+
+class Shop:
+    """Jobs to be queued, workers to do them, and what became of it."""
+
+    def __init__(self, store: SqliteStore, clock: FakeClock) -> None:
+        self.store = store
+        self.clock = clock
+
+    async def queue(self, kind: str = "import", **more: Any) -> str:
+        now = self.clock.now()
+        told: dict[str, Any] = {"payload": {"scope": "workspace:web"}, "created_by": "ana", **more}
+        job = NewJob(id=new_id(now), tenant=T, kind=kind, created_at=now, **told)
+        await self.store.note(Entries(jobs=(job,)))
+        return job.id
+
+    @asynccontextmanager
+    async def at_work(
+        self, lanes: Mapping[str, Handler | Lane], *, lease: timedelta = HOUR, **more: Any
+    ) -> AsyncGenerator[Worker]:
+        made = {kind: one if isinstance(one, Lane) else Lane(handler=one) for kind, one in lanes.items()}
+        worker = Worker(self.store, self.clock, made, lease=lease, look_every=0.02, **more)
+        working = asyncio.create_task(worker.run())
+        try:
+            yield worker
+        finally:
+            working.cancel()
+            await asyncio.wait({working}, timeout=5)
+        assert working.cancelled()
+
+    async def job(self, id: str, holds: Callable[[Job], bool] = lambda job: job.state in ("done", "failed")) -> Job:
+        """The job, once it is as is waited for."""
+        async with asyncio.timeout(5):
+            while not holds(job := await self.store.job(T, id)):  # noqa: ASYNC110 - a store rings no bell for a job
+                await asyncio.sleep(0.005)
+        return job
+
+    async def events(self) -> list[tuple[str, Mapping[str, Json]]]:
+        return [(event.news.type, event.news.data) for event in await self.store.read_events(0, 1_000)]
+
+
+@pytest.fixture
+def shop(store: SqliteStore, clock: FakeClock) -> Shop:
+    return Shop(store, clock)
+
+
+async def well(job: Job, progress: Progress) -> Mapping[str, Json]:
+    progress(1, 1)
+    return {"did": job.kind}
+
+
+def raising(*errors: BaseException) -> Handler:
+    """Fails in these ways, one after the other, and then does well."""
+    left = list(errors)
+
+    async def handler(job: Job, progress: Progress) -> Mapping[str, Json]:
+        if left:
+            raise left.pop(0)
+        return await well(job, progress)
+
+    return handler
+
+
+class Endless:
+    """Works until it is stopped."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self.stopped = asyncio.Event()
+
+    async def __call__(self, job: Job, progress: Progress) -> Mapping[str, Json]:
+        del job
+        progress(3, 10)
+        self.begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.stopped.set()
+        return {}
+
+
+async def test_a_job_is_done_and_told_of(shop: Shop) -> None:
+    id = await shop.queue()
+
+    async with shop.at_work({"import": well}):
+        job = await shop.job(id)
+
+    assert (job.state, job.attempts, job.result) == ("done", 1, {"did": "import"})
+    assert await shop.events() == [
+        ("job.started", {"job": id, "kind": "import", "attempt": 1}),
+        ("job.done", {"job": id, "kind": "import", "attempt": 1}),
+    ]
+    [row] = (await shop.store.audit(T, AuditQuery(), 10, None)).rows
+    assert (row.action, row.outcome, row.actor, row.details["job"]) == ("job.run", "ok", "ana", id)
+
+
+async def test_a_job_that_is_queued_is_begun_at_once_when_the_log_tells_of_it(shop: Shop) -> None:
+    async with shop.at_work({"import": well}) as worker:
+        worker._look_every = 60.0  # pyright: ignore[reportPrivateUsage] - it would look by itself soon enough
+        await asyncio.sleep(0.05)
+        id = await shop.queue()
+        worker.hear(Event(1, News(type="job.queued", tenant=T, at=shop.clock.now(), data={"kind": "import"})))
+
+        assert (await shop.job(id)).state == "done"
+
+
+@pytest.mark.parametrize("error", [InvalidInput(), Forbidden(), PathNotFound()], ids=lambda error: error.code)
+async def test_an_error_that_will_not_go_away_ends_the_job_at_once(shop: Shop, error: Any) -> None:
+    id = await shop.queue()
+
+    async with shop.at_work({"import": raising(error)}):
+        job = await shop.job(id)
+
+    assert (job.state, job.attempts, job.error_code) == ("failed", 1, error.code)
+    assert (await shop.events())[-1] == (
+        "job.failed",
+        {"job": id, "kind": "import", "attempt": 1, "code": error.code},
+    )
+
+
+@pytest.mark.parametrize(
+    "error",
+    [StoreUnavailable(), StoreBusy(), EmbedderUnavailable(), OSError(errno.EAGAIN, "again"), ConnectionResetError()],
+    ids=lambda error: type(error).__name__,
+)
+async def test_an_error_of_the_moment_is_waited_out_and_uses_up_no_attempt(shop: Shop, error: BaseException) -> None:
+    id = await shop.queue(max_attempts=1)
+
+    async with shop.at_work({"import": raising(error, error)}):
+        waits = await shop.job(id, lambda job: job.not_before is not None)
+        shop.clock.advance(timedelta(minutes=30))
+        waits_on = await shop.job(id, lambda job: job.not_before != waits.not_before)
+        shop.clock.advance(timedelta(minutes=30))
+        done = await shop.job(id)
+
+    assert [(job.state, job.attempts) for job in (waits, waits_on)] == [("queued", 0), ("queued", 0)]
+    assert (done.state, done.attempts, done.error_code) == ("done", 1, None)
+
+
+async def test_an_outage_of_more_than_a_day_counts(shop: Shop) -> None:
+    id = await shop.queue(max_attempts=1)
+    shop.clock.advance(timedelta(days=1))
+
+    async with shop.at_work({"import": raising(StoreUnavailable())}):
+        job = await shop.job(id)
+
+    assert (job.state, job.error_code) == ("failed", "store_unavailable")
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(ValueError("the text of a memory"), "internal_error"), (RecordChanged(), "record_changed")]
+)
+async def test_what_nobody_expected_is_tried_again_until_the_attempts_are_used_up(
+    shop: Shop, error: BaseException, code: str
+) -> None:
+    id = await shop.queue(max_attempts=2)
+
+    async with shop.at_work({"import": raising(error, error, error)}):
+        again = await shop.job(id, lambda job: job.state == "queued" and job.attempts == 1)
+        shop.clock.advance(HOUR)
+        job = await shop.job(id)
+
+    assert (again.error_code, again.not_before is not None) == (code, True)
+    assert (job.state, job.attempts, job.error_code) == ("failed", 2, code)
+    assert "memory" not in str(job.error)
+
+
+async def test_the_worker_outlives_whatever_a_job_does(shop: Shop) -> None:
+    await shop.queue(max_attempts=1)
+    id = await shop.queue()
+
+    async with shop.at_work({"import": raising(asyncio.CancelledError())}):
+        job = await shop.job(id)
+
+    assert job.state == "done"
+
+
+async def test_a_worker_that_stops_gives_its_job_back_and_the_attempt_does_not_count(shop: Shop) -> None:
+    id = await shop.queue()
+    endless = Endless()
+
+    async with shop.at_work({"import": endless}):
+        await asyncio.wait_for(endless.begun.wait(), 5)
+
+    job = await shop.job(id, lambda job: job.state == "queued")
+    assert endless.stopped.is_set()
+    assert (job.attempts, job.worker, job.error_code) == (0, None, "daemon_stopped")
+    async with shop.at_work({"import": well}):
+        assert (await shop.job(id)).state == "done"
+
+
+async def test_a_lease_is_renewed_while_a_job_is_worked_on(shop: Shop) -> None:
+    id = await shop.queue()
+    endless = Endless()
+
+    async with shop.at_work({"import": endless}, lease=SHORT):
+        await asyncio.wait_for(endless.begun.wait(), 5)
+        for _ in range(5):
+            shop.clock.advance(timedelta(seconds=0.2))
+            await shop.job(id, lambda job: job.leased_until == shop.clock.now() + SHORT)
+        job = await shop.store.job(T, id)
+
+    assert (job.state, job.attempts, job.done, job.total) == ("running", 1, 3, 10)
+
+
+async def test_progress_is_told_at_most_once_a_second(shop: Shop) -> None:
+    id = await shop.queue()
+
+    async def counting(job: Job, progress: Progress) -> Mapping[str, Json]:
+        for done in range(30):
+            progress(done, 30)
+            await asyncio.sleep(0.02)
+        return {}
+
+    async with shop.at_work({"import": counting}, lease=timedelta(seconds=0.1)):
+        await shop.job(id)
+
+    told = [data for what, data in await shop.events() if what == "job.progress"]
+    assert len(told) == 1
+    assert told[0]["total"] == 30
+
+
+async def test_a_worker_that_lost_its_lease_stops_and_changes_nothing(shop: Shop) -> None:
+    id = await shop.queue()
+    endless = Endless()
+
+    async with shop.at_work({"import": endless}, lease=SHORT):
+        await asyncio.wait_for(endless.begun.wait(), 5)
+        shop.clock.advance(HOUR)
+        other = await shop.store.claim_job(["import"], "another", HOUR)
+        await asyncio.wait_for(endless.stopped.wait(), 5)
+
+    job = await shop.store.job(T, id)
+    assert other is not None
+    assert (job.state, job.worker, job.attempts) == ("running", "another", 2)
+    assert await shop.store.finish_job(id, "another", {}, Entries())
+
+
+async def test_a_job_that_takes_for_ever_keeps_no_other_kind_waiting(shop: Shop) -> None:
+    await shop.queue("import")
+    quick = [await shop.queue("quick") for _ in range(3)]
+    endless = Endless()
+
+    async with shop.at_work({"import": endless, "quick": well}):
+        states = [(await shop.job(id)).state for id in quick]
+
+    assert states == ["done"] * 3
+
+
+async def test_two_workers_share_the_jobs_and_do_each_once(shop: Shop) -> None:
+    ids = [await shop.queue() for _ in range(20)]
+    did: list[str] = []
+
+    async def noting(job: Job, progress: Progress) -> Mapping[str, Json]:
+        await asyncio.sleep(0)
+        did.append(job.id)
+        return {}
+
+    async with shop.at_work({"import": noting}), shop.at_work({"import": noting}):
+        for id in ids:
+            await shop.job(id)
+
+    assert sorted(did) == sorted(ids)
+
+
+async def test_what_becomes_of_jobs_is_counted(shop: Shop) -> None:
+    counted: list[tuple[str, str]] = []
+
+    def count(kind: str, state: str) -> None:
+        counted.append((kind, state))
+
+    async with shop.at_work({"import": raising(InvalidInput())}, counted=count):
+        await shop.job(await shop.queue())
+        await shop.job(await shop.queue())
+        await asyncio.sleep(0.05)
+
+    assert counted == [("import", "started"), ("import", "failed"), ("import", "started"), ("import", "done")]
+
+
+# ---- what comes again and again
+
+
+def hourly(shop: Shop) -> Lane:
+    return Lane(handler=Housekeeping(store=shop.store, clock=shop.clock, most_events=2).run, every=HOUR)
+
+
+async def upkeep(shop: Shop, count: int) -> list[Job]:
+    """The upkeep there is, newest first, once there are so many that wait or are done."""
+    async with asyncio.timeout(5):
+        while True:
+            jobs = await shop.store.jobs(T, kinds=[UPKEEP], states=["queued", "done", "failed"])
+            if len(jobs) >= count:
+                return jobs
+            await asyncio.sleep(0.005)
+
+
+async def test_the_upkeep_is_done_and_planned_again_in_silence(shop: Shop) -> None:
+    await shop.store.note(Entries(events=(News(type="a.b", tenant=T, at=shop.clock.now()),) * 5))
+
+    async with shop.at_work({UPKEEP: hourly(shop)}):
+        planned, done = await upkeep(shop, 2)
+        first = shop.clock.now()
+        shop.clock.advance(HOUR)
+        again = await upkeep(shop, 3)
+
+    assert (done.state, done.result) == ("done", {"events": 3, "replies": 0, "jobs": 0})
+    assert (planned.state, planned.not_before) == ("queued", first + HOUR)
+    assert [job.state for job in again] == ["queued", "done", "done"]
+    assert [what for what, _ in await shop.events()] == ["a.b", "a.b"]
+
+
+async def test_there_is_one_upkeep_for_all_workers(shop: Shop) -> None:
+    async with shop.at_work({UPKEEP: hourly(shop)}):
+        await upkeep(shop, 2)
+        async with shop.at_work({UPKEEP: hourly(shop)}), shop.at_work({UPKEEP: hourly(shop)}):
+            await asyncio.sleep(0.1)
+
+    assert [job.state for job in await upkeep(shop, 2)] == ["queued", "done"]
+
+
+async def test_an_upkeep_that_failed_is_told_of_and_planned_again(shop: Shop) -> None:
+    async with shop.at_work({UPKEEP: Lane(handler=raising(InvalidInput()), every=HOUR)}):
+        planned, failed = await upkeep(shop, 2)
+
+    assert (planned.state, failed.state, failed.error_code) == ("queued", "failed", "invalid_input")
+    [(told, _)] = await shop.events()
+    assert told == "job.failed"
