@@ -36,6 +36,17 @@ def test_a_key_is_shown_once_opens_and_can_be_taken_back(cli: Any) -> None:
     assert not opens(cli.store, made["secret"])
 
 
+@pytest.mark.parametrize("cli", ["store", "url"], indirect=True)
+def test_keys_are_looked_after_at_the_store_and_through_a_daemon(cli: Any) -> None:
+    made = cli.json("key", "create", "ci", "--role", "reader")
+
+    revoked = cli.json("key", "revoke", made["id"])
+
+    assert made["secret"].startswith("cp_")
+    assert revoked["revoked_at"]
+    assert made["id"] in [key["id"] for key in cli.json("key", "list")["keys"]]
+
+
 def test_only_the_secret_goes_to_stdout(cli: Any) -> None:
     made = cli("key", "create", "ci")
 

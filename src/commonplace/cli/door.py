@@ -86,7 +86,7 @@ class Door:
         only reads does not `create` a store where a path was mistyped.
         """
         if self.url is not None:
-            return self._client(self.url)
+            return self.client(self.url)
         # The engine brings numpy and the stores: `--help` does without.
         from commonplace import open_memory
         from commonplace.embedded.configuration import configuration
@@ -100,7 +100,7 @@ class Door:
             reindex=reindex,
         )
 
-    def _client(self, url: str) -> "Client":
+    def client(self, url: str) -> "Client":
         if self.embedder is not None:
             raise InvalidInput(
                 "The daemon has chosen its embedder. Leave --embedder out, or name a store with --store."

@@ -18,6 +18,7 @@ from commonplace.values.principal import Key, Principal, Role
 from commonplace.values.scope import DEFAULT_TENANT, check_tenant
 
 if TYPE_CHECKING:
+    from commonplace import Client
     from commonplace.service.identity import Identity
 
 PANEL = "Serve"
@@ -96,7 +97,9 @@ def create(
     async def made(identity: "Identity", who: Principal) -> tuple[Key, str]:
         return await identity.create_key(who, name, _role(role), scopes=scope or None, expires_at=until)
 
-    key, secret = _asked(door, made)
+    key, secret = _asked(
+        door, made, lambda client: client.create_key(name, _role(role), scopes=scope or None, expires_at=until)
+    )
     if door.json:
         typer.echo(written({**_shown(key), "secret": secret}))
         return
@@ -110,7 +113,7 @@ def show(door: Door) -> None:
     async def listed(identity: "Identity", who: Principal) -> list[Key]:
         return await identity.keys(who)
 
-    keys = _asked(door, listed)
+    keys = _asked(door, listed, lambda client: client.keys())
 
     def lines() -> None:
         for key in keys:
@@ -131,12 +134,15 @@ def revoke(door: Door, id: Annotated[str, typer.Argument(metavar="ID", help="The
     async def revoked(identity: "Identity", who: Principal) -> Key:
         return await identity.revoke_key(who, id)
 
-    key = _asked(door, revoked)
+    key = _asked(door, revoked, lambda client: client.revoke_key(id))
     door.answer(_shown(key), lambda: typer.echo(f"Key {key.id} of {key.name} opens nothing any more."))
 
 
-def _asked(door: Door, ask: Callable[["Identity", Principal], Awaitable[T]]) -> T:
-    """Ask the store itself, as its operator."""
+def _asked(door: Door, ask: Callable[["Identity", Principal], Awaitable[T]], remote: Callable[["Client"], T]) -> T:
+    """Ask the daemon where one is named, else the store itself, as its operator."""
+    if door.url is not None:
+        with door.client(door.url) as client:
+            return remote(client)
     # The engine brings numpy and the stores: `--help` does without.
     from commonplace.daemon.composition import Wanted, composed, operator
     from commonplace.settings import load_settings

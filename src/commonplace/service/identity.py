@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from commonplace.errors import Forbidden, InvalidInput, TokenRequired, TooManyRequests, Unauthenticated
+from commonplace.errors import Forbidden, InvalidInput, NotFound, TokenRequired, TooManyRequests, Unauthenticated
 from commonplace.governance.access import require_role, require_scope
 from commonplace.governance.keys import new_key_secret, new_user_secret, same_hash, secret_hash
 from commonplace.governance.limits import Guessing
@@ -177,7 +177,7 @@ class Identity:
         async with desk.account(who, "key.revoke") as account:
             require_role(who, "admin")
             if id not in {key.id for key in await desk.store.keys(who.tenant)}:
-                raise InvalidInput(f"There is no key {id!r:.60} here. `commonplace key list` shows those there are.")
+                raise NotFound(f"There is no key {id!r:.60} here. `commonplace key list` shows those there are.")
             return await desk.store.revoke_key(id, utc(desk.clock.now()), _entries(account, "key.revoked", key=id))
 
     # ---- users of the gateway

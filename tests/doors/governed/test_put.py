@@ -9,6 +9,7 @@ import pytest
 
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.governed import Door, capability
+from commonplace.values.audit import AuditQuery
 
 pytestmark = pytest.mark.anyio
 
@@ -113,6 +114,17 @@ async def test_the_same_from_the_same_run_is_kept_once(either: Door) -> None:
     assert elsewhere["stored"]
     assert otherwise["stored"]
     assert len({first["id"], elsewhere["id"], otherwise["id"]}) == 3
+
+
+async def test_a_record_its_audit_row_and_its_event_are_kept_together(either: Door) -> None:
+    done = await either.put("We ship on Fridays", run_id="r1")
+
+    store = either.running.services.desk.store
+    [row] = (await store.audit("default/default", AuditQuery(run="r1"), 10, None)).rows
+    [event] = await store.read_events(0, 10, tenant="default/default")
+    assert (row.id, row.record, row.action, row.door) == (done["audit_id"], done["id"], "record.put", "governed")
+    assert (event.news.type, event.news.data["id"]) == ("record.created", done["id"])
+    assert "Fridays" not in f"{row}{event}"
 
 
 async def test_of_many_at_once_one_is_kept(either: Door) -> None:

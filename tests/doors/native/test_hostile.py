@@ -14,7 +14,7 @@ from psycopg import sql
 
 from commonplace.testing.daemon import InProcess, served
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 ID = "01920000-0000-7000-8000-000000000000"
 NOTE = {
