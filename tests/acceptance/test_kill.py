@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +48,18 @@ class Nursery:
         self._told = process.stdout.fileno()
         self._rest = b""
 
-    def kill_one(self, seed: int, after: float, known: Acknowledged) -> None:
-        """Let a writer be born, let it write for `after` seconds, kill it, and hear what it had still said."""
+    def kill_one(self, seed: int, after: float, known: Acknowledged, *, young: bool) -> None:
+        """
+        Let a writer be born, kill it `after` seconds of its life (`young`), or that long after its first write, however slow
+        the machine is, and hear what it had still said.
+        """
         self._orders.write(f"{seed}\n")
         self._orders.flush()
         born = next(self._lines(time.monotonic() + 5), dict[str, Any]())
         child, heard = int(born["born"]), 0
+        for line in () if young else islice(self._lines(time.monotonic() + 5), 1):
+            known.note(line["written"])
+            heard += 1
         for line in self._lines(time.monotonic() + after):
             known.note(line["written"])
             heard += 1
@@ -119,7 +126,8 @@ def test_whatever_was_acknowledged_survives_a_hundred_kills(
     nursery = Nursery(start("nursery", path))
 
     while known.kills < KILLS:
-        nursery.kill_one(chance.randrange(1 << 30), chance.uniform(0.005, 0.12), known)
+        seed, after, young = chance.randrange(1 << 30), chance.uniform(0.005, 0.1), chance.random() < 0.3
+        nursery.kill_one(seed, after * young or chance.uniform(0, 0.05), known, young=young)
         if known.kills % _LOOKED_AFTER == 0 and known.versions:
             with open_memory(path) as memory:
                 assert (faults(memory), not_found(memory, known, chance)) == ([], [])
