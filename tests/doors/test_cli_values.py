@@ -103,13 +103,19 @@ def test_a_history_tells_the_fields_and_the_lines_that_changed() -> None:
 
 
 def test_a_document_of_a_hit_has_its_record_its_passage_and_its_parts() -> None:
-    hit = Hit(a_record(), 1.5, Why({"words": 1.0, "meaning": 0.5}, ("ship",), 0, 7))
+    hit = Hit(a_record(), 1.5, Why({"words": 1.0, "meaning": 0.5}, ("ship",), 0, 7, 2.5))
 
     told = document(hit)
 
     assert isinstance(told, dict)
     assert told["passage"] == "We ship"
-    assert told["why"] == {"parts": {"words": 1.0, "meaning": 0.5}, "words": ["ship"], "start": 0, "stop": 7}
+    assert told["why"] == {
+        "parts": {"words": 1.0, "meaning": 0.5},
+        "words": ["ship"],
+        "start": 0,
+        "stop": 7,
+        "bm25": 2.5,
+    }
     assert isinstance(told["record"], dict)
     assert told["record"]["scope"] == "workspace:web"
     assert told["record"]["created_at"] == "2026-03-01T09:30:00.000Z"

@@ -59,19 +59,25 @@ class SearchBody(Body):
 
 
 class WhyAnswer(Answer):
-    """The parts sum to the score. `start` and `stop` are the passage's place in the record's text."""
+    """
+    The parts sum to the score. `start` and `stop` are the passage's place in the record's text, `bm25` is what its words
+    scored by themselves.
+    """
 
     parts: dict[str, float]
     words: list[str]
     start: int
     stop: int
+    bm25: float = 0.0
 
     @classmethod
     def of(cls, why: Why) -> WhyAnswer:
-        return cls.model_construct(parts=dict(why.parts), words=list(why.words), start=why.start, stop=why.stop)
+        return cls.model_construct(
+            parts=dict(why.parts), words=list(why.words), start=why.start, stop=why.stop, bm25=why.bm25
+        )
 
     def value(self) -> Why:
-        return Why(self.parts, tuple(self.words), self.start, self.stop)
+        return Why(self.parts, tuple(self.words), self.start, self.stop, self.bm25)
 
 
 class HitAnswer(Answer):

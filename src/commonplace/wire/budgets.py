@@ -1,0 +1,114 @@
+"""What language models cost, on the wire. Money is in US dollars, to the millionth."""
+
+from __future__ import annotations
+
+from pydantic import ConfigDict, Field
+
+from commonplace.values.usage import Budget, Usage, UsageTotal, to_micro, to_usd
+from commonplace.wire.queries import Asked
+from commonplace.wire.shapes import Answer, Body, Count, Moment
+
+
+class BudgetQuery(Asked):
+    days: int = Field(default=1, ge=1, le=366, description="Of how many days the totals are, today included.")
+    limit: int = Field(default=20, ge=0, le=1000, description="How many of the latest tasks are told.")
+
+
+class BudgetBody(Body):
+    """`daily_usd`: what may be spent in a day (UTC). 0 turns models off; null goes back to the daemon's own setting."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"daily_usd": 0.5}]})
+
+    daily_usd: float | None = Field(ge=0, le=1_000_000, allow_inf_nan=False)
+
+    @property
+    def micro_usd(self) -> int | None:
+        return None if self.daily_usd is None else to_micro(self.daily_usd)
+
+
+class TotalAnswer(Answer):
+    """All tasks of one purpose and model."""
+
+    purpose: str
+    model: str
+    tasks: Count
+    failed: Count
+    input_tokens: Count
+    output_tokens: Count
+    cost_usd: float
+
+    @classmethod
+    def of(cls, total: UsageTotal) -> TotalAnswer:
+        return cls(
+            purpose=total.purpose,
+            model=total.model,
+            tasks=total.tasks,
+            failed=total.failed,
+            input_tokens=total.input_tokens,
+            output_tokens=total.output_tokens,
+            cost_usd=to_usd(total.cost_micro_usd),
+        )
+
+
+class UsageAnswer(Answer):
+    """One task. `session` names the work, for instance `memory-extract:<session>`."""
+
+    at: Moment
+    session: str
+    purpose: str
+    model: str
+    agent: str | None
+    workspace: str | None
+    input_tokens: Count
+    output_tokens: Count
+    cost_usd: float
+    ok: bool
+
+    @classmethod
+    def of(cls, usage: Usage) -> UsageAnswer:
+        return cls(
+            at=usage.at,
+            session=usage.session,
+            purpose=usage.purpose,
+            model=usage.model,
+            agent=usage.agent,
+            workspace=usage.workspace,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cost_usd=to_usd(usage.cost_micro_usd),
+            ok=usage.ok,
+        )
+
+
+class BudgetAnswer(Answer):
+    """
+    Today's budget. `model` is null where everything is done by rules. `own`: the budget was set for this tenant; else it is
+    `standard_usd`, the daemon's. `spent_usd` holds what calls that have not ended may still cost. The totals begin at
+    `since`, the dearest first; `latest` are tasks, newest first.
+    """
+
+    model: str | None
+    daily_usd: float
+    standard_usd: float
+    own: bool
+    spent_usd: float
+    left_usd: float
+    resets_at: Moment
+    since: Moment
+    totals: list[TotalAnswer]
+    latest: list[UsageAnswer]
+
+    @classmethod
+    def of(cls, budget: Budget) -> BudgetAnswer:
+        return cls(
+            model=budget.model,
+            daily_usd=to_usd(budget.daily),
+            standard_usd=to_usd(budget.standard),
+            own=budget.own,
+            spent_usd=to_usd(budget.spent),
+            left_usd=to_usd(budget.left),
+            resets_at=budget.resets_at,
+            since=budget.since,
+            totals=[TotalAnswer.of(total) for total in budget.totals],
+            latest=[UsageAnswer.of(usage) for usage in budget.latest],
+        )
