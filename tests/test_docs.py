@@ -2,8 +2,9 @@
 The examples in the README and in `docs/` run as they stand.
 
 `python` blocks of one page run in order and share their names, as a reader would type them. In `console` blocks each line
-that starts with `$ commonplace` runs in a shell, in a folder that belongs to the page; other lines show what comes back.
-A page with a line `<!-- not run: reason -->` right above a block leaves that block out.
+that starts with `$ commonplace` or `$ curl` runs in a shell, with the lines that continue it, in a folder that belongs to
+the page; other lines show what comes back. A page that speaks to a daemon finds one: its address stands for that of the
+page. A page with a line `<!-- not run: reason -->` right above a block leaves that block out.
 """
 
 import os
@@ -11,10 +12,13 @@ import re
 import subprocess
 import sysconfig
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+
+from commonplace.testing.daemon import running_daemon
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -22,6 +26,8 @@ BLOCK = re.compile(
     r"(?P<skip><!-- not run: [^\n]+ -->\n+)?^```(?P<language>python|console)\n(?P<body>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
+ADDRESS = "http://127.0.0.1:4170"
+COMMAND = re.compile(r"^\$ ((?:commonplace|curl) (?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
 FILES = "The notes of a page about importing: we deploy with `make ship`, on Fridays.\n"
 
 
@@ -60,14 +66,14 @@ def run_console(example: Example, folder: Path) -> None:
         "NO_COLOR": "1",
         "COLUMNS": "120",
     }
-    for number, line in enumerate(example.body.splitlines(), start=example.line + 1):
-        if line.startswith("$ commonplace "):
-            done = subprocess.run(
-                ["bash", "-c", line.removeprefix("$ ")],
-                cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
-            )  # fmt: skip
-            place = f"{example.page.relative_to(ROOT)}:{number}: {line}"
-            assert done.returncode == 0, f"{place}\n{done.stdout}{done.stderr}"
+    for match in COMMAND.finditer(example.body):
+        done = subprocess.run(
+            ["bash", "-c", match[1]],
+            cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        line = example.line + 1 + example.body.count("\n", 0, match.start())
+        place = f"{example.page.relative_to(ROOT)}:{line}: {match[1]}"
+        assert done.returncode == 0, f"{place}\n{done.stdout}{done.stderr}"
 
 
 @pytest.mark.parametrize("page", pages_with_examples(), ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -76,13 +82,23 @@ def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pyt
     (folder / "notes").mkdir(parents=True)
     (folder / "notes" / "deploy.md").write_text(FILES, encoding="utf-8")
     monkeypatch.chdir(folder)
+    # An answer that is an error ends curl with an exit code of its own.
+    (folder / ".curlrc").write_text("fail-with-body\nsilent\nmax-time = 20\n", encoding="utf-8")
+    monkeypatch.setenv("CURL_HOME", str(folder))
     names: dict[str, object] = {"__name__": "__main__"}
 
-    for example in examples(page):
-        if example.language == "python":
-            run_python(example, names)
-        else:
-            run_console(example, folder)
+    with ExitStack() as stack:
+        address = ADDRESS
+        if any(ADDRESS in example.body for example in examples(page)):
+            daemon = stack.enter_context(running_daemon(Path(os.environ["COMMONPLACE_HOME"])))
+            monkeypatch.setenv("COMMONPLACE_TOKEN", daemon.token)
+            address = daemon.url
+        for example in examples(page):
+            example = replace(example, body=example.body.replace(ADDRESS, address))  # noqa: PLW2901
+            if example.language == "python":
+                run_python(example, names)
+            else:
+                run_console(example, folder)
 
 
 LINK = re.compile(r"\[[^\]]+\]\((?P<target>[^)#\s]+)(?:#[^)]*)?\)")
