@@ -6,7 +6,7 @@ What a caller gives wins over the environment (`COMMONPLACE_…`), the environme
 read where there is no `config.toml`; its names may be in camel case. The workspace is the git root around the current
 folder, else the folder itself. A workspace's file comes with whatever was cloned there, so it may choose a file as the store
 and an embedder, but neither keys, nor a server that texts are sent to, nor a model to be loaded from a folder, which can
-run code, nor anything about a daemon: who may reach it and what it lets in.
+run code, nor a language model, nor anything about a daemon: who may reach it and what it lets in.
 """
 
 from __future__ import annotations
@@ -39,7 +39,11 @@ _OF_THE_DAEMON: Final = frozenset(
     "allowed_hosts allowed_origins host import_roots log_format max_body_mb mcp_allow_delete no_auth otlp_endpoint port "
     "rate_limit_mutation rate_limit_prompt rate_limit_read request_timeout token trusted_proxies url workers workspace".split()
 )
-_NOT_IN_A_WORKSPACE: Final = frozenset({"home", "openai_api_key", "openai_base_url"}) | _OF_THE_DAEMON
+# Whom texts are sent to, and what is paid for it.
+_OF_MODELS: Final = frozenset(
+    "llm_api_key llm_base_url llm_daily_budget_usd llm_model llm_price llm_prices llm_timeout".split()
+)
+_NOT_IN_A_WORKSPACE: Final = frozenset({"home", "openai_api_key", "openai_base_url"}) | _OF_MODELS | _OF_THE_DAEMON
 _MODEL: Final = re.compile(r"sentence-transformers:(?!all-MiniLM-L6-v2$)")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -82,6 +86,42 @@ class Settings(BaseSettings):
         default=512, ge=0, description="How many MiB of searchable passages may be kept in memory between searches."
     )
     token_budget: int = Field(default=2000, ge=1, description="How many tokens a context block may have.")
+
+    llm_model: str | None = Field(
+        default=None,
+        description="The language model: anthropic:MODEL, google:MODEL, or openai:MODEL, of OpenAI or of the server at "
+        "llm_base_url. Unset, or none: everything is done by rules. Like every setting that begins with llm it can be "
+        "written into a table [llm], and is not accepted in a workspace's file.",
+    )
+    llm_base_url: str | None = Field(
+        default=None,
+        description="The address of the server that the language model is at, for instance http://127.0.0.1:11434/v1. "
+        "Unset: the vendor's own.",
+    )
+    llm_api_key: SecretStr | None = Field(
+        default=None,
+        description="The key for the language model. Unset: the vendor's own variable, ANTHROPIC_API_KEY, GOOGLE_API_KEY "
+        "or OPENAI_API_KEY, but none for openai:MODEL at llm_base_url.",
+    )
+    llm_timeout: float = Field(
+        default=60.0, gt=0, description="After how many seconds one call of the language model is given up."
+    )
+    llm_daily_budget_usd: float = Field(
+        default=1.0,
+        ge=0,
+        le=1_000_000,
+        description="How many US dollars each tenant may spend on the language model in a day (UTC), unless it has a "
+        "budget of its own at /v1/budgets. 0 turns models off for every tenant.",
+    )
+    llm_prices: Names = Field(
+        default=(),
+        description="Prices of your own, MODEL=INPUT/OUTPUT in US dollars for a million tokens, for instance "
+        "qwen3=0.2/0.6. They win over the published ones.",
+    )
+    llm_price: str = Field(
+        default="5/25",
+        description="The price of a model that no other price is known of, INPUT/OUTPUT in US dollars for a million tokens.",
+    )
 
     url: str | None = Field(
         default=None,
@@ -150,7 +190,7 @@ class Settings(BaseSettings):
     def _expanded(cls, home: Path) -> Path:
         return home.expanduser()
 
-    @field_validator("allowed_hosts", "allowed_origins", "trusted_proxies", "import_roots", mode="before")
+    @field_validator("allowed_hosts", "allowed_origins", "trusted_proxies", "import_roots", "llm_prices", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
         """One text with commas, as the environment has it, or a list."""

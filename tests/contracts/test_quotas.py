@@ -103,3 +103,35 @@ async def test_the_last_one_is_had_only_once(store: Store, open_store: Any, fres
 
     assert sorted(had) == [False] * 15 + [True]
     assert await store.spent(T, "run-1", HOUR) == {"queries": already + 1}
+
+
+async def test_what_is_given_back_can_be_spent_again(store: Store) -> None:
+    limits = {"micro_usd": 100}
+    await store.spend(T, "llm", HOUR, {"micro_usd": 100}, limits)
+
+    assert not await store.spend(T, "llm", HOUR, {"micro_usd": 30}, limits)
+    assert await store.spend(T, "llm", HOUR, {"micro_usd": -60}, {})
+    assert await store.spend(T, "llm", HOUR, {"micro_usd": 30}, limits)
+    assert await store.spent(T, "llm", HOUR) == {"micro_usd": 70}
+
+
+async def test_no_counter_falls_below_zero(store: Store) -> None:
+    await store.spend(T, "llm", HOUR, {"micro_usd": 10}, {})
+
+    await store.spend(T, "llm", HOUR, {"micro_usd": -25}, {})
+
+    assert await store.spent(T, "llm", HOUR) == {"micro_usd": 0}
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+async def test_giving_back_makes_the_next_window_no_larger(store: Store, clock: FakeClock, fresh: bool) -> None:
+    limits = {"micro_usd": 100}
+    if not fresh:
+        await store.spend(T, "llm", HOUR, {"micro_usd": 100}, limits)
+        clock.advance(HOUR)
+
+    await store.spend(T, "llm", HOUR, {"micro_usd": -100}, {})
+
+    assert not await store.spend(T, "llm", HOUR, {"micro_usd": 101}, limits)
+    assert await store.spend(T, "llm", HOUR, {"micro_usd": 100}, limits)
+    assert not await store.spend(T, "llm", HOUR, {"micro_usd": 1}, limits)

@@ -11,10 +11,13 @@ from commonplace.embedded.choice import Asked, Chosen, choose
 from commonplace.embedded.store import SystemClock, open_store
 from commonplace.events.hub import Hub
 from commonplace.governance.keys import secret_hash
+from commonplace.llms import choose as llms
 from commonplace.memory.indexing import reindex
 from commonplace.memory.prepare import Preparer
 from commonplace.ports.clock import Clock
+from commonplace.ports.models import LanguageModel
 from commonplace.ports.store import Store
+from commonplace.service.budgets import Budgets
 from commonplace.service.desk import Desk
 from commonplace.service.distill import Distilling
 from commonplace.service.engines import EngineRoom
@@ -35,6 +38,7 @@ from commonplace.service.tree import Browsing
 from commonplace.settings import Settings
 from commonplace.values.principal import Principal
 from commonplace.values.scope import DEFAULT_TENANT
+from commonplace.values.usage import to_micro
 
 WITHOUT: Final = Chosen(embedders=(), own=())
 
@@ -64,7 +68,10 @@ async def composed(settings: Settings, wanted: Wanted) -> AsyncGenerator[Service
             if chosen.stale:
                 preparer = Preparer(chosen.embedders, chosen.count)
                 await reindex(opened.store, preparer, DEFAULT_TENANT, None)
-        yield _services(settings, wanted, opened.store, clock, chosen)
+        model = llms.make_language_model(_asked_model(settings), opened.store, clock) if wanted.recalls else None
+        if model is not None:
+            await stack.enter_async_context(model)
+        yield _services(settings, wanted, opened.store, clock, chosen, model)
 
 
 def operator(tenant: str) -> Principal:
@@ -81,7 +88,22 @@ def _asked(settings: Settings) -> Asked:
     )
 
 
-def _services(settings: Settings, wanted: Wanted, store: Store, clock: Clock, chosen: Chosen) -> Services:
+def _asked_model(settings: Settings) -> llms.Asked:
+    key = settings.llm_api_key
+    return llms.Asked(
+        model=settings.llm_model,
+        api_key=key.get_secret_value() if key else None,
+        base_url=settings.llm_base_url,
+        timeout=settings.llm_timeout,
+        prices=settings.llm_prices,
+        price=settings.llm_price,
+        daily_micro_usd=to_micro(settings.llm_daily_budget_usd),
+    )
+
+
+def _services(
+    settings: Settings, wanted: Wanted, store: Store, clock: Clock, chosen: Chosen, model: LanguageModel | None
+) -> Services:
     room = EngineRoom(
         store=store,
         clock=clock,
@@ -89,7 +111,7 @@ def _services(settings: Settings, wanted: Wanted, store: Store, clock: Clock, ch
         count=chosen.count,
         cache_bytes=settings.cache_mb << 20,
     )
-    desk = Desk(store=store, clock=clock, room=room)
+    desk = Desk(store=store, clock=clock, room=room, model=model)
     token = secret_hash(wanted.token) if wanted.token else None
     identity, records = Identity(desk, token, open_to_all=settings.no_auth), Records(desk)
     moving = Moving(desk, settings.import_roots)
@@ -100,6 +122,7 @@ def _services(settings: Settings, wanted: Wanted, store: Store, clock: Clock, ch
         recall=Recalling(desk),
         moving=moving,
         keeping=Keeping(desk),
+        budgets=Budgets(desk, standard=to_micro(settings.llm_daily_budget_usd), model=_name(settings)),
         owners=Owners(desk, records),
         gateway=Gateway(desk, identity, records),
         governed=Governed(desk, moving),
@@ -110,3 +133,8 @@ def _services(settings: Settings, wanted: Wanted, store: Store, clock: Clock, ch
         tasks=Tasks(desk),
         events=Listening(desk, Hub(store)),
     )
+
+
+def _name(settings: Settings) -> str | None:
+    """Of the language model, None where there is none."""
+    return None if settings.llm_model in (None, "none") else settings.llm_model

@@ -16,7 +16,9 @@ class Quotas(Protocol):
         """
         Add `amounts` to the counters of `name` in the window that is running now, unless one of them would then pass its
         limit: then nothing is added and the answer is False. A window begins when the first one after its end is spent.
-        An amount without a limit is only counted. One statement decides, so that two callers cannot both have the last.
+        An amount without a limit is only counted. A negative one gives back what was not used; no counter falls below zero,
+        so that giving back after the window's end makes the next one no larger. One statement decides, so that two callers
+        cannot both have the last.
         """
         ...
 

@@ -14,11 +14,12 @@ from commonplace.ports.quotas import Quotas
 from commonplace.ports.recall import RecallStore
 from commonplace.ports.records import RecordStore
 from commonplace.ports.registry import Registry
+from commonplace.ports.usage import UsageLedger
 
 
 class MemoryStore(RecordStore, RecallStore, StoreKeeper, VectorCache, Protocol):
     """What a memory inside a program needs."""
 
 
-class Store(MemoryStore, Journal, EventLog, JobQueue, Registry, Quotas, KnowledgeStore, Protocol):
+class Store(MemoryStore, Journal, EventLog, JobQueue, Registry, Quotas, KnowledgeStore, UsageLedger, Protocol):
     """What a daemon needs."""

@@ -11,6 +11,7 @@ from commonplace.governance.access import exact_scopes, reached_kinds, require_s
 from commonplace.memory.asking import resolve
 from commonplace.ports.clock import Clock
 from commonplace.ports.journal import Reply
+from commonplace.ports.models import LanguageModel
 from commonplace.ports.store import Store
 from commonplace.service.account import Account, Once
 from commonplace.service.engines import EngineRoom, Engines
@@ -27,6 +28,8 @@ class Desk:
     store: Store
     clock: Clock
     room: EngineRoom
+    model: LanguageModel | None = None
+    """None: everything is done by rules."""
 
     def engines(self, who: Principal) -> Engines:
         return self.room.of(who.tenant)

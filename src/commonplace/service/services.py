@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from commonplace.service.budgets import Budgets
 from commonplace.service.desk import Desk
 from commonplace.service.distill import Distilling
 from commonplace.service.events import Listening
@@ -29,6 +30,7 @@ class Services:
     recall: Recalling
     moving: Moving
     keeping: Keeping
+    budgets: Budgets
     owners: Owners
     gateway: Gateway
     governed: Governed

@@ -16,6 +16,8 @@ ADMINS: list[tuple[str, str, dict[str, Any] | None]] = [
     ("POST", "/v1/tidy", {}),
     ("GET", "/v1/upkeep", None),
     ("POST", "/v1/reindex", None),
+    ("GET", "/v1/budgets", None),
+    ("PUT", "/v1/budgets", {"daily_usd": 0}),
     ("POST", "/v1/keys", {"name": "x"}),
     ("GET", "/v1/keys", None),
     ("DELETE", "/v1/keys/x", None),
@@ -46,7 +48,7 @@ async def test_stats_count_what_the_key_reaches(http: httpx.AsyncClient, put: An
     whole = await http.get("/v1/stats")
     part = await http.get("/v1/stats", headers=await keyed("reader", "workspace:web"))
 
-    assert (whole.json()["live"], whole.json()["tenant"], whole.json()["schema"]) == (2, "default/default", 2)
+    assert (whole.json()["live"], whole.json()["tenant"], whole.json()["schema"]) == (2, "default/default", 3)
     assert (part.json()["live"], [one["scope"] for one in part.json()["scopes"]]) == (1, ["workspace:web"])
 
 

@@ -25,6 +25,7 @@ class Counted(Part):
             return False  # More than a whole window has.
         params = {
             **self._window(tenant, name, window),
+            "beginning": json.dumps({counter: max(amount, 0) for counter, amount in amounts.items()}),
             "amounts": json.dumps(dict(amounts)),
             "limits": json.dumps(dict(limits)),
         }

@@ -18,12 +18,13 @@ from commonplace.stores.postgres.recall import Recall
 from commonplace.stores.postgres.records import Records
 from commonplace.stores.postgres.registry import Known
 from commonplace.stores.postgres.schema import prepare
+from commonplace.stores.postgres.usage import Spending
 
 
-class PostgresStore(Records, Recall, Keeping, Cache, Notes, Log, Jobs, Known, Counted, Knowledge):
+class PostgresStore(Records, Recall, Keeping, Cache, Notes, Log, Jobs, Known, Counted, Knowledge, Spending):
     """
     Satisfies `RecordStore`, `RecallStore`, `StoreKeeper` and `VectorCache`, and what a daemon needs beside them: `Journal`,
-    `EventLog`, `JobQueue`, `Registry`, `Quotas` and `KnowledgeStore`.
+    `EventLog`, `JobQueue`, `Registry`, `Quotas`, `KnowledgeStore` and `UsageLedger`.
 
     The address is a postgresql:// URI; `?schema=name` puts the tables in another schema than `commonplace`, so that
     several stores can share a database.

@@ -155,7 +155,7 @@ class Quotas(Part):
         def job(db: apsw.Connection) -> bool:
             row = one(db, SQL["quota"], bound)
             spent: dict[str, int] = {} if row is None else json.loads(row[0])
-            after = {counter: spent.get(counter, 0) + amount for counter, amount in amounts.items()}
+            after = {counter: max(spent.get(counter, 0) + amount, 0) for counter, amount in amounts.items()}
             if any(counter in limits and total > limits[counter] for counter, total in after.items()):
                 return False
             statement = SQL["begin_window" if row is None else "count_spent"]

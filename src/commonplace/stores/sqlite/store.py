@@ -24,6 +24,7 @@ from commonplace.stores.sqlite.journal import Journal
 from commonplace.stores.sqlite.knowledge import Knowledge
 from commonplace.stores.sqlite.registry import Quotas, Registry
 from commonplace.stores.sqlite.schema import open_writer
+from commonplace.stores.sqlite.usage import Spending
 from commonplace.stores.sqlite.writes import Writing
 from commonplace.values.moment import to_ms
 from commonplace.values.query import Filter, Order, Page
@@ -32,7 +33,7 @@ from commonplace.values.scope import Scope
 from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
 
 
-class SqliteStore(Journal, Events, Jobs, Registry, Quotas, Knowledge):
+class SqliteStore(Journal, Events, Jobs, Registry, Quotas, Knowledge, Spending):
     """
     Satisfies RecordStore, RecallStore, StoreKeeper and VectorCache, and what its parts satisfy. Open it with
     `SqliteStore.open`.

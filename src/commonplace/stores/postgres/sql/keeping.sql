@@ -121,5 +121,6 @@ SELECT setval('scope_numbers', coalesce((SELECT max(number & 4294967295) FROM sc
        setval(pg_get_serial_sequence('outbox', 'number'), coalesce((SELECT max(number) FROM outbox), 0) + 1, false),
        setval(pg_get_serial_sequence('jobs', 'number'), coalesce((SELECT max(number) FROM jobs), 0) + 1, false),
        setval(pg_get_serial_sequence('keys', 'number'), coalesce((SELECT max(number) FROM keys), 0) + 1, false),
+       setval(pg_get_serial_sequence('usage', 'number'), coalesce((SELECT max(number) FROM usage), 0) + 1, false),
        setval(pg_get_serial_sequence('knowledge_items', 'number'),
               coalesce((SELECT max(number) FROM knowledge_items), 0) + 1, false);

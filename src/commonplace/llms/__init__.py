@@ -1,0 +1,1 @@
+"""Language models: chosen by a few words, asked through pydantic-ai, and paid for out of a budget."""

@@ -1,0 +1,113 @@
+"""A language model from the few words a person writes for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from commonplace.errors import InvalidInput, ModelUnavailable
+from commonplace.ports.clock import Clock
+from commonplace.ports.usage import SpendingStore
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+    from commonplace.llms.asking import PydanticAiModel
+
+FORMS: Final = ("none", "anthropic:MODEL", "google:MODEL", "openai:MODEL, of OpenAI or of the server at base_url")
+_SPEC: Final = re.compile(r"(?P<vendor>anthropic|google|openai):(?P<model>\S+)")
+_PRICE: Final = re.compile(r"\s*(?P<input>\d+(?:\.\d+)?)\s*/\s*(?P<output>\d+(?:\.\d+)?)\s*")
+_MISSING: Final = "Language models need an extra: pip install 'commonplace[llm]', or set model in [llm] to none."
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """What an operator set. `prices` are MODEL=INPUT/OUTPUT, in US dollars for a million tokens, `price` that of the rest."""
+
+    model: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    base_url: str | None = None
+    timeout: float = 60.0
+    prices: Sequence[str] = ()
+    price: str = "5/25"
+    daily_micro_usd: int = 1_000_000
+
+
+def make_model(
+    spec: str, *, api_key: str | None = None, base_url: str | None = None, timeout: float = 60.0
+) -> Model | None:
+    """
+    The pydantic-ai model that `spec` names, None for `none`. Without a key the vendor's own variable is used
+    (`ANTHROPIC_API_KEY`, `OPENAI_API_KEY`, `GOOGLE_API_KEY`), but never for a server at a `base_url` of its own.
+
+    Raises:
+        InvalidInput: no form of `FORMS`, or a key is missing.
+        ModelUnavailable: the extra `llm` is not installed.
+    """
+    if spec.strip() == "none":
+        return None
+    vendor, model = _read(spec)
+    try:
+        # An extra, and seconds to import.
+        from commonplace.llms.vendors import Account, make  # noqa: PLC0415
+    except ImportError as error:
+        raise ModelUnavailable(_MISSING) from error
+    return make(vendor, model, Account(api_key=api_key, base_url=base_url, timeout=timeout))
+
+
+def make_language_model(asked: Asked, store: SpendingStore, clock: Clock) -> PydanticAiModel | None:
+    """
+    The model, metered and paid for out of `store`; enter it before it is used. None where none is asked for.
+
+    Raises:
+        As `make_model`, and InvalidInput for a price that is none.
+    """
+    spec = (asked.model or "none").strip()
+    model = make_model(spec, api_key=asked.api_key, base_url=asked.base_url, timeout=asked.timeout)
+    if model is None:
+        return None
+    # As above.
+    from commonplace.llms.asking import PydanticAiModel  # noqa: PLC0415
+    from commonplace.llms.prices import Price, Prices  # noqa: PLC0415
+    from commonplace.llms.purse import Purse  # noqa: PLC0415
+
+    vendor, name = _read(spec)
+    elsewhere = vendor == "openai" and asked.base_url is not None
+    prices = Prices(
+        model=name,
+        vendor=None if elsewhere else vendor,
+        address=asked.base_url if elsewhere else None,
+        own={of: Price(input=paid[0], output=paid[1]) for of, paid in read_prices(asked.prices).items()},
+        unknown=Price(**dict(zip(("input", "output"), read_price(asked.price), strict=True))),
+    )
+    return PydanticAiModel(spec, model, prices=prices, purse=Purse(store, clock, asked.daily_micro_usd))
+
+
+def read_prices(written: Sequence[str]) -> Mapping[str, tuple[float, float]]:
+    """Raises InvalidInput."""
+    found: dict[str, tuple[float, float]] = {}
+    for one in written:
+        model, equals, price = one.rpartition("=")
+        if not equals or not model.strip():
+            raise InvalidInput(f"{one!r:.80} is no price. Write MODEL=INPUT/OUTPUT, for instance qwen3=0.2/0.6.")
+        found[model.strip()] = read_price(price)
+    return found
+
+
+def read_price(written: str) -> tuple[float, float]:
+    """Raises InvalidInput."""
+    match = _PRICE.fullmatch(written)
+    if match is None:
+        raise InvalidInput(
+            f"{written!r:.80} is no price. Write INPUT/OUTPUT in US dollars for a million tokens, for instance 0.2/0.6."
+        )
+    return float(match["input"]), float(match["output"])
+
+
+def _read(spec: str) -> tuple[str, str]:
+    match = _SPEC.fullmatch(spec.strip())
+    if match is None:
+        raise InvalidInput(f"The model {spec!r:.80} is not known. Write one of: {'; '.join(FORMS)}.", spec=spec[:80])
+    return match["vendor"], match["model"]

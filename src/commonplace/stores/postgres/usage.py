@@ -1,0 +1,87 @@
+"""What models cost, and what a tenant may spend on them in a day."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from commonplace.ports.journal import Entries
+from commonplace.stores.postgres.connection import Connection, statements
+from commonplace.stores.postgres.part import Part
+from commonplace.values.moment import from_ms, to_ms
+from commonplace.values.usage import Usage, UsageTotal
+
+_SQL = statements("sql/usage.sql")
+
+
+class Spending(Part):
+    """Satisfies the port `UsageLedger`."""
+
+    async def add_usage(self, usage: Usage) -> None:
+        params = {
+            "tenant": usage.tenant,
+            "at": to_ms(usage.at),
+            "session": usage.session,
+            "purpose": usage.purpose,
+            "model": usage.model,
+            "agent": usage.agent,
+            "workspace": usage.workspace,
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "cost": usage.cost_micro_usd,
+            "ok": usage.ok,
+        }
+
+        async def work(connection: Connection) -> tuple[None, Entries]:
+            await self._keep(connection, Entries(), (_SQL["add_usage"], params))
+            return None, Entries()
+
+        await self._write(work)
+
+    async def usage(self, tenant: str, limit: int) -> list[Usage]:
+        found = await self._database.ask(_SQL["usage"], {"tenant": tenant, "limit": limit})
+        return [
+            Usage(
+                tenant=tenant,
+                at=from_ms(at),
+                session=session,
+                purpose=purpose,
+                model=model,
+                agent=agent,
+                workspace=workspace,
+                input_tokens=input_tokens,
+                output_tokens=output_tokens,
+                cost_micro_usd=cost,
+                ok=ok,
+            )
+            for at, session, purpose, model, agent, workspace, input_tokens, output_tokens, cost, ok in found
+        ]
+
+    async def usage_totals(self, tenant: str, since: datetime, until: datetime) -> list[UsageTotal]:
+        params = {"tenant": tenant, "since": to_ms(since), "until": to_ms(until)}
+        found = await self._database.ask(_SQL["usage_totals"], params)
+        return [
+            UsageTotal(
+                purpose=purpose,
+                model=model,
+                tasks=tasks,
+                failed=failed,
+                input_tokens=input_tokens,
+                output_tokens=output_tokens,
+                cost_micro_usd=cost,
+            )
+            for purpose, model, tasks, failed, input_tokens, output_tokens, cost in found
+        ]
+
+    async def budget(self, tenant: str) -> int | None:
+        found = await self._database.ask(_SQL["budget"], {"tenant": tenant})
+        return int(found[0][0]) if found else None
+
+    async def set_budget(self, tenant: str, micro_usd: int | None, entries: Entries) -> None:
+        params = {"tenant": tenant, "daily": micro_usd}
+        change = _SQL["forget_budget" if micro_usd is None else "set_budget"]
+
+        async def work(connection: Connection) -> tuple[None, Entries]:
+            await self._keep(connection, entries, (change, params))
+            return None, entries
+
+        await self._write(work)

@@ -1,0 +1,76 @@
+# pyright: reportUnknownMemberType=false
+# (the stubs of apsw name a type that this Python may not have)
+
+"""What models cost, and what a tenant may spend on them in a day."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import apsw
+
+from commonplace.ports.journal import Entries
+from commonplace.stores.queries import load
+from commonplace.stores.sqlite.part import Part
+from commonplace.stores.sqlite.rows import one, rows
+from commonplace.values.moment import from_ms, to_ms
+from commonplace.values.usage import Usage, UsageTotal
+
+SQL = load("commonplace.stores.sqlite", "usage.sql")
+
+
+class Spending(Part):
+    """Satisfies the port `UsageLedger`."""
+
+    async def add_usage(self, usage: Usage) -> None:
+        named = (usage.tenant, to_ms(usage.at), usage.session, usage.purpose, usage.model, usage.agent, usage.workspace)
+        counted = (usage.input_tokens, usage.output_tokens, usage.cost_micro_usd, int(usage.ok))
+        await self._change(SQL["add_usage"], (*named, *counted))
+
+    async def usage(self, tenant: str, limit: int) -> list[Usage]:
+        found = await self._readers.run(lambda db: rows(db, SQL["usage"], (tenant, limit)))
+        return [
+            Usage(
+                tenant=tenant,
+                at=from_ms(at),
+                session=session,
+                purpose=purpose,
+                model=model,
+                agent=agent,
+                workspace=workspace,
+                input_tokens=input_tokens,
+                output_tokens=output_tokens,
+                cost_micro_usd=cost,
+                ok=bool(ok),
+            )
+            for at, session, purpose, model, agent, workspace, input_tokens, output_tokens, cost, ok in found
+        ]
+
+    async def usage_totals(self, tenant: str, since: datetime, until: datetime) -> list[UsageTotal]:
+        bound = (tenant, to_ms(since), to_ms(until))
+        found = await self._readers.run(lambda db: rows(db, SQL["usage_totals"], bound))
+        return [
+            UsageTotal(
+                purpose=purpose,
+                model=model,
+                tasks=tasks,
+                failed=failed,
+                input_tokens=input_tokens,
+                output_tokens=output_tokens,
+                cost_micro_usd=cost,
+            )
+            for purpose, model, tasks, failed, input_tokens, output_tokens, cost in found
+        ]
+
+    async def budget(self, tenant: str) -> int | None:
+        row = await self._readers.run(lambda db: one(db, SQL["budget"], (tenant,)))
+        return None if row is None else row[0]
+
+    async def set_budget(self, tenant: str, micro_usd: int | None, entries: Entries) -> None:
+        def change(db: apsw.Connection) -> None:
+            if micro_usd is None:
+                db.execute(SQL["forget_budget"], (tenant,))
+            else:
+                db.execute(SQL["set_budget"], (tenant, micro_usd))
+
+        await self._keep(change, entries)

@@ -1,0 +1,110 @@
+"""A server on this machine that speaks the protocol of OpenAI, says what it is told to, and fails when it is told to."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Thread
+from typing import Any, Final
+
+INPUT_TOKENS: Final = 50
+OUTPUT_TOKENS: Final = 7
+"""What each answer of `completion` says it took."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reply:
+    """`hang`: nothing is said until the server ends. `status` 0: the connection is cut."""
+
+    body: Any = None
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    hang: bool = False
+
+
+def completion(
+    *, text: str | None = None, calls: Sequence[tuple[str, str]] = (), counted: bool = True, **message: Any
+) -> Reply:
+    """What a model says, and the tools it wants: their names, and their arguments as JSON."""
+    tools = [
+        {"id": f"call_{n}", "type": "function", "function": {"name": name, "arguments": arguments}}
+        for n, (name, arguments) in enumerate(calls)
+    ]
+    told = {"role": "assistant", "content": text, **({"tool_calls": tools} if tools else {}), **message}
+    choice = {"index": 0, "message": told, "finish_reason": "tool_calls" if tools else "stop"}
+    body = {"id": "c1", "object": "chat.completion", "created": 1_780_000_000, "model": "small", "choices": [choice]}
+    total = INPUT_TOKENS + OUTPUT_TOKENS
+    usage = {"prompt_tokens": INPUT_TOKENS, "completion_tokens": OUTPUT_TOKENS, "total_tokens": total}
+    return Reply(body={**body, **({"usage": usage} if counted else {})})
+
+
+def answering(counted: bool = True, **fields: Any) -> Reply:
+    """An answer in the form that was asked for."""
+    return completion(calls=(("final_result", json.dumps(fields)),), counted=counted)
+
+
+@dataclass
+class Vendor:
+    """Answers with `replies`, one a request, and with the last of them for ever."""
+
+    url: str
+    replies: list[Reply] = field(default_factory=list[Reply])
+    requests: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    keys: list[str | None] = field(default_factory=list[str | None])
+    over: Event = field(default_factory=Event)
+
+    def next(self) -> Reply:
+        return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+
+
+@contextmanager
+def running_vendor() -> Generator[Vendor]:
+    class Handler(_Answering):
+        @property
+        def vendor(self) -> Vendor:
+            return vendor
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    vendor = Vendor(url=f"http://127.0.0.1:{server.server_port}/v1")
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield vendor
+    finally:
+        vendor.over.set()
+        server.shutdown()
+        server.server_close()
+        thread.join(5)
+
+
+class _Answering(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    @property
+    def vendor(self) -> Vendor:
+        raise NotImplementedError
+
+    def do_POST(self) -> None:
+        self.vendor.requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.vendor.keys.append(self.headers.get("Authorization"))
+        reply = self.vendor.next()
+        if reply.hang:
+            self.vendor.over.wait(10)
+        if reply.hang or not reply.status:
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+            return
+        payload = reply.body.encode() if isinstance(reply.body, str) else json.dumps(reply.body).encode()
+        self.send_response(reply.status)
+        for name, value in {"Content-Type": "application/json", **reply.headers}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(payload)))
+        self.end_headers()
+        self.wfile.write(payload)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library calls it so
+        pass
