@@ -21,10 +21,12 @@ _STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _NO_NUMBER: Final = re.compile(rb"NaN|Infinity")
 _STREAMS: Final = ("text/event-stream", "application/x-ndjson", "application/jsonl")
 _UNTIMED: Final = ("/v1/import", "/v1/load", "/v1/reindex", "/memory/import")
+# The only route that reads its body piece by piece, once it knows whose it is. Every other would hold all of it.
+_TAKES_STREAMS: Final = "/v1/load"
 
 
 class Bodies:
-    """JSON is read whole and looked at; other bodies pass through as they come, counted."""
+    """A body is read whole, within a time, and JSON is looked at; only a file to be loaded passes through as it comes."""
 
     def __init__(self, app: ASGIApp, *, max_body: int, max_stream: int, patience: float) -> None:
         self._app = app
@@ -37,17 +39,18 @@ class Bodies:
             await self._app(scope, receive, send)
             return
         kind = (header(scope, b"content-type") or "").lower()
-        streamed = kind.startswith(_STREAMS)
+        streamed = kind.startswith(_STREAMS) and scope["path"] == _TAKES_STREAMS
         limit = self._max_stream if streamed else self._max_body
         try:
             _check_length(scope, limit)
-            if streamed or (kind and "json" not in kind):
+            if streamed:
                 given = self._counted(receive, limit)
             else:
                 body = await self._whole(receive, limit)
                 if body is None:
                     return
-                check_json(body)
+                if not kind or "json" in kind:
+                    check_json(body)
                 given = _replayed(body, receive)
         except CommonplaceError as error:
             await error_response(scope, error, close=True)(scope, receive, send)

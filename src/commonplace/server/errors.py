@@ -100,9 +100,9 @@ HANDLERS: Final[dict[Any, Any]] = {
 
 def _problem(one: Mapping[str, Any]) -> dict[str, str]:
     place, *path = [str(part) for part in one["loc"]]
-    # A validator of ours may quote what it refuses.
+    # A validator of ours may quote what it refuses, and a field that we do not know may have any name.
     problem = scrub(str(one["msg"]).removeprefix("Value error, ")).text
-    return {"in": place, "where": ".".join(path)[:_LONGEST], "problem": problem[:_LONGEST]}
+    return {"in": place, "where": scrub(".".join(path)).text[:_LONGEST], "problem": problem[:_LONGEST]}
 
 
 def _seconds(wait: object) -> int:

@@ -1,0 +1,392 @@
+"""
+Every route there is, against everybody who may not use it.
+
+The routes come from the server itself. `ROUTES` says of each who may use it, with a request that is right in all else; a route
+that is missing there fails a test, so nobody can forget one.
+"""
+
+import itertools
+import json
+import re
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import httpx
+import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from fastapi.routing import iter_route_contexts
+
+from commonplace.testing.clock import FakeClock
+from commonplace.testing.daemon import TOKEN, InProcess, served
+
+Needed: TypeAlias = Literal["nobody", "local", "user", "reader", "writer", "reviewer", "admin", "operator"]
+ROLES = ("reader", "writer", "reviewer", "admin")
+HOME, ABROAD = "default/default", "acme/rockets"
+MARK = "quokka"
+"""Is in every text that is at home before anybody asks."""
+WORD = "wombat"
+"""Is in what is sent."""
+LONG = timedelta(minutes=2)
+"""After which an address that guessed is forgotten."""
+
+_number = itertools.count()
+
+
+@dataclass(frozen=True)
+class Route:
+    """`answers`: what somebody who may gets, where it is no success. `streams`: the answer has no end."""
+
+    needs: Needed
+    body: dict[str, Any] | None = None
+    query: str = ""
+    kind: str = "application/json"
+    answers: int | None = None
+    streams: bool = False
+
+
+def _fresh(name: str) -> str:
+    return f"{name}-{next(_number)}"
+
+
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+SAID = {"sender_id": "ana", "role": "user", "timestamp": 1, "content": f"I keep a {WORD}."}
+
+ROUTES: dict[str, Route] = {
+    "GET /health": Route("nobody"),
+    "GET /ready": Route("local"),
+    "GET /docs": Route("local"),
+    "GET /openapi.json": Route("local"),
+    "GET /metrics": Route("reader"),
+    # native
+    "POST /v1/records": Route("writer", {"text": WORD}),
+    "POST /v1/records/bulk": Route("writer", {"records": [{"text": WORD}]}),
+    "POST /v1/turns": Route("writer", {"session": "s", "turns": [{"speaker": "ana", "text": WORD}]}),
+    "GET /v1/records": Route("reader"),
+    "GET /v1/records/{id}": Route("reader"),
+    "GET /v1/records/{id}/versions": Route("reader"),
+    "PATCH /v1/records/{id}": Route("writer", {"text": f"Another {WORD}"}),
+    "DELETE /v1/records/{id}": Route("writer"),
+    "POST /v1/records/{id}/pin": Route("writer", {}),
+    "POST /v1/records/{id}/undo": Route("writer", {}),
+    "POST /v1/records/{id}/promote": Route("reviewer", {}),
+    "POST /v1/records/{id}/demote": Route("writer", {}),
+    "POST /v1/records/{id}/supersede": Route("writer", {"text": f"A new {WORD}"}),
+    "POST /v1/records/{id}/expire": Route("writer", {}),
+    "POST /v1/purge": Route("admin", {"scope": "session:nothing-here"}),
+    "POST /v1/search": Route("reader", {"text": MARK}),
+    "GET /v1/search": Route("reader", query=f"?q={MARK}"),
+    "POST /v1/context": Route("reader", {"query": MARK}),
+    "POST /v1/import": Route("writer", {"path": "PATH", "scope": "workspace:web"}),
+    "GET /v1/export": Route("reader"),
+    "POST /v1/load": Route("admin", {}, kind="application/x-ndjson", answers=400),
+    "GET /v1/tasks": Route("reader"),
+    "GET /v1/tasks/{id}": Route("reader"),
+    "POST /v1/tasks/{id}/retry": Route("writer", answers=409),
+    "DELETE /v1/tasks/{id}": Route("writer"),
+    "GET /v1/stats": Route("reader"),
+    "GET /v1/check": Route("admin"),
+    "GET /v1/rules": Route("admin"),
+    "PUT /v1/rules": Route("admin", {"scope": "session:nothing-here", "max_records": 5}),
+    "POST /v1/tidy": Route("admin", {}),
+    "GET /v1/upkeep": Route("admin"),
+    "POST /v1/reindex": Route("operator"),
+    "GET /v1/budgets": Route("admin"),
+    "PUT /v1/budgets": Route("admin", {"daily_usd": 0}),
+    "GET /v1/audit": Route("reviewer"),
+    "GET /v1/audit/export": Route("reviewer"),
+    "GET /v1/me": Route("reader"),
+    "POST /v1/keys": Route("admin", {"name": "new", "role": "reader"}),
+    "GET /v1/keys": Route("admin"),
+    "DELETE /v1/keys/{id}": Route("admin"),
+    "POST /v1/users": Route("admin", {"user_id": "FRESH"}),
+    "GET /v1/users": Route("admin"),
+    "POST /v1/users/{id:path}/rotate": Route("admin"),
+    "DELETE /v1/users/{id:path}": Route("admin"),
+    "POST /v1/knowledge/spaces": Route("writer", {"scope": "project", "project": "web", "namespace": "new"}),
+    "GET /v1/knowledge/spaces": Route("reader"),
+    "POST /v1/knowledge/items": Route("writer", {"space": "SPACE", "title": WORD, "subject": "s"}),
+    "GET /v1/knowledge/items": Route("reader"),
+    "GET /v1/knowledge/items/{id}": Route("reader"),
+    "POST /v1/knowledge/items/{id}/promote": Route("reviewer", {}),
+    "POST /v1/knowledge/items/{id}/deprecate": Route("reviewer", {}),
+    "GET /v1/knowledge/coverage": Route("reader", query="?coverage_key=web::f::f::s"),
+    "POST /v1/knowledge/preflight": Route("reader", {"project": "web", "subject": "s"}),
+    "GET /v1/events": Route("reader", streams=True),
+    "POST /mcp": Route("reader", PING),
+    # keyed
+    "GET /api/agents": Route("reader"),
+    "POST /api/agents": Route("writer", {"name": WORD}),
+    "GET /api/agents/{agentId}": Route("reader"),
+    "PATCH /api/agents/{agentId}": Route("writer", {"name": "Other"}),
+    "DELETE /api/agents/{agentId}": Route("writer"),
+    "GET /api/agents/{agentId}/memories": Route("reader"),
+    "POST /api/agents/{agentId}/memories": Route("writer", {"key": "k", "value": WORD}),
+    "PATCH /api/agents/{agentId}/memories/{memoryId}": Route("writer", {"value": f"Another {WORD}"}),
+    "PATCH /api/agents/{agentId}/memories/{memoryId}/pin": Route("writer", {"pinned": True}),
+    "DELETE /api/agents/{agentId}/memories/{memoryId}": Route("writer"),
+    "GET /api/workspaces": Route("reader"),
+    "POST /api/workspaces": Route("writer", {"name": WORD}),
+    "GET /api/workspaces/{workspaceId}": Route("reader"),
+    "PATCH /api/workspaces/{workspaceId}": Route("writer", {"name": "Other"}),
+    "DELETE /api/workspaces/{workspaceId}": Route("writer"),
+    "GET /api/workspaces/{workspaceId}/memories": Route("reader"),
+    "POST /api/workspaces/{workspaceId}/memories": Route("writer", {"key": "k", "value": WORD}),
+    "PATCH /api/workspaces/{workspaceId}/memories/{memoryId}": Route("writer", {"value": f"Another {WORD}"}),
+    "PATCH /api/workspaces/{workspaceId}/memories/{memoryId}/pin": Route("writer", {"pinned": True}),
+    "DELETE /api/workspaces/{workspaceId}/memories/{memoryId}": Route("writer"),
+    # governed
+    "POST /memory/put": Route("writer", {"content": f"The {WORD} is shy."}),
+    "POST /memory/search": Route("reader", {"query": f"shy {MARK}"}),
+    "GET /memory": Route("reader"),
+    "POST /memory/promote": Route("reviewer", {"id": "RECORD", "to_tier": "project"}),
+    "POST /memory/demote": Route("writer", {"id": "RECORD"}),
+    "GET /memory/audit": Route("reader"),
+    "POST /memory/import": Route("writer", {"source": {"kind": "path", "path": "PATH"}, "tier": "global"}),
+    "DELETE /memory/{id}": Route("writer"),
+    "POST /memory/context/resolve": Route("reader", {"uri": "commonplace://resources/web"}),
+    "GET /memory/context/tree": Route("reader", query="?uri=commonplace://resources/web"),
+    "POST /memory/context/layers/generate": Route("writer", {"node_id": "RECORD"}),
+    "POST /memory/context/distill": Route("writer", {"session_id": "s", "conversation": [f"user: I like {WORD}s."]}),
+    # gateway
+    "POST /users": Route("admin", {"user_id": "FRESH"}),
+    "POST /memories/search": Route("user", {"query": MARK}),
+    "POST /memories/add": Route("user", {"session_id": "chat:1", "messages": [SAID]}),
+    "POST /memories/flush": Route("user", {"session_id": "chat:1"}),
+    "POST /resources": Route("user", {"content": WORD}),
+    "GET /resources": Route("user"),
+    "DELETE /resources/{uri:path}": Route("user"),
+}
+GUARDED = [name for name, route in ROUTES.items() if route.needs not in ("nobody", "local", "user")]
+PAIRED = [name for name, route in ROUTES.items() if route.needs == "user"]
+
+
+@dataclass(frozen=True)
+class House:
+    """A server with something of everything in it, and a key of every kind."""
+
+    portal: BlockingPortal
+    running: InProcess
+    clock: FakeClock
+    folder: Path
+    keys: dict[str, str]
+    user: dict[str, str]
+
+    def ask(self, method: str, path: str, **more: Any) -> httpx.Response:
+        async def asked() -> httpx.Response:
+            return await self.running.stranger.request(method, path, **more)
+
+        return self.portal.call(asked)
+
+    def made(self, path: str, body: dict[str, Any], who: str = "operator") -> dict[str, Any]:
+        answer = self.ask("POST", path, json=body, headers=bearer(self.keys[who]))
+        assert answer.is_success, (path, answer.text)
+        return answer.json()
+
+    def sent(self, name: str, headers: dict[str, str], *, user: dict[str, str] | None = None) -> httpx.Response:
+        """The request of `ROUTES`, to something that is there, by whoever these headers (or this user) are."""
+        route, (method, _, path) = ROUTES[name], name.partition(" ")
+        kind, body = {"Content-Type": route.kind, "Accept": "application/json, text/event-stream"}, None
+        if route.body is not None or (user is not None and method == "POST"):
+            body = json.dumps({**self.filled(route.body or {}), **(user or {})})
+        if user is not None and method != "POST":
+            headers = {**headers, "X-User-Id": user["user_id"], "X-User-Key": user["user_key"]}
+        path = re.sub(r"\{(\w+)[^}]*\}", partial(self.named, path), path)
+        return self.ask(method, f"{path}{route.query}", content=body, headers={**kind, **headers})
+
+    def filled(self, body: dict[str, Any]) -> dict[str, Any]:
+        written = json.dumps(body)
+        ready: dict[str, Callable[[], str]] = {
+            "PATH": lambda: str(self.folder),
+            "FRESH": lambda: _fresh("user"),
+            "RECORD": self.record,
+            "SPACE": self.space,
+        }
+        for name, made in ready.items():
+            if f'"{name}"' in written:
+                written = written.replace(f'"{name}"', json.dumps(made()))
+        return json.loads(written)
+
+    # ---- things that are there
+
+    def named(self, path: str, found: re.Match[str]) -> str:
+        kinds: tuple[tuple[str, Callable[[], str]], ...] = (
+            ("/v1/records", self.record),
+            ("/memory/", self.record),
+            ("/v1/keys", lambda: self.made("/v1/keys", {"name": "x", "role": "reader"})["key"]["id"]),
+            ("/v1/users", lambda: self.made("/v1/users", {"user_id": _fresh("user")})["user"]["user_id"]),
+            ("/v1/tasks", self.task),
+            ("/v1/knowledge", self.item),
+            ("/resources", self.resource),
+        )
+        if path.startswith("/api"):
+            place = path.split("/")[2]
+            return place if found[1] != "memoryId" else self.memory(place)
+        return next(made() for start, made in kinds if path.startswith(start))
+
+    def record(self) -> str:
+        """In its second version, so that there is something to take back."""
+        key = _fresh("key")
+        body = {"text": f"{MARK} {key}", "scope": "workspace:web", "key": key, "trust": "verified"}
+        self.made("/v1/records", body)
+        return self.made("/v1/records", {**body, "text": f"{MARK} once more {key}"})["record"]["id"]
+
+    def task(self) -> str:
+        body = {"path": str(self.folder), "scope": f"workspace:{_fresh('web')}"}
+        return self.made("/v1/import", body, "writer")["job"]["id"]
+
+    def space(self) -> str:
+        return self.made("/v1/knowledge/spaces", {"scope": "project", "project": "web", "namespace": "f"})["id"]
+
+    def item(self) -> str:
+        body = {"space": self.space(), "title": f"{MARK} {_fresh('item')}", "task_family": "f", "subject": "s"}
+        return self.made("/v1/knowledge/items", body)["id"]
+
+    def memory(self, place: str) -> str:
+        return self.made(f"/api/{place}/{place}/memories", {"key": _fresh("key"), "value": MARK})["data"]["id"]
+
+    def resource(self) -> str:
+        body = {**self.user, "content": MARK, "uri": _fresh("doc")}
+        return self.ask("POST", "/resources", json=body).json()["resource_uri"]
+
+
+def bearer(secret: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {secret}"}
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Generator[House]:
+    home, folder, clock = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("notes"), FakeClock()
+    (folder / "note.md").write_text(f"# A {MARK}", encoding="utf-8")
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(served(home, clock=clock, import_roots=[str(folder)])) as running,
+    ):
+        house = House(portal, running, clock, folder, {"operator": TOKEN}, {})
+        for role in ROLES:
+            house.keys[role] = house.made("/v1/keys", {"name": role, "role": role})["secret"]
+        revoked = house.made("/v1/keys", {"name": "revoked", "role": "admin"})
+        soon = (clock.now() + timedelta(seconds=1)).isoformat()
+        expired = house.made("/v1/keys", {"name": "expired", "role": "admin", "expires_at": soon})
+        house.ask("DELETE", f"/v1/keys/{revoked['key']['id']}", headers=bearer(TOKEN))
+        clock.advance(LONG)
+        abroad = {**bearer(TOKEN), "X-Tenant": ABROAD}
+        foreign = house.ask("POST", "/v1/keys", json={"name": "foreign", "role": "admin"}, headers=abroad).json()
+        house.keys.update({"revoked": revoked["secret"], "expired": expired["secret"], "foreign": foreign["secret"]})
+        org, project = ABROAD.split("/")
+        named = {"user_id": "ana", "app_id": org, "project_id": project}
+        house.keys["ana abroad"] = house.made("/users", named)["user_key"]
+        house.user.update(house.made("/users", {"user_id": "ana"}))
+        yield house
+
+
+@pytest.fixture
+def house(opened: House) -> House:
+    """Its keys are as they were, and what a test before this one removed is there again."""
+    opened.clock.advance(LONG)
+    for place, memory in (("agents", {"memoryEnabled": True}), ("workspaces", {})):
+        body = {"name": place, "id": place, **memory}
+        opened.ask("POST", f"/api/{place}", json=body, headers=bearer(TOKEN))
+    return opened
+
+
+def routes(running: InProcess) -> Iterator[str]:
+    for context in iter_route_contexts(running.app.routes):
+        for method in sorted(context.methods or ()):
+            yield f"{method} {context.path}"
+
+
+def test_of_every_route_it_is_said_who_may_use_it(house: House) -> None:
+    assert sorted(routes(house.running)) == sorted(ROUTES)
+
+
+@pytest.mark.parametrize("name", GUARDED)
+def test_a_route_lets_in_whoever_it_needs_and_nobody_below(house: House, name: str) -> None:
+    route = ROUTES[name]
+    # An operator's route is closed to everybody with a key; a writer's to readers; a reader's to nobody with one.
+    below = ROLES if route.needs == "operator" else ROLES[: ROLES.index(route.needs)]
+
+    refused = {role: house.sent(name, bearer(house.keys[role])).status_code for role in below}
+    allowed = None if route.streams else house.sent(name, bearer(house.keys[route.needs]))
+
+    assert refused == dict.fromkeys(below, 403)
+    if allowed is not None:
+        assert allowed.status_code == route.answers or (allowed.is_success and not route.answers), allowed.text
+
+
+@pytest.mark.parametrize("name", GUARDED)
+def test_nobody_without_a_good_key_is_let_in(house: House, name: str) -> None:
+    shown = {
+        "none": {},
+        "empty": {"Authorization": ""},
+        "garbage": bearer("%00 \x7f garbage"),
+        "another scheme": {"Authorization": f"Basic {TOKEN}"},
+        "wrong": bearer("cp_" + "0" * 43),
+        "nearly right": bearer(TOKEN[:-1]),
+        "revoked": bearer(house.keys["revoked"]),
+        "expired": bearer(house.keys["expired"]),
+        "a user's": bearer(house.user["user_key"]),
+        "a hash": bearer("00" * 32),
+    }
+
+    told = {who: house.sent(name, headers).status_code for who, headers in shown.items()}
+
+    assert told == dict.fromkeys(shown, 401)
+
+
+@pytest.mark.parametrize("name", GUARDED)
+def test_an_admin_of_another_tenant_neither_enters_nor_sees_anything(house: House, name: str) -> None:
+    foreign, route = bearer(house.keys["foreign"]), ROUTES[name]
+
+    entered = house.sent(name, {**foreign, "X-Tenant": HOME})
+    at_home = None if route.streams else house.sent(name, foreign)
+
+    assert entered.status_code == 403
+    if at_home is not None:
+        is_of_home = "{" in name or any(word in json.dumps(route.body) for word in ('"RECORD"', '"SPACE"'))
+        if is_of_home:
+            # The governed door tells of a promotion that came to nothing in its answer.
+            refused = at_home.status_code in (403, 404, 409) or at_home.json().get("promoted") is False
+            assert refused, at_home.text
+        assert MARK not in at_home.text
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_a_user_enters_with_their_own_pair_only(house: House, name: str) -> None:
+    other = house.made("/users", {"user_id": _fresh("bo")})
+    ana = house.user["user_id"]
+    pairs = {
+        "no such user": {"user_id": "nobody", "user_key": house.user["user_key"]},
+        "another's key": {"user_id": ana, "user_key": other["user_key"]},
+        "their key of another tenant": {"user_id": ana, "user_key": house.keys["ana abroad"]},
+        "the operator's": {"user_id": ana, "user_key": TOKEN},
+        "an admin's": {"user_id": ana, "user_key": house.keys["admin"]},
+        "garbage": {"user_id": ana, "user_key": "uk_0"},
+    }
+
+    right = house.sent(name, {}, user=house.user)
+    # A bearer's key is none of these routes' business.
+    wrong = {who: house.sent(name, bearer(TOKEN), user=pair).status_code for who, pair in pairs.items()}
+    house.clock.advance(LONG)
+    nothing = house.sent(name, bearer(TOKEN)).status_code
+
+    assert right.is_success, right.text
+    assert wrong == dict.fromkeys(pairs, 401)
+    assert nothing in (400, 401)
+
+
+def test_a_user_does_not_see_what_is_anothers(house: House) -> None:
+    other = house.made("/users", {"user_id": _fresh("bo")})
+    uri = house.resource()
+
+    found = house.ask("POST", "/memories/search", json={**other, "query": MARK})
+    listed = house.ask("GET", "/resources", headers={"X-User-Id": other["user_id"], "X-User-Key": other["user_key"]})
+    removed = house.ask(
+        "DELETE", f"/resources/{uri}", headers={"X-User-Id": other["user_id"], "X-User-Key": other["user_key"]}
+    )
+
+    assert (found.json(), listed.json()["resources"]) == ({"results": []}, [])
+    assert removed.status_code == 404
