@@ -111,6 +111,7 @@ ROUTES: dict[str, Route] = {
     "POST /v1/knowledge/items": Route("writer", {"space": "SPACE", "title": WORD, "subject": "s"}),
     "GET /v1/knowledge/items": Route("reader"),
     "GET /v1/knowledge/items/{id}": Route("reader"),
+    "DELETE /v1/knowledge/items/{id}": Route("admin"),
     "POST /v1/knowledge/items/{id}/promote": Route("reviewer", {}),
     "POST /v1/knowledge/items/{id}/deprecate": Route("reviewer", {}),
     "GET /v1/knowledge/coverage": Route("reader", query="?coverage_key=web::f::f::s"),

@@ -65,6 +65,13 @@ class KnowledgeStore(Protocol):
         """
         ...
 
+    async def remove_item(self, tenant: str, id: str, entries: Entries) -> None:
+        """
+        Remove an item for good. Its coverage then tells of the newest one that is left; without any it is gone, too. Raises
+        NotFound.
+        """
+        ...
+
     async def coverage(self, tenant: str, coverage_key: str, spaces: Sequence[str] | None = None) -> list[Coverage]: ...
 
     async def layers(self, tenant: str, record: str, version: int) -> list[Layer]: ...

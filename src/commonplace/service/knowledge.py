@@ -146,6 +146,14 @@ class Registry:
         change = Change(to="deprecated", reviewer=review.reviewer or who.subject, approval=review.approval)
         return await self._change(who, "knowledge.deprecate", id, change)
 
+    async def remove(self, who: Principal, id: str) -> None:
+        """Remove an item without a trace but its id in the audit. For admins."""
+        async with self._desk.account(who, "knowledge.remove") as account:
+            require_role(who, "admin")
+            item, space = await self._item(who, account, id)
+            entries = _told(account, "knowledge.removed", scope_of(space), space=space.id, item=item.id)
+            await self._desk.store.remove_item(who.tenant, item.id, entries)
+
     async def _change(self, who: Principal, action: str, id: str, change: Change) -> Item:
         async with self._desk.account(who, action) as account:
             require_role(who, "reviewer")

@@ -76,6 +76,17 @@ class HeldKnowledge:
         self._cover(item, item)
         return item
 
+    async def remove_item(self, tenant: str, id: str, entries: Entries) -> None:
+        held = await self.item(tenant, id)
+        self.entries.append(entries)
+        del self._items[id]
+        place = (held.tenant, held.coverage_key, held.space)
+        left = await self.items(tenant, spaces=[held.space], coverage_key=held.coverage_key, limit=1)
+        if left:
+            self._coverage[place] = replace(self._coverage[place], latest_item=left[0].id)
+        else:
+            del self._coverage[place]
+
     async def coverage(self, tenant: str, coverage_key: str, spaces: Sequence[str] | None = None) -> list[Coverage]:
         return [
             one

@@ -69,6 +69,19 @@ async def test_a_finding_goes_from_working_to_the_approved_default_and_a_run_bui
     assert last["reason"]
 
 
+async def test_a_finding_is_removed_for_good_and_its_coverage_tells_of_what_is_left(either: Door) -> None:
+    home = await space(either)
+    first, second = await item(either, home["id"]), await item(either, home["id"], title="Since 2012.")
+
+    assert (await either("DELETE", f"/v1/knowledge/items/{second['id']}")).status_code == 204
+    [left] = (await either.done("GET", "/v1/knowledge/coverage", params={"coverage_key": KEY}))["coverage"]
+    assert (await either("DELETE", f"/v1/knowledge/items/{first['id']}")).status_code == 204
+
+    assert left["latest_item"] == first["id"]
+    assert (await either.done("GET", "/v1/knowledge/coverage", params={"coverage_key": KEY}))["coverage"] == []
+    assert (await either.done("GET", "/v1/knowledge/items"))["items"] == []
+
+
 async def test_there_is_one_space_a_scope_project_and_namespace(either: Door) -> None:
     first, again = await space(either), await space(either, title="other")
     other = await space(either, namespace="shipping")

@@ -112,6 +112,12 @@ async def deprecate(id: ItemId, who: Asking, served: Served, body: DeprecateItem
     return ItemAnswer.of(await served.knowledge.deprecate(who, id, review))
 
 
+@router.delete("/items/{id}", status_code=204, summary="Remove a finding, for good", responses=problems(404))
+async def remove(id: ItemId, who: Asking, served: Served) -> None:
+    """A purge of records leaves what was found out from them: this removes it. For admins."""
+    await served.knowledge.remove(who, id)
+
+
 @router.get("/coverage", summary="What is known about one thing, by space", responses=problems())
 async def coverage(coverage_key: Annotated[CoverageKey, Query()], who: Asking, served: Served) -> CoveragesAnswer:
     found = await served.knowledge.coverage(who, coverage_key)

@@ -107,6 +107,19 @@ class Knowledge(Part):
 
         return await self._write(work)
 
+    async def remove_item(self, tenant: str, id: str, entries: Entries) -> None:
+        async def work(connection: Connection) -> tuple[None, Entries]:
+            await connection.execute(SHARE)
+            gone = await rows(connection, _SQL["remove_item"], {"tenant": tenant, "id": id})
+            if not gone:
+                raise _no_item(id)
+            place = {"tenant": tenant, "space": gone[0][0], "coverage_key": gone[0][1]}
+            await connection.execute(_SQL["recover"], place)
+            await self._keep(connection, entries, (_SQL["drop_empty_coverage"], place))
+            return None, entries
+
+        await self._write(work)
+
     async def coverage(self, tenant: str, coverage_key: str, spaces: Sequence[str] | None = None) -> list[Coverage]:
         asked = {"tenant": tenant, "coverage_key": coverage_key, "spaces": None if spaces is None else list(spaces)}
         return [

@@ -213,6 +213,16 @@ class Knowledge(Part):
 
         return await self._keep(change, entries)
 
+    async def remove_item(self, tenant: str, id: str, entries: Entries) -> None:
+        def remove(db: apsw.Connection) -> None:
+            held = _held(db, tenant, id)
+            place = {"tenant": tenant, "space": held.space, "coverage_key": held.coverage_key}
+            db.execute(SQL["remove_item"], (id,))
+            db.execute(SQL["recover"], place)
+            db.execute(SQL["drop_empty_coverage"], place)
+
+        await self._keep(remove, entries)
+
     async def coverage(self, tenant: str, coverage_key: str, spaces: Sequence[str] | None = None) -> list[Coverage]:
         made = Where()
         made.add("tenant = {}", tenant)

@@ -26,6 +26,20 @@ UPDATE knowledge_items SET (
     status, run, artifact_refs, source_memory_ids, reviewer, approval, freshness_expires_at
 ) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE id = ?;
 
+-- name: remove_item
+DELETE FROM knowledge_items WHERE id = ?;
+
+-- name: recover
+-- What is known about a thing after one of its items went.
+UPDATE knowledge_coverage SET latest_item = (
+    SELECT i.id FROM knowledge_items i WHERE i.tenant = :tenant AND i.space = :space AND i.coverage_key = :coverage_key
+    ORDER BY i.created_at DESC, i.number DESC LIMIT 1
+) WHERE tenant = :tenant AND space = :space AND coverage_key = :coverage_key;
+
+-- name: drop_empty_coverage
+DELETE FROM knowledge_coverage
+WHERE tenant = :tenant AND space = :space AND coverage_key = :coverage_key AND latest_item IS NULL;
+
 -- name: items
 SELECT tenant, space, coverage_key, dedupe_key, item_type, title, created_at, updated_at, summary, payload, trust_level,
     status, run, artifact_refs, source_memory_ids, reviewer, approval, freshness_expires_at, id

@@ -63,6 +63,23 @@ UPDATE knowledge_items SET space = %(space)s, coverage_key = %(coverage_key)s, d
     freshness_expires_at = %(freshness_expires_at)s, created_at = %(created_at)s, updated_at = %(updated_at)s
 WHERE tenant = %(tenant)s AND id = %(id)s RETURNING {item_columns};
 
+-- name: remove_item
+-- For good.
+DELETE FROM knowledge_items WHERE tenant = %(tenant)s AND id = %(id)s RETURNING space, coverage_key;
+
+-- name: recover
+-- What is known about a thing after one of its items went.
+UPDATE knowledge_coverage SET latest_item = (
+    SELECT i.id FROM knowledge_items i
+    WHERE i.tenant = %(tenant)s AND i.space = %(space)s AND i.coverage_key = %(coverage_key)s
+    ORDER BY i.created_at DESC, i.number DESC LIMIT 1
+) WHERE tenant = %(tenant)s AND space = %(space)s AND coverage_key = %(coverage_key)s;
+
+-- name: drop_empty_coverage
+-- Nothing is known any more.
+DELETE FROM knowledge_coverage
+WHERE tenant = %(tenant)s AND space = %(space)s AND coverage_key = %(coverage_key)s AND latest_item IS NULL;
+
 -- name: renew_coverage
 -- A promotion is remembered until the next; what was seen last never moves back.
 INSERT INTO knowledge_coverage AS held
