@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, get_args
 
+from bench import daemon as daemons
 from bench import report
 from bench.machine import ROOT, describe, keep
 from bench.peers import run as peers
@@ -17,7 +18,8 @@ from bench.recall import Mode, measure
 from bench.scale import QUERIES, apart, one_scope, scope_in_store, scratch
 from bench.sets import load
 from bench.shell import cold_starts
-from bench.tables import rows_of_peers, rows_of_recall, rows_of_scale, table
+from bench.stages import stages
+from bench.tables import rows_of_daemon, rows_of_peers, rows_of_recall, rows_of_scale, table
 from commonplace import open_memory
 from commonplace.errors import EmbedderUnavailable
 
@@ -95,6 +97,25 @@ def shell(asked: argparse.Namespace) -> None:
     _keep(asked, "shell", figures)
 
 
+# ---- the daemon
+
+
+def daemon(asked: argparse.Namespace) -> None:
+    """Under load, by stages, idle, and with many streams open."""
+    load = daemons.Load(records=asked.records, seconds=asked.seconds)
+    figures: dict[str, Any] = {"records": load.records, "clients": load.clients, "workers": daemons.WORKERS}
+    figures |= {"asked_writes_per_s": load.writes, "results": []}
+    for store in asked.stores:
+        figures["results"].append(daemons.under_load(store, load))
+        print(table(rows_of_daemon(figures["results"][-1:])), flush=True)
+    figures["stages"] = stages(load)
+    print(table(figures["stages"]), flush=True)
+    figures["starts"] = daemons.starts()
+    figures["streams"] = daemons.idle_streams()
+    print(table([figures["starts"]]), table([figures["streams"]]), sep="\n")
+    _keep(asked, "daemon", figures)
+
+
 # ---- peers
 
 
@@ -121,6 +142,7 @@ QUICK = (
     "scale --sizes 1000,10000",
     "scale --scope-in-store --sizes 20000",
     "shell --records 1000 --times 5",
+    "daemon --records 10000 --seconds 5",
     "peers --sizes 10000 --ingest-cap 30 --search-cap 10",
     "report",
 )
@@ -131,6 +153,7 @@ FULL = (
     "scale",
     "scale --scope-in-store",
     "shell",
+    "daemon",
     "peers",
     "report",
 )
@@ -147,7 +170,7 @@ def everything(asked: argparse.Namespace) -> None:
         data = ["--data", str(asked.data)] if asked.data and step.startswith("recall") else []
         try:
             main([*step.split(), *data])
-        except (ModuleNotFoundError, EmbedderUnavailable) as missing:
+        except (ModuleNotFoundError, EmbedderUnavailable, daemons.WrkMissing) as missing:
             print(f"Left out: {missing}")
 
 
@@ -187,6 +210,11 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--records", type=int, default=10_000)
     one.add_argument("--times", type=int, default=11)
 
+    one = _named(named, "daemon", daemon, "`commonplace serve` under load, idle, and with a thousand event streams")
+    one.add_argument("--records", type=int, default=100_000)
+    one.add_argument("--seconds", type=int, default=30, help="how long each is asked, after a warm-up")
+    one.add_argument("--stores", type=lambda told: told.split(","), default=["sqlite", "postgres"])
+
     one = _named(named, "peers", compare, "the same records in chromadb, mem0, mcp-memory-service, FTS5, sqlite-vec")
     one.add_argument("--sizes", type=_numbers, default=[10_000, 100_000])
     one.add_argument("--peers", type=lambda told: told.split(","), default=list(peers.PEERS))
@@ -216,4 +244,7 @@ def _numbers(told: str) -> list[int]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except daemons.WrkMissing as missing:
+        sys.exit(str(missing))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.machine import RESULTS
-from bench.tables import rows_of_peers, rows_of_recall, rows_of_scale, table
+from bench.tables import rows_of_daemon, rows_of_peers, rows_of_recall, rows_of_scale, table
 from bench.targets import judged
 
 Results = Mapping[str, Mapping[str, Any]]
@@ -37,6 +37,19 @@ cost of a search should follow the caller's scopes, not the store."""
 _SHELL = """Medians of whole processes: importing the package (inside the process), and one `commonplace search` as a person would
 type it, Python's own start included."""
 
+_DAEMON = """`commonplace serve --workers 2` as a process of its own, all records in one scope, asked by wrk over 32 connections on the
+same two cores: `POST /v1/search` with ten hits each, 400 questions in turn, after a warm-up, while 50 puts a second go to the same scope at an even
+pace. A put is timed from the moment it was due. wrk, the writer and PostgreSQL use the same cores as the daemon: they are what all
+else used, on a machine that has nothing else to do."""
+
+_STAGES = """Where the time of a search goes, in milliseconds of a request, waiting included: one process, SQLite, no writes meanwhile. With one
+client nobody waits for anybody; with 32 most of `recall` is waiting for the index, which one search uses at a time."""
+
+_IDLE = """From `commonplace serve` in an empty home to the first request answered with data (median and slowest), and what one idle
+process holds. `make run` is the same command after a look at its stamps."""
+
+_STREAMS = """Event streams open on one process, before any of them, with all of them idle, and after one event was told to each."""
+
 _PEERS = """The same records and the same questions, one after another on the same machine in one run, each peer in an environment
 of its own (`bench/peers/*.txt`). Peers are handed ready vectors, those of our own default embedder; our figures include making
 them, and in the two columns that compare, the time to make them is added to the peer's. A peer is stopped when its time is up
@@ -61,6 +74,8 @@ def written(results: Results) -> str:
         parts += _inside(results["scope-in-store"])
     if "shell" in results:
         parts += _section("Cold starts", _SHELL, results["shell"], [_plain(results["shell"])])
+    if "daemon" in results:
+        parts += _daemon(results["daemon"])
     if "peers" in results:
         parts += _section("Peers", _PEERS, results["peers"], rows_of_peers(results["peers"]))
     return "\n".join(parts).rstrip() + "\n"
@@ -94,6 +109,18 @@ def _inside(result: Mapping[str, Any]) -> Iterator[str]:
     rows = [{"scope": "alone", **result["alone"]}, {"scope": f"in a store of {result['store']:,}", **result["inside"]}]
     yield from _section("A small scope in a large store", _INSIDE, result, rows)
     yield f"Ratio of the medians: {result['ratio_p50']}; of the first search: {result['ratio_first_search']}.\n"
+
+
+def _daemon(result: Mapping[str, Any]) -> Iterator[str]:
+    title = f"The daemon under load: {result['records']:,} records"
+    yield from _section(title, _DAEMON, result, rows_of_daemon(result["results"]))
+    for text, rows in (
+        (_STAGES, result["stages"]),
+        (_IDLE, [result["starts"]]),
+        (_STREAMS, [result["streams"]]),
+    ):
+        yield f"{text}\n"
+        yield table(rows) + "\n"
 
 
 def _section(title: str, text: str, result: Mapping[str, Any], rows: list[dict[str, Any]]) -> Iterator[str]:

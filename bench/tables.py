@@ -55,6 +55,28 @@ def rows_of_scale(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
+def rows_of_daemon(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "store": one["store"],
+            "searches/s": one["searches_per_s"],
+            "p50 ms": one["p50_ms"],
+            "p90 ms": one["p90_ms"],
+            "p99 ms": one["p99_ms"],
+            "errors": one["errors"],
+            "writes/s": one["writes_per_s"],
+            "write p50 ms": one["write_p50_ms"],
+            "write p99 ms": one["write_p99_ms"],
+            "write errors": one["write_errors"],
+            "MB a worker": " + ".join(f"{held:.0f}" for held in one["worker_mb"]),
+            "cores the workers used": one["workers_cores"],
+            "cores all else used": one["cores_busy_besides"],
+            "cores busy before": one["busy_elsewhere_before"],
+        }
+        for one in results
+    ]
+
+
 def is_past_add(run: Mapping[str, Any]) -> bool:
     """Records that went past a peer's own door say nothing of its rate."""
     return "past `add`" in run.get("note", "")

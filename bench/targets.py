@@ -33,6 +33,7 @@ def judged(results: Results) -> Iterator[Judged]:
     yield from _stores(results)
     yield from _scale(results)
     yield from _small(results)
+    yield from _daemon(results)
     yield from _peers(results)
 
 
@@ -86,6 +87,25 @@ def _small(results: Results) -> Iterator[Judged]:
     if "shell" in results:
         yield _at_most("`import commonplace`, ms", 150, results["shell"]["import_ms"])
         yield _at_most("`commonplace search` from a cold shell, ms", 500, results["shell"]["shell_search_ms"])
+
+
+def _daemon(results: Results) -> Iterator[Judged]:
+    if "daemon" not in results:
+        return
+    found = results["daemon"]
+    for one in found["results"]:
+        # The other store's figures stand beside it and promise nothing.
+        if one["store"] == "sqlite" and found["records"] >= _HUNDRED_THOUSAND:
+            where = f"daemon, {found['records']:,} records, {found['clients']} clients"
+            yield _at_least(f"{where}: searches a second", 200, one["searches_per_s"])
+            yield _at_most(f"{where}: p99 of a search, ms", 250, one["p99_ms"])
+            yield _at_most(f"{where}: errors", 0, one["errors"] + one["write_errors"])
+            yield _at_least(
+                f"{where}: writes a second meanwhile", 0.98 * found["asked_writes_per_s"], one["writes_per_s"]
+            )
+    yield _at_most("daemon: seconds to the first answer", 5, found["starts"]["slowest_first_answer_s"])
+    yield _at_most("daemon: MB when idle", 200, found["starts"]["after_a_put_and_a_search_mb"])
+    yield _at_most(f"daemon: MB for {found['streams']['streams']:,} idle streams", 150, found["streams"]["cost_mb"])
 
 
 def _peers(results: Results) -> Iterator[Judged]:

@@ -47,7 +47,11 @@ GRACE: Final = 10
 """Seconds for what is being answered when we are told to stop."""
 
 _PLACE: Final = "commonplace.daemon.serving:app"
+_LOOP: Final = "commonplace.daemon.accepting:sharing_loop"
 _CONNECTIONS: Final = 2048
+# Seconds a thread that ranks may keep the interpreter to itself. The thread of the event loop waits that long for each of the
+# many answers of a database: with Python's own 5 ms, transactions last, and whoever waits for their locks does, too.
+_TURN: Final = 0.0005
 _SECRETS: Final = frozenset({"token", "openai_api_key"})
 
 
@@ -132,6 +136,7 @@ class Worker:
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
+        sys.setswitchinterval(_TURN)
         try:
             async with running(self._settings) as self._app:
                 with told_to_stop(self._app.state.stopping):
@@ -194,7 +199,9 @@ def bound(settings: Settings) -> socket.socket:
         InvalidInput: the host is not one of this machine's.
     """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    taken = socket.socket(family)
+    # Named, not left to the system: where it is 0, a loop does not take the connections for TCP and leaves their answers to
+    # wait for the caller's acknowledgement.
+    taken = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         taken.bind((settings.host, settings.port))
@@ -254,6 +261,7 @@ def _config(settings: Settings, served: str | Worker) -> uvicorn.Config:
     return uvicorn.Config(
         served,
         factory=isinstance(served, str),
+        loop=_LOOP if settings.workers > 1 and os.name != "nt" else "auto",
         http=BoundedProtocol,
         ws="none",
         lifespan="on",

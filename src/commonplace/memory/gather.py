@@ -189,7 +189,8 @@ class Gathering:
                 continue
             rows = vectors.nearest(vector, mean, part.alive & (vectors.scale > 0), BEST)
             part.meaning[name][rows] = _centred(vectors.rows(rows), vector, mean)
-            sampled.append(_centred(vectors.sample[part.alive[vectors.even]], vector, mean))
+            sample = vectors.sample if part.full else vectors.sample[part.alive[vectors.even]]
+            sampled.append(_centred(sample, vector, mean))
         seen = np.concatenate(sampled) if sampled else np.zeros(0, dtype=np.float32)
         if not len(seen):
             return Channel(mean=0.0, std=0.0, best=0.0)
@@ -237,7 +238,7 @@ class Gathering:
             parts = [part for part in self._parts if part.index == index]
             keys = [_keys_beside(part, rows) for part in parts]
             wanted_keys = np.unique(np.concatenate(keys)) if keys else _NONE
-            for part in parts:
+            for part in parts if len(wanted_keys) else ():
                 places, order = part.segment.places
                 left = np.searchsorted(places, wanted_keys)
                 right = np.minimum(np.searchsorted(places, wanted_keys, side="right"), left + _PASSAGES_BESIDE)
@@ -273,8 +274,7 @@ class Gathering:
     def _at(self, arrays: Sequence[NDArray[Number]], rows: Rows) -> NDArray[Number]:
         if len(arrays) == 1:
             return arrays[0][rows]
-        out = np.concatenate([array[:0] for array in arrays])
-        out.resize(len(rows))
+        out = np.empty(len(rows), dtype=arrays[0].dtype)
         for part, array in zip(self._parts, arrays, strict=True):
             here = (rows >= part.offset) & (rows < part.offset + len(array))
             out[here] = array[rows[here] - part.offset]

@@ -2,8 +2,8 @@
 
 Derived, and never trusted to be fresh: before each search the owner compares the store's marks with those it has seen
 and brings the difference in. An index is a list of segments. A segment is built once from entries and never changes,
-but for passages that die; new entries make a new, small segment, and when there are too many of them or too many dead,
-all is merged into one. Postings are sorted arrays (term hash, passages, counts). Vectors stay signed bytes; a segment
+but for passages that die; new entries make a new, small segment. Each segment costs a search some time, so those that
+came last are joined while they are small, and when there are too many or too many dead, all is merged into one. Postings are sorted arrays (term hash, passages, counts). Vectors stay signed bytes; a segment
 small enough keeps them as floats too and is searched exactly, a large one keeps a bit a dimension, searches those by
 Hamming distance, and looks closely at the best.
 """
@@ -31,6 +31,7 @@ EXACT = 4_096
 _SLICE = 16_384
 SAMPLE = 1_024
 _SEGMENTS = 8
+_TAIL = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +166,10 @@ class Vectors:
 def _level(values: NDArray[Any], most: int, *, lowest: bool = False) -> Any:
     """A value that somewhat more than `most` of `values` reach, judged by an even sample of them."""
     step = max(len(values) // 8192, 1)
-    sample = np.sort(values[::step])
+    sample = values[::step]
     place = min(most * 5 // (4 * step) + 8, len(sample) - 1)
-    return sample[place] if lowest else sample[-1 - place]
+    wanted = place if lowest else len(sample) - 1 - place
+    return np.partition(sample, wanted)[wanted]
 
 
 def best_rows(values: Floats, rows: NDArray[np.intp], most: int) -> NDArray[np.intp]:
@@ -213,6 +215,17 @@ class Segment:
         self.alive[rows] = False
         self.living -= len(rows)
         return rows
+
+    @cached_property
+    def span(self) -> tuple[int, int]:
+        """The lowest and the highest number of its records."""
+        return int(self.columns.record.min(initial=NEVER)), int(self.columns.record.max(initial=-1))
+
+    def holding(self, records: Ints) -> Bools | None:
+        """Which rows are of these records; None where none can be. Records are numbered as they come: new ones are in no old segment."""
+        lowest, highest = self.span
+        near = records[(records >= lowest) & (records <= highest)]
+        return np.isin(self.columns.record, near) if len(near) else None
 
     @cached_property
     def whole(self) -> Floats:
@@ -301,6 +314,7 @@ class Index:
     def add(self, entries: Sequence[tuple[int, Entry]]) -> None:
         if entries:
             self._adopt(build_segment(entries, self.dimensions, self._sessions))
+            self._join_last()
         dead = sum(len(segment) - segment.living for segment in self.segments)
         if len(self.segments) > _SEGMENTS or dead > 1024 + len(self) // 4:
             self._merge()
@@ -308,13 +322,15 @@ class Index:
     def drop_records(self, records: Sequence[int]) -> None:
         if records:
             gone = np.array(records, dtype=np.int64)
-            self._kill([np.isin(segment.columns.record, gone) for segment in self.segments])
+            self._kill([segment.holding(gone) for segment in self.segments])
 
     def drop_scope(self, scope: int) -> None:
         self._kill([segment.columns.scope == scope for segment in self.segments])
 
-    def _kill(self, doomed: Sequence[Bools]) -> None:
+    def _kill(self, doomed: Sequence[Bools | None]) -> None:
         for segment, rows in zip(self.segments, doomed, strict=True):
+            if rows is None:
+                continue
             killed = segment.kill(rows)
             self.length -= float(segment.columns.length[killed].sum(dtype=np.float64))
             for name, vectors in segment.vectors.items():
@@ -330,9 +346,20 @@ class Index:
         """All living passages in one segment. A large one that is mostly alive is left alone and the small are merged."""
         keep = [s for s in self.segments if len(s) > EXACT and s.living > len(s) * 0.75 and len(s) * 4 > len(self)]
         small = [segment for segment in self.segments if segment not in keep]
+        if small:
+            self.segments = [*keep, self._joined(small)]
+
+    def _join_last(self) -> None:
+        """Few at a time are joined with the few before them, and some hundreds with the thousands before those."""
+        while len(self.segments) > 1:
+            before, last = map(len, self.segments[-2:])
+            if before + last > (EXACT if last >= _TAIL else _TAIL):
+                return
+            self.segments = [*self.segments[:-2], self._joined(self.segments[-2:])]
+
+    def _joined(self, small: Sequence[Segment]) -> Segment:
+        """Their living passages in one segment."""
         rows = [np.flatnonzero(segment.alive) for segment in small]
-        if not small:
-            return
         terms, owners, times = list[NDArray[np.uint32]](), list[NDArray[np.int32]](), list[NDArray[np.uint8]]()
         base = 0
         for segment, kept in zip(small, rows, strict=True):
@@ -348,4 +375,4 @@ class Index:
             name: Vectors(np.concatenate([s.vectors[name].signed[r] for s, r in zip(small, rows, strict=True)]))
             for name in self.dimensions
         }
-        self.segments = [*keep, Segment(columns, postings, vectors)]
+        return Segment(columns, postings, vectors)

@@ -27,7 +27,7 @@ from commonplace.memory.prepare import embedded
 from commonplace.memory.rank import Pool, Ranked, Weights, rank
 from commonplace.ports.clock import Clock
 from commonplace.ports.embedder import Embedder
-from commonplace.ports.recall import Entry, Mark, RecallStore
+from commonplace.ports.recall import Changes, Entry, Mark, RecallStore
 from commonplace.text.analyse import query_terms
 from commonplace.text.postings import term_hash
 from commonplace.values.moment import to_ms
@@ -56,11 +56,27 @@ Judged = tuple[Gathering, Ranked] | None
 
 @dataclass(slots=True)
 class _Held:
-    """An index with the marks it has seen, by scope number, and a lock for whoever refreshes or searches it."""
+    """
+    An index with the epoch and seq it has seen, by scope number. `lock` is for whoever changes or searches it, `reading` for
+    whoever asks the store what to change: searches go on meanwhile.
+    """
 
     index: Index
     seen: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def has(self, mark: Mark) -> bool:
+        """Whether it is as far as `mark`, or further: another search may have brought it there."""
+        seen = self.seen.get(mark.number)
+        return seen is not None and seen >= (mark.epoch, mark.seq)
+
+    def bring_in(self, changes: Changes) -> None:
+        number = changes.mark.number
+        # Half brought in is not brought in.
+        del self.seen[number]
+        _bring_in(self.index, number, changes.gone, changes.entries)
+        self.seen[number] = (changes.mark.epoch, changes.mark.seq)
 
 
 class Recall:
@@ -196,14 +212,18 @@ class Recall:
         if held is None:
             held = self._held[key] = _Held(Index(self._dimensions()))
         self._held.move_to_end(key)
-        async with held.lock:
-            gone = held.seen.keys() - {mark.number for mark in marks}
+        numbers = {mark.number for mark in marks}
+        if held.seen.keys() <= numbers and all(map(held.has, marks)):
+            return held
+        async with held.reading:
+            gone = held.seen.keys() - numbers
             if gone:
                 # Scopes are purged away, but also born while others wait for the lock: look again.
                 gone -= {mark.number for mark in await self._store.marks(self._tenant, None)}
             for number in gone:
-                held.index.drop_scope(number)
-                del held.seen[number]
+                async with held.lock:
+                    held.index.drop_scope(number)
+                    del held.seen[number]
             for mark in marks:
                 await self._catch_up(held, mark)
         self._make_room()
@@ -211,23 +231,26 @@ class Recall:
 
     async def _catch_up(self, held: _Held, mark: Mark) -> None:
         """Bring in what happened up to `mark`, and what more happens while it is read."""
-        while held.seen.get(mark.number) != (mark.seq, mark.epoch):
-            seq, epoch = held.seen.pop(mark.number, (0, -1))
+        while not held.has(mark):
+            epoch, seq = held.seen.get(mark.number, (-1, 0))
             if epoch != mark.epoch:
-                held.index.drop_scope(mark.number)
-                await self._read_all(held.index, mark)
-                held.seen[mark.number] = (mark.seq, mark.epoch)
+                async with held.lock:
+                    held.seen.pop(mark.number, None)
+                    held.index.drop_scope(mark.number)
+                    await self._read_all(held.index, mark)
+                    held.seen[mark.number] = (mark.epoch, mark.seq)
                 again = await self._store.marks(self._tenant, [mark.scope])
                 if not again:
                     # A purge took the scope away while it was read.
-                    held.index.drop_scope(mark.number)
+                    async with held.lock:
+                        held.index.drop_scope(mark.number)
                     return
                 [mark] = again
                 continue
             changes = await self._store.changes(mark, seq, self._names())
             if changes.mark.epoch == epoch:
-                await to_the_end(_bring_in, held.index, mark.number, changes.gone, changes.entries)
-                held.seen[mark.number] = (changes.mark.seq, epoch)
+                async with held.lock:
+                    await to_the_end(held.bring_in, changes)
             mark = changes.mark
 
     async def _read_all(self, index: Index, mark: Mark) -> None:
