@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from bench import daemon as daemons
+from bench import extraction as extractions
 from bench import report
 from bench.machine import ROOT, describe, keep
 from bench.peers import run as peers
@@ -97,6 +98,16 @@ def shell(asked: argparse.Namespace) -> None:
     _keep(asked, "shell", figures)
 
 
+# ---- talk that becomes memory
+
+
+def extraction(asked: argparse.Namespace) -> None:
+    """Facts found by rules, on conversations of our own."""
+    rows = [figures.as_row() for figures in extractions.measure_all()]
+    print(table(rows))
+    _keep(asked, "extraction", {"method": "rules", "results": rows})
+
+
 # ---- the daemon
 
 
@@ -142,6 +153,7 @@ QUICK = (
     "scale --sizes 1000,10000",
     "scale --scope-in-store --sizes 20000",
     "shell --records 1000 --times 5",
+    "extraction",
     "daemon --records 10000 --seconds 5",
     "peers --sizes 10000 --ingest-cap 30 --search-cap 10",
     "report",
@@ -153,6 +165,7 @@ FULL = (
     "scale",
     "scale --scope-in-store",
     "shell",
+    "extraction",
     "daemon",
     "peers",
     "report",
@@ -209,6 +222,8 @@ def _parser() -> argparse.ArgumentParser:
     one = _named(named, "shell", shell, "import and `commonplace search` from a cold shell")
     one.add_argument("--records", type=int, default=10_000)
     one.add_argument("--times", type=int, default=11)
+
+    _named(named, "extraction", extraction, "how many facts the rules find in our own transcripts, and how many are right")
 
     one = _named(named, "daemon", daemon, "`commonplace serve` under load, idle, and with a thousand event streams")
     one.add_argument("--records", type=int, default=100_000)

@@ -36,7 +36,8 @@ PREFIX: Final = "COMMONPLACE_"
 FOLDER: Final = ".commonplace"
 FILES: Final = ("config.toml", "config.json")
 _OF_THE_DAEMON: Final = frozenset(
-    "allowed_hosts allowed_origins host import_roots log_format max_body_mb mcp_allow_delete no_auth otlp_endpoint port "
+    "allowed_hosts allowed_origins host import_roots log_format managed_local managed_memory max_body_mb mcp_allow_delete "
+    "no_auth otlp_endpoint port "
     "rate_limit_mutation rate_limit_prompt rate_limit_read request_timeout token trusted_proxies url workers workspace".split()
 )
 # Whom texts are sent to, and what is paid for it.
@@ -121,6 +122,17 @@ class Settings(BaseSettings):
     llm_price: str = Field(
         default="5/25",
         description="The price of a model that no other price is known of, INPUT/OUTPUT in US dollars for a million tokens.",
+    )
+
+    managed_memory: bool = Field(
+        default=True,
+        description="Whether there is memory in Markdown: your own in the home folder, and one for each workspace. Not "
+        "accepted in a workspace's file, nor is the next one.",
+    )
+    managed_local: bool = Field(
+        default=False,
+        description="Whether the Markdown of a workspace lies in the workspace itself, in .commonplace/memory, and not in the "
+        "home folder.",
     )
 
     url: str | None = Field(

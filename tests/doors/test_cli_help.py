@@ -12,8 +12,8 @@ from commonplace.cli import app
 from commonplace.cli.exits import MEANING
 
 COMMANDS = (
-    "put search list show edit pin unpin delete undo history promote demote supersede import export load backup restore "
-    "reindex context stats doctor purge tidy rules serve token mcp tour version"
+    "put remember search list show edit pin unpin delete undo history promote demote supersede import export load backup restore "
+    "reindex context stats doctor purge rollback tidy rules serve token mcp tour version"
 ).split()
 
 

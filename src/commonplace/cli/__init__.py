@@ -12,7 +12,20 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from commonplace.cli import doctor, lifecycle, mcp, moving, reading, serve, tour, upkeep, writing
+from commonplace.cli import (
+    doctor,
+    extracting,
+    lifecycle,
+    mcp,
+    moving,
+    reading,
+    remembering,
+    review,
+    serve,
+    tour,
+    upkeep,
+    writing,
+)
 from commonplace.cli.door import (
     DebugOption,
     EmbedderOption,
@@ -84,7 +97,7 @@ def before(
     remember(ctx, store=store, tenant=tenant, embedder=embedder, json=json, quiet=quiet, debug=debug)
 
 
-for group in (writing, reading, lifecycle, moving, upkeep, doctor, serve, mcp, tour):
+for group in (writing, remembering, extracting, reading, lifecycle, review, moving, upkeep, doctor, serve, mcp, tour):
     group.add_to(app)
 
 

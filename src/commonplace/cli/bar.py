@@ -1,4 +1,4 @@
-"""A progress bar on stderr."""
+"""What moves on stderr while something takes its time: a bar, or a spinner."""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -17,3 +17,9 @@ def bar(title: str) -> Generator[Callable[[int, int], None], None, None]:
             progress.update(task, completed=done, total=total or None)
 
         yield tick
+
+
+@contextmanager
+def spinner(title: str) -> Generator[None, None, None]:
+    with Console(stderr=True).status(title):
+        yield

@@ -159,6 +159,8 @@ class Door:
         for record in changed:
             if record.metadata.get("redactions") and verb in ("stored", "edited"):
                 self.say("What looked like a secret was not stored: `commonplace show` tells what is left.")
+            if record.demoted and "quarantine" in record.metadata:
+                self.say("It is kept, and not recalled until somebody has looked at it: `commonplace review list`.")
 
     def say(self, text: str) -> None:
         """A remark for people, beside the answer."""

@@ -19,23 +19,28 @@ from commonplace.ports.models import LanguageModel
 from commonplace.ports.store import Store
 from commonplace.service.budgets import Budgets
 from commonplace.service.desk import Desk
+from commonplace.service.director import Directing
 from commonplace.service.distill import Distilling
 from commonplace.service.engines import EngineRoom
 from commonplace.service.events import Listening
+from commonplace.service.extraction import Extracting
 from commonplace.service.gateway import Gateway
 from commonplace.service.governed import Governed
 from commonplace.service.identity import Identity
 from commonplace.service.jobs import Tasks
 from commonplace.service.keeping import Keeping
 from commonplace.service.knowledge import Registry
+from commonplace.service.lanes import Lanes
+from commonplace.service.managed import Ground, Managed
 from commonplace.service.moving import Moving
 from commonplace.service.owners import Owners
 from commonplace.service.recall import Recalling
 from commonplace.service.records import Records
 from commonplace.service.retrieval import Retrieval
+from commonplace.service.review import Reviewing
 from commonplace.service.services import Services
 from commonplace.service.tree import Browsing
-from commonplace.settings import Settings
+from commonplace.settings import Settings, workspace_folder
 from commonplace.values.principal import Principal
 from commonplace.values.scope import DEFAULT_TENANT
 from commonplace.values.usage import to_micro
@@ -79,6 +84,16 @@ def operator(tenant: str) -> Principal:
     return Principal(subject="operator", tenant=tenant, role="admin", operator=True, door="cli")
 
 
+def ground_of(settings: Settings) -> Ground:
+    return Ground(
+        home=settings.home,
+        workspace=(settings.workspace or workspace_folder()).absolute(),
+        tenant=settings.tenant,
+        enabled=settings.managed_memory,
+        local=settings.managed_local,
+    )
+
+
 def _asked(settings: Settings) -> Asked:
     key = settings.openai_api_key
     return Asked(
@@ -114,22 +129,28 @@ def _services(
     desk = Desk(store=store, clock=clock, room=room, model=model)
     token = secret_hash(wanted.token) if wanted.token else None
     identity, records = Identity(desk, token, open_to_all=settings.no_auth), Records(desk)
-    moving = Moving(desk, settings.import_roots)
+    extracting = Extracting(desk)
+    moving, managed = Moving(desk, settings.import_roots), Managed(desk, ground_of(settings))
     return Services(
         desk=desk,
         identity=identity,
         records=records,
+        review=Reviewing(desk),
         recall=Recalling(desk),
         moving=moving,
         keeping=Keeping(desk),
         budgets=Budgets(desk, standard=to_micro(settings.llm_daily_budget_usd), model=_name(settings)),
         owners=Owners(desk, records),
-        gateway=Gateway(desk, identity, records),
+        gateway=Gateway(desk, identity, records, extracting),
+        extraction=extracting,
+        director=Directing(desk),
         governed=Governed(desk, moving),
         retrieval=Retrieval(desk),
         browsing=Browsing(desk),
         distilling=Distilling(desk),
         knowledge=Registry(desk),
+        managed=managed,
+        lanes=Lanes(desk, managed),
         tasks=Tasks(desk),
         events=Listening(desk, Hub(store)),
     )

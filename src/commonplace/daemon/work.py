@@ -6,6 +6,8 @@ import asyncio
 from datetime import timedelta
 
 from commonplace.server.auth import Standing
+from commonplace.service.extraction import EXTRACT
+from commonplace.service.lanes import memory_lanes
 from commonplace.service.moving import IMPORT
 from commonplace.service.upkeep import EVERY, UPKEEP, Housekeeping
 from commonplace.service.worker import Lane, Worker
@@ -36,6 +38,8 @@ async def work_on_jobs(standing: Standing, settings: Settings) -> None:
     lanes = {
         IMPORT: Lane(handler=services.moving.run_import),
         UPKEEP: Lane(handler=housekeeping.run, every=EVERY),
+        EXTRACT: Lane(handler=services.extraction.work),
+        **memory_lanes(services.lanes),
     }
     worker = Worker(
         desk.store,
@@ -44,5 +48,13 @@ async def work_on_jobs(standing: Standing, settings: Settings) -> None:
         lease=timedelta(seconds=settings.job_lease_seconds),
         counted=lambda kind, state: standing.metrics.jobs.labels(kind, state).inc(),
     )
+    services.lanes.on_queued(worker.wake)
+    services.extraction.on_queued(worker.wake)
     with services.events.hub.watched(worker.hear):
         await worker.run()
+
+
+async def follow_files(standing: Standing, settings: Settings) -> None:
+    """What people edit in their Markdown is noticed."""
+    del settings
+    await standing.services.managed.watch()

@@ -13,6 +13,7 @@ from commonplace.embedded.choice import Chosen
 from commonplace.embedded.configuration import Configuration
 from commonplace.embedded.store import Opened
 from commonplace.errors import InvalidInput, InvalidQuery, StoreClosed, VersionNotFound
+from commonplace.learning.guard import Guard, GuardedStore
 from commonplace.memory.asking import Filters, Scopes, filter_of, path_of, resolve, scopes_of, texts
 from commonplace.memory.context import ContextBlock, Contexts
 from commonplace.memory.hygiene import Hygiene
@@ -65,10 +66,13 @@ class AsyncMemory:
         self._held_store = store
         self._preparer = preparer
         self._recall = Recall(store, chosen.embedders, clock, tenant, settings.cache_bytes)
-        self._writer = Writer(store, store, preparer, clock, tenant)
-        self._lifecycle = Lifecycle(store, preparer, clock, tenant, actor)
+        # Whoever opens the store may review, too.
+        guard = Guard(store=store, clock=clock, tenant=tenant, actor=actor, reviews=True, quotas=opened.store)
+        self._guarded = GuardedStore(guard)
+        self._writer = Writer(self._guarded, store, preparer, clock, tenant)
+        self._lifecycle = Lifecycle(self._guarded, preparer, clock, tenant, actor)
         self._contexts = Contexts(store, self._recall, tenant, count)
-        self._transfer = Transfer(store, preparer, clock, tenant)
+        self._transfer = Transfer(self._guarded, preparer, clock, tenant)
         self._purger = Purger(store, store, tenant, count)
         self._hygiene = Hygiene(store, clock, tenant, actor, remove=self._purger.remove)
 

@@ -6,6 +6,7 @@ import re
 import shutil
 import tempfile
 from asyncio import to_thread
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -87,5 +88,9 @@ def _check_place(path: Path, create: bool, home: Path | None) -> None:
         )
     if home is not None and path.parent == home:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # A folder that was there before us may be open to everybody on the machine. What is in ours is not; the log beside
+        # the file takes after it.
+        with suppress(OSError):  # The store says better what is wrong.
+            path.touch(mode=0o600)
     if not path.parent.is_dir():
         raise PathNotFound(f"There is no folder {path.parent}. Make it first, or choose another path.", path=str(path))

@@ -16,6 +16,7 @@
     │   ├── IdempotencyKeyReused
     │   ├── SecretRefused       the scrub found what must never rest in memory
     │   ├── InvalidMode         neither append nor replace
+    │   ├── InvalidContextMode  neither workspace nor clean
     │   ├── InvalidContent      what a memory file was to hold is no text
     │   │   └── ContentTooLarge
     │   └── MemoryFileTooLarge  a file of memory has grown beyond what is read
@@ -31,9 +32,11 @@
     │   ├── ReviewRequired      somebody has to approve first
     │   ├── UntrustedSource     what came from outside is not shared unreviewed
     │   ├── PathEscape          a path that leads, or may lead, out of the folders of memory
+    │   │   └── RememberPathEscape  and an agent tried to write there
     │   └── QueryTooBroad       it asks for everything there is
     ├── TooManyRequests
     │   ├── TooManyListeners    every place at the stream of events is taken
+    │   ├── QueueFull           too many tasks of managed memory wait already
     │   ├── BudgetExhausted     what may be recalled in a window of time is used up
     │   └── SpendingCapReached  what a model may cost, in a task or a day, is used up
     ├── TimedOut
@@ -42,6 +45,9 @@
     │   ├── RecordNotFound
     │   ├── VersionNotFound
     │   ├── RouteNotFound
+    │   ├── RememberTaskNotFound
+    │   ├── ForgetTaskNotFound
+    │   ├── DreamTaskNotFound
     │   └── PathNotFound
     ├── Conflict
     │   ├── RecordChanged       somebody else wrote first
@@ -51,6 +57,8 @@
     │   ├── AlreadyAnswered     the request was done before, under the same idempotency key
     │   ├── FileChanged         a person edited the file since it was read
     │   ├── ManagedMemoryUnavailable    no folder of memory here
+    │   ├── TrustedRecord       something from outside would change what a person wrote or approved
+    │   ├── NotInReview         a record that no reviewer need look at
     │   └── InvalidTransition   what is known does not go from one status to any other
     ├── StoreError              the store cannot do its work
     │   ├── StoreUnavailable    out of reach, or gone in mid-work
@@ -68,6 +76,14 @@
     │   ├── ModelTimeout
     │   ├── ModelRefused        the key, the request or what it says is not accepted
     │   └── ModelMalformed      its answer is not what was asked for
+    ├── LaneError               a task of managed memory came to no end
+    │   ├── RememberFailed
+    │   ├── ForgetFailed
+    │   ├── DreamFailed
+    │   └── LaneTimeout
+    │       ├── RememberTimeout
+    │       ├── ForgetTimeout
+    │       └── DreamTimeout
     ├── FileError               a file of memory could not be read or written
     │   └── MemoryWriteTimeout  somebody else held its lock for too long
     └── EmbedderError
@@ -106,6 +122,7 @@ from commonplace.errors.input import (
     IdempotencyKeyReused,
     InvalidClientId,
     InvalidContent,
+    InvalidContextMode,
     InvalidFile,
     InvalidImportance,
     InvalidInput,
@@ -120,6 +137,21 @@ from commonplace.errors.input import (
     SecretRefused,
     TextTooLarge,
 )
+from commonplace.errors.lanes import (
+    DreamFailed,
+    DreamTaskNotFound,
+    DreamTimeout,
+    ForgetFailed,
+    ForgetTaskNotFound,
+    ForgetTimeout,
+    LaneError,
+    LaneTimeout,
+    QueueFull,
+    RememberFailed,
+    RememberPathEscape,
+    RememberTaskNotFound,
+    RememberTimeout,
+)
 from commonplace.errors.root import CommonplaceError
 from commonplace.errors.state import (
     AddressTaken,
@@ -130,11 +162,13 @@ from commonplace.errors.state import (
     ManagedMemoryUnavailable,
     NotFound,
     NothingToUndo,
+    NotInReview,
     PathNotFound,
     PreconditionFailed,
     RecordChanged,
     RecordNotFound,
     RouteNotFound,
+    TrustedRecord,
     VersionNotFound,
 )
 from commonplace.errors.work import (
@@ -174,17 +208,24 @@ __all__ = [
     "Conflict",
     "ContentTooLarge",
     "DaemonUnavailable",
+    "DreamFailed",
+    "DreamTaskNotFound",
+    "DreamTimeout",
     "EmbedderChanged",
     "EmbedderError",
     "EmbedderUnavailable",
     "FileChanged",
     "FileError",
     "Forbidden",
+    "ForgetFailed",
+    "ForgetTaskNotFound",
+    "ForgetTimeout",
     "HostNotAllowed",
     "IdempotencyKeyReused",
     "InternalError",
     "InvalidClientId",
     "InvalidContent",
+    "InvalidContextMode",
     "InvalidFile",
     "InvalidImportance",
     "InvalidInput",
@@ -195,6 +236,8 @@ __all__ = [
     "InvalidScope",
     "InvalidText",
     "InvalidTransition",
+    "LaneError",
+    "LaneTimeout",
     "ManagedMemoryUnavailable",
     "MemoryFileTooLarge",
     "MemoryWriteTimeout",
@@ -206,14 +249,20 @@ __all__ = [
     "ModelUnavailable",
     "NotAStore",
     "NotFound",
+    "NotInReview",
     "NothingToUndo",
     "OriginNotAllowed",
     "PathEscape",
     "PathNotFound",
     "PreconditionFailed",
     "QueryTooBroad",
+    "QueueFull",
     "RecordChanged",
     "RecordNotFound",
+    "RememberFailed",
+    "RememberPathEscape",
+    "RememberTaskNotFound",
+    "RememberTimeout",
     "ReviewRequired",
     "RouteNotFound",
     "SecretRefused",
@@ -233,6 +282,7 @@ __all__ = [
     "TokenRequired",
     "TooManyListeners",
     "TooManyRequests",
+    "TrustedRecord",
     "Unauthenticated",
     "UntrustedSource",
     "VersionNotFound",

@@ -104,6 +104,12 @@ class InvalidMode(InvalidInput):
     code = "invalid_mode"
 
 
+class InvalidContextMode(InvalidInput):
+    """The context mode must be workspace or clean."""
+
+    code = "invalid_context_mode"
+
+
 class InvalidContent(InvalidInput):
     """The content must be text."""
 

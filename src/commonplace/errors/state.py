@@ -86,6 +86,18 @@ class ManagedMemoryUnavailable(Conflict):
     code = "managed_memory_unavailable"
 
 
+class TrustedRecord(Conflict):
+    """What comes from outside does not change a record that a person wrote or approved. Put it under another key."""
+
+    code = "trusted_record"
+
+
+class NotInReview(Conflict):
+    """The record is not in quarantine: there is nothing to release or to purge here. `commonplace review` lists what is."""
+
+    code = "not_in_review"
+
+
 class InvalidTransition(Conflict):
     """Knowledge goes from working to promoted to approved_default, and from each of them to deprecated, which is final."""
 

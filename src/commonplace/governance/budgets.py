@@ -209,8 +209,10 @@ def _clip(text: str, characters: int, tokens: int, count: TokenCounter) -> str:
 
 
 def _name(grant: RetrievalGrant) -> str:
-    # A name of any length becomes a short one, and who asked in which room is not written into a counter's name.
-    return f"retrieval:{sha256(grant.id.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+    # A name of any length becomes a short one, and who asked in which room is not written into a counter's name. Callers
+    # name their grants themselves: with the subject in it, nobody spends another's budget.
+    told = f"{len(grant.subject)} {grant.subject} {grant.id}"
+    return f"retrieval:{sha256(told.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
 def _check(given: RetrievalGrant, subject: str, now: datetime, project: str | None) -> None:

@@ -12,6 +12,7 @@ import re
 import unicodedata
 from typing import Final
 
+from commonplace.learning.quarantine import signs
 from commonplace.memory.fence import neutral
 from commonplace.text.scrub import scrub
 
@@ -94,7 +95,7 @@ def is_suspect(text: str) -> bool:
     if _HIDDEN.search(text) or is_attack(text):
         return True
     plain = unicodedata.normalize("NFKC", text)
-    return bool(_MARKUP.search(plain) or _ORDERS.search(plain) or _ORDERS_IN_CHINESE.search(plain))
+    return bool(_MARKUP.search(plain) or _ORDERS.search(plain) or _ORDERS_IN_CHINESE.search(plain) or signs(text))
 
 
 def is_secret(text: str) -> bool:

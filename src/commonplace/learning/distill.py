@@ -1,7 +1,7 @@
 """
 A conversation distilled into facts with an importance, for the governed door.
 
-The rules are those of `extract`; the importance of a fact follows its category and how plainly it was said. What is kept is the
+By rules these are those of `extract`; a model is asked with `by_model`, and says itself how important a fact is. By rules the importance of a fact follows its category and how plainly it was said. What is kept is the
 service's business: this says what there is, and whose memory it would change.
 """
 
@@ -10,10 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, cast, get_args
 
-from commonplace.learning.extract import Fact, extract_facts
+from commonplace.learning.by_model import MICRO_USD
+from commonplace.learning.caution import is_secret, is_suspect
+from commonplace.learning.extract import Fact, Method, extract_facts
+from commonplace.learning.prompting import DISTILL, learnt, told_to_model
 from commonplace.learning.rules.finding import Category
+from commonplace.ports.models import LanguageModel, Limits, Task
 from commonplace.text.tokens import TokenCounter, estimate
 from commonplace.values.record import Turn
 
@@ -29,6 +33,8 @@ AGENT_MEMORY: Final[frozenset[Category]] = frozenset({"task_outcome", "learning"
 
 _WEIGHTS: Final[dict[Category, float]] = {"user_preference": 0.8, "fact": 0.7, "task_outcome": 0.7, "learning": 0.65}
 _PLAIN: Final = 0.8
+_LONGEST: Final = 2_000
+_OUTPUT_TOKENS: Final = 2_000
 _UNFINISHED: Final = re.compile(
     r"\b(?:follow[- ]?up|to-?do|still (?:need|have|has) to|next steps?|pending|remains to|until (?:then|it|we))\b"
     r"|待办|待辦|跟进|跟進|后续|後續|还需要|還需要|下一步|尚未",
@@ -47,13 +53,13 @@ _ROLE: Final = re.compile(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Distilled:
-    """One fact, of an importance from 0 to 1. `source` is the rule's own finding, with key, scope and turn."""
+    """One fact, of an importance from 0 to 1. `source` is the rule's own finding, with key, scope and turn; a model has none."""
 
     content: str
     category: Category
     importance: float
     follow_up_needed: bool
-    source: Fact
+    source: Fact | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,7 +70,7 @@ class Distillation:
     facts: tuple[Distilled, ...] = ()
     user_memory_updated: bool = False
     agent_memory_updated: bool = False
-    method: Literal["rules"] = "rules"
+    method: Method = "rules"
 
 
 def distill(
@@ -79,18 +85,61 @@ def distill(
 
     A part may begin its lines with who speaks ("user: …", "assistant: …", "Ana: …"); one that does not is a person's.
     """
-    if count(SEPARATOR.join(conversation)) < LEAST_TOKENS:
+    if is_short(conversation, count):
         return Distillation(status="skipped_short_conversation")
-    turns = list(_turns(conversation))
-    found = extract_facts(turns, existing=existing, least=0, most=MOST, read=READ)
-    facts = tuple(item for item in map(_distilled, found.facts) if item.importance >= importance_threshold)
+    found = extract_facts(turns_of(conversation), existing=existing, least=0, most=MOST, read=READ)
+    return _weighed([_distilled(fact) for fact in found.facts], importance_threshold, "rules")
+
+
+def is_short(conversation: Sequence[str], count: TokenCounter = estimate) -> bool:
+    return count(SEPARATOR.join(conversation)) < LEAST_TOKENS
+
+
+async def distill_by_model(
+    model: LanguageModel,
+    tenant: str,
+    session: str,
+    conversation: Sequence[str],
+    importance_threshold: float = THRESHOLD,
+) -> Distillation:
+    """
+    As `distill`, by a model; `session` is the name that the money is kept under.
+
+    Raises:
+        ModelError, SpendingCapReached
+    """
+    task = Task(
+        tenant=tenant,
+        purpose="distill",
+        session=session,
+        system=DISTILL,
+        prompt=told_to_model(turns_of(conversation), (), READ),
+        limits=Limits(output_tokens=_OUTPUT_TOKENS, micro_usd=MICRO_USD, turns=1),
+    )
+    done = await model.act(task, ())
+    facts = [
+        Distilled(
+            content=" ".join(one.content.split())[:_LONGEST],
+            category=cast(Category, one.category) if one.category in get_args(Category) else "fact",
+            importance=round(one.importance, 2),
+            follow_up_needed=one.follow_up_needed,
+        )
+        for one in learnt(done.text)[:MOST]
+        if one.content.strip() and not is_suspect(one.content) and not is_secret(one.content)
+    ]
+    return _weighed(facts, importance_threshold, "model")
+
+
+def _weighed(found: Sequence[Distilled], importance_threshold: float, method: Method) -> Distillation:
+    facts = tuple(item for item in found if item.importance >= importance_threshold)
     if not facts:
-        return Distillation(status="no_important_facts")
+        return Distillation(status="no_important_facts", method=method)
     return Distillation(
         status="facts_extracted_only",
         facts=facts,
         user_memory_updated=any(item.category in USER_MEMORY for item in facts),
         agent_memory_updated=any(item.category in AGENT_MEMORY for item in facts),
+        method=method,
     )
 
 
@@ -103,6 +152,14 @@ def _distilled(fact: Fact) -> Distilled:
         follow_up_needed=bool(_UNFINISHED.search(fact.text)),
         source=fact,
     )
+
+
+def turns_of(conversation: Sequence[str]) -> list[Turn]:
+    """
+    Who said what, in a conversation given as its parts. A part may begin its lines with a role ("user: …"), or itself with a
+    name ("Ana: …"); one that does not is a person's.
+    """
+    return list(_turns(conversation))
 
 
 def _turns(conversation: Sequence[str]) -> Iterator[Turn]:

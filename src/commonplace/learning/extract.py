@@ -4,7 +4,7 @@ Talk becomes memory, by rules and without a model.
 A conversation is read sentence by sentence; a sentence that a cue rule recognises (`rules/`) becomes a fact in the third person
 with the turn it came from. What is asked, supposed, doubted, quoted, or so for the moment only is left out, and so are secrets and
 orders to agents (`caution`). An assistant is believed only where it tells an outcome or a lesson in plain words: what was recalled
-into its prompt must not come back as news. The same conversation always gives the same facts; given those as `existing`, it
+into its prompt must not come back as news (`recalled` sees to the rest of that). Days are dates where the turn has a time. The same conversation always gives the same facts; given those as `existing`, it
 gives none.
 """
 
@@ -14,13 +14,15 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from hashlib import sha256
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from commonplace.learning.caution import is_attack, is_secret, is_suspect
 from commonplace.learning.rules import chinese, english
-from commonplace.learning.rules.finding import Category, Finding, ScopeHint, Voice
+from commonplace.learning.rules.finding import Category, Finding, Role, ScopeHint, Voice
 from commonplace.learning.sentences import sentences, whole_sentences
+from commonplace.learning.times import meant, resolved
 from commonplace.text.scrub import scrub
 from commonplace.text.similarity import NEAR, overlap, words
 from commonplace.text.slug import MAX_SLUG, slug
@@ -34,6 +36,9 @@ SHORTEST: Final = 3
 LONGEST: Final = 300
 CANDIDATES: Final = 100
 PREFIX: Final = "auto:"
+
+Method = Literal["rules", "model"]
+Words: TypeAlias = tuple[frozenset[str], frozenset[str]]
 
 _HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _VAGUE: Final = re.compile(
@@ -53,7 +58,10 @@ _NAME: Final = re.compile(r"[A-Z\u00c0-\u024f][^\W\d_]*(?:[ '’-][^\W\d_]+){0,3
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fact:
-    """`turn` is the place, in the conversation given, of the turn that told it."""
+    """
+    `turn` is the place, in the conversation given, of the turn that told it; `at` the day that it tells of, where it names
+    one. `replaces` is the id of a record that it says is no longer so, and `voice` who told it.
+    """
 
     text: str
     key: str
@@ -61,7 +69,10 @@ class Fact:
     scope: ScopeHint
     confidence: float
     turn: int
-    method: Literal["rules"] = "rules"
+    at: datetime | None = None
+    method: Method = "rules"
+    replaces: str | None = None
+    voice: Role = "person"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,15 +81,19 @@ class Extraction:
 
     facts: tuple[Fact, ...] = ()
     short: bool = False
-    method: Literal["rules"] = "rules"
 
 
 @dataclass(frozen=True, slots=True)
 class _Told:
     finding: Finding
     turn: int
-    who: str
-    words: tuple[frozenset[str], frozenset[str]]
+    voice: Voice
+    at: datetime | None
+    words: Words
+
+    @property
+    def who(self) -> str:
+        return self.voice.name
 
 
 def extract_facts(
@@ -100,8 +115,8 @@ def extract_facts(
     if sum(len(turn.speaker) + len(turn.text) + 3 for turn in turns) - 1 < least:
         return Extraction(short=True)
     chosen = _surest(_distinct(_told(turns, read, assistants)), most)
-    held = [_words(text) for text in existing]
-    fresh = [told for told in chosen if not any(_near(told.words, other) for other in held)]
+    held = [word_sets(text) for text in existing]
+    fresh = [told for told in chosen if not any(is_near(told.words, other) for other in held)]
     return Extraction(facts=tuple(_fact(told) for told in fresh))
 
 
@@ -141,7 +156,22 @@ def _told(turns: Sequence[Turn], read: int, assistants: Collection[str]) -> Iter
             continue
         for sentence in said:
             for finding in findings(sentence, voice):
-                yield _Told(finding, place, voice.name, _words(finding.text))
+                if (dated := _dated(finding, turn.at)) is not None:
+                    told, at = dated
+                    yield _Told(told, place, voice, at, word_sets(told.text))
+
+
+def _dated(finding: Finding, told: datetime | None) -> tuple[Finding, datetime | None] | None:
+    """With the date in the place of "yesterday"; None where a statement is nothing without its date, and has none."""
+    if told is None:
+        return None if finding.dated else (finding, None)
+    text, at = resolved(finding.text, told)
+    if finding.dated and at is None:
+        return None
+    if finding.day and (day := meant(finding.day, told)) is not None:
+        mark = f"（{day.written}）" if _HAN.search(text) else f" ({day.written})"
+        text, at = text + mark, day.at
+    return finding._replace(text=text), at
 
 
 def findings(sentence: str, voice: Voice) -> list[Finding]:
@@ -187,7 +217,7 @@ def _distinct(told: Iterator[_Told]) -> list[_Told]:
     for new in told:
         topic = new.finding.topic
         kept = [old for old in kept if not (topic and old.finding.topic == topic and old.who == new.who)]
-        if not any(_near(new.words, old.words) for old in kept):
+        if not any(is_near(new.words, old.words) for old in kept):
             kept.append(new)
         # Each is compared with all before it: a flood of statements must not make that slow.
         if len(kept) == CANDIDATES:
@@ -201,12 +231,12 @@ def _surest(told: list[_Told], most: int) -> list[_Told]:
     return [told[place] for place in sorted(ranked[: max(most, 0)])]
 
 
-def _words(text: str) -> tuple[frozenset[str], frozenset[str]]:
+def word_sets(text: str) -> Words:
     """As the limit is meant, and without marks: a full stop must not make a fact new."""
     return words(text), words(_MARKS.sub(" ", text))
 
 
-def _near(a: tuple[frozenset[str], frozenset[str]], b: tuple[frozenset[str], frozenset[str]]) -> bool:
+def is_near(a: Words, b: Words) -> bool:
     return overlap(a[0], b[0]) > NEAR or overlap(a[1], b[1]) > NEAR
 
 
@@ -220,6 +250,8 @@ def _fact(told: _Told) -> Fact:
         scope=finding.scope,
         confidence=finding.confidence,
         turn=told.turn,
+        at=told.at,
+        voice=told.voice.role,
     )
 
 

@@ -70,7 +70,8 @@ def survey(path: Path, layout: Layout) -> Folder:
         return Folder(root=real.parent, whole=False, files=tuple(files), problems=tuple(problems))
     if layout == "openclaw":
         real = _openclaw_root(real)
-        entries = [*_named(real, "MEMORY.md"), *_walk(real / "memory", real, problems)]
+        days = _walk(real / "memory", real, problems) if _is_folder(real / "memory") else ()
+        entries = [*_named(real, "MEMORY.md"), *days]
     else:
         entries = _walk(real, real, problems)
     files = [_dated(found) if layout == "openclaw" else found for found in _found(entries, real, problems)]
@@ -81,9 +82,14 @@ def survey(path: Path, layout: Layout) -> Folder:
 def _openclaw_root(path: Path) -> Path:
     """Where the notes are: the workspace itself, or the folder around it."""
     for root in (path, path / "workspace"):
-        if any(_named(root, "MEMORY.md")) or (root / "memory").is_dir():
+        if _is_folder(root) and (any(_named(root, "MEMORY.md")) or _is_folder(root / "memory")):
             return root
     return path
+
+
+def _is_folder(path: Path) -> bool:
+    """A link may lead out of what was to be imported: it is not followed."""
+    return path.is_dir() and not path.is_symlink()
 
 
 def _named(folder: Path, name: str) -> Iterator[Path]:
@@ -147,8 +153,11 @@ def _wanted(entry: os.DirEntry[str], path: Path) -> bool:
 
 
 def _with_own(folder: Path, ignores: Ignores) -> Ignores:
+    own = folder / ".gitignore"
     try:
-        lines = (folder / ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
+        if own.is_symlink() or not own.is_file():
+            return ignores
+        lines = own.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return ignores
     return (*ignores, (folder, GitIgnoreSpec.from_lines(lines)))

@@ -45,12 +45,13 @@ class Undone:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Past:
-    """A change that can be taken back."""
+    """A change that can be taken back. `by` is the task that made it, where one did."""
 
     id: str
     what: ChangeOf
     at: str
     paths: tuple[str, ...]
+    by: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,8 +88,9 @@ class Change:
     (None: there must be none); FileChanged where it is another.
     """
 
-    def __init__(self, root: Root, what: ChangeOf, now: datetime) -> None:
+    def __init__(self, root: Root, what: ChangeOf, now: datetime, by: str | None = None) -> None:
         self.root = root
+        self._by = by
         self.id = f"{what}-{new_id(now)}"
         self._what = what
         self._at = utc(now)
@@ -123,6 +125,7 @@ class Change:
             "id": self.id,
             "what": self._what,
             "at": self._at.isoformat(),
+            "by": self._by,
             "steps": [{"path": one.path, "before": one.before, "after": one.after} for one in self._steps.values()],
         }
         data = json.dumps(told, ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -157,6 +160,13 @@ def undo(root: Root, id: str, now: datetime) -> Undone:
     left = [step.path for step in steps if not _take_back(back, step)]
     Shelf(root).rebuild()
     return Undone(restored=back.paths, left=tuple(sorted(left)))
+
+
+def undo_task(root: Root, by: str, now: datetime) -> None:
+    """Take back whatever the task `by` changed here, the last first: it died in the middle, and begins anew."""
+    for one in past(root):
+        if one.by == by:
+            undo(root, one.id, now)
 
 
 def _take_back(back: Change, step: _Step) -> bool:
@@ -219,7 +229,11 @@ def _read(history: Folder, name: str) -> tuple[Past, list[_Step]]:
         steps = [_step(one) for one in cast(list[Mapping[str, object]], listed)]
         what = cast(ChangeOf, str(told["what"]))
         paths = tuple(sorted(step.path for step in steps))
-        return Past(id=str(told["id"]), what=what, at=str(told["at"]), paths=paths), steps
+        by = told.get("by")
+        made = Past(
+            id=str(told["id"]), what=what, at=str(told["at"]), paths=paths, by=by if isinstance(by, str) else None
+        )
+        return made, steps
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InvalidFile from None
 

@@ -23,8 +23,8 @@ from commonplace.text.similarity import NEAR, overlap, words
 from commonplace.values.moment import utc
 
 
-def dream(roots: Sequence[Root], *, now: datetime, session: str | None = None) -> Outcome:
-    """Consolidate each root that nobody else is consolidating. `session` is the one that asked for it."""
+def dream(roots: Sequence[Root], *, now: datetime, session: str | None = None, by: str | None = None) -> Outcome:
+    """Consolidate each root that nobody else is consolidating. `session` is the one that asked for it, `by` the task."""
     changes: list[Change] = []
     merged = 0
     busy = 0
@@ -33,7 +33,7 @@ def dream(roots: Sequence[Root], *, now: datetime, session: str | None = None) -
             busy += 1
             continue
         try:
-            change, count = _merge(root, now)
+            change, count = _merge(root, now, by)
             changes.append(change)
             merged += count
             Shelf(root).rebuild()
@@ -47,8 +47,8 @@ def dream(roots: Sequence[Root], *, now: datetime, session: str | None = None) -
     return outcome(told + (f" {busy} busy: somebody else is at it." if busy else ""), changes)
 
 
-def _merge(root: Root, now: datetime) -> tuple[Change, int]:
-    change = Change(root, "dream", now)
+def _merge(root: Root, now: datetime, by: str | None) -> tuple[Change, int]:
+    change = Change(root, "dream", now, by)
     merged = 0
     for stays, goes in groups(Shelf(root).scan().entries):
         entry = stays.entry

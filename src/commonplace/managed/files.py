@@ -9,7 +9,8 @@ pattern would let whoever wrote the memory decide how long it takes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Final
 
@@ -49,9 +50,12 @@ class MemoryFiles:
         what: ChangeOf = "remember",
         clean: bool = False,
         refuse: Refuse | None = None,
+        by: str | None = None,
     ) -> None:
         self._roots = tuple(roots)
-        self._changes = {root.path: Change(root, what, now) for root in self._roots}
+        self._changes = {root.path: Change(root, what, now, by) for root in self._roots}
+        self.escaped = False
+        """Whether a write was meant for a place outside the roots, or for one that a link leads out of."""
         self._clean = clean
         self._refuse = refuse
         self._seen: dict[tuple[Root, Parts], Held] = {}
@@ -126,10 +130,11 @@ class MemoryFiles:
 
     def write_file(self, path: str, content: str) -> str:
         """Make a file, or replace one that was read before. Answers its whole path."""
-        root, parts = self._placed(path)
+        root, parts = self._aimed(path)
         _refuse_place(root, parts)
         text = self._kept(content)
-        held = held_at(root.folder, parts)
+        with self._noticing():
+            held = held_at(root.folder, parts)
         seen = self._seen.get((root, parts))
         if held is not None and seen is None:
             raise FileChanged("There is a file of that name. Read it first, or choose another name.")
@@ -139,10 +144,11 @@ class MemoryFiles:
 
     def edit(self, path: str, old_string: str, new_string: str, replace_all: bool = False) -> str:
         """Replace `old_string`, which must occur once unless `replace_all`. Answers the file's whole path."""
-        root, parts = self._placed(path)
+        root, parts = self._aimed(path)
         _refuse_place(root, parts)
         self._refuse_unseen(root, parts)
-        held = root.folder.read(parts)
+        with self._noticing():
+            held = root.folder.read(parts)
         text = _decoded(held)
         times = text.count(old_string) if old_string else 0
         if not times:
@@ -151,6 +157,24 @@ class MemoryFiles:
             raise InvalidContent(f"The text to replace occurs {times} times. Give more of it, or replace all.")
         # What a person wrote around it is theirs, secrets and all; only what is put in is looked at.
         return self._write(root, parts, text.replace(old_string, self._kept(new_string, part=True)), held)
+
+    def _aimed(self, path: str) -> tuple[Root, Parts]:
+        """As `_placed`, for a write. A name that no file can have is a slip; a way out is not."""
+        try:
+            return self._placed(path)
+        except PathEscape:
+            inside = any(path.startswith(f"{base}/") for root in self._roots for base in _bases(root))
+            out = path.startswith(("/", "~", "\\")) and not inside
+            self.escaped |= out or "\0" in path or ".." in path.replace("\\", "/").split("/")
+            raise
+
+    @contextmanager
+    def _noticing(self) -> Generator[None]:
+        try:
+            yield
+        except PathEscape:
+            self.escaped = True
+            raise
 
     def _write(self, root: Root, parts: Parts, text: str, held: Held | None) -> str:
         check_content(text)
@@ -195,7 +219,7 @@ class MemoryFiles:
                 raise PathEscape
             return root, parts
         for root in self._roots:
-            for base in {str(root.path), str(root.path.resolve())}:
+            for base in _bases(root):
                 if folder and path == base:
                     return root, ()
                 if path.startswith(f"{base}/"):
@@ -206,6 +230,10 @@ class MemoryFiles:
         if first in TYPES and (root := shelf_for(self._roots, first)):
             return root
         return self._roots[0] if self._roots else None
+
+
+def _bases(root: Root) -> set[str]:
+    return {str(root.path), str(root.path.resolve())}
 
 
 def _refuse_place(root: Root, parts: Parts) -> None:

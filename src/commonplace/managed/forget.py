@@ -30,8 +30,12 @@ def forget(roots: Sequence[Root], query: str, *, now: datetime) -> Outcome:
     Raises:
         InvalidContent: the query says too little to choose by.
     """
-    chosen = choose(roots, query)
-    changes = {root.path: Change(root, "forget", now) for root, _ in chosen}
+    return remove(choose(roots, query), now=now)
+
+
+def remove(chosen: Sequence[tuple[Root, Kept]], *, now: datetime, by: str | None = None) -> Outcome:
+    """Remove these entries as one change. One that somebody changes in that moment stays."""
+    changes = {root.path: Change(root, "forget", now, by) for root, _ in chosen}
     gone: list[str] = []
     for root, kept in chosen:
         try:

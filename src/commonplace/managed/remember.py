@@ -33,10 +33,17 @@ _SECRET: Final = "It holds a private key or a cloud secret. Remember where the s
 
 
 def remember(
-    roots: Sequence[Root], content: str, *, now: datetime, clean: bool = False, refuse: Refuse | None = None
+    roots: Sequence[Root],
+    content: str,
+    *,
+    now: datetime,
+    clean: bool = False,
+    refuse: Refuse | None = None,
+    by: str | None = None,
 ) -> Outcome:
     """
-    File `content` in one of `roots`. With `clean` no existing entry is looked at. `refuse` says why a text must not be kept.
+    File `content` in one of `roots`. With `clean` no existing entry is looked at. `refuse` says why a text must not be kept,
+    `by` which task it is done for.
 
     Raises:
         InvalidContent: there is nothing to remember.
@@ -63,7 +70,7 @@ def remember(
         # Somebody else wrote the same entry in the same moment: look again at what is there now.
         with suppress(FileChanged):
             near = None if clean else _nearest(roots, text)
-            return _joined(*near, text, now) if near else _filed(root, kind, text, now)
+            return _joined(*near, text, now, by) if near else _filed(root, kind, text, now, by)
     raise FileChanged
 
 
@@ -99,14 +106,14 @@ def _lined(root: Root, text: str) -> Outcome:
     return Outcome(summary=summary, files_touched=(str(root.path / INDEX),), touched_scopes=("channel",))
 
 
-def _joined(root: Root, kept: Kept, text: str, now: datetime) -> Outcome:
+def _joined(root: Root, kept: Kept, text: str, now: datetime, by: str | None) -> Outcome:
     if says(kept.entry, text):
         return Outcome(summary=f"Known already: {kept.entry.name}. Nothing was changed.")
     entry = joined(kept.entry, text, now)
     written = write(entry)
     if len(written.encode("utf-8")) > LARGEST:
-        return _filed(root, kept.entry.type, text, now)
-    change = Change(root, "remember", now)
+        return _filed(root, kept.entry.type, text, now, by)
+    change = Change(root, "remember", now, by)
     change.write(kept.parts, written, expected=kept.held)
     return outcome(f"Updated “{entry.name}” in {root.kind} memory: {first_sentence(text)}", [change])
 
@@ -127,10 +134,10 @@ def joined(entry: Entry, text: str, now: datetime) -> Entry:
     return replace(fresh, extra=entry.extra)
 
 
-def _filed(root: Root, kind: EntryType, text: str, now: datetime) -> Outcome:
+def _filed(root: Root, kind: EntryType, text: str, now: datetime, by: str | None) -> Outcome:
     sentence = first_sentence(text)
     entry = made(_title(sentence), sentence, kind, text)
-    change = Change(root, "remember", now)
+    change = Change(root, "remember", now, by)
     name = slug(entry.name.rstrip("…"), empty=kind)
     taken = _taken(root, kind)
     free = (f"{name}{suffix}.md" for suffix in ("", *(f"-{n}" for n in range(2, 10_000))))

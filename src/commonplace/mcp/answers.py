@@ -23,6 +23,7 @@ from commonplace.errors import (
 from commonplace.mcp.places import Tier, tier_of
 from commonplace.values.query import Hit
 from commonplace.values.record import TRUSTED, Record, Trust
+from commonplace.values.task import TaskStatus
 
 MOST_SHOWN: Final = 4_000
 """Characters of a record in a listing. The resource has them all."""
@@ -128,6 +129,15 @@ class StoreAnswer(Answer):
     version: int | None = None
     created_at: str | None = None
     redactions: int | None = Field(default=None, description="So many secrets were in it and were not kept.")
+    quarantined: bool | None = Field(default=None, description="Kept, and not recalled until a person has looked at it.")
+
+
+class RememberAnswer(Answer):
+    task_id: str | None = None
+    status: TaskStatus | None = Field(default=None, description="queued or running: it is still being filed.")
+    summary: str | None = None
+    touched_scopes: list[str] | None = Field(default=None, description="Whose memory changed: user, project.")
+    method: str | None = None
 
 
 class DeleteAnswer(Answer):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from commonplace.values.context import ContextBlock
 from commonplace.values.query import Hit, Page
 from commonplace.values.record import Json, Record
 from commonplace.values.scope import Scope, Scopes
+from commonplace.values.task import ContextMode, MemoryTask, TargetScope
 
 
 class MemoryClient(Protocol):
@@ -41,3 +42,14 @@ class MemoryClient(Protocol):
     async def context(
         self, query: str, /, *, scopes: Scopes = ..., session: str | None = ..., budget: int | None = ...
     ) -> ContextBlock: ...
+
+
+@runtime_checkable
+class RememberingClient(Protocol):
+    """A memory that also has files: the SDK's client and the daemon's own services."""
+
+    async def remember_workspace_memory(
+        self, content: str, /, *, context_mode: ContextMode = ..., scope: TargetScope | None = ...
+    ) -> MemoryTask: ...
+
+    async def get_workspace_memory_remember_task(self, id: str, /) -> MemoryTask: ...

@@ -11,7 +11,7 @@ from mcp_types import Annotations, Resource, ResourceTemplate, TextResourceConte
 from commonplace.errors import RecordNotFound
 from commonplace.mcp.answers import SCHEME, uri_of
 from commonplace.mcp.places import Asker
-from commonplace.memory.fence import label, neutral
+from commonplace.memory.fence import label, shown
 from commonplace.values.record import Record
 from commonplace.wire.records import RecordAnswer
 
@@ -80,5 +80,5 @@ def _markdown(record: Record) -> str:
         "Written": f"{record.updated_at:%Y-%m-%d %H:%M} UTC, version {record.version}",
     }
     lines = [f"- {name}: {value}" for name, value in told.items() if value]
-    quoted = [f"> {line}" for line in neutral(record.text).splitlines()]
+    quoted = [f"> {line}" for line in shown(record.text).splitlines()]
     return "\n".join([f"# {record.key or record.id}", "", *quoted, "", *lines, "", label(record), ""])

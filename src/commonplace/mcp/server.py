@@ -66,7 +66,7 @@ class Doors:
 
     async def tools(self, ctx: Asking, params: PaginatedRequestParams | None) -> ListToolsResult:
         del ctx, params
-        return ListToolsResult(tools=offered(allow_delete=self._allow_delete))
+        return ListToolsResult(tools=offered(self._asker, allow_delete=self._allow_delete))
 
     async def call(self, ctx: Asking, params: CallToolRequestParams) -> CallToolResult:
         del ctx

@@ -6,28 +6,37 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, cast
 
+import anyio
 from mcp_types import Tool, ToolAnnotations
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from commonplace.errors import CommonplaceError, Forbidden, InvalidInput
+from commonplace.errors import CommonplaceError, Forbidden, InvalidInput, InvalidScope, ManagedMemoryUnavailable
+from commonplace.learning.quarantine import is_quarantined
 from commonplace.mcp.answers import (
     Answer,
     ContextAnswer,
     DeleteAnswer,
     Found,
     ListAnswer,
+    RememberAnswer,
     Row,
     SearchAnswer,
     StoreAnswer,
     place_of,
     refusal,
 )
+from commonplace.mcp.client import RememberingClient
 from commonplace.mcp.places import TIERS, Asked, Asker, refused
 from commonplace.values.scope import Scope
 
 MOST_FOUND: Final = 20
 MOST_LISTED: Final = 200
+PATIENCE: Final = 20.0
+"""Seconds that a model waits for its fact to be filed. It goes on without."""
+
 _MOST_PROBLEMS: Final = 5
+_LOOK_EVERY: Final = 0.02
+_LOOK_SELDOM: Final = 0.5
 
 # Models make them up: one that is no tier is refused with a reason of its own, not by its type.
 TierName = Annotated[
@@ -89,6 +98,17 @@ class Store(Scoped):
     metadata: Annotated[dict[str, Any], Field(description="What else should be kept with it.")] = {}
 
 
+class Remember(Arguments):
+    content: Annotated[str, Field(description="The fact, so that it is understood on its own.")] = ""
+    scope: Annotated[
+        str | None,
+        Field(
+            description="project: file it with the workspace. user: with the person. Without: where it belongs.",
+            json_schema_extra={"enum": ["project", "user"]},
+        ),
+    ] = None
+
+
 class List(Scoped):
     limit: Annotated[int, Field(json_schema_extra={"minimum": 1, "maximum": MOST_LISTED})] = 50
     cursor: Annotated[str | None, Field(description="What the answer before gave, to go on there.")] = None
@@ -135,8 +155,34 @@ async def store(asker: Asker, given: Store) -> Answer:
         ok=True,
         version=record.version,
         redactions=redactions if isinstance(redactions, int) else None,
+        quarantined=is_quarantined(record) or None,
         **place_of(record),
     )
+
+
+async def remember(asker: Asker, given: Remember) -> Answer:
+    if not given.content.strip():
+        raise refused("missing_content", "Say in `content` what to remember.")
+    if not isinstance(memory := asker.memory, RememberingClient) or not remembers(asker):
+        raise ManagedMemoryUnavailable
+    if given.scope not in (None, "project", "user"):
+        raise InvalidScope("scope: project or user.")
+    task = await memory.remember_workspace_memory(given.content, scope=given.scope)
+    pause = _LOOK_EVERY
+    with anyio.move_on_after(PATIENCE):
+        while not task.is_over:
+            await anyio.sleep(pause)
+            pause = min(pause * 1.5, _LOOK_SELDOM)
+            task = await memory.get_workspace_memory_remember_task(task.id)
+    if task.error is not None:
+        raise refused(task.error.code, task.error.message)
+    told = {name: value for name, value in (task.result or {}).items() if name in RememberAnswer.model_fields}
+    return RememberAnswer.model_validate({"ok": True, "task_id": task.id, "status": task.status, **told})
+
+
+def remembers(asker: Asker) -> bool:
+    """Whether there are files to write to. A model that is to stay within some scopes does not get at them."""
+    return isinstance(asker.memory, RememberingClient) and asker.place.only is None
 
 
 async def listed(asker: Asker, given: List) -> Answer:
@@ -268,6 +314,15 @@ OFFERS: Final[Mapping[str, Offer]] = {
             ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False),
         ),
         _offer(
+            "memory_remember",
+            "Remember in Markdown",
+            "Hand over a fact about the person or the project that should be kept in their files of memory: a preference, a rule, "
+            "a decision, where something is found. It is filed where it belongs and joined with what is known. No secrets.",
+            remember,
+            (Remember, RememberAnswer, ("content",)),
+            ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False),
+        ),
+        _offer(
             "memory_list",
             "List the memory",
             "What is remembered, newest first, to get an overview. To find something, search.",
@@ -296,8 +351,9 @@ OFFERS: Final[Mapping[str, Offer]] = {
 }
 
 
-def offered(*, allow_delete: bool) -> list[Tool]:
-    return [offer.tool for offer in OFFERS.values() if allow_delete or not offer.deletes]
+def offered(asker: Asker, *, allow_delete: bool) -> list[Tool]:
+    offers = [offer for offer in OFFERS.values() if allow_delete or not offer.deletes]
+    return [offer.tool for offer in offers if offer.run is not remember or remembers(asker)]
 
 
 async def call(offer: Offer, asker: Asker, arguments: Mapping[str, Any], *, allow_delete: bool) -> Answer:

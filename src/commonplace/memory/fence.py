@@ -2,9 +2,10 @@
 Recalled text inside a prompt: data, never an instruction.
 
 What somebody once wrote into memory must not be able to end the block it stands in, open a section of its own or pose as
-one of ours. Two things see to that. The marks of our own blocks, written inside a text, lose their angle bracket. And no
+one of ours. Three things see to that. The marks of our own blocks and labels, written inside a text, lose their bracket. No
 line of a text begins a line of the prompt: the first stands behind a label, the others behind a bar, so that a heading, a
-code fence or a rule of Markdown is only ever in mid-line, where it means nothing.
+code fence or a rule of Markdown is only ever in mid-line, where it means nothing. And what a person would not see in the text, a
+model does not get to read.
 """
 
 from __future__ import annotations
@@ -27,15 +28,29 @@ _MARK: Final = re.compile(
     rf"[<＜﹤](?=[\s{_UNSEEN}]*[/／]?[\s{_UNSEEN}]*(?:{'|'.join(_GAP.join(mark) for mark in _MARKS)}))", re.IGNORECASE
 )
 
+_LABEL: Final = re.compile(rf"[\[［](?=[\s{_UNSEEN}]*id\b[^\]\n]{{0,200}}\btrust\b)", re.IGNORECASE)
+# Letters written as tags, text that runs the other way, escapes of a terminal. What emoji and scripts are made with is left alone.
+_INVISIBLE: Final = re.compile(
+    "[\u180e\u200b\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f\x00-\x08\x0e-\x1b\x7f]"
+)
+
 
 def neutral(text: str) -> str:
-    """The text with the marks of our blocks made harmless: `</memory_context>` becomes `‹/memory_context>`."""
-    return _MARK.sub("‹", text)
+    """
+    The text with the marks of our blocks made harmless: `</memory_context>` becomes `‹/memory_context>`, and a label that is
+    not ours opens with a round bracket.
+    """
+    return _LABEL.sub("(", _MARK.sub("‹", text))
+
+
+def shown(text: str) -> str:
+    """As `neutral`, without what nobody sees."""
+    return neutral(_INVISIBLE.sub("", neutral(text)))
 
 
 def entry(head: str, text: str, label: str = "") -> str:
     """A list item: `head` before the text's first line, `label` after its last, a bar before each line between."""
-    first, *others = neutral(text).splitlines() or [""]
+    first, *others = shown(text).splitlines() or [""]
     told = "\n".join([f"- {head}{first}", *(BAR + line for line in others)])
     return f"{told} {label}" if label else told
 
@@ -48,7 +63,7 @@ def label(record: Record) -> str:
 
 def name(text: str) -> str:
     """A key, a speaker or a source on one line, without what would end its place."""
-    return neutral(" ".join(text.split())).replace("*", "∗").replace("[", "(").replace("]", ")")
+    return shown(" ".join(text.split())).replace("*", "∗").replace("[", "(").replace("]", ")")
 
 
 def _word(source: str) -> str:

@@ -16,7 +16,15 @@ from datetime import datetime
 from random import random
 from typing import Final, TypeVar, cast, get_args
 
-from commonplace.errors import Conflict, InvalidImportance, InvalidInput, NothingToUndo, RecordChanged, RecordNotFound
+from commonplace.errors import (
+    Conflict,
+    InvalidImportance,
+    InvalidInput,
+    NothingToUndo,
+    RecordChanged,
+    RecordNotFound,
+    TrustedRecord,
+)
 from commonplace.memory.prepare import Preparer, Told
 from commonplace.memory.validate import check_importance, check_key, check_label, check_line, check_metadata, check_tags
 from commonplace.memory.write import clean
@@ -24,7 +32,7 @@ from commonplace.ports.clock import Clock
 from commonplace.ports.records import RecordStore
 from commonplace.values.changes import Changes, SuccessorFields
 from commonplace.values.moment import new_id, utc
-from commonplace.values.record import ChangeKind, Draft, Json, Record, Trust, Visibility
+from commonplace.values.record import ChangeKind, Draft, Json, Provenance, Record, Trust, Visibility
 from commonplace.values.scope import Scope
 
 ATTEMPTS: Final = 50
@@ -196,10 +204,12 @@ class Lifecycle:
         *,
         expected: int | None = None,
         reason: str | None = None,
+        provenance: Provenance | None = None,
     ) -> Record:
         """
         Write a new record that takes the place of this one, and answer it. The key goes over to it; the old record is
-        kept, marked with its successor, and no longer searched. Both are written together or not at all.
+        kept, marked with its successor, and no longer searched. Both are written together or not at all. `provenance` is
+        where the news came from.
 
         Raises:
             Conflict: the record is deleted, or superseded already.
@@ -209,7 +219,7 @@ class Lifecycle:
         async def plan() -> _Step:
             held = await self._undeleted(id)
             _refuse_superseded(held)
-            born = self._successor(held, wanted, reason)
+            born = replace(self._successor(held, wanted, reason), provenance=provenance or Provenance())
             freed: dict[str, object] = {"superseded_by": born.id}
             if held.key is not None and (born.scope, born.key) == (held.scope, held.key):
                 freed["key"] = None
@@ -295,7 +305,7 @@ class Lifecycle:
         drafts += [Draft(record=born, passages=passages[born.id], expected=0) for born in step.born]
         try:
             return (await self._store.revise(drafts))[-1]
-        except RecordChanged:
+        except (RecordChanged, TrustedRecord):
             raise
         except Conflict as conflict:
             taken = step.born[-1] if step.born else step.next

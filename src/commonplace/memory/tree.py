@@ -16,7 +16,7 @@ somebody asks for them and kept with the version they tell.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
@@ -47,6 +47,8 @@ LAYERS: Final[Mapping[LayerName, int]] = {"L0": 100, "L1": 2_000}
 
 NodeType = Literal["directory", "file"]
 Reaches: TypeAlias = Callable[[Scope], bool]
+Shorten: TypeAlias = Callable[[str, int], Awaitable[str | None]]
+"""Tells a text in at most so many tokens, in words of its own; None where that cannot be done."""
 
 _KINDS: Final[Mapping[str, ScopeKind]] = {
     "agent": "agent",
@@ -159,7 +161,10 @@ def read_uri(uri: str) -> Place:
 
 
 class Tree:
-    """`reaches` says which scopes may be read (None: all). Those that may not are not listed, and refused when named."""
+    """
+    `reaches` says which scopes may be read (None: all). Those that may not are not listed, and refused when named. `shorten`
+    makes the layers of what is too long; without it, or where it cannot, they are made of the text's own sentences.
+    """
 
     def __init__(
         self,
@@ -169,6 +174,7 @@ class Tree:
         tenant: str,
         count: TokenCounter,
         reaches: Reaches | None = None,
+        shorten: Shorten | None = None,
     ) -> None:
         self._records = records
         self._recall = recall
@@ -176,6 +182,7 @@ class Tree:
         self._tenant = tenant
         self._count = count
         self._reaches: Reaches = reaches or (lambda _: True)
+        self._shorten = shorten
 
     async def resolve(self, uri: str) -> Node:
         """
@@ -223,6 +230,13 @@ class Tree:
         return [held[name] for name in LAYERS]
 
     async def _layer(self, record: Record, name: LayerName, most: int) -> Layer:
+        if self._shorten is not None and self._count(record.text.strip()) > most:
+            told = await self._shorten(record.text, most)
+            if told and self._count(told) <= most:
+                tokens = self._count(told)
+                return Layer(
+                    record=record.id, version=record.version, name=name, text=told, tokens=tokens, method="model"
+                )
         # A long text takes a while; others go on meanwhile.
         text = await asyncio.to_thread(summary, record.text, most, self._count)
         return Layer(record=record.id, version=record.version, name=name, text=text, tokens=self._count(text))

@@ -17,13 +17,16 @@ class JobQueue(Protocol):
 
     A job is claimed by a worker for the time of a lease and held by renewing it. A lease that runs out gives the job to
     the next worker: the crash has used up an attempt. A worker that lost its lease can change nothing any more.
+
+    Of the jobs of one line at most one is running, in all processes together. Where there is no room for one in its line,
+    `note` raises QueueFull and keeps nothing.
     """
 
     async def claim_job(self, kinds: Sequence[str], worker: str, lease: timedelta) -> Job | None:
         """
         The oldest job of these kinds that is queued and due, or whose lease ran out, now running for `worker`, its
         attempts raised by one. One that has used up its attempts is not handed out again: it has failed, with the code
-        `attempts_exhausted`. No two workers ever get the same one.
+        `attempts_exhausted`. One whose line has a job that is running waits for that. No two workers ever get the same one.
         """
         ...
 
@@ -32,7 +35,7 @@ class JobQueue(Protocol):
         ...
 
     async def finish_job(self, id: str, worker: str, result: Mapping[str, Json], entries: Entries) -> bool:
-        """The job is done. False as above, and then nothing was kept."""
+        """The job is done, and what is private in its payload is forgotten. False as above, and then nothing was kept."""
         ...
 
     async def fail_job(

@@ -58,6 +58,7 @@ class Journal(Protocol):
 
         Raises:
             AlreadyAnswered: a reply with that tenant, owner and key is there and has not expired.
+            QueueFull: the line of a job has no room for it.
         """
         ...
 

@@ -12,11 +12,11 @@ from typing import Any, Literal, TextIO, Unpack
 import httpx
 
 from commonplace.errors import InvalidInput
-from commonplace.sdk.calls import keeping, moving, recall, records
+from commonplace.sdk.calls import keeping, lanes, moving, recall, records
 from commonplace.sdk.documents import named_scopes, query, texts
+from commonplace.sdk.extracting import AsyncExtractor
 from commonplace.sdk.lines import MEDIA_TYPE, Arriving, opened_source, opened_target
 from commonplace.sdk.listening import SILENCE, Listening
-from commonplace.sdk.sending import AsyncSender
 from commonplace.sdk.talk import Reply, problem, unreachable
 from commonplace.values.audit import AuditPage, AuditQuery
 from commonplace.values.changes import Changes, SuccessorFields
@@ -28,10 +28,11 @@ from commonplace.values.principal import Key, Principal, Role, User
 from commonplace.values.query import Filters, Hit, Mode, Order, Page
 from commonplace.values.record import Json, Provenance, Record, State, Trust, Turn, Visibility
 from commonplace.values.scope import Scope, Scopes
+from commonplace.values.task import ContextMode, MemoryTask, TargetScope
 from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
 
 
-class AsyncClient(AsyncSender):
+class AsyncClient(AsyncExtractor):
     """
     A daemon's memory, with the methods of `AsyncMemory`. Errors are those that the daemon met, of the same class.
 
@@ -339,6 +340,37 @@ class AsyncClient(AsyncSender):
     async def upkeep_log(self, *, since: datetime | None = None, limit: int = 100) -> builtins.list[Upkeep]:
         """What `tidy` and `reindex` did, newest first."""
         return await self._run(keeping.upkeep_log(since, limit))
+
+    # ---- the Markdown of the daemon's workspace
+
+    async def remember_workspace_memory(
+        self, content: str, *, context_mode: ContextMode = "workspace", scope: TargetScope | None = None
+    ) -> MemoryTask:
+        """
+        Hand over a fact, to be filed in the daemon's Markdown. Poll the task until it `is_over`. In the mode `clean` no
+        existing memory is looked at.
+        """
+        return await self._run(lanes.remember(content, context_mode, scope))
+
+    async def get_workspace_memory_remember_task(self, id: str) -> MemoryTask:
+        """How it goes. Only for the client id that asked."""
+        return await self._run(lanes.task("remember", id))
+
+    async def forget_workspace_memory(self, query: str, *, scope: TargetScope | None = None) -> MemoryTask:
+        """Have entries removed that are about `query`, at most five."""
+        return await self._run(lanes.forget(query, scope))
+
+    async def get_workspace_memory_forget_task(self, id: str) -> MemoryTask:
+        """As for a fact that was handed over."""
+        return await self._run(lanes.task("forget", id))
+
+    async def dream_workspace_memory(self) -> MemoryTask:
+        """Have entries that say nearly the same made one."""
+        return await self._run(lanes.dream())
+
+    async def get_workspace_memory_dream_task(self, id: str) -> MemoryTask:
+        """As for a fact that was handed over."""
+        return await self._run(lanes.task("dream", id))
 
     # ---- what only a daemon has
 

@@ -10,7 +10,7 @@ from fastapi import APIRouter, FastAPI
 from starlette.middleware import Middleware
 
 from commonplace.governance.limits import RateLimits
-from commonplace.server import events, gateway, governed, governed_context, keyed, mcp, operators
+from commonplace.server import events, gateway, governed, governed_context, keyed, mcp, operators, workspace
 from commonplace.server.auth import Standing, is_open, require_access
 from commonplace.server.bodies import Bodies, Deadlines
 from commonplace.server.errors import HANDLERS
@@ -32,6 +32,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     governed.router,
     governed_context.router,
     gateway.router,
+    workspace.router,
     mcp.router,
 )
 """A door each."""

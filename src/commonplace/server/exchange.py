@@ -9,7 +9,7 @@ from starlette.types import Scope
 
 from commonplace.values.principal import Principal
 
-DoorName = Literal["native", "keyed", "governed", "gateway", "mcp", "operators"]
+DoorName = Literal["native", "keyed", "governed", "gateway", "remember", "mcp", "operators"]
 
 _KEY: Final = "commonplace.exchange"
 _PATHS: Final[tuple[tuple[str, DoorName], ...]] = (
@@ -20,6 +20,8 @@ _PATHS: Final[tuple[tuple[str, DoorName], ...]] = (
     ("/users", "gateway"),
     ("/memories", "gateway"),
     ("/resources", "gateway"),
+    ("/workspace", "remember"),
+    ("/capabilities", "remember"),
     ("/mcp", "mcp"),
     ("/health", "operators"),
     ("/ready", "operators"),

@@ -14,6 +14,7 @@ from pydantic import SecretStr, ValidationError
 from commonplace.errors import InvalidText, Unauthenticated
 from commonplace.server.auth import Pairing, Served, Strict
 from commonplace.service.gateway import Found, uri_of
+from commonplace.values.job import Job
 from commonplace.values.moment import from_ms
 from commonplace.values.principal import Principal
 from commonplace.values.record import Json, Record, Turn
@@ -98,13 +99,21 @@ async def add(body: Add, pair: Pairing, served: Served) -> Added:
 
 @router.post("/memories/flush", summary="Close an episode: learn from what was said since the last time")
 async def flush(body: Flush, pair: Pairing, served: Served) -> FlushAnswer:
+    """
+    Facts are kept under `auto:` keys, and what was said gets a summary. A model reads in the background, unless you `wait`:
+    then the status is `queued`. Rules take a moment, and you are told what came of it.
+    """
     who = await _user(pair, body)
-    done = await served.gateway.flush(who, body.session_id)
+    done = await served.gateway.flush(who, body.session_id, wait=body.wait)
+    if isinstance(done, Job):
+        return FlushAnswer(status="queued", message_count=0, facts=[], episode=None, method="model", job=done.id)
     return FlushAnswer(
         status=done.status,
         message_count=done.turns,
         facts=[fact.id for fact in done.facts],
         episode=done.episode.id if done.episode else None,
+        superseded=list(done.superseded),
+        method=done.method,
     )
 
 

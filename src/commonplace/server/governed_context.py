@@ -90,7 +90,7 @@ async def distill(body: DistillBody, who: Asking, served: Served) -> DistillAnsw
         candidate_ids=[],
         status=done.status,
         report=ReportAnswer(
-            method="rules",
+            method=done.method,
             user_memory_updated=done.user_memory_updated,
             agent_memory_updated=done.agent_memory_updated,
             facts=facts,

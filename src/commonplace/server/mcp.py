@@ -17,7 +17,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from commonplace.errors import RouteNotFound
+from commonplace.errors import RouteNotFound, TokenRequired
 from commonplace.mcp.places import Asker, Place
 from commonplace.server.auth import Asking, Served, Told
 from commonplace.server.options import Options
@@ -31,6 +31,7 @@ from commonplace.values.query import Filter, Hit, Page
 from commonplace.values.query import Query as Question
 from commonplace.values.record import Json, Record
 from commonplace.values.scope import Scopes, scopes_of
+from commonplace.values.task import ContextMode, MemoryTask, TargetScope
 
 Answering = Callable[[Scope, Receive, Send], Awaitable[None]]
 Name = Annotated[str | None, Query(min_length=1, max_length=255)]
@@ -82,6 +83,20 @@ class ServedMemory:
         return await self._services.recall.context(
             self._who, query, scopes=scopes_of(scopes), session=session, budget=room
         )
+
+    async def remember_workspace_memory(
+        self, content: str, /, *, context_mode: ContextMode = "workspace", scope: TargetScope | None = None
+    ) -> MemoryTask:
+        return await self._services.lanes.remember(self._known(), content, context_mode=context_mode, scope=scope)
+
+    async def get_workspace_memory_remember_task(self, id: str, /) -> MemoryTask:
+        return await self._services.lanes.task(self._known(), "remember", id)
+
+    def _known(self) -> Principal:
+        """Files need a key, also where the daemon is open otherwise."""
+        if self._who.key is None and not self._who.operator:
+            raise TokenRequired
+        return self._who
 
 
 class Answered(Response):

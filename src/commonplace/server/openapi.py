@@ -15,6 +15,7 @@ DOORS: Final[dict[DoorName, str]] = {
     "keyed": "Agents and workspaces with memories under keys, as RondoFlow has them.",
     "governed": "Tiers, capabilities, promotion and audit, as Tandem has them.",
     "gateway": "Users with keys of their own, their chats and resources, as Beaver asks for them.",
+    "remember": "The memory of a workspace: facts handed over and filed by and by, as qwen-code has it.",
     "operators": "Health, metrics and this page.",
 }
 _TEXT: Final = {"type": "string"}
@@ -45,7 +46,12 @@ _SHAPES: Final[dict[str, dict[str, Any]]] = {
         "properties": {"error": _TEXT, "code": _TEXT},
     },
 }
-_SHAPE_OF: Final[dict[DoorName, str]] = {"keyed": "KeyedError", "governed": "PlainError", "gateway": "PlainError"}
+_SHAPE_OF: Final[dict[DoorName, str]] = {
+    "keyed": "KeyedError",
+    "governed": "PlainError",
+    "gateway": "PlainError",
+    "remember": "PlainError",
+}
 
 
 def document(app: FastAPI) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from types import TracebackType
 from typing import Final, Self
 
@@ -27,8 +28,11 @@ from commonplace.errors import (
     StoreError,
     Unauthenticated,
 )
+from commonplace.learning.guard import Guard
+from commonplace.learning.quarantine import is_quarantined, reasons_of
 from commonplace.ports.clock import Clock
 from commonplace.ports.journal import Entries, Journal, Reply
+from commonplace.ports.quotas import Quotas
 from commonplace.ports.records import RecordStore
 from commonplace.text.scrub import scrub
 from commonplace.values.audit import AuditOutcome, AuditRow
@@ -66,18 +70,20 @@ class Once:
 class Account:
     """
     Entered for the time of a request: an error that ends it leaves a row that says how. `details` are those of every row.
-    `noted` tells whether something was kept already. A record on its way out of the scope `leaves` is told of there, too.
+    `noted` tells whether something was kept already. `homes` are the scopes in which records stood when the request came: one
+    that leaves, or is purged, is told of there.
     """
 
     who: Principal
     action: str
     journal: Journal
     clock: Clock
+    quotas: Quotas | None = None
     once: Once | None = None
     run: str | None = None
     scope: Scope | None = None
     record: str | None = None
-    leaves: Scope | None = None
+    homes: dict[str, Scope] = field(default_factory=dict[str, Scope])
     details: dict[str, Json] = field(default_factory=dict[str, Json])
     noted: bool = False
     last: AuditRow | None = None
@@ -90,14 +96,16 @@ class Account:
         changed = [one.record for one in written if one.outcome != "unchanged"]
         reply = self.reply([(one.record.id, one.record.version, one.outcome) for one in written])
         news = [self._news(record) for record in changed]
-        if self.leaves is not None:
-            news += [self.news("record.left", scope=self.leaves, data={"id": one.id}) for one in changed]
+        for one in changed:
+            home = self.homes.get(one.id, one.scope)
+            if home != one.scope:
+                news.append(self.news("record.left", scope=home, data={"id": one.id}))
         return Entries(audit=tuple(rows), events=tuple(news), reply=reply)
 
     def beside_purge(self, ids: Sequence[str]) -> Entries:
         rows = [self.row("ok", record=id) for id in ids]
-        admins = self.scope is None
-        news = [self.news("record.purged", scope=self.scope, data={"id": id}, admins=admins) for id in ids]
+        homes = [(id, self.homes.get(id, self.scope)) for id in ids]
+        news = [self.news("record.purged", scope=home, data={"id": id}, admins=home is None) for id, home in homes]
         return Entries(audit=tuple(rows), events=tuple(news))
 
     def row(
@@ -162,11 +170,15 @@ class Account:
             details["reason"] = scrub(record.reason).text
         if redactions := record.metadata.get("redactions"):
             details["redactions"] = redactions
+        if is_quarantined(record):
+            details["quarantine"] = list[Json](reasons_of(record))
         outcome = "unchanged" if one.outcome == "unchanged" else "ok"
         return self.row(outcome, record=record.id, version=record.version, scope=record.scope, details=details)
 
     def _news(self, record: Record) -> News:
         data: dict[str, Json] = {"id": record.id, "version": record.version, "kind": record.kind}
+        if is_quarantined(record) and record.deleted_at is None:
+            return self.news("record.quarantined", scope=record.scope, data=data)
         return self.news(f"record.{_TOLD.get(record.change, record.change)}", scope=record.scope, data=data)
 
     # ---- what is kept without one
@@ -192,6 +204,9 @@ class Account:
     ) -> None:
         if isinstance(error, AlreadyAnswered) or not isinstance(error, CommonplaceError):
             return
+        if self.last is not None and self.last.outcome == "denied":
+            # Told already, and more truly: what the caller hears of is that nothing was found.
+            return
         for ending, outcome in _ENDINGS:
             if isinstance(error, ending):
                 # What went wrong counts, not that it could not be written down.
@@ -201,27 +216,36 @@ class Account:
 
 
 class Journaled:
-    """Satisfies `RecordStore`: the store, with an account kept of what is written."""
+    """Satisfies `RecordStore`: the store, guarded, with an account kept of what is written."""
 
     def __init__(self, store: RecordStore, account: Account) -> None:
         self._store = store
         self._account = account
+        who = account.who
+        self._guard = Guard(
+            store=store,
+            clock=account.clock,
+            tenant=who.tenant,
+            actor=who.subject,
+            reviews=who.is_at_least("reviewer"),
+            quotas=account.quotas,
+        )
 
     async def put(self, drafts: Sequence[Draft], *, beside: object = None) -> list[Written]:
         del beside
-        written = await self._store.put(drafts, beside=self._account.beside)
+        written = await self._guard.put(drafts, partial(self._store.put, beside=self._account.beside))
         self._account.noted = True
         return written
 
     async def revise(self, drafts: Sequence[Draft], *, beside: object = None) -> list[Record]:
         del beside
-        revised = await self._store.revise(drafts, beside=self._account.beside)
+        revised = await self._guard.revise(drafts, partial(self._store.revise, beside=self._account.beside))
         self._account.noted = True
         return revised
 
     async def load(self, lineages: Sequence[Lineage], *, beside: object = None) -> list[Written]:
         del beside
-        loaded = await self._store.load(lineages, beside=self._account.beside)
+        loaded = await self._guard.load(lineages, partial(self._store.load, beside=self._account.beside))
         self._account.noted = True
         return loaded
 

@@ -11,17 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
 
+from commonplace.learning.news import CAPTURED
 from commonplace.ports.records import RecordStore
 from commonplace.text.similarity import NEAR, jaccard
 from commonplace.values.note import Note
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Record
 from commonplace.values.scope import Scope
-
-CAPTURED: Final = frozenset({"auto", "director"})
-"""The sources of what was learned. All others are somebody's own words."""
 
 
 async def held_under(store: RecordStore, tenant: str, scope: Scope, key: str) -> Record | None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from commonplace.errors import AlreadyAnswered, IdempotencyKeyReused, RecordNotFound
 from commonplace.governance.access import exact_scopes, reached_kinds, require_scopes
-from commonplace.memory.asking import resolve
+from commonplace.memory.asking import is_whole, resolve
 from commonplace.ports.clock import Clock
 from commonplace.ports.journal import Reply
 from commonplace.ports.models import LanguageModel
@@ -16,7 +16,7 @@ from commonplace.ports.store import Store
 from commonplace.service.account import Account, Once
 from commonplace.service.engines import EngineRoom, Engines
 from commonplace.values.principal import Principal
-from commonplace.values.query import Filter
+from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Record, Written
 from commonplace.values.scope import Scope
 
@@ -49,6 +49,7 @@ class Desk:
             action=action,
             journal=self.store,
             clock=self.clock,
+            quotas=self.store,
             once=once,
             run=run,
             scope=scope,
@@ -85,14 +86,24 @@ class Desk:
         Raises:
             RecordNotFound: there is none, or it is out of reach, which the audit tells apart and the caller cannot.
         """
-        full = await resolve(self.store, who.tenant, id)
+        full = await self.resolved(who, id)
         account.record = full
-        [record] = await self.store.get(who.tenant, [full])
+        try:
+            [record] = await self.store.get(who.tenant, [full])
+        except RecordNotFound:
+            raise RecordNotFound(ids=[full]) from None
         if not who.reaches(record.scope):
             await account.note("denied")
             raise RecordNotFound(ids=[full])
-        account.scope = record.scope
+        account.scope = account.homes[full] = record.scope
         return record
+
+    async def resolved(self, who: Principal, id: str) -> str:
+        """The id that begins so, of a record in reach: others complete nobody's beginning, nor make it ambiguous."""
+        if who.scopes is None or is_whole(id):
+            return await resolve(self.store, who.tenant, id)
+        among = Filter(scopes=await self.readable(who, None), states=ALL_STATES)
+        return await resolve(self.store, who.tenant, id, among)
 
     # ---- requests that come twice
 

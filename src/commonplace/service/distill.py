@@ -1,15 +1,23 @@
-"""Conversations distilled into facts of their session, by rules."""
+"""Conversations distilled into facts of their session, by the model where there is one, else by rules."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from commonplace.errors import Forbidden
+from commonplace.errors import Forbidden, ModelError, SpendingCapReached
 from commonplace.governance.capability import Rights, writing
-from commonplace.learning.distill import AGENT_MEMORY, THRESHOLD, USER_MEMORY, Distilled, distill
+from commonplace.learning.distill import (
+    AGENT_MEMORY,
+    THRESHOLD,
+    USER_MEMORY,
+    Distillation,
+    Distilled,
+    distill,
+    distill_by_model,
+    is_short,
+)
 from commonplace.service.account import Account
 from commonplace.service.desk import Desk
 from commonplace.service.marked import Marked, mark_of
@@ -18,6 +26,7 @@ from commonplace.values.moment import new_id
 from commonplace.values.note import Note
 from commonplace.values.principal import Capability, Principal
 from commonplace.values.record import Json, Provenance, Trust, Written
+from commonplace.values.usage import work_session
 
 Status = Literal["stored", "facts_extracted_only", "no_important_facts", "skipped_short_conversation"]
 
@@ -49,6 +58,8 @@ class DistillReport:
     deduped: tuple[str, ...]
     user_memory_updated: bool
     agent_memory_updated: bool
+    method: Literal["rules", "model"] = "rules"
+    fallback: str | None = None
 
 
 class Distilling:
@@ -75,9 +86,11 @@ class Distilling:
             held = _for(entered(account, place, desk.clock.now()), told.subject)
             account.scope = writing(held)
             id = new_id(desk.clock.now())
-            account.details |= {"distillation": id, "method": "rules"}
-            found = await asyncio.to_thread(distill, told.parts, told.threshold, count=desk.room.count)
-            written = await self._kept(held, account, told, found.facts) if found.facts else []
+            found, fallback = await self._distilled(who, told)
+            account.details |= {"distillation": id, "method": found.method}
+            if fallback is not None:
+                account.details["fallback"] = fallback
+            written = await self._kept(held, account, told, found) if found.facts else []
             if not written:
                 await account.note("unchanged", facts=0)
             pairs = list(zip(found.facts, written, strict=True))
@@ -90,15 +103,28 @@ class Distilling:
                 deduped=tuple(one.record.id for one in written if one.outcome != "created"),
                 user_memory_updated=bool(fresh & USER_MEMORY),
                 agent_memory_updated=bool(fresh & AGENT_MEMORY),
+                method=found.method,
+                fallback=fallback,
             )
 
-    async def _kept(
-        self, held: Rights, account: Account, told: Conversation, facts: Sequence[Distilled]
-    ) -> list[Written]:
+    async def _distilled(self, who: Principal, told: Conversation) -> tuple[Distillation, str | None]:
+        """By the model; where it cannot, by rules, with the code of its error."""
         desk = self._desk
+        fallback: str | None = None
+        if desk.model is not None and not is_short(told.parts, desk.room.count):
+            session = work_session("distill", told.session)
+            try:
+                return await distill_by_model(desk.model, who.tenant, session, told.parts, told.threshold), None
+            except (ModelError, SpendingCapReached) as error:
+                fallback = error.code
+        return await asyncio.to_thread(distill, told.parts, told.threshold, count=desk.room.count), fallback
+
+    async def _kept(self, held: Rights, account: Account, told: Conversation, found: Distillation) -> list[Written]:
+        desk, facts = self._desk, found.facts
         marks = [mark_of("distilled", fact.content, fact.category, told.workflow) for fact in facts]
         writer = desk.engines(held.who).writer(Marked(desk.store, account, marks))
-        return await writer.put([_note(held, account, told, fact) for fact in facts], actor=held.who.subject)
+        notes = [_note(held, account, told, fact, found.method) for fact in facts]
+        return await writer.put(notes, actor=held.who.subject)
 
 
 def _for(held: Rights, subject: str | None) -> Rights:
@@ -109,7 +135,7 @@ def _for(held: Rights, subject: str | None) -> Rights:
     return replace(held, subject=subject or held.subject)
 
 
-def _note(held: Rights, account: Account, told: Conversation, fact: Distilled) -> Note:
+def _note(held: Rights, account: Account, told: Conversation, fact: Distilled, method: str) -> Note:
     refs: list[Json] = list(told.artifact_refs)
     metadata: dict[str, Json] = {
         "category": fact.category,
@@ -117,7 +143,7 @@ def _note(held: Rights, account: Account, told: Conversation, fact: Distilled) -
         "classification": "internal",
         **({"artifact_refs": refs} if refs else {}),
         **({"workflow_id": told.workflow} if told.workflow else {}),
-        OURS: marked(held, method="rules"),
+        OURS: marked(held, method=method),
     }
     return Note(
         text=fact.content,

@@ -10,42 +10,49 @@ long one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import random
 from typing import Final, Literal
 
 from commonplace.errors import RecordChanged
 from commonplace.governance.access import require_role, require_scope
+from commonplace.learning.by_model import MICRO_USD
 from commonplace.learning.episode import episode
-from commonplace.learning.extract import READ, Fact, extract_facts
-from commonplace.service.account import Journaled
-from commonplace.service.captured import worth_writing
+from commonplace.learning.extract import READ
+from commonplace.learning.news import Lesson
+from commonplace.service.account import Account
 from commonplace.service.desk import Desk
+from commonplace.service.learned import TALK, Kept, Learned, Placed
+from commonplace.service.reading import Purpose, Reading
+from commonplace.service.recalled import recalled_into
+from commonplace.values.moment import utc
 from commonplace.values.note import Note
 from commonplace.values.principal import Principal
 from commonplace.values.query import ALL_STATES, Filter
-from commonplace.values.record import Json, Provenance, Record, Trust, Turn
+from commonplace.values.record import Json, Record, Turn
 from commonplace.values.scope import Scope
 
 LONG: Final = 20
 """An episode of this many turns does not grow any more."""
-TALK: Final[Trust] = "external_user_supplied"
-"""What somebody said is what somebody said."""
 
 _ATTEMPTS: Final = 20
 _PAUSE: Final = 0.02
 _PAGE: Final = 200
-_COMPARED: Final = 100
 _MOST_WINDOWS: Final = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Flushed:
+    """`method` is how the facts were found, `fallback` the code of the error for which a model was not used."""
+
     status: Literal["extracted", "no_extraction"]
     turns: int = 0
     facts: tuple[Record, ...] = ()
     episode: Record | None = None
+    superseded: tuple[str, ...] = ()
+    method: Literal["rules", "model"] = "rules"
+    fallback: str | None = None
 
 
 NOTHING: Final = Flushed(status="no_extraction")
@@ -61,10 +68,27 @@ class _Stretch:
     new: tuple[Record, ...]
     grows: Record | None
 
+    @property
+    def mark(self) -> tuple[int, int, int]:
+        """The same while there is the same to read."""
+        return self.start, self.stop, len(self.new)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Read:
+    """What was read of a stretch, and how."""
+
+    mark: tuple[int, int, int]
+    placed: tuple[Placed, ...]
+    method: Literal["rules", "model"]
+    fallback: str | None
+
 
 class Episodes:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+        self._reading = Reading(desk)
+        self._learned = Learned(desk)
 
     async def flush(self, who: Principal, scope: Scope, session: str) -> Flushed:
         """Learn from what was said in a session since the last flush. Without any, there is nothing to do."""
@@ -72,24 +96,47 @@ class Episodes:
         async with desk.account(who, "record.put", scope=scope) as account:
             require_role(who, "writer")
             require_scope(who, scope)
-            writer = desk.engines(who).writer(Journaled(desk.store, account))
+            read: _Read | None = None
             for _ in range(_ATTEMPTS):
                 stretch = await self._stretch(who, scope, session)
                 if not stretch.new:
                     return NOTHING
-                facts = await self._facts(who, scope, stretch)
-                notes = [_fact_note(scope, session, turn, fact) for turn, fact in facts]
-                fresh = await worth_writing(desk.store, who.tenant, notes, desk.clock.now())
-                told = await asyncio.to_thread(_episode_note, scope, session, stretch)
+                if read is None or read.mark != stretch.mark:
+                    read = await self._read(who, scope, session, stretch)
                 try:
-                    written = await writer.put([*fresh, told], actor=who.subject)
+                    kept = await self._kept(account, scope, session, stretch, read)
                 except RecordChanged:
                     # Somebody else closed it, or changed one of the facts: look again.
                     await asyncio.sleep(random() * _PAUSE)
                     continue
-                learned = tuple(one.record for one in written[:-1])
-                return Flushed(status="extracted", turns=len(stretch.new), facts=learned, episode=written[-1].record)
+                return Flushed(
+                    status="extracted",
+                    turns=len(stretch.new),
+                    facts=kept.facts,
+                    episode=kept.beside[-1],
+                    superseded=kept.superseded,
+                    method=read.method,
+                    fallback=read.fallback,
+                )
             raise RecordChanged
+
+    async def has_news(self, who: Principal, scope: Scope, session: str) -> bool:
+        """Whether anything was said since the last flush."""
+        require_role(who, "writer")
+        require_scope(who, scope)
+        wanted = Filter(scopes=(scope,), kinds=("turn",), sessions=(session,))
+        page = await self._desk.store.find(who.tenant, wanted, "newest", 1, None)
+        last = await self._last_episode(who, scope, session)
+        read = -1 if last is None else _place(last, "to")
+        if any((one.position or 0) > read for one in page.records):
+            return True
+        return bool(page.records) and bool((await self._stretch(who, scope, session)).new)
+
+    async def _kept(self, account: Account, scope: Scope, session: str, stretch: _Stretch, read: _Read) -> Kept:
+        """Facts and summary in one write: stopped in the middle, neither is there."""
+        told = await asyncio.to_thread(_episode_note, scope, session, stretch)
+        recalled = await recalled_into(self._desk, account.who, (session,), session=session)
+        return await self._learned.keep(account, read.placed, recalled=recalled, beside=(told,))
 
     # ---- what is to be read
 
@@ -144,20 +191,28 @@ class Episodes:
 
     # ---- what comes of it
 
-    async def _facts(self, who: Principal, scope: Scope, stretch: _Stretch) -> list[tuple[Record, Fact]]:
+    async def _read(self, who: Principal, scope: Scope, session: str, stretch: _Stretch) -> _Read:
         """The facts of the new turns, each with the turn that told it. A later one under the same key takes its place."""
-        wanted = Filter(scopes=(scope,), kinds=("fact",), states=ALL_STATES)
-        page = await self._desk.store.find(who.tenant, wanted, "newest", _COMPARED, None)
-        existing = [record.text for record in page.records]
-        found: dict[str, tuple[Record, Fact]] = {}
+        known = await self._learned.known(who, (scope,)) if self._desk.model is not None else []
+        purpose, left = Purpose(session=session), MICRO_USD
+        found: dict[str, Placed] = {}
+        methods: set[Literal["rules", "model"]] = set()
+        fallback: str | None = None
         for n, window in enumerate(_windows(stretch.new)):
             if n == _MOST_WINDOWS:
                 break
             told = [_turn(record) for record in window]
-            extraction = await asyncio.to_thread(extract_facts, told, existing=tuple(existing), least=0)
-            found.update({fact.key: (window[fact.turn], fact) for fact in extraction.facts})
-            existing += [fact.text for fact in extraction.facts]
-        return list(found.values())
+            read = await self._reading.read(who, told, purpose, known=known, least=0, micro_usd=left)
+            left -= read.cost
+            methods.add(read.method)
+            fallback = fallback or read.fallback
+            for fact in read.facts:
+                turn = window[fact.turn]
+                at = None if turn.at is None else utc(turn.at)
+                lesson = Lesson(fact=fact, session=session, message=turn.id, told=at)
+                found[fact.key] = Placed(lesson=lesson, scope=scope)
+        by: Literal["rules", "model"] = "model" if methods == {"model"} else "rules"
+        return _Read(mark=stretch.mark, placed=tuple(found.values()), method=by, fallback=fallback)
 
 
 def _windows(turns: Sequence[Record]) -> Iterator[list[Record]]:
@@ -183,20 +238,19 @@ def _turn(record: Record) -> Turn:
     return Turn(speaker=record.speaker or "", text=record.text, at=record.at, metadata=record.metadata)
 
 
-def _fact_note(scope: Scope, session: str, turn: Record, fact: Fact) -> Note:
-    metadata: dict[str, Json] = {"category": fact.category, "confidence": fact.confidence, "method": fact.method}
-    return Note(
-        text=fact.text,
-        scope=scope,
-        key=fact.key,
-        kind="fact",
-        source="auto",
-        metadata=metadata,
-        trust=TALK,
-        at=turn.at,
-        session=session,
-        provenance=Provenance(message=turn.id),
-    )
+def flushed_result(done: Flushed) -> Mapping[str, Json]:
+    """What a job tells of it: ids and counts, no text."""
+    facts: list[Json] = [fact.id for fact in done.facts]
+    superseded: list[Json] = [*done.superseded]
+    return {
+        "status": done.status,
+        "method": done.method,
+        "fallback": done.fallback,
+        "turns": done.turns,
+        "facts": facts,
+        "superseded": superseded,
+        "episode": done.episode.id if done.episode else None,
+    }
 
 
 def _episode_note(scope: Scope, session: str, stretch: _Stretch) -> Note:

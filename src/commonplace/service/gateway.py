@@ -14,11 +14,14 @@ from commonplace.memory.recall import MAX_QUERY
 from commonplace.memory.write import Telling
 from commonplace.service.captured import held_under
 from commonplace.service.desk import Desk
-from commonplace.service.episodes import TALK, Episodes, Flushed
+from commonplace.service.episodes import NOTHING, Episodes, Flushed
+from commonplace.service.extraction import Extracting
 from commonplace.service.identity import Identity
+from commonplace.service.learned import TALK
 from commonplace.service.recall import query_hash
 from commonplace.service.records import Records
 from commonplace.text.chunk import spans
+from commonplace.values.job import Job
 from commonplace.values.moment import new_id
 from commonplace.values.note import Note
 from commonplace.values.principal import Principal, User
@@ -63,10 +66,11 @@ def uri_of(record: Record) -> str | None:
 
 
 class Gateway:
-    def __init__(self, desk: Desk, identity: Identity, records: Records) -> None:
+    def __init__(self, desk: Desk, identity: Identity, records: Records, extracting: Extracting) -> None:
         self._desk = desk
         self._identity = identity
         self._records = records
+        self._extracting = extracting
         self._episodes = Episodes(desk)
 
     async def create_user(self, who: Principal, user: str, *, tenant: str | None = None) -> tuple[User, str]:
@@ -85,7 +89,13 @@ class Gateway:
         telling = Telling(session=session, scope=_scope(who), trust=TALK)
         return await self._records.add_turns(who, telling, turns)
 
-    async def flush(self, who: Principal, session: str) -> Flushed:
+    async def flush(self, who: Principal, session: str, *, wait: bool | None = None) -> Flushed | Job:
+        """
+        Close an episode. Unless somebody wants to `wait` for it, what a model does is done in the background, and its job is
+        the answer; rules are quick, and waited for unless somebody does not want to.
+        """
+        if wait is False or (wait is None and self._desk.model is not None):
+            return await self._extracting.queue_flush(who, _scope(who), session) or NOTHING
         return await self._episodes.flush(who, _scope(who), session)
 
     # ---- search
@@ -98,7 +108,8 @@ class Gateway:
         memory gives them. A question may be as long as a prompt; its beginning is searched for.
         """
         desk, scope = self._desk, _scope(who)
-        async with desk.account(who, "record.search", scope=scope) as account:
+        run = chat(conversation) if conversation else None
+        async with desk.account(who, "record.search", scope=scope, run=run) as account:
             if "current_chat" in parts and not conversation:
                 raise InvalidQuery("Without a conversation_id there is no current chat.")
             await desk.readable(who, [scope])

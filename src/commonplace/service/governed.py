@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias
 from commonplace.errors import Conflict, InvalidInput, NotFound, PathNotFound, RecordNotFound, SecretRefused
 from commonplace.governance.access import require_role, require_trust
 from commonplace.governance.capability import Promotion, Rights, check_source, promoting, refused_outcome, writing
-from commonplace.memory.asking import resolve
+from commonplace.learning.quarantine import is_quarantined
 from commonplace.memory.lifecycle import Lifecycle
 from commonplace.memory.write import clean
 from commonplace.service.account import Account, Journaled
@@ -250,7 +250,7 @@ class Governed:
         before = record.metadata.get(PROMOTION)
         if record.scope == promotion.scope and isinstance(before, dict) and before.get("to_tier") == promotion.tier:
             told = before
-        account.leaves = record.scope if record.scope != promotion.scope else None
+        account.homes[record.id] = record.scope
         # What was looked at is what is promoted: who changed it meanwhile is heard first.
         changed = await self._lifecycle(account).promote(
             record.id, scope=promotion.scope, expected=record.version, reason=reason, told={PROMOTION: told}
@@ -260,7 +260,7 @@ class Governed:
     async def _where_it_is(self, held: Rights, account: Account, id: str) -> Rights:
         """The record's own project is meant where a request names none."""
         try:
-            full = await resolve(self._desk.store, held.who.tenant, id)
+            full = await self._desk.resolved(held.who, id)
             [record] = await self._desk.store.get(held.who.tenant, [full])
         except (NotFound, InvalidInput):
             return held
@@ -316,18 +316,19 @@ class Governed:
     # ---- read
 
     async def memories(self, who: Principal, listing: Listing) -> Listed:
-        """What the caller may read, newest first, demoted records too."""
+        """What the caller may read, newest first, demoted records too; what is in quarantine only a reviewer sees."""
         desk = self._desk
         async with desk.account(who, "record.list"):
             if not (1 <= listing.limit <= MAX_LISTED and listing.offset >= 0):
                 raise InvalidInput(f"limit is 1 to {MAX_LISTED:,}, and offset is not below 0.")
             wanted = Filter(scopes=await desk.readable(who, None), states=frozenset({"live", "demoted"}))
+            reviews = who.is_at_least("reviewer")
             found: list[Record] = []
             cursor: str | None = None
             looked = 0
             while len(found) < listing.offset + listing.limit:
                 page = await desk.store.find(who.tenant, wanted, "newest", _PAGE, cursor)
-                found += [record for record in page.records if listing.fits(record)]
+                found += [one for one in page.records if listing.fits(one) and (reviews or not is_quarantined(one))]
                 looked += len(page.records)
                 cursor = page.cursor
                 if cursor is None or looked >= _LOOKED_AT:

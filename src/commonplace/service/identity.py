@@ -68,11 +68,13 @@ class Identity:
         if is_operator:
             return self._made(visit, subject="operator", tenant=tenant or DEFAULT_TENANT, role="admin", operator=True)
         if key is None or not key.is_good(self._desk.clock.now()):
-            await self._wrong(visit, key.id if key else None)
+            await self._wrong(visit, key.tenant if key else tenant, key.id if key else None)
             raise Unauthenticated("The key opens nothing: it is wrong, revoked or expired.")
+        who = self._made(visit, subject=key.name, tenant=key.tenant, role=key.role, scopes=key.scopes, key=key.id)
         if tenant not in (None, key.tenant):
+            await self._desk.account(who, "auth.denied").note("denied", code=Forbidden.code)
             raise Forbidden("The key belongs to another tenant. Leave X-Tenant out.")
-        return self._made(visit, subject=key.name, tenant=key.tenant, role=key.role, scopes=key.scopes, key=key.id)
+        return who
 
     async def person(self, visit: Visit, tenant: str, user: str, secret: str) -> Principal:
         """A user of the gateway, by the pair of id and key. Raises Unauthenticated, TooManyRequests."""
@@ -81,7 +83,7 @@ class Identity:
         # An unknown user takes as long as a wrong key.
         right = same_hash(secret_hash(secret), found[1] if found else _NOBODY)
         if found is None or not right:
-            await self._wrong(visit, None)
+            await self._wrong(visit, tenant)
             raise Unauthenticated("There is no such user, or the key is not theirs.")
         scopes = (ScopePattern(f"user:{user}"),)
         return self._made(visit, subject=user, tenant=tenant, role="writer", scopes=scopes)
@@ -125,10 +127,10 @@ class Identity:
         if wait is not None:
             raise TooManyRequests("Too many wrong keys came from this address. Wait, then try again.", retry_after=wait)
 
-    async def _wrong(self, visit: Visit, key: str | None) -> None:
+    async def _wrong(self, visit: Visit, tenant: str | None, key: str | None = None) -> None:
         self._refuse_many(visit)
         self._guessing.failed(visit.address or "unknown", self._desk.clock.now().timestamp())
-        nobody = self._made(visit, subject="unknown", tenant=visit.tenant or DEFAULT_TENANT, role="reader", key=key)
+        nobody = self._made(visit, subject="unknown", tenant=tenant or DEFAULT_TENANT, role="reader", key=key)
         await self._desk.account(nobody, "auth.denied").note("denied")
 
     # ---- keys
@@ -168,15 +170,16 @@ class Identity:
             return key, secret
 
     async def keys(self, who: Principal) -> list[Key]:
+        """Those of the tenant that reach no further than the caller's own."""
         async with self._desk.account(who, "key.list"):
             require_role(who, "admin")
-            return await self._desk.store.keys(who.tenant)
+            return [key for key in await self._desk.store.keys(who.tenant) if _is_within(who, key.scopes)]
 
     async def revoke_key(self, who: Principal, id: str) -> Key:
         desk = self._desk
         async with desk.account(who, "key.revoke") as account:
             require_role(who, "admin")
-            if id not in {key.id for key in await desk.store.keys(who.tenant)}:
+            if not any(key.id == id and _is_within(who, key.scopes) for key in await desk.store.keys(who.tenant)):
                 raise NotFound(f"There is no key {id!r:.60} here. `commonplace key list` shows those there are.")
             return await desk.store.revoke_key(id, utc(desk.clock.now()), _entries(account, "key.revoked", key=id))
 
@@ -198,7 +201,8 @@ class Identity:
     async def users(self, who: Principal) -> list[User]:
         async with self._desk.account(who, "user.list"):
             require_role(who, "admin")
-            return await self._desk.store.users(who.tenant)
+            users = await self._desk.store.users(who.tenant)
+            return [user for user in users if who.reaches(Scope("user", user.id))]
 
     async def rotate_user(self, who: Principal, user: str) -> tuple[User, str]:
         """A new key for a user; the old one opens nothing any more."""
@@ -230,18 +234,24 @@ def _is_loopback(address: str | None) -> bool:
 
 
 def _require_within(who: Principal, patterns: tuple[ScopePattern, ...] | None) -> None:
-    if who.scopes is None:
-        return
-    own = {pattern.written for pattern in who.scopes}
     for pattern in patterns or (ScopePattern("*"),):
-        exact = "*" not in pattern.written and who.reaches(_scope_of(pattern))
-        if "*" not in own and pattern.written not in own and not exact:
+        if not _covers(who, pattern):
             raise Forbidden(f"Your own key does not reach {pattern}. A new one cannot reach further.")
 
 
-def _scope_of(pattern: ScopePattern) -> Scope:
-    found = Scope.parse(pattern.written)
-    return Scope(found.kind, found.id)
+def _is_within(who: Principal, patterns: tuple[ScopePattern, ...] | None) -> bool:
+    return all(_covers(who, pattern) for pattern in patterns or (ScopePattern("*"),))
+
+
+def _covers(who: Principal, wanted: ScopePattern) -> bool:
+    """Whether one of the caller's own patterns fits every scope that this one fits."""
+    if who.scopes is None:
+        return True
+    begin = wanted.written.removesuffix("*")
+    return any(
+        begin.startswith(own.written[:-1]) if own.written.endswith("*") else own.written == wanted.written
+        for own in who.scopes
+    )
 
 
 def _entries(account: Account, type: str, **told: str) -> Entries:  # noqa: A002 - as events call it

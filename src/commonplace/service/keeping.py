@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from commonplace.errors import Forbidden, InvalidInput
-from commonplace.governance.access import require_operator, require_role
+from commonplace.governance.access import reached_kinds, require_operator, require_role
 from commonplace.memory.indexing import check_embedders, reindex
 from commonplace.ports.keeping import Progress
 from commonplace.service.account import Journaled
@@ -55,14 +55,14 @@ class Keeping:
     async def check(self, who: Principal) -> list[Finding]:
         desk = self._desk
         async with desk.account(who, "store.check"):
-            require_role(who, "admin")
+            _require_all(who)
             return [*await desk.store.check(), *await check_embedders(desk.store, desk.room.embedders)]
 
     # ---- how long things are kept
 
     async def rules(self, who: Principal) -> list[Rule]:
         async with self._desk.account(who, "rule.list"):
-            require_role(who, "admin")
+            _require_all(who)
             return await self._desk.store.rules(who.tenant)
 
     async def set_rule(self, who: Principal, rule: Rule) -> None:
@@ -86,7 +86,7 @@ class Keeping:
 
     async def upkeep_log(self, who: Principal, *, since: datetime | None = None, limit: int = 100) -> list[Upkeep]:
         async with self._desk.account(who, "store.log"):
-            require_role(who, "admin")
+            _require_all(who)
             return await self._desk.store.read_log(who.tenant, since, _checked(limit))
 
     async def reindex(self, who: Principal, progress: Progress | None = None) -> int:
@@ -126,9 +126,10 @@ class Keeping:
 
 
 def _require_all(who: Principal) -> None:
+    """What is kept, removed and found to be wrong is told of every scope."""
     require_role(who, "admin")
-    if who.scopes is not None:
-        raise Forbidden("Rules hold for the whole tenant. This needs an admin's key that reaches every scope.")
+    if not reached_kinds(who):
+        raise Forbidden("Upkeep is for the whole tenant. This needs an admin's key that reaches every scope.")
 
 
 def _may_see(who: Principal, row: AuditRow) -> bool:

@@ -27,6 +27,7 @@ from commonplace.values.scope import Scope
 
 IMPORT: Final = "import"
 _LAYOUTS: Final = ("directory", "openclaw")
+_MOST_WAITING: Final = 10_000
 
 
 class Moving:
@@ -61,14 +62,22 @@ class Moving:
                 created_at=now,
                 created_by=who.subject,
                 client=who.client,
-                unique=f"{scope} {layout} {real}",
+                unique=f"{scope} {layout}{' sync' if sync_deletes else ''} {real}",
             )
+            if (same := await self._waiting(job)) is not None:
+                await account.note("unchanged", job=same.id)
+                return same
             news = account.news("job.queued", scope=scope, data={"job": job.id, "kind": IMPORT})
             await desk.store.note(Entries(audit=(account.row("ok"),), jobs=(job,), events=(news,)))
-            waiting = await desk.store.jobs(who.tenant, kinds=(IMPORT,), states=("queued", "running"))
-            return next((one for one in waiting if one.unique == job.unique), None) or await desk.store.job(
-                who.tenant, job.id
-            )
+            # Where somebody was quicker by a moment, theirs is there and ours is not.
+            return await self._waiting(job) or await desk.store.job(who.tenant, job.id)
+
+    async def _waiting(self, job: NewJob) -> Job | None:
+        """The same import, where it waits or runs."""
+        held = await self._desk.store.jobs(
+            job.tenant, kinds=(IMPORT,), states=("queued", "running"), limit=_MOST_WAITING
+        )
+        return next((one for one in held if one.unique == job.unique), None)
 
     async def import_now(
         self,
@@ -92,10 +101,12 @@ class Moving:
             return report
 
     async def run_import(self, job: Job, progress: Progress) -> Mapping[str, Json]:
-        """What a worker does with a job of `queue_import`."""
+        """What a worker does with a job of `queue_import`. Raises Forbidden where the key that asked is good no more."""
         told = job.payload
+        who = read_principal(job.tenant, told["who"])
+        await self._require_good(who)
         report = await self.import_now(
-            read_principal(job.tenant, told["who"]),
+            who,
             str(told["path"]),
             scope=Scope.parse(str(told["scope"])),
             layout=cast(Layout, told["layout"]),
@@ -104,6 +115,14 @@ class Moving:
         )
         problems: list[Json] = [{"file": file, "reason": reason} for file, reason in report.problems]
         return {**asdict(report), "problems": problems}
+
+    async def _require_good(self, who: Principal) -> None:
+        if who.key is None:
+            return
+        now = self._desk.clock.now()
+        async with self._desk.account(who, "record.import"):
+            if not any(key.id == who.key and key.is_good(now) for key in await self._desk.store.keys(who.tenant)):
+                raise Forbidden("The key that asked for the import was revoked or has expired. Ask anew with another.")
 
     async def _allowed(self, who: Principal, path: str, scope: Scope, layout: str) -> Path:
         require_role(who, "writer")

@@ -24,7 +24,7 @@ class Recalling:
         self._desk = desk
 
     async def search(self, who: Principal, query: Query, *, run: str | None = None) -> list[Hit]:
-        """What answers the question, among what the caller may read, best first."""
+        """What answers the question, among what the caller may read, best first; marked as recalled into the run."""
         desk = self._desk
         async with desk.account(who, "record.search", run=run) as account:
             wanted = replace(query, filter=await desk.narrowed(who, query.filter))
@@ -41,10 +41,14 @@ class Recalling:
         scopes: Sequence[Scope] | None = None,
         session: str | None = None,
         budget: int = 2000,
+        run: str | None = None,
     ) -> ContextBlock:
-        """The `<memory_context>` block for a question."""
+        """
+        The `<memory_context>` block for a question. What it shows is marked as recalled into the run, or else the session:
+        it is not learned from it again.
+        """
         desk = self._desk
-        async with desk.account(who, "record.context") as account:
+        async with desk.account(who, "record.context", run=run or session) as account:
             readable = await desk.readable(who, scopes)
             block = await desk.engines(who).contexts.context(query, scopes=readable, session=session, budget=budget)
             told: list[Json] = [record.id for record in block.records]
@@ -52,14 +56,20 @@ class Recalling:
             return block
 
     async def sections(
-        self, who: Principal, *, agent: str | None = None, workspace: str | None = None, budget: int = 2000
+        self,
+        who: Principal,
+        *,
+        agent: str | None = None,
+        workspace: str | None = None,
+        budget: int = 2000,
+        run: str | None = None,
     ) -> ContextBlock:
         """
         The `## Agent Memory` and `## Workspace Memory` of a prompt. An agent that is known and whose memory is switched
         off has no section.
         """
         desk = self._desk
-        async with desk.account(who, "record.context") as account:
+        async with desk.account(who, "record.context", run=run) as account:
             named = {"agent": agent, "workspace": workspace}
             await desk.readable(who, [Scope(kind, id) for kind, id in named.items() if id is not None])  # pyright: ignore[reportArgumentType]
             if agent is not None:

@@ -210,7 +210,7 @@ class Records:
                 require_scope(who, scope)
             return await lifecycle.promote(record.id, scope=scope, expected=change.expected, reason=change.reason)
 
-        return await self._change(who, id, "record.promote", step, change, target=scope, details=details)
+        return await self._change(who, id, "record.promote", step, change, details=details)
 
     async def _change(
         self,
@@ -220,7 +220,6 @@ class Records:
         step: Step,
         change: Change,
         *,
-        target: Scope | None = None,
         details: dict[str, Json] | None = None,
     ) -> Record:
         desk = self._desk
@@ -230,7 +229,6 @@ class Records:
             if (before := await desk.answered(who, change.once)) is not None:
                 return before[-1].record
             record = await desk.found(who, account, id)
-            account.leaves = record.scope if target not in (None, record.scope) else None
             try:
                 changed = await step(self._lifecycle(who, account), record)
             except AlreadyAnswered:

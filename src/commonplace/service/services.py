@@ -6,19 +6,24 @@ from dataclasses import dataclass
 
 from commonplace.service.budgets import Budgets
 from commonplace.service.desk import Desk
+from commonplace.service.director import Directing
 from commonplace.service.distill import Distilling
 from commonplace.service.events import Listening
+from commonplace.service.extraction import Extracting
 from commonplace.service.gateway import Gateway
 from commonplace.service.governed import Governed
 from commonplace.service.identity import Identity
 from commonplace.service.jobs import Tasks
 from commonplace.service.keeping import Keeping
 from commonplace.service.knowledge import Registry
+from commonplace.service.lanes import Lanes
+from commonplace.service.managed import Managed
 from commonplace.service.moving import Moving
 from commonplace.service.owners import Owners
 from commonplace.service.recall import Recalling
 from commonplace.service.records import Records
 from commonplace.service.retrieval import Retrieval
+from commonplace.service.review import Reviewing
 from commonplace.service.tree import Browsing
 
 
@@ -27,16 +32,21 @@ class Services:
     desk: Desk
     identity: Identity
     records: Records
+    review: Reviewing
     recall: Recalling
     moving: Moving
     keeping: Keeping
     budgets: Budgets
     owners: Owners
     gateway: Gateway
+    extraction: Extracting
+    director: Directing
     governed: Governed
     retrieval: Retrieval
     browsing: Browsing
     distilling: Distilling
     knowledge: Registry
+    managed: Managed
+    lanes: Lanes
     tasks: Tasks
     events: Listening

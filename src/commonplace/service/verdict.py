@@ -12,6 +12,11 @@ from commonplace.errors import (
     CommonplaceError,
     Conflict,
     EmbedderUnavailable,
+    LaneTimeout,
+    ModelMalformed,
+    ModelRefused,
+    ModelTimeout,
+    ModelUnavailable,
     StoreBusy,
     StoreFull,
     StoreUnavailable,
@@ -23,7 +28,17 @@ from commonplace.values.job import Job
 PATIENCE: Final = timedelta(days=1)
 _SOONEST: Final = timedelta(seconds=5)
 _LATEST: Final = timedelta(minutes=10)
-_PASSING: Final = (StoreUnavailable, StoreBusy, StoreFull, EmbedderUnavailable, TooManyRequests, TimedOut)
+_PASSING: Final = (
+    StoreUnavailable,
+    StoreBusy,
+    StoreFull,
+    EmbedderUnavailable,
+    ModelUnavailable,
+    TooManyRequests,
+    TimedOut,
+)
+# The same again would end the same, and cost as much.
+_LASTING: Final = (ModelRefused, ModelMalformed, ModelTimeout, LaneTimeout)
 _PASSING_NUMBERS: Final = frozenset(
     {
         errno.EAGAIN,
@@ -80,7 +95,7 @@ def judge(error: BaseException, job: Job, now: datetime) -> Verdict:
         return Verdict(code=_code(error), message=_message(error), retry_in=wait, counts=age >= PATIENCE)
     wait = min(_SOONEST * 4 ** max(job.attempts - 1, 0), _LATEST)
     if isinstance(error, CommonplaceError):
-        again = error.status >= 500 or isinstance(error, Conflict)
+        again = (error.status >= 500 or isinstance(error, Conflict)) and not isinstance(error, _LASTING)
         return Verdict(code=error.code, message=error.message, retry_in=wait if again else None)
     return Verdict(code=_code(error), message=_message(error), retry_in=wait, unexpected=True)
 

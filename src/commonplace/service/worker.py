@@ -16,7 +16,7 @@ import secrets
 import socket
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -52,10 +52,15 @@ class Queue(JobQueue, Journal, Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lane:
-    """What is done with the jobs of a kind. With `every` there is always one such job for the whole store, so often."""
+    """
+    What is done with the jobs of a kind. With `every` there is always one such job for the whole store, so often. `told` is what
+    else is to be told of one that is done. `shares`: the kinds that may stand in one line with it, and wait for its end.
+    """
 
     handler: Handler
     every: timedelta | None = None
+    told: Callable[[Job, Mapping[str, Json]], tuple[News, ...]] | None = None
+    shares: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -108,8 +113,17 @@ class Worker:
 
     def hear(self, event: Event) -> None:
         """An event of the log: a job that was queued, here or by another daemon, is looked for at once."""
-        if event.news.type == "job.queued" and (awake := self._awake.get(str(event.news.data.get("kind")))):
-            awake.set()
+        kind = str(event.news.data.get("kind"))
+        if event.news.type == "job.queued":
+            self.wake(kind)
+        elif event.news.type in ("job.done", "job.failed") and (lane := self._lanes.get(kind)):
+            self.wake(*lane.shares)
+
+    def wake(self, *kinds: str) -> None:
+        """There may be something to do of these kinds."""
+        for kind in kinds:
+            if awake := self._awake.get(kind):
+                awake.set()
 
     # ---- a lane
 
@@ -121,10 +135,11 @@ class Worker:
                     await self._store.note(Entries(jobs=(_recurring(kind, self._clock.now()),)))
                     planned = now()
                 self._awake[kind].clear()
-                job = await self._store.claim_job([kind], self.name, self._lease)
+                job = await self._claimed(kind)
                 if job is not None:
                     self._counted(kind, "started")
                     await self._work(job, lane)
+                    self.wake(*lane.shares)
                     continue
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self._look_every):
@@ -138,19 +153,35 @@ class Worker:
                 log.exception("a job of kind %s could not be ended", kind)
                 await asyncio.sleep(_PAUSE)
 
+    async def _claimed(self, kind: str) -> Job | None:
+        """The next job. One that was claimed while this is cancelled is given back: others may be waiting for its end."""
+        claiming = asyncio.ensure_future(self._store.claim_job([kind], self.name, self._lease))
+        try:
+            return await asyncio.shield(claiming)
+        except asyncio.CancelledError:
+            with anyio.move_on_after(_LAST_WORDS, shield=True), suppress(StoreError):
+                if (job := await claiming) is not None:
+                    await self._give_back(job)
+            raise
+
     async def _work(self, job: Job, lane: Lane) -> None:
         """Do a job and tell how it ended, or give it back where this is cancelled."""
+        at_it: list[asyncio.Future[Any]] = []
+        try:
+            await self._do(job, lane, at_it)
+        except asyncio.CancelledError:
+            await self._give_back(job, *at_it)
+            raise
+
+    async def _do(self, job: Job, lane: Lane, at_it: list[asyncio.Future[Any]]) -> None:
         progress = _Done()
         if lane.every is None:
             with suppress(StoreError):
                 await self._store.note(self._entries(job, "job.started", attempt=job.attempts))
         doing = asyncio.ensure_future(lane.handler(job, progress.told))
         holding = asyncio.create_task(self._hold(job, progress))
-        try:
-            await asyncio.wait({doing, holding}, return_when=asyncio.FIRST_COMPLETED)
-        except asyncio.CancelledError:
-            await self._give_back(job, doing, holding)
-            raise
+        at_it += [doing, holding]
+        await asyncio.wait({doing, holding}, return_when=asyncio.FIRST_COMPLETED)
         if not doing.done():
             log.warning("job %s is another worker's by now", job.id)
             await _cancelled(doing)
@@ -184,6 +215,8 @@ class Worker:
         error = asyncio.CancelledError() if doing.cancelled() else doing.exception()
         if error is None:
             entries = self._ended(job, lane, None)
+            if lane.told is not None:
+                entries = replace(entries, events=(*entries.events, *lane.told(job, doing.result())))
             await self._tell(job, "done", lambda: self._store.finish_job(job.id, self.name, doing.result(), entries))
             return
         verdict = judge(error, job, self._clock.now())

@@ -11,9 +11,11 @@ import signal
 import subprocess
 import sys
 import time
+from asyncio import to_thread
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -150,7 +152,9 @@ async def served(
     **given: object,
 ) -> AsyncGenerator[InProcess]:
     """The server over a store in `home`. `given` are settings; `address` is where requests seem to come from."""
-    settings = load_settings(home=home, **{"embedder": "none", **given})
+    await to_thread(partial(home.mkdir, mode=0o700, parents=True, exist_ok=True))
+    # Never the folder that the tests were started in: what is served may write there.
+    settings = load_settings(home=home, **{"embedder": "none", "workspace": home, **given})
     async with composed(settings, Wanted(token=TOKEN, clock=clock)) as services:
         app = make_app(services, options_of(settings), routers=tuple(routers))
         transport = httpx.ASGITransport(app=app, client=address)

@@ -13,11 +13,35 @@ JobState = Literal["queued", "running", "done", "failed"]
 ENDED: frozenset[JobState] = frozenset({"done", "failed"})
 
 
+PRIVATE = "private"
+"""What lies under this name in a payload is what somebody said. It is forgotten as soon as the job is done."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Room:
+    """How many jobs of these kinds (none named: of any) may wait or run in a line."""
+
+    most: int
+    kinds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """
+    Jobs of a tenant that are done one after another, whatever their kinds and however many workers there are. One for
+    which there is no `room` is not queued. At most `kept` are remembered; the oldest that ended give way.
+    """
+
+    name: str
+    room: tuple[Room, ...] = ()
+    kept: int | None = None
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewJob:
     """
     Work to be queued. `unique` within tenant and kind: while a job with that mark has not ended, another is not queued.
-    `not_before` holds it back. `max_attempts` counts crashes too.
+    `not_before` holds it back. `max_attempts` counts crashes too. In a `line` it waits for its turn.
     """
 
     id: str
@@ -30,13 +54,14 @@ class NewJob:
     client: str | None = None
     not_before: datetime | None = None
     max_attempts: int = 3
+    line: Line | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Job:
     """
     A job as it stands. `done` of `total` is its progress. `error_code` and `error` tell why it failed, or why its last
-    attempt did; `result` what came of it.
+    attempt did; `result` what came of it. `line` is the name of the one it stands in.
     """
 
     id: str
@@ -59,3 +84,4 @@ class Job:
     result: Mapping[str, Json] = field(default_factory=dict[str, Json])
     error_code: str | None = None
     error: str | None = None
+    line: str | None = None

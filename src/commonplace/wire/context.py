@@ -34,6 +34,10 @@ class ContextBody(Body):
     agent: Label | None = None
     workspace: Label | None = None
     budget: int | None = Field(default=None, ge=1, le=1_000_000, description="At most so many tokens.")
+    run: Label | None = Field(
+        default=None,
+        description="Into which run it is recalled; absent: into the session. What is recalled is not learned from it again.",
+    )
 
 
 class ContextMetaAnswer(Answer):

@@ -133,16 +133,22 @@ class Added(Answer):
 
 class Flush(Credentials):
     session_id: Session
+    wait: bool | None = None
 
 
 class FlushAnswer(Answer):
-    """What came of the messages since the last flush: the ids of the facts, and of the episode they belong to."""
+    """
+    What came of the messages since the last flush: the ids of the facts, and of the episode they belong to. `superseded` are
+    the facts that are no longer so. While it is `queued`, `GET /v1/tasks/{job}` tells how far it is.
+    """
 
-    status: Literal["extracted", "no_extraction"]
+    status: Literal["extracted", "no_extraction", "queued"]
     message_count: int
     facts: list[str]
     episode: str | None
-    method: Literal["rules"] = "rules"
+    superseded: list[str] = Field(default=[])
+    method: Literal["rules", "model"] = "rules"
+    job: str | None = None
 
 
 # ---- documents

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from commonplace.errors import Forbidden
 from commonplace.ports.journal import Entries
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.daemon import InProcess, served
@@ -166,3 +167,34 @@ async def test_only_its_creator_and_admins_change_a_task(there: InProcess, tmp_p
     assert code(await change(await key(there, "operator", "writer"))) == (403, "forbidden")
     assert code(await change(await key(there, "reader", "reader"))) == (403, "forbidden")
     assert (await change(await key(there, "admin", "admin"))).status_code in (200, 204)
+
+
+async def test_an_import_that_waits_already_is_answered_and_told_of_once(there: InProcess, tmp_path: Path) -> None:
+    first, second = await imported(there, tmp_path / "notes"), await imported(there, tmp_path / "notes")
+
+    told = [event.news.data for event in await there.services.desk.store.read_events(0, 100)]
+    assert second == first
+    assert [data["job"] for data in told if "job" in data] == [first]
+
+
+async def test_an_import_that_also_deletes_does_not_wait_for_one_that_does_not(
+    there: InProcess, tmp_path: Path
+) -> None:
+    first = await imported(there, tmp_path / "notes")
+    body = {"path": str(tmp_path / "notes"), "scope": "workspace:web", "sync_deletes": True}
+    answer = await there.client.post("/v1/import", json=body)
+
+    assert answer.json()["job"]["id"] != first
+
+
+async def test_an_import_whose_key_was_revoked_meanwhile_is_not_done(home: Path, tmp_path: Path) -> None:
+    async with served(home, import_roots=[tmp_path]) as there:
+        headers = await key(there, "ci", "writer", "workspace:web")
+        id = await imported(there, tmp_path / "notes", headers=headers)
+        [made] = (await there.client.get("/v1/keys")).json()["keys"]
+        await there.client.delete(f"/v1/keys/{made['id']}")
+
+        job = await there.services.desk.store.job(DEFAULT_TENANT, id)
+        with pytest.raises(Forbidden):
+            await there.services.moving.run_import(job, lambda _done, _total: None)
+        assert (await there.client.get("/v1/records")).json()["records"] == []

@@ -208,16 +208,22 @@ async def test_a_fact_told_again_is_not_learned_twice(door: InProcess, ana: dict
     assert (fact.version, "Berlin" in fact.text) == (1, True)
 
 
-async def test_a_fact_that_changed_is_the_next_version_and_keeps_its_pin(door: InProcess, ana: dict[str, str]) -> None:
+async def test_a_fact_that_changed_takes_the_place_of_the_old_one_and_keeps_its_pin(
+    door: InProcess, ana: dict[str, str]
+) -> None:
     await send(door.stranger, ana, message("I live in Berlin."))
     await flush(door.stranger, ana)
     [fact] = await held(door, "fact")
     await door.services.records.pin(caller("writer"), fact.id, True)
     await send(door.stranger, ana, message("I live in Paris.", 9_000), chat="chat:2")
-    await flush(door.stranger, ana, "chat:2")
+    flushed = await flush(door.stranger, ana, "chat:2")
 
     [now] = await held(door, "fact")
-    assert (now.id, now.pinned, "Paris" in now.text) == (fact.id, True, True)
+    before = await door.services.records.get(caller("reader"), fact.id)
+    turn = (await held(door, "turn"))[-1]
+    assert (now.pinned, "Paris" in now.text, now.key) == (True, True, fact.key)
+    assert (before.superseded_by, flushed["superseded"]) == (now.id, [fact.id])
+    assert (now.session, now.provenance.message) == ("chat:2", turn.id)
 
 
 async def test_a_deleted_fact_does_not_come_back(door: InProcess, ana: dict[str, str]) -> None:

@@ -41,6 +41,17 @@ async def test_a_reviewer_may_not_do_what_is_an_admins(
     assert code(answer) == (403, "forbidden")
 
 
+@pytest.mark.parametrize(("method", "path", "body"), ADMINS[:5])
+async def test_upkeep_tells_of_every_scope_and_is_for_admins_who_reach_them_all(
+    http: httpx.AsyncClient, keyed: Any, method: str, path: str, body: dict[str, Any] | None
+) -> None:
+    some = await http.request(method, path, json=body, headers=await keyed("admin", "workspace:web"))
+    every = await http.request(method, path, json=body, headers=await keyed("admin", "*"))
+
+    assert code(some) == (403, "forbidden")
+    assert every.status_code == 200
+
+
 async def test_stats_count_what_the_key_reaches(http: httpx.AsyncClient, put: Any, keyed: Any) -> None:
     await put("Ours", scope="workspace:web")
     await put("Theirs", scope="user:ana")

@@ -81,3 +81,31 @@ async def test_a_user_is_added_given_a_new_key_and_removed(http: httpx.AsyncClie
     assert [user["user_id"] for user in listed.json()["users"]] == ["ana/mobile"]
     assert "uk_" not in listed.text
     assert (removed.status_code, removed.content, gone.status_code) == (204, b"", 404)
+
+
+async def test_an_admin_of_some_scopes_sees_and_revokes_no_key_that_reaches_further(
+    http: httpx.AsyncClient, keyed: Any
+) -> None:
+    for name, scopes in (
+        ("all", None),
+        ("api", ["workspace:api"]),
+        ("web", ["workspace:web-1"]),
+        ("w", ["workspace:w*"]),
+    ):
+        await http.post("/v1/keys", json={"name": name, "role": "writer", "scopes": scopes})
+    ids = {key["name"]: key["id"] for key in (await http.get("/v1/keys")).json()["keys"]}
+    headers = await keyed("admin", "workspace:web*")
+
+    seen = {key["name"] for key in (await http.get("/v1/keys", headers=headers)).json()["keys"]}
+    answers = {name: (await http.delete(f"/v1/keys/{ids[name]}", headers=headers)).status_code for name in ids}
+
+    assert seen & ids.keys() == {"web"}
+    assert answers == {"all": 404, "api": 404, "w": 404, "web": 200}
+
+
+async def test_an_admin_of_some_scopes_sees_the_users_in_them(http: httpx.AsyncClient, keyed: Any) -> None:
+    for user in ("ana", "bob"):
+        await http.post("/v1/users", json={"user_id": user})
+
+    listed = await http.get("/v1/users", headers=await keyed("admin", "user:ana"))
+    assert [user["user_id"] for user in listed.json()["users"]] == ["ana"]

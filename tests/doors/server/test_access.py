@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from commonplace.server.app import ROUTERS as REAL
 from commonplace.server.auth import LOCAL, PUBLIC, require_access
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.daemon import InProcess, Opened, served
+from commonplace.values.audit import AuditQuery
 from commonplace.values.principal import Principal
 
 pytestmark = pytest.mark.anyio
@@ -119,6 +121,20 @@ async def test_a_key_opens_until_it_is_revoked(running: InProcess) -> None:
     after = await running.stranger.get("/v1/trial/whoami", headers=shown)
 
     assert (before.json()["subject"], after.status_code) == ("ci", 401)
+
+
+async def test_who_is_refused_is_in_the_audit_of_the_tenant_it_was_refused_in(running: InProcess) -> None:
+    identity, elsewhere = running.services.identity, replace(OPERATOR, tenant="acme/web")
+    key, secret = await identity.create_key(elsewhere, "ci", "reader")
+    shown = {"Authorization": f"Bearer {secret}"}
+    await running.stranger.get("/v1/trial/whoami", headers={**shown, "X-Tenant": "other/one"})
+    await identity.revoke_key(elsewhere, key.id)
+    await running.stranger.get("/v1/trial/whoami", headers=shown)
+    await running.stranger.post("/memories/trial", json={"text": "uk_wrong"}, headers={"X-Tenant": "no tenant"})
+
+    page = await running.services.desk.store.audit(None, AuditQuery(actions=("auth.denied",)), 10, None)
+    told = [(row.tenant, row.actor, row.key) for row in reversed(page.rows)]
+    assert told == [("acme/web", "ci", key.id), ("acme/web", "unknown", key.id), ("default/default", "unknown", None)]
 
 
 async def test_a_user_comes_in_with_the_pair_in_the_body(running: InProcess) -> None:

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from commonplace.errors import InvalidJson
-from commonplace.server.bodies import MAX_DEPTH, check_json
+from commonplace.server.bodies import MAX_DEPTH, MAX_VALUES, check_json
 from commonplace.testing.daemon import InProcess, Opened
 
 pytestmark = pytest.mark.anyio
@@ -90,3 +90,13 @@ async def test_a_stream_has_all_the_time_there_is(opened: Opened) -> None:
         answer = await running.client.get("/v1/trial/stream")
 
     assert answer.text.count("data:") == 4
+
+
+@pytest.mark.parametrize("value", [b"[]", b"{}", b'""', b"1"])
+def test_more_values_than_we_count_are_refused_before_anybody_parses_them(value: bytes) -> None:
+    with pytest.raises(InvalidJson):
+        check_json(b"[" + (value + b",") * MAX_VALUES + value + b"]")
+
+
+def test_a_long_text_may_hold_as_many_marks_as_it_likes() -> None:
+    check_json(b'{"text": "' + rb"a, [b], \\\"c\", {d}; \\" * MAX_VALUES + b'"}')

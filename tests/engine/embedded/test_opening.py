@@ -51,6 +51,16 @@ def test_without_an_address_it_is_the_one_in_the_home_folder(home: Path) -> None
     assert home.stat().st_mode & 0o077 == 0
 
 
+def test_in_a_home_folder_that_is_open_to_others_the_memory_is_not(home: Path) -> None:
+    home.mkdir(mode=0o755)
+    with open_memory() as memory:
+        memory.put("at home")
+        files = [path for path in home.iterdir() if path.name.startswith("memory.db")]
+
+        assert len(files) > 1
+        assert [path.name for path in files if path.stat().st_mode & 0o077] == []
+
+
 def test_the_environment_names_a_store_a_tenant_and_an_embedder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

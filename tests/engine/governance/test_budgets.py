@@ -169,3 +169,11 @@ def test_no_reply_ever_costs_more_than_there_is(texts: list[str], budget: Budget
 def test_the_narrower_of_two_budgets_is_the_same_whichever_comes_first(a: Budget, b: Budget) -> None:
     assert narrower(a, b) == narrower(b, a)
     assert narrower(a, a) == a
+
+
+def test_two_subjects_that_name_their_grants_alike_spend_from_budgets_of_their_own() -> None:
+    names = {
+        asking(grant(subject=subject, id=id)).name for subject, id in (("ada", "g1"), ("bob", "g1"), ("a", "da g1"))
+    }
+
+    assert len(names) == 3

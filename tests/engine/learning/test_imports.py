@@ -141,6 +141,22 @@ async def test_links_are_not_followed_out_of_the_folder_nor_in_circles(notes: No
     assert set(await notes.records()) == {"real.md"}
 
 
+@pytest.mark.parametrize("link", ["memory", "workspace", "workspace/memory"])
+async def test_no_link_leads_an_openclaw_import_elsewhere(notes: Notes, tmp_path: Path, link: str) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "memory").mkdir(parents=True)
+    (elsewhere / "secret.md").write_text("not for import")
+    (elsewhere / "memory" / "secret.md").write_text("not for import")
+    (elsewhere / "MEMORY.md").write_text("not for import")
+    (notes.root / link).parent.mkdir(parents=True, exist_ok=True)
+    (notes.root / link).symlink_to(elsewhere)
+
+    with pytest.raises(InvalidInput):
+        await notes.run(layout="openclaw")
+
+    assert await notes.records() == {}
+
+
 async def test_files_that_cannot_be_imported_are_reported_and_the_others_kept(notes: Notes) -> None:
     notes.write("good.md", "good")
     notes.write("latin.md", "caf\xe9".encode("latin-1"))

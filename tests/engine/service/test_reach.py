@@ -1,5 +1,7 @@
 """Who may reach what: roles, scope patterns, tenants."""
 
+from uuid import UUID
+
 import pytest
 
 from commonplace.errors import Forbidden, InvalidInput, RecordNotFound, VersionNotFound
@@ -147,3 +149,29 @@ async def test_a_key_cannot_move_a_record_out_of_its_reach(records: Records) -> 
 def test_what_is_no_pattern_is_refused(written: str) -> None:
     with pytest.raises(InvalidInput):
         ScopePattern(written)
+
+
+@pytest.mark.parametrize("pattern", ["workspace:web", "workspace:w*", "workspace:nobody*"])
+async def test_an_id_or_its_beginning_tells_nothing_of_what_is_out_of_reach(records: Records, pattern: str) -> None:
+    hidden = [
+        one.record.id
+        for one in await records.put(WRITER, [Note(text=f"lantern {n}", scope="workspace:api") for n in range(2)])
+    ]
+    absent = "0" * 12
+    told: dict[str, tuple[str, object]] = {}
+    for id in (hidden[0], hidden[0][:8], hidden[0][:13], hidden[0][:-1], absent, str(UUID(int=7))):
+        with pytest.raises(RecordNotFound) as refused:
+            await records.get(caller("writer", pattern), id)
+        told[id] = (refused.value.message.replace(id, "ID"), refused.value.details)
+
+    assert [details for _, details in told.values() if hidden[0] in str(details)] == [{"ids": [hidden[0]]}]
+    assert told[hidden[0]] == (told[str(UUID(int=7))][0], {"ids": [hidden[0]]})
+    assert told[str(UUID(int=7))][1] == {"ids": [str(UUID(int=7))]}
+    assert {told[id][0] for id in (hidden[0][:8], hidden[0][:13], hidden[0][:-1])} == {told[absent][0]}
+
+
+async def test_what_is_out_of_reach_does_not_make_a_beginning_ambiguous(records: Records) -> None:
+    [mine, _] = await records.put(WRITER, [Note(text="lantern", scope=f"workspace:{id}") for id in ("web", "api")])
+
+    found = await records.get(caller("reader", "workspace:w*"), mine.record.id[:8])
+    assert found.id == mine.record.id

@@ -118,15 +118,16 @@ def _opened(sentence: str) -> str:
 def _remembered(told: str, voice: Voice) -> list[Finding]:
     """What a person asks to be remembered: by the rules where one fits, else as it was said."""
     folded = told.translate(_FOLD)
-    if len(bare(told)) < 4 or _has(folded, _DAY, _MOMENT, _ASKS):
+    if len(bare(told)) < 4 or _has(folded, _MOMENT, _ASKS):
         return []
-    found = [item._replace(confidence=EXPLICIT) for item in _clauses(told, voice)]
+    dated = bool(_DAY.search(folded))
+    found = [] if dated else [item._replace(confidence=EXPLICIT) for item in _clauses(told, voice)]
     if found:
         return found
     if _VAGUE.match(folded) or _STATE.search(folded) or _SUPPOSES.search(folded):
         return []
     scope: ScopeHint = "user" if re.search("我(?!们)", folded) else "workspace"
-    return [Finding(_third(_EDGES.sub("", bare(told)), voice), "learning", scope, EXPLICIT)]
+    return [Finding(_third(_EDGES.sub("", bare(told)), voice), "learning", scope, EXPLICIT, dated=dated)]
 
 
 def _parts(told: str) -> list[str]:
@@ -176,9 +177,11 @@ def _stated(cues: tuple[Cue, ...], clause: str, voice: Voice) -> Finding | None:
             continue
         told = {name: _third(plain[slice(*found.span(name))], voice) for name in found.groupdict()}
         text = cue.says.format_map({**told, "who": _who(voice, plain), "all": _third(plain, voice)})
+        day = _DAY.search(text.translate(_FOLD)) if cue.dated else None
         if cue.dated:
             text = _undated(text)
-        return Finding(text.strip(" ，,"), cue.category, cue.scope, cue.confidence, cue.topic, cue.strong)
+        told_day = day[0] if day else ""
+        return Finding(text.strip(" ，,"), cue.category, cue.scope, cue.confidence, cue.topic, cue.strong, told_day)
     return None
 
 

@@ -67,15 +67,17 @@ def _of_sentence(cues: tuple[Cue, ...], told: str, voice: Voice) -> Iterator[Fin
 def _remembered(told: str, voice: Voice) -> list[Finding]:
     """What a person asks to be remembered: by the rules where one fits, else as it was said."""
     rest = grammar.opened(told)
-    if len(rest.split()) < 2 or grammar.names_a_day(rest) or grammar.is_momentary(rest) or grammar.is_question(rest):
+    if len(rest.split()) < 2 or grammar.is_momentary(rest) or grammar.is_question(rest):
         return []
-    found = [item._replace(confidence=EXPLICIT) for item in _clauses(rest, voice, asked=False)]
+    dated = grammar.names_a_day(rest)
+    found = [] if dated else [item._replace(confidence=EXPLICIT) for item in _clauses(rest, voice, asked=False)]
     if found:
         return found
     if _VAGUE.match(rest) or _SECOND_PERSON.search(rest) or grammar.is_state(rest) or grammar.is_supposed(rest):
         return []
     scope: ScopeHint = "user" if _PERSONAL_WORD.search(rest) else "workspace"
-    return [Finding(grammar.capital(grammar.spoken(bare(rest), voice.name or "The user")), "learning", scope, EXPLICIT)]
+    told = grammar.capital(grammar.spoken(bare(rest), voice.name or "The user"))
+    return [Finding(told, "learning", scope, EXPLICIT, dated=dated)]
 
 
 def _clauses(told: str, voice: Voice, asked: bool) -> Iterator[Finding]:
@@ -104,9 +106,10 @@ def _stated(cues: tuple[Cue, ...], clause: str, lead: str, voice: Voice) -> Iter
             text = _text(cue, found, voice)
             if lead:
                 text = f"{text} {grammar.shifted(lead)}"
+            day = grammar.day_named(text) if cue.dated else ""
             if cue.dated:
                 text = grammar.undated(text)
-            yield Finding(grammar.capital(text), cue.category, cue.scope, cue.confidence, cue.topic, cue.strong)
+            yield Finding(grammar.capital(text), cue.category, cue.scope, cue.confidence, cue.topic, cue.strong, day)
             return
 
 

@@ -25,7 +25,8 @@ class Finding(NamedTuple):
     A fact as a rule states it.
 
     `topic` names what can have one value only ("lives in"): a later statement on it takes the earlier one's place. `strong`
-    cues count in an assistant's mouth, too.
+    cues count in an assistant's mouth, too. `day` is what was said of the day ("yesterday") and left out of the text; with
+    `dated`, the day is still in the text, and the statement is worth something only where the date can be told.
     """
 
     text: str
@@ -34,6 +35,8 @@ class Finding(NamedTuple):
     confidence: float
     topic: str = ""
     strong: bool = False
+    day: str = ""
+    dated: bool = False
 
 
 Reader: TypeAlias = Callable[[str, Voice], list[Finding]]

@@ -194,6 +194,11 @@ def names_a_day(clause: str) -> bool:
     return bool(_DAY.search(clause))
 
 
+def day_named(clause: str) -> str:
+    found = _DAY.search(clause)
+    return found[0] if found else ""
+
+
 def undated(clause: str) -> str:
     """Without "yesterday" and the like, which mean nothing a week later."""
     return re.sub(r"\s+([,.;])", r"\1", " ".join(_DAY.sub("", clause).split())).strip(" ,")

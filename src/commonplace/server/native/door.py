@@ -8,15 +8,32 @@ from commonplace.server.native import (
     audit,
     budgets,
     changes,
+    extraction,
     keeping,
     knowledge,
+    lanes,
     moving,
     people,
     records,
+    review,
     search,
     tasks,
 )
 
 router = APIRouter()
-for _part in (records, changes, search, moving, tasks, keeping, budgets, audit, people, knowledge):
+for _part in (
+    records,
+    changes,
+    search,
+    review,
+    moving,
+    tasks,
+    lanes,
+    extraction,
+    keeping,
+    budgets,
+    audit,
+    people,
+    knowledge,
+):
     router.include_router(_part.router)

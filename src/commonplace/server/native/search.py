@@ -45,7 +45,7 @@ async def _found(body: SearchBody, who: Principal, served: Served) -> HitsAnswer
         diversity=body.diversity,
         weights=body.weights,
     )
-    hits = await served.recall.search(who, wanted)
+    hits = await served.recall.search(who, wanted, run=body.run)
     return HitsAnswer.of(hits, served.desk.clock.now(), explain=body.explain)
 
 
@@ -60,9 +60,11 @@ async def context(body: ContextBody, who: Asking, served: Served, options: Told)
         raise InvalidInput("Give a query, or an agent and a workspace for their sections.")
     budget = options.token_budget if body.budget is None else body.budget
     if body.query is None:
-        block = await served.recall.sections(who, agent=body.agent, workspace=body.workspace, budget=budget)
+        block = await served.recall.sections(
+            who, agent=body.agent, workspace=body.workspace, budget=budget, run=body.run or body.session
+        )
     else:
         block = await served.recall.context(
-            who, body.query, scopes=scopes_of(body.scopes), session=body.session, budget=budget
+            who, body.query, scopes=scopes_of(body.scopes), session=body.session, budget=budget, run=body.run
         )
     return ContextAnswer.of(block, served.desk.clock.now())

@@ -11,14 +11,14 @@ from typing import Any, cast
 from psycopg import AsyncCursor
 from psycopg.rows import TupleRow
 
-from commonplace.errors import AlreadyAnswered, InvalidInput
+from commonplace.errors import AlreadyAnswered, InvalidInput, QueueFull
 from commonplace.ports.journal import Entries, Reply
 from commonplace.stores.postgres.connection import Connection, statements
 from commonplace.stores.postgres.inserting import are_few, insert
 from commonplace.stores.postgres.rows import Table, to_ms_or_none
 from commonplace.values.audit import AuditRow
 from commonplace.values.event import News
-from commonplace.values.job import NewJob
+from commonplace.values.job import Line, NewJob
 from commonplace.values.moment import from_ms, to_ms
 from commonplace.values.record import Json
 from commonplace.values.scope import Scope
@@ -89,13 +89,15 @@ class Entering:
     def __init__(self, entries: Entries, now: datetime) -> None:
         self._audit = [_audit_row(row) for row in entries.audit]
         self._news = [_news_row(news) for news in entries.events]
-        self._jobs = [_job_params(job) for job in entries.jobs]
+        self._jobs = [_job_params(job) for job in entries.jobs if job.line is None]
+        self._in_line = [{**_job_params(job), **_line_params(job.line)} for job in entries.jobs if job.line]
         self._reply = None if entries.reply is None else _reply_params(entries.reply, now)
         self._replied: AsyncCursor[TupleRow] | None = None
+        self._queued: list[AsyncCursor[TupleRow]] = []
 
     @property
     def nothing(self) -> bool:
-        return not (self._audit or self._news or self._jobs or self._reply)
+        return not (self._audit or self._news or self._jobs or self._in_line or self._reply)
 
     @property
     def few(self) -> bool:
@@ -108,15 +110,23 @@ class Entering:
         await insert(connection, _AUDIT, self._audit)
         if self._jobs:
             await connection.cursor().executemany(_SQL["queue_job"], self._jobs)
+        for params in self._in_line:
+            await connection.execute(_SQL["lock_line"], params)
+            self._queued.append(await connection.execute(_SQL["queue_in_line"], params))
+            if params["kept"] is not None:
+                await connection.execute(_SQL["trim_line"], params)
         await insert(connection, _OUTBOX, self._news)
 
     def check(self) -> None:
         """
         Raises:
             AlreadyAnswered: a reply with the same tenant, owner and key is there and has not expired.
+            QueueFull: there is no room for a job in its line.
         """
         if self._replied is not None and self._replied.rowcount == 0:
             raise AlreadyAnswered
+        if any(queued.rowcount == 0 for queued in self._queued):
+            raise QueueFull
 
 
 def pipelined(connection: Connection, *, few: bool) -> AbstractAsyncContextManager[object]:
@@ -175,6 +185,11 @@ def _job_params(job: NewJob) -> dict[str, Any]:
         "not_before": to_ms_or_none(job.not_before),
         "max_attempts": job.max_attempts,
     }
+
+
+def _line_params(line: Line) -> dict[str, Any]:
+    room: list[Json] = [{"most": one.most, "kinds": list(one.kinds)} for one in line.room]
+    return {"line": line.name, "room": json_text(room), "kept": line.kept}
 
 
 def _reply_params(reply: Reply, now: datetime) -> dict[str, Any]:

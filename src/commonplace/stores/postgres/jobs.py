@@ -31,6 +31,10 @@ class _Lost(Conflict):
     """The job is not this worker's any more."""
 
 
+class _Overtaken(Conflict):
+    """Another worker has begun a job of the same line in this moment."""
+
+
 class Jobs(Part):
     """Satisfies the port `JobQueue`."""
 
@@ -39,9 +43,18 @@ class Jobs(Part):
         params = {"kinds": list(kinds), "worker": worker, "message": _EXHAUSTED, **_lease(now, lease)}
 
         async def work(connection: Connection) -> list[tuple[Any, ...]]:
-            return await rows(connection, _SQL["claim"], params)
+            try:
+                async with connection.pipeline():
+                    await connection.execute(_SQL["give_up"], params)
+                    claiming = await connection.execute(_SQL["claim"], params, binary=True)
+                return await claiming.fetchall()
+            except errors.UniqueViolation:
+                raise _Overtaken from None
 
-        claimed = await self._database.write(work)
+        try:
+            claimed = await self._database.write(work)
+        except _Overtaken:
+            return None
         return _job_of(claimed[0]) if claimed else None
 
     async def renew_job(self, id: str, worker: str, lease: timedelta, *, done: int, total: int) -> bool:
@@ -152,7 +165,7 @@ def _moment(ms: int | None) -> datetime | None:
 def _job_of(row: Sequence[Any]) -> Job:
     (
         tenant, id, kind, payload, created_at, created_by, updated_at, state, mark, client, not_before, max_attempts,
-        attempts, worker, leased_until, done, total, result, error_code, error,
+        attempts, worker, leased_until, done, total, result, error_code, error, line,
     ) = row  # fmt: skip
     return Job(
         id=id,
@@ -175,4 +188,5 @@ def _job_of(row: Sequence[Any]) -> Job:
         result=json_of(result),
         error_code=error_code,
         error=error,
+        line=line,
     )

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import json
+
 import apsw
 
-from commonplace.errors import AlreadyAnswered, Conflict
+from commonplace.errors import AlreadyAnswered, Conflict, QueueFull
 from commonplace.ports.journal import Entries, Reply
 from commonplace.stores.queries import load
 from commonplace.stores.sqlite.rows import Row, ms, one, to_json
@@ -22,7 +24,7 @@ SQL = load("commonplace.stores.sqlite", "journal.sql")
 def keep(db: apsw.Connection, entries: Entries, now: int) -> None:
     """
     Raises:
-        AlreadyAnswered: and the transaction of the caller is to be undone.
+        AlreadyAnswered, QueueFull: and the transaction of the caller is to be undone.
     """
     if entries.reply is not None:
         _answer(db, entries.reply, now)
@@ -30,10 +32,22 @@ def keep(db: apsw.Connection, entries: Entries, now: int) -> None:
         db.executemany(SQL["add_audit"], [_audit_values(row) for row in entries.audit])
     if entries.events:
         db.executemany(SQL["add_event"], [_event_values(news) for news in entries.events])
+    for job in entries.jobs:
+        _queue(db, job)
+
+
+def _queue(db: apsw.Connection, job: NewJob) -> None:
+    line = job.line
+    for room in line.room if line else ():
+        bound = {"tenant": job.tenant, "line": line.name if line else None, "kinds": json.dumps(room.kinds)}
+        if db.execute(SQL["in_line"], bound).get >= room.most:
+            raise QueueFull
     try:
-        db.executemany(SQL["add_job"], [_job_values(job) for job in entries.jobs])
+        db.execute(SQL["add_job"], _job_values(job))
     except apsw.ConstraintError as error:
         raise Conflict("A job with that id is there already.") from error
+    if line and line.kept is not None:
+        db.execute(SQL["trim_line"], {"tenant": job.tenant, "line": line.name, "kept": line.kept})
 
 
 def _answer(db: apsw.Connection, reply: Reply, now: int) -> None:
@@ -80,4 +94,4 @@ def _event_values(news: News) -> Row:
 def _job_values(job: NewJob) -> Row:
     born = to_ms(job.created_at)
     made = (job.id, job.tenant, job.kind, to_json(job.payload), born, job.created_by, born)
-    return (*made, job.unique, job.client, ms(job.not_before), job.max_attempts)
+    return (*made, job.unique, job.client, ms(job.not_before), job.max_attempts, job.line.name if job.line else None)

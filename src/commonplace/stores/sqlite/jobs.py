@@ -30,7 +30,7 @@ _EXHAUSTED = "No attempt came to its end: the worker stopped each time. Look at 
 def _job(row: Row) -> Job:
     """A row of `jobs`, all its columns."""
     (_, id, tenant, kind, payload, created, creator, updated, state, mark, client, not_before, most, *rest) = row
-    attempts, worker, leased, done, total, result, code, error = rest
+    attempts, worker, leased, done, total, result, code, error, line = rest
     return Job(
         id=id,
         tenant=tenant,
@@ -52,6 +52,7 @@ def _job(row: Row) -> Job:
         result=object_of(result),
         error_code=code,
         error=error,
+        line=line,
     )
 
 

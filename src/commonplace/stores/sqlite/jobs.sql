@@ -1,7 +1,11 @@
 -- name: has_job
+-- One that waits for others of its line is none yet.
 SELECT EXISTS (
-    SELECT 1 FROM jobs WHERE state IN ('queued', 'running') AND kind IN (SELECT value FROM json_each(:kinds))
+    SELECT 1 FROM jobs j WHERE state IN ('queued', 'running') AND kind IN (SELECT value FROM json_each(:kinds))
         AND CASE state WHEN 'queued' THEN ifnull(not_before, 0) ELSE leased_until END <= :now
+        AND (line IS NULL OR state = 'running' OR NOT EXISTS (
+            SELECT 1 FROM jobs o WHERE o.tenant = j.tenant AND o.line = j.line AND o.line IS NOT NULL AND o.state = 'running'
+        ))
 );
 
 -- name: give_up_jobs
@@ -15,8 +19,11 @@ WHERE state = 'running' AND leased_until <= :now AND attempts >= max_attempts
 UPDATE jobs SET state = 'running', worker = :worker, leased_until = :now + :lease, attempts = attempts + 1,
     updated_at = :now
 WHERE number = (
-    SELECT number FROM jobs WHERE state IN ('queued', 'running') AND kind IN (SELECT value FROM json_each(:kinds))
+    SELECT number FROM jobs j WHERE state IN ('queued', 'running') AND kind IN (SELECT value FROM json_each(:kinds))
         AND CASE state WHEN 'queued' THEN ifnull(not_before, 0) ELSE leased_until END <= :now
+        AND (line IS NULL OR state = 'running' OR NOT EXISTS (
+            SELECT 1 FROM jobs o WHERE o.tenant = j.tenant AND o.line = j.line AND o.line IS NOT NULL AND o.state = 'running'
+        ))
     ORDER BY created_at, number LIMIT 1
 ) RETURNING *;
 
@@ -26,7 +33,7 @@ WHERE id = :id AND state = 'running' AND worker = :worker;
 
 -- name: finish_job
 UPDATE jobs SET state = 'done', result = :result, error_code = NULL, error = NULL, worker = NULL, leased_until = NULL,
-    updated_at = :now
+    payload = json_remove(payload, '$.private'), updated_at = :now
 WHERE id = :id AND state = 'running' AND worker = :worker;
 
 -- name: fail_job

@@ -10,9 +10,22 @@ INSERT INTO events (tenant, type, at, scope, actor, client, admins, data) VALUES
 -- While one with the same mark has not ended, another is not queued.
 INSERT INTO jobs (
     id, tenant, kind, payload, created_at, created_by, updated_at, state, mark, client, not_before, max_attempts,
-    attempts, done, total
-) VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, 0, 0, 0)
+    line, attempts, done, total
+) VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, 0, 0, 0)
 ON CONFLICT (tenant, kind, mark) WHERE mark IS NOT NULL AND state IN ('queued', 'running') DO NOTHING;
+
+-- name: in_line
+-- How many of these kinds, or of any, wait or run in a line.
+SELECT count(*) FROM jobs WHERE tenant = :tenant AND line = :line AND line IS NOT NULL AND state IN ('queued', 'running')
+    AND (:kinds = '[]' OR kind IN (SELECT value FROM json_each(:kinds)));
+
+-- name: trim_line
+-- The oldest that ended give way to those there are.
+DELETE FROM jobs WHERE number IN (
+    SELECT number FROM jobs WHERE tenant = :tenant AND line = :line AND line IS NOT NULL AND state IN ('done', 'failed')
+    ORDER BY updated_at, number
+    LIMIT max(0, (SELECT count(*) FROM jobs WHERE tenant = :tenant AND line = :line AND line IS NOT NULL) - :kept)
+);
 
 -- name: add_reply
 -- One that has expired is replaced. No row comes back where one is there that has not.

@@ -1,23 +1,25 @@
 -- name: columns
 -- A job as the port speaks of it.
 j.tenant, j.id, j.kind, j.payload, j.created_at, j.created_by, j.updated_at, j.state, j.mark, j.client, j.not_before,
-j.max_attempts, j.attempts, j.worker, j.leased_until, j.done, j.total, j.result, j.error_code, j.error
+j.max_attempts, j.attempts, j.worker, j.leased_until, j.done, j.total, j.result, j.error_code, j.error, j.line
 
 -- name: is_free
--- Queued and due, or left by a worker whose lease ran out.
+-- Queued and due, with nobody of its line before it, or left by a worker whose lease ran out.
 j.kind = ANY(%(kinds)s::text[]) AND j.state IN ('queued', 'running')
 AND (j.state = 'queued' AND (j.not_before IS NULL OR j.not_before <= %(now)s)
+     AND (j.line IS NULL OR NOT EXISTS (
+         SELECT 1 FROM jobs o WHERE o.tenant = j.tenant AND o.line = j.line AND o.line IS NOT NULL AND o.state = 'running'))
      OR j.state = 'running' AND j.leased_until <= %(now)s)
 
+-- name: give_up
+-- Those whose attempts are used up have failed. Rows that others are claiming are passed by.
+UPDATE jobs SET state = 'failed', error_code = 'attempts_exhausted', error = %(message)s, worker = NULL,
+                leased_until = NULL, updated_at = %(now)s
+WHERE id IN (SELECT j.id FROM jobs j WHERE {is_free} AND j.attempts >= j.max_attempts FOR UPDATE SKIP LOCKED);
+
 -- name: claim
--- The oldest that is free; those whose attempts are used up have failed. Rows that others are claiming are passed by.
-WITH spent AS (
-    SELECT j.id FROM jobs j WHERE {is_free} AND j.attempts >= j.max_attempts FOR UPDATE SKIP LOCKED
-), failed AS (
-    UPDATE jobs SET state = 'failed', error_code = 'attempts_exhausted', error = %(message)s, worker = NULL,
-                    leased_until = NULL, updated_at = %(now)s
-    FROM spent WHERE jobs.id = spent.id
-), next AS (
+-- The oldest that is free, in a statement of its own: it has to see who gave up.
+WITH next AS (
     SELECT j.id FROM jobs j WHERE {is_free} AND j.attempts < j.max_attempts
     ORDER BY j.created_at, j.number LIMIT 1 FOR UPDATE SKIP LOCKED
 )
@@ -32,8 +34,9 @@ UPDATE jobs SET leased_until = %(until)s, done = %(done)s, total = %(total)s, up
 WHERE id = %(id)s AND worker = %(worker)s AND state = 'running' RETURNING id;
 
 -- name: finish
--- As renew.
+-- As renew. What is private in its payload has served its purpose.
 UPDATE jobs SET state = 'done', result = %(result)s, error_code = NULL, error = NULL, worker = NULL, leased_until = NULL,
+                payload = CASE WHEN strpos(payload, '"private"') > 0 THEN (payload::jsonb - 'private')::text ELSE payload END,
                 updated_at = %(now)s
 WHERE id = %(id)s AND worker = %(worker)s AND state = 'running' RETURNING id;
 

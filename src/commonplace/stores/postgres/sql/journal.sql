@@ -13,6 +13,29 @@ VALUES (%(tenant)s, %(id)s, %(kind)s, %(payload)s, %(created_at)s, %(created_by)
         %(not_before)s, %(max_attempts)s)
 ON CONFLICT (tenant, kind, mark) WHERE mark IS NOT NULL AND state IN ('queued', 'running') DO NOTHING;
 
+-- name: lock_line
+-- Whoever else queues a job there waits, so that no two take the last place.
+SELECT pg_advisory_xact_lock(hashtextextended('commonplace line ' || current_schema() || ' ' || %(tenant)s || ' ' || %(line)s, 0));
+
+-- name: queue_in_line
+-- Unless there is no room for it.
+INSERT INTO jobs (tenant, id, kind, payload, created_at, created_by, updated_at, mark, client, not_before, max_attempts, line)
+SELECT %(tenant)s, %(id)s, %(kind)s, %(payload)s, %(created_at)s, %(created_by)s, %(created_at)s, %(mark)s, %(client)s,
+       %(not_before)s, %(max_attempts)s, %(line)s
+WHERE NOT EXISTS (
+    SELECT 1 FROM jsonb_to_recordset(%(room)s::jsonb) AS r (most bigint, kinds text[])
+    WHERE r.most <= (
+        SELECT count(*) FROM jobs j
+        WHERE j.tenant = %(tenant)s AND j.line = %(line)s AND j.line IS NOT NULL AND j.state IN ('queued', 'running')
+          AND (cardinality(r.kinds) = 0 OR j.kind = ANY(r.kinds))));
+
+-- name: trim_line
+-- The oldest that ended give way to those there are.
+DELETE FROM jobs WHERE id IN (
+    SELECT id FROM jobs WHERE tenant = %(tenant)s AND line = %(line)s AND line IS NOT NULL AND state IN ('done', 'failed')
+    ORDER BY updated_at, number
+    LIMIT greatest(0, (SELECT count(*) FROM jobs WHERE tenant = %(tenant)s AND line = %(line)s AND line IS NOT NULL) - %(kept)s));
+
 -- name: audit
 -- Rows that fit, newest first, with the number that a cursor goes on from.
 SELECT number, tenant, at, id, actor, action, outcome, record, version, scope, run, door, key, client, address, request,

@@ -1,0 +1,130 @@
+"""The command that hands over a fact: `commonplace remember`."""
+
+import asyncio
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from commonplace.cli import given
+from commonplace.cli.door import Door, command
+from commonplace.errors import InvalidInput
+from commonplace.values.task import MemoryTask, TargetScope
+
+if TYPE_CHECKING:
+    from commonplace import Client
+
+PANEL = "Write"
+_LOOK_EVERY = 0.02
+_LOOK_SELDOM = 0.5
+
+
+def remember(
+    door: Door,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The fact; `-` reads stdin.")],
+    clean: Annotated[bool, typer.Option("--clean", help="Look at no memory that is there already.")] = False,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="project|user", help="File it there and nowhere else.")
+    ] = None,
+) -> None:
+    """
+    Hand over a fact, and wait until it is filed in Markdown: with you, or with the workspace. A model does it where one is set,
+    else rules.
+    """
+    fact = given.text(text)
+    target = _target(to)
+    with _waiting(door, "Remembering …"):
+        if door.url is not None:
+            with door.client(door.url) as client:
+                task = _asked(client, fact, clean, target)
+        else:
+            task = asyncio.run(_alone(door, fact, clean, target))
+    if task.error is not None:
+        # httpx loads slowly, and is for errors only.
+        from commonplace.sdk.talk import error_of
+
+        raise error_of(task.error.code, task.error.message, {"details": task.error.details})
+    result: dict[str, Any] = dict(task.result or {})
+
+    def show() -> None:
+        typer.echo(str(result["summary"]))
+        for file in result["files_touched"]:
+            typer.secho(f"  {file}", dim=True)
+
+    door.answer({"task": task.id, "status": task.status, **result}, show)
+
+
+def _target(to: str | None) -> TargetScope | None:
+    if to not in (None, "project", "user"):
+        raise InvalidInput("--to is project or user.")
+    return to
+
+
+def _asked(client: "Client", fact: str, clean: bool, target: TargetScope | None) -> MemoryTask:
+    """Of a daemon."""
+    task = client.remember_workspace_memory(fact, context_mode="clean" if clean else "workspace", scope=target)
+    for pause in _pauses():
+        if task.is_over:
+            break
+        time.sleep(pause)
+        task = client.get_workspace_memory_remember_task(task.id)
+    return task
+
+
+async def _alone(door: Door, fact: str, clean: bool, target: TargetScope | None) -> MemoryTask:
+    """Without a daemon: this process is the worker, or waits for one that has the same store."""
+    # The engine brings numpy and the stores: `--help` does without.
+    from commonplace.daemon.composition import Wanted, composed, operator
+    from commonplace.service.lanes import memory_lanes
+    from commonplace.service.worker import Worker
+    from commonplace.settings import load_settings
+
+    settings = load_settings(store=door.store, tenant=door.tenant, embedder=door.embedder)
+    async with composed(settings, Wanted()) as services:
+        lanes, who = services.lanes, operator(settings.tenant)
+        worker = Worker(services.desk.store, services.desk.clock, memory_lanes(lanes))
+        lanes.on_queued(worker.wake)
+        task = await lanes.remember(who, fact, context_mode="clean" if clean else "workspace", scope=target)
+        working = asyncio.create_task(worker.run())
+        try:
+            for pause in _pauses():
+                if task.is_over:
+                    break
+                await asyncio.sleep(pause)
+                task = await lanes.task(who, "remember", task.id)
+        finally:
+            working.cancel()
+            await asyncio.wait({working})
+    return task
+
+
+def _pauses() -> Generator[float, None, None]:
+    pause = _LOOK_EVERY
+    while True:
+        yield pause
+        pause = min(pause * 1.3, _LOOK_SELDOM)
+
+
+@contextmanager
+def _waiting(door: Door, title: str) -> Generator[None, None, None]:
+    """A spinner on stderr, where somebody looks."""
+    if door.quiet or door.json or not sys.stderr.isatty():
+        yield
+        return
+    # rich loads slowly and is for people only.
+    from commonplace.cli.bar import spinner
+
+    with spinner(title):
+        yield
+
+
+def add_to(app: typer.Typer) -> None:
+    command(
+        app,
+        "commonplace remember 'I prefer dark mode in all editors'",
+        "commonplace remember 'The release is on Fridays' --to project",
+        panel=PANEL,
+    )(remember)

@@ -1,0 +1,197 @@
+"""The commands of a reviewer: what is in quarantine, and all that one source wrote."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from commonplace.cli.complete import sources
+from commonplace.cli.door import Door, command
+from commonplace.cli.given import trusts
+from commonplace.cli.lines import counted
+from commonplace.cli.moments import optional
+from commonplace.cli.quick import QuickGroup
+from commonplace.errors import InvalidInput
+from commonplace.values.principal import Principal
+from commonplace.values.record import Trust
+from commonplace.values.review import Origin, RolledBack, Waiting, WaitingPage
+from commonplace.values.scope import DEFAULT_TENANT, check_tenant, scopes_of
+
+if TYPE_CHECKING:
+    from commonplace import Client
+    from commonplace.service.review import Named, Reviewing
+
+PANEL = "Review"
+SHOWN = 100
+T = TypeVar("T")
+
+Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID…]", help="These records.")]
+Source = Annotated[str | None, typer.Option(metavar="NAME", help="All of a source.", autocompletion=sources)]
+Session = Annotated[str | None, typer.Option(metavar="ID", help="All of a session.")]
+Reason = Annotated[str, typer.Option("--reason", "-r", metavar="TEXT", help="Why. It is kept in the audit.")]
+
+
+def show(
+    door: Door,
+    scope: Annotated[list[str] | None, typer.Option("--scope", "-s", metavar="KIND:ID", help="Only there.")] = None,
+    source: Source = None,
+    session: Session = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many.", min=1, max=1000)] = 20,
+    cursor: Annotated[str | None, typer.Option(metavar="TEXT", help="Go on where a page ended.")] = None,
+) -> None:
+    """List what is in quarantine, newest first: kept, not recalled, until somebody has looked."""
+
+    async def ours(review: "Reviewing", who: Principal) -> WaitingPage:
+        return await review.waiting(
+            who, scopes=scopes_of(scope), source=source, session=session, limit=limit, cursor=cursor
+        )
+
+    page = _asked(
+        door, ours, lambda it: it.review(scopes=scope, source=source, session=session, limit=limit, cursor=cursor)
+    )
+
+    def lines() -> None:
+        for one in page.waiting:
+            typer.echo(_line(one))
+
+    door.records([one.record for one in page.waiting], {"waiting": page.waiting, "cursor": page.cursor}, lines)
+    if not page.waiting:
+        door.say("Nothing waits for a review.")
+    elif page.cursor:
+        door.say(f"There is more: --cursor {page.cursor}")
+
+
+def release(
+    door: Door,
+    reason: Reason,
+    ids: Ids = None,
+    source: Source = None,
+    session: Session = None,
+    trust: Annotated[
+        str | None, typer.Option(metavar="LABEL", help="Label them: verified, human_approved, … Default: as they are.")
+    ] = None,
+) -> None:
+    """Let records out of quarantine. They are recalled from now on, as untrusted unless --trust says otherwise."""
+    label: Trust | None = trusts([trust])[0] if trust else None
+
+    async def ours(review: "Reviewing", who: Principal) -> list[object]:
+        return [*await review.release(who, _named(ids, source, session), reason, trust=label)]
+
+    def theirs(client: "Client") -> list[object]:
+        return [*client.release(ids or (), source=source, session=session, reason=reason, trust=label)]
+
+    found = _asked(door, ours, theirs)
+    door.answer({"records": found}, lambda: typer.echo(f"Released {counted(len(found), 'record')}."))
+
+
+def purge(door: Door, reason: Reason, ids: Ids = None, source: Source = None, session: Session = None) -> None:
+    """Remove records in quarantine for good, every version of them."""
+
+    async def ours(review: "Reviewing", who: Principal) -> object:
+        return await review.purge(who, _named(ids, source, session), reason)
+
+    def theirs(client: "Client") -> object:
+        return client.purge_reviewed(ids or (), source=source, session=session, reason=reason)
+
+    purged = _asked(door, ours, theirs)
+    count = counted(getattr(purged, "records", 0), "record")
+    door.answer(purged, lambda: typer.echo(f"Purged {count}."))
+
+
+def rollback(
+    door: Door,
+    source: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What this source wrote.", autocompletion=sources)
+    ] = None,
+    session: Annotated[str | None, typer.Option(metavar="ID", help="What was written in this session.")] = None,
+    actor: Annotated[str | None, typer.Option(metavar="NAME", help="What this key, user or program did.")] = None,
+    imported: Annotated[
+        str | None, typer.Option("--import", metavar="NAMESPACE", help="What this import brought (import-…).")
+    ] = None,
+    undo: Annotated[str | None, typer.Option(metavar="ID", help="Take an earlier rollback back.")] = None,
+    since: Annotated[str | None, typer.Option(metavar="TIME", help="Only from then on: 2d, 2026-03-01.")] = None,
+    reason: Annotated[
+        str | None, typer.Option("--reason", "-r", metavar="TEXT", help="Why. It is kept in the audit.")
+    ] = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Do it. Without this, only show what would be done.")] = False,
+) -> None:
+    """Take back all that one source wrote: set back to the version before, or deleted. Shows first; `--apply` does it."""
+    origin = Origin(
+        source=source, session=session, actor=actor, imported=imported, rollback=undo, since=optional(since)
+    )
+    if apply and not reason:
+        raise InvalidInput("Say why with --reason: it is kept in the audit.")
+    why = reason or "dry run"
+
+    async def ours(review: "Reviewing", who: Principal) -> RolledBack:
+        return await review.rollback(who, origin, why, dry_run=not apply)
+
+    done = _asked(door, ours, lambda client: client.rollback(origin, reason=why, dry_run=not apply))
+    door.answer(done, lambda: _tell(done))
+    if done.id is None:
+        door.say("Nothing was changed. Add --apply --reason '…' to do it.")
+    else:
+        door.say(f"`commonplace rollback --undo {done.id} --apply --reason '…'` takes it back.")
+
+
+def _tell(done: RolledBack) -> None:
+    for step in done.steps[:SHOWN]:
+        what = f"set back to version {step.to}" if step.kind == "set_back" else step.kind
+        why = f" ({step.why})" if step.why else ""
+        typer.echo(f"{step.id}  {step.scope}  {what}{why}")
+    typer.echo(f"{counted(done.deleted, 'record')} deleted, {done.set_back} set back, {done.left} left as they are.")
+
+
+def _line(one: Waiting) -> str:
+    record = one.record
+    # What a stranger wrote is not let loose on the terminal.
+    text = "".join(letter if letter.isprintable() else " " for letter in record.text)
+    shown = text if len(text) <= 80 else f"{text[:79]}…"
+    beside = f" beside {one.beside[:13]}" if one.beside else ""
+    return f"{record.id}  {', '.join(one.reasons)}  {record.scope}  {record.source}{beside}: {shown}"
+
+
+def _named(ids: list[str] | None, source: str | None, session: str | None) -> "Named":
+    # As below.
+    from commonplace.service.review import Named
+
+    return Named(ids=tuple(ids or ()), source=source, session=session)
+
+
+def _asked(door: Door, ask: Callable[["Reviewing", Principal], Awaitable[T]], remote: Callable[["Client"], T]) -> T:
+    """Ask the daemon where one is named, else the store itself, as its operator."""
+    if door.url is not None:
+        with door.client(door.url) as client:
+            return remote(client)
+    # The engine brings numpy and the stores: `--help` does without.
+    from commonplace.daemon.composition import Wanted, composed, operator
+    from commonplace.settings import load_settings
+
+    settings = load_settings(store=door.store, tenant=door.tenant, embedder=door.embedder)
+
+    async def asked() -> T:
+        async with composed(settings, Wanted()) as services:
+            return await ask(services.review, operator(check_tenant(settings.tenant or DEFAULT_TENANT)))
+
+    return asyncio.run(asked())
+
+
+reviews = typer.Typer(
+    cls=QuickGroup,
+    help="What is in quarantine: list, release, purge.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+def add_to(app: typer.Typer) -> None:
+    command(reviews, "commonplace review list --source web", panel=PANEL, name="list")(show)
+    command(reviews, "commonplace review release 0192f3a4-5b6c --reason 'only quotes an attack'", panel=PANEL)(release)
+    command(reviews, "commonplace review purge --source web --reason 'a poisoned page'", panel=PANEL)(purge)
+    app.add_typer(reviews, name="review", rich_help_panel=PANEL)
+    examples = (
+        "commonplace rollback --source web --since 2d",
+        "commonplace rollback --actor ana --apply --reason 'stolen key'",
+    )
+    command(app, *examples, panel=PANEL)(rollback)

@@ -1,0 +1,91 @@
+"""What reviewers do, as the clients have it."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+
+from commonplace.sdk.calls import review
+from commonplace.sdk.sending import AsyncSender, Sender
+from commonplace.values.record import Record, Trust
+from commonplace.values.review import Origin, RolledBack, WaitingPage
+from commonplace.values.scope import Scopes
+from commonplace.values.upkeep import Purged
+
+
+class AsyncReviewer(AsyncSender):
+    async def review(
+        self,
+        *,
+        scopes: Scopes = None,
+        source: str | None = None,
+        session: str | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> WaitingPage:
+        """What is in quarantine, newest first, a page at a time. For reviewers."""
+        return await self._run(review.waiting(scopes, source, session, limit, cursor))
+
+    async def release(
+        self,
+        ids: Sequence[str] = (),
+        *,
+        source: str | None = None,
+        session: str | None = None,
+        reason: str,
+        trust: Trust | None = None,
+    ) -> builtins.list[Record]:
+        """Let records out of quarantine: these, or all of a source or a session. For reviewers."""
+        return await self._run(review.release(ids, source, session, reason, trust))
+
+    async def purge_reviewed(
+        self, ids: Sequence[str] = (), *, source: str | None = None, session: str | None = None, reason: str
+    ) -> Purged:
+        """Remove records in quarantine for good: these, or all of a source or a session. For reviewers."""
+        return await self._run(review.purge(ids, source, session, reason))
+
+    async def rollback(self, origin: Origin, *, reason: str, dry_run: bool = False) -> RolledBack:
+        """
+        Take back all that one source, session, actor or import wrote: each record is set back to the version before, or
+        deleted. `Origin(rollback=…)` takes a rollback back. For reviewers.
+        """
+        return await self._run(review.rollback(origin, reason, dry_run))
+
+
+class Reviewer(Sender):
+    def review(
+        self,
+        *,
+        scopes: Scopes = None,
+        source: str | None = None,
+        session: str | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> WaitingPage:
+        """What is in quarantine, newest first, a page at a time. For reviewers."""
+        return self._run(review.waiting(scopes, source, session, limit, cursor))
+
+    def release(
+        self,
+        ids: Sequence[str] = (),
+        *,
+        source: str | None = None,
+        session: str | None = None,
+        reason: str,
+        trust: Trust | None = None,
+    ) -> builtins.list[Record]:
+        """Let records out of quarantine: these, or all of a source or a session. For reviewers."""
+        return self._run(review.release(ids, source, session, reason, trust))
+
+    def purge_reviewed(
+        self, ids: Sequence[str] = (), *, source: str | None = None, session: str | None = None, reason: str
+    ) -> Purged:
+        """Remove records in quarantine for good: these, or all of a source or a session. For reviewers."""
+        return self._run(review.purge(ids, source, session, reason))
+
+    def rollback(self, origin: Origin, *, reason: str, dry_run: bool = False) -> RolledBack:
+        """
+        Take back all that one source, session, actor or import wrote: each record is set back to the version before, or
+        deleted. `Origin(rollback=…)` takes a rollback back. For reviewers.
+        """
+        return self._run(review.rollback(origin, reason, dry_run))

@@ -1,0 +1,329 @@
+"""
+Extraction: what a finished run or conversation taught, kept where it belongs.
+
+It follows something else and never disturbs it: it is a job of its own, and whatever goes wrong in it is told by the job alone.
+A fact is for one of the agents' memory or for the workspace's, as whoever read it says; without a workspace it is the agent's, and
+an agent whose memory is switched off learns nothing. Talk that belongs to neither goes to a scope that is named.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from random import random
+from typing import Final, cast
+
+from commonplace.errors import InvalidInput, RecordChanged
+from commonplace.governance.access import require_role, require_scopes
+from commonplace.learning.extract import LEAST, READ, Fact
+from commonplace.learning.news import Lesson
+from commonplace.ports.journal import Entries
+from commonplace.ports.keeping import Progress
+from commonplace.service.account import Account
+from commonplace.service.desk import Desk
+from commonplace.service.episodes import Episodes, flushed_result
+from commonplace.service.learned import Learned, Placed
+from commonplace.service.moving import read_principal, written_principal
+from commonplace.service.reading import Purpose, Reading
+from commonplace.service.recalled import recalled_into
+from commonplace.text.scrub import scrub
+from commonplace.values.extraction import Extracted
+from commonplace.values.job import PRIVATE, Job, NewJob
+from commonplace.values.moment import new_id, utc
+from commonplace.values.principal import Principal
+from commonplace.values.query import Filter
+from commonplace.values.record import Json, Record, Turn
+from commonplace.values.scope import Scope
+
+EXTRACT: Final = "extract"
+MOST_TURNS: Final = 1_000
+MOST_AGENTS: Final = 100
+
+_ATTEMPTS: Final = 20
+_PAUSE: Final = 0.02
+_PAGE: Final = 200
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Talk:
+    """
+    What is to be read: `turns`, or the turns that are kept of `session`. `agents` are those of the run, the first of which
+    learns; `scope` is where facts go that are for no agent and no workspace. `recalled` are the ids of records that were
+    shown in it, beside those that were recalled into `run` or `session` by way of us. `at` is the time of turns without one.
+    """
+
+    turns: tuple[Turn, ...] = ()
+    session: str | None = None
+    agents: tuple[str, ...] = ()
+    workspace: str | None = None
+    scope: Scope | None = None
+    run: str | None = None
+    recalled: tuple[str, ...] = ()
+    at: datetime | None = None
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """All that the run has to do with, where facts go first."""
+        agents = [Scope("agent", agent) for agent in self.agents]
+        workspace = [] if self.workspace is None else [Scope("workspace", self.workspace)]
+        return tuple(dict.fromkeys([*agents, *workspace, *([] if self.scope is None else [self.scope])]))
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        return tuple(name for name in (self.run, self.session) if name is not None)
+
+
+class Extracting:
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._reading = Reading(desk)
+        self._learned = Learned(desk)
+        self._episodes = Episodes(desk)
+        self._wake: list[Callable[[str], None]] = []
+
+    def on_queued(self, wake: Callable[[str], None]) -> None:
+        """Call `wake` with the kind of a job that is queued here, so that nobody has to look for it."""
+        self._wake.append(wake)
+
+    # ---- in the background
+
+    async def queue(self, who: Principal, talk: Talk) -> Job:
+        """Read it later. What was said is kept, without its secrets, until that is done."""
+        async with self._desk.account(who, "record.extract", run=talk.run) as account:
+            self._allowed(who, talk)
+            private: dict[str, Json] = {"turns": [_written_turn(turn) for turn in talk.turns]}
+            recalled: list[Json] = [*talk.recalled]
+            agents: list[Json] = [*talk.agents]
+            payload: dict[str, Json] = {
+                PRIVATE: private,
+                "session": talk.session,
+                "agents": agents,
+                "workspace": talk.workspace,
+                "target": None if talk.scope is None else str(talk.scope),
+                "run": talk.run,
+                "recalled": recalled,
+                "at": None if talk.at is None else talk.at.isoformat(),
+                "scope": str(talk.scopes[0]),
+            }
+            return await self._queued(account, payload)
+
+    async def queue_flush(self, who: Principal, scope: Scope, session: str) -> Job | None:
+        """Close an episode later; None where nothing was said since the last time."""
+        async with self._desk.account(who, "record.extract", scope=scope) as account:
+            if not await self._episodes.has_news(who, scope, session):
+                return None
+            payload: dict[str, Json] = {"flush": session, "scope": str(scope)}
+            return await self._queued(account, payload, unique=f"{scope} {session}")
+
+    async def _queued(self, account: Account, payload: dict[str, Json], unique: str | None = None) -> Job:
+        desk, who = self._desk, account.who
+        now, scope = desk.clock.now(), Scope.parse(str(payload["scope"]))
+        account.scope = scope
+        job = NewJob(
+            id=new_id(now),
+            tenant=who.tenant,
+            kind=EXTRACT,
+            payload={**payload, "who": written_principal(who)},
+            created_at=now,
+            created_by=who.subject,
+            client=who.client,
+            unique=unique,
+        )
+        news = account.news("job.queued", scope=scope, data={"job": job.id, "kind": EXTRACT})
+        row = account.row("ok", details={"job": job.id})
+        await desk.store.note(Entries(audit=(row,), jobs=(job,), events=(news,)))
+        for wake in self._wake:
+            wake(EXTRACT)
+        if unique is None:
+            return _queued(job)
+        waiting = await desk.store.jobs(who.tenant, kinds=(EXTRACT,), states=("queued", "running"))
+        return next((one for one in waiting if one.unique == unique), None) or await desk.store.job(who.tenant, job.id)
+
+    async def work(self, job: Job, progress: Progress) -> Mapping[str, Json]:
+        """What a worker does with a job of `queue` or `queue_flush`."""
+        del progress
+        who = read_principal(job.tenant, job.payload["who"])
+        if (session := job.payload.get("flush")) is not None:
+            return flushed_result(await self._episodes.flush(who, Scope.parse(str(job.payload["scope"])), str(session)))
+        done = await self.extract(who, _read_talk(job.payload))
+        facts: list[Json] = [record.id for record in done.facts]
+        superseded: list[Json] = [*done.superseded]
+        dropped: dict[str, Json] = {**done.dropped}
+        return {
+            "status": done.status,
+            "method": done.method,
+            "fallback": done.fallback,
+            "facts": facts,
+            "superseded": superseded,
+            "dropped": dropped,
+        }
+
+    # ---- now
+
+    async def extract(self, who: Principal, talk: Talk) -> Extracted:
+        """Read it, keep what is news, and answer what came of it."""
+        desk = self._desk
+        async with desk.account(who, "record.put", run=talk.run) as account:
+            self._allowed(who, talk)
+            turns = await self._turns(who, talk)
+            known = await self._learned.known(who, talk.scopes)
+            purpose = Purpose(
+                session=talk.session or talk.run or new_id(desk.clock.now()),
+                agents=talk.agents,
+                workspace=talk.workspace,
+            )
+            read = await self._reading.read(who, turns, purpose, known=known, least=LEAST)
+            account.details["method"] = read.method
+            if read.fallback is not None:
+                account.details["fallback"] = read.fallback
+            if read.short:
+                await account.note("unchanged")
+                return Extracted(status="skipped_short_conversation")
+            dropped: Counter[str] = Counter()
+            placed = await self._placed(who, talk, turns, read.facts, dropped)
+            recalled = await recalled_into(desk, who, talk.runs, named=talk.recalled, session=talk.session)
+            for _ in range(_ATTEMPTS):
+                try:
+                    kept = await self._learned.keep(account, placed, run=talk.run, recalled=recalled)
+                except RecordChanged:
+                    await asyncio.sleep(random() * _PAUSE)
+                    continue
+                if not account.noted:
+                    await account.note("unchanged", facts=len(read.facts))
+                return Extracted(
+                    status="extracted" if kept.facts else "no_extraction",
+                    method=read.method,
+                    fallback=read.fallback,
+                    facts=kept.facts,
+                    superseded=kept.superseded,
+                    dropped=dict(dropped + kept.dropped),
+                )
+            raise RecordChanged
+
+    def _allowed(self, who: Principal, talk: Talk) -> None:
+        require_role(who, "writer")
+        if not talk.scopes:
+            raise InvalidInput("Say whose memory it is for: an agent, a workspace or a scope.")
+        if not talk.turns and talk.session is None:
+            raise InvalidInput(
+                "There is nothing to read: give a transcript, turns, or the session they are kept under."
+            )
+        if len(talk.turns) > MOST_TURNS or len(talk.agents) > MOST_AGENTS:
+            raise InvalidInput(f"At most {MOST_TURNS:,} turns and {MOST_AGENTS} agents at a time.")
+        require_scopes(who, talk.scopes)
+
+    async def _turns(self, who: Principal, talk: Talk) -> list[Turn]:
+        """Those that were given, or those kept of the session, as far as they are read."""
+        if talk.turns or talk.session is None:
+            return [turn if turn.at or not talk.at else replace(turn, at=talk.at) for turn in talk.turns]
+        scopes = await self._desk.readable(who, None)
+        wanted = Filter(scopes=scopes, kinds=("turn",), sessions=(talk.session,))
+        found: list[Record] = []
+        cursor: str | None = None
+        while sum(len(one.text) for one in found) < READ:
+            page = await self._desk.store.find(who.tenant, wanted, "position", _PAGE, cursor)
+            found += page.records
+            cursor = page.cursor
+            if cursor is None:
+                break
+        return [
+            Turn(speaker=one.speaker or "", text=one.text, at=one.at, message=one.id, metadata=one.metadata)
+            for one in found
+        ]
+
+    async def _placed(
+        self, who: Principal, talk: Talk, turns: Sequence[Turn], facts: Sequence[Fact], dropped: Counter[str]
+    ) -> list[Placed]:
+        enabled = await self._is_enabled(who, talk)
+        placed: list[Placed] = []
+        for fact in facts:
+            scope = _scope_of(talk, fact)
+            if scope is None:
+                dropped["no_target"] += 1
+            elif scope.kind == "agent" and scope != talk.scope and not enabled:
+                dropped["memory_disabled"] += 1
+            else:
+                turn = turns[fact.turn]
+                lesson = Lesson(fact=fact, session=talk.session, message=turn.message, told=_told(turn))
+                placed.append(Placed(lesson=lesson, scope=scope))
+        return placed
+
+    async def _is_enabled(self, who: Principal, talk: Talk) -> bool:
+        """Whether the first agent's memory is on. One that nobody created was switched off by nobody."""
+        if not talk.agents:
+            return False
+        owner = await self._desk.store.owner(who.tenant, "agent", talk.agents[0])
+        return owner is None or owner.memory_enabled
+
+
+def _queued(job: NewJob) -> Job:
+    """As it stands in the queue: whoever waits for the answer does not wait for it to be read again."""
+    return Job(
+        id=job.id,
+        tenant=job.tenant,
+        kind=job.kind,
+        payload=job.payload,
+        created_at=job.created_at,
+        created_by=job.created_by,
+        updated_at=job.created_at,
+        client=job.client,
+        max_attempts=job.max_attempts,
+    )
+
+
+def _scope_of(talk: Talk, fact: Fact) -> Scope | None:
+    """Where a fact belongs: what it says of the project to the workspace, all else to the agent, or to the scope named."""
+    if fact.scope == "workspace" and talk.workspace is not None:
+        return Scope("workspace", talk.workspace)
+    if fact.scope == "user" and talk.scope is not None:
+        return talk.scope
+    return Scope("agent", talk.agents[0]) if talk.agents else talk.scope
+
+
+def _told(turn: Turn) -> datetime | None:
+    return None if turn.at is None else utc(turn.at)
+
+
+def _written_turn(turn: Turn) -> Json:
+    return {
+        "speaker": turn.speaker,
+        "text": scrub(turn.text).text,
+        "at": None if turn.at is None else turn.at.isoformat(),
+        "message": turn.message,
+        "role": turn.metadata.get("role"),
+        "sender_name": turn.metadata.get("sender_name"),
+    }
+
+
+def _read_turn(written: Json) -> Turn:
+    told = cast("dict[str, str | None]", written)
+    named = {name: told[name] for name in ("role", "sender_name") if told.get(name) is not None}
+    return Turn(
+        speaker=str(told["speaker"]),
+        text=str(told["text"]),
+        at=_moment(told["at"]),
+        message=told["message"],
+        metadata=named,
+    )
+
+
+def _read_talk(payload: Mapping[str, Json]) -> Talk:
+    private = cast("dict[str, list[Json]]", payload.get(PRIVATE) or {})
+    told = cast("dict[str, str | None]", payload)
+    return Talk(
+        turns=tuple(_read_turn(one) for one in private.get("turns", ())),
+        session=told["session"],
+        agents=tuple(str(one) for one in cast("list[Json]", payload["agents"])),
+        workspace=told["workspace"],
+        scope=None if told["target"] is None else Scope.parse(told["target"]),
+        run=told["run"],
+        recalled=tuple(str(one) for one in cast("list[Json]", payload["recalled"])),
+        at=_moment(told["at"]),
+    )
+
+
+def _moment(written: str | None) -> datetime | None:
+    return None if written is None else datetime.fromisoformat(written)

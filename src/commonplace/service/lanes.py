@@ -1,0 +1,398 @@
+"""
+Remember, forget and dream: tasks of managed memory, queued now and done one after another.
+
+All tasks of a workspace stand in one line, whatever daemon took them. The queue outlives a process: a task whose process
+died is begun anew, once, from where the memory was before it. A task belongs to the client that asked for it. What it was told
+is forgotten as soon as it is done; one that failed keeps it, so that it can be tried again or dropped (`/v1/tasks`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Final, cast, get_args
+from uuid import uuid4
+
+from commonplace.errors import (
+    CommonplaceError,
+    DreamFailed,
+    DreamTaskNotFound,
+    DreamTimeout,
+    Forbidden,
+    ForgetFailed,
+    ForgetTaskNotFound,
+    ForgetTimeout,
+    InvalidContent,
+    InvalidContextMode,
+    InvalidQuery,
+    InvalidScope,
+    LaneTimeout,
+    ManagedMemoryUnavailable,
+    ModelTimeout,
+    NotFound,
+    RememberFailed,
+    RememberTaskNotFound,
+    RememberTimeout,
+    SecretRefused,
+)
+from commonplace.governance.access import require_role
+from commonplace.learning import remembering
+from commonplace.learning.remembering import Errand
+from commonplace.managed.changes import Outcome
+from commonplace.managed.dream import dream
+from commonplace.managed.files import check_content
+from commonplace.managed.roots import Root, RootKind
+from commonplace.managed.state import read_meta, write_meta
+from commonplace.ports.journal import Entries
+from commonplace.ports.keeping import Progress
+from commonplace.service.account import Account
+from commonplace.service.desk import Desk
+from commonplace.service.jobs import may_see
+from commonplace.service.managed import Ground, Managed
+from commonplace.service.moving import written_principal
+from commonplace.service.worker import Lane
+from commonplace.text.scrub import scrub
+from commonplace.values.event import News
+from commonplace.values.job import PRIVATE, Job, JobState, Line, NewJob, Room
+from commonplace.values.principal import Principal
+from commonplace.values.record import Json
+from commonplace.values.task import ContextMode, MemoryTask, TargetScope, TaskFailure, TaskKind, TaskStatus
+
+LANES: Final[tuple[TaskKind, ...]] = get_args(TaskKind)
+MODES: Final[tuple[ContextMode, ...]] = get_args(ContextMode)
+MOST_CONTENT: Final = 64 * 1024
+PENDING: Final = 16
+PENDING_OTHERS: Final = 8
+KEPT: Final = 1_000
+ATTEMPTS: Final = 2
+OUTSIDE: Final = 300.0
+"""Seconds for a task as a whole; the agent inside it has five less, so that it is the one that ends."""
+
+_TARGETS: Final = get_args(TargetScope)
+_STATUS: Final[dict[JobState, TaskStatus]] = {
+    "queued": "queued",
+    "running": "running",
+    "done": "completed",
+    "failed": "failed",
+}
+_FAILED: Final[dict[TaskKind, type[CommonplaceError]]] = {
+    "remember": RememberFailed,
+    "forget": ForgetFailed,
+    "dream": DreamFailed,
+}
+_TIMEOUT: Final[dict[TaskKind, type[LaneTimeout]]] = {
+    "remember": RememberTimeout,
+    "forget": ForgetTimeout,
+    "dream": DreamTimeout,
+}
+_NOT_FOUND: Final[dict[TaskKind, type[NotFound]]] = {
+    "remember": RememberTaskNotFound,
+    "forget": ForgetTaskNotFound,
+    "dream": DreamTaskNotFound,
+}
+_TOLD_AS_IT_IS: Final = frozenset({"managed_memory_unavailable", "remember_path_escape"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Asked:
+    """A task before it is queued. `private` is what was said, `shown` what a poll shows again."""
+
+    kind: TaskKind
+    private: Mapping[str, Json]
+    shown: Mapping[str, Json]
+    target: RootKind | None = None
+
+
+class Lanes:
+    def __init__(self, desk: Desk, managed: Managed, *, outside: float = OUTSIDE) -> None:
+        self._desk = desk
+        self._managed = managed
+        self._outside = outside
+        self._wake: list[Callable[[str], None]] = []
+
+    def on_queued(self, wake: Callable[[str], None]) -> None:
+        """Call `wake` with the kind of each task that is queued here, so that nobody has to look for it."""
+        self._wake.append(wake)
+
+    # ---- ask
+
+    async def remember(
+        self, who: Principal, content: object, *, context_mode: object = None, scope: object = None
+    ) -> MemoryTask:
+        """
+        Queue a fact to be filed.
+
+        Raises:
+            InvalidContent, InvalidContextMode, InvalidScope, SecretRefused: what is wrong with the request.
+            ManagedMemoryUnavailable: there is no folder of memory here.
+            QueueFull: 16 tasks wait already.
+            RememberFailed: nobody can tell whether there is one.
+            Forbidden: the caller may not write there.
+        """
+        async with self._desk.account(who, "managed.remember") as account:
+            require_role(who, "writer")
+            text = _checked(content, InvalidContent, "Give something to remember: text, at most 64 KiB of it.")
+            if context_mode is not None and context_mode not in MODES:
+                raise InvalidContextMode
+            target = _target(scope)
+            scrubbed = scrub(text)
+            if scrubbed.report.status == "blocked":
+                raise SecretRefused
+            mode: dict[str, Json] = {"context_mode": context_mode or "workspace"}
+            asked = _Asked(kind="remember", private={"text": scrubbed.text}, shown=mode, target=target)
+            return await self._queue(account, asked)
+
+    async def forget(self, who: Principal, query: object, *, scope: object = None) -> MemoryTask:
+        """Queue what is to be forgotten. Raises InvalidQuery, and what `remember` raises."""
+        async with self._desk.account(who, "managed.forget") as account:
+            require_role(who, "writer")
+            text = _checked(query, InvalidQuery, "Say what to forget: text, at most 64 KiB of it.")
+            asked = _Asked(kind="forget", private={"text": scrub(text).text}, shown={}, target=_target(scope))
+            return await self._queue(account, asked)
+
+    async def dream(self, who: Principal, *, session: str | None = None) -> MemoryTask:
+        """Queue a consolidation. `session` is the one that asked for it. Raises what `remember` raises."""
+        async with self._desk.account(who, "managed.dream") as account:
+            require_role(who, "writer")
+            return await self._queue(account, _Asked(kind="dream", private={}, shown={"session": session}))
+
+    async def met(self, who: Principal, session: str) -> MemoryTask | None:
+        """
+        A session ended. Where a day and five sessions have passed since the last consolidation, one is queued; where there
+        is no managed memory, or no room in its line, nothing happens.
+        """
+        if not self._managed.is_on(who):
+            return None
+        now = self._desk.clock.now()
+
+        def due(root: Root) -> bool:
+            meta = read_meta(root.state).met(session)
+            write_meta(root.state, meta)
+            return meta.due(now, session)
+
+        try:
+            found = [await asyncio.to_thread(due, root) for root in self._managed.ground.roots]
+            return await self.dream(who, session=session) if any(found) else None
+        except CommonplaceError:
+            return None
+
+    async def _queue(self, account: Account, asked: _Asked) -> MemoryTask:
+        who, ground, now = account.who, self._managed.ground, self._desk.clock.now()
+        await self._require(who, asked.kind)
+        kinds = _reached(who, ground, asked.target)
+        account.scope = ground.of(kinds)[0].scope if len(kinds) == 1 else None
+        payload: dict[str, Json] = {
+            "who": written_principal(who),
+            "workspace": str(ground.workspace),
+            "local": ground.local,
+            "roots": list[Json](kinds),
+            "target": asked.target,
+            "scope": None if account.scope is None else str(account.scope),
+            "shown": dict(asked.shown),
+            PRIVATE: dict(asked.private),
+        }
+        new = NewJob(
+            id=f"{asked.kind}-{uuid4()}",
+            tenant=who.tenant,
+            kind=asked.kind,
+            payload=payload,
+            created_at=now,
+            created_by=who.subject,
+            client=who.client,
+            max_attempts=ATTEMPTS,
+            line=Line(name=ground.line, room=_room(asked.kind), kept=KEPT),
+        )
+        account.details["job"] = new.id
+        told: dict[str, Json] = {"job": new.id, "kind": new.kind}
+        news = account.news("job.queued", scope=account.scope, data=told, admins=account.scope is None)
+        await self._desk.store.note(Entries(audit=(account.row("ok"),), jobs=(new,), events=(news,)))
+        for wake in self._wake:
+            wake(new.kind)
+        given = {one.name: getattr(new, one.name) for one in fields(new) if one.name != "line"}
+        return shown(Job(**given, updated_at=now, line=ground.line))
+
+    async def _require(self, who: Principal, kind: TaskKind) -> None:
+        try:
+            await self._managed.require(who)
+        except ManagedMemoryUnavailable:
+            raise
+        except (CommonplaceError, OSError) as error:
+            raise _FAILED[kind](
+                "The folders of memory cannot be looked at. Check the home folder of the daemon."
+            ) from error
+
+    # ---- look
+
+    async def task(self, who: Principal, kind: TaskKind, id: str) -> MemoryTask:
+        """Raises RememberTaskNotFound and its like: there is none, or it is another client's."""
+        try:
+            job = await self._desk.store.job(who.tenant, id)
+        except NotFound:
+            raise _NOT_FOUND[kind] from None
+        if job.kind != kind or job.client != who.client or not may_see(who, job):
+            raise _NOT_FOUND[kind]
+        return shown(job)
+
+    # ---- work
+
+    async def run(self, job: Job, progress: Progress) -> Mapping[str, Json]:
+        """What a worker does with a task."""
+        del progress
+        kind = cast(TaskKind, job.kind)
+        ground = self._ground(job)
+        roots = ground.of(cast("list[RootKind]", job.payload["roots"]))
+        if job.attempts > 1 or job.error_code is not None:
+            await self._take_back(roots, job)
+        try:
+            async with asyncio.timeout(self._outside):
+                outcome, more = await self._work(kind, job, self._errand(job, ground, roots))
+        except CommonplaceError as error:
+            await self._take_back(roots, job)
+            if isinstance(error, ModelTimeout):
+                raise _TIMEOUT[kind] from error
+            raise
+        except TimeoutError as error:
+            await self._take_back(roots, job)
+            raise _TIMEOUT[kind] from error
+        await self._managed.follow([root for root in roots if root.kind in outcome.touched_scopes])
+        return {
+            "summary": outcome.summary,
+            "files_touched": list(outcome.files_touched),
+            "touched_scopes": list(outcome.touched_scopes),
+            "method": outcome.method,
+            **more,
+        }
+
+    async def _work(self, kind: TaskKind, job: Job, errand: Errand) -> tuple[Outcome, dict[str, Json]]:
+        now, model = self._desk.clock.now(), self._desk.model
+        if kind == "remember":
+            return await remembering.remember(model, errand, now), {}
+        if kind == "forget":
+            done = await remembering.forget(model, errand, now)
+            removed: list[Json] = [
+                {
+                    "topic": kept.entry.type,
+                    "summary": scrub(kept.entry.description or kept.entry.name).text,
+                    "file_path": str(root.path / kept.path),
+                }
+                for root, kept in done.entries
+            ]
+            topics = sorted({kept.entry.type for _, kept in done.entries})
+            return done.outcome, {"removed_entries": removed, "touched_topics": list[Json](topics)}
+        session = cast("Mapping[str, str | None]", job.payload["shown"]).get("session")
+        work = partial(dream, errand.roots, now=now, session=session, by=errand.task)
+        outcome = await asyncio.to_thread(work)
+        return outcome, await asyncio.to_thread(_dreamt, outcome)
+
+    async def _take_back(self, roots: tuple[Root, ...], job: Job) -> None:
+        await asyncio.to_thread(remembering.take_back, roots, job.id, self._desk.clock.now())
+        await self._managed.follow(roots)
+
+    def _ground(self, job: Job) -> Ground:
+        """Where the task is at home, which may be another workspace of the same person."""
+        own = self._managed.ground
+        if not own.enabled or job.tenant != own.tenant:
+            raise ManagedMemoryUnavailable
+        workspace = Path(str(job.payload["workspace"]))
+        return Ground(home=own.home, workspace=workspace, tenant=own.tenant, local=bool(job.payload["local"]))
+
+    @staticmethod
+    def _errand(job: Job, ground: Ground, roots: tuple[Root, ...]) -> Errand:
+        told = cast("Mapping[str, str]", job.payload.get(PRIVATE) or {})
+        mode = cast("Mapping[str, str]", job.payload["shown"]).get("context_mode")
+        return Errand(
+            text=told.get("text", ""),
+            roots=roots,
+            task=job.id,
+            tenant=job.tenant,
+            workspace=ground.name,
+            clean=mode == "clean",
+        )
+
+    def told(self, job: Job, result: Mapping[str, Json]) -> tuple[News, ...]:
+        """Who listens hears of a memory that changed, and only then."""
+        touched = result["touched_scopes"]
+        if not touched:
+            return ()
+        data: dict[str, Json] = {
+            "scope": "managed",
+            "source": f"workspace_memory_{job.kind}",
+            "taskId": job.id,
+            "touchedScopes": touched,
+        }
+        at = self._desk.clock.now()
+        return (
+            News(type="memory_changed", tenant=job.tenant, at=at, actor=job.created_by, client=job.client, data=data),
+        )
+
+
+def memory_lanes(lanes: Lanes) -> dict[str, Lane]:
+    """What a worker does with each kind. All stand in one line: what ends lets the others look."""
+    return {kind: Lane(handler=lanes.run, told=lanes.told, shares=LANES) for kind in LANES}
+
+
+def shown(job: Job) -> MemoryTask:
+    """A job of ours, as whoever asked for it sees it. The code of a failure is one that a client may know."""
+    kind, told = cast(TaskKind, job.kind), cast("Mapping[str, ContextMode]", job.payload["shown"])
+    error: TaskFailure | None = None
+    if job.state == "failed":
+        own = job.error_code or "internal_error"
+        known = own in _TOLD_AS_IT_IS or own == _TIMEOUT[kind].code
+        error = TaskFailure(code=own if known else _FAILED[kind].code, message=job.error or "", details=own)
+    return MemoryTask(
+        id=job.id,
+        kind=kind,
+        status=_STATUS[job.state],
+        created_at=job.created_at,
+        updated_at=job.updated_at,
+        context_mode=told.get("context_mode"),
+        scope=cast("TargetScope | None", job.payload.get("target")),
+        result=job.result if job.state == "done" else None,
+        error=error,
+    )
+
+
+def _checked(given: object, wrong: type[CommonplaceError], message: str) -> str:
+    if not isinstance(given, str) or not given.strip():
+        raise wrong(message)
+    text = given.strip()
+    try:
+        check_content(text)
+    except InvalidContent as error:
+        raise wrong(error.message) from None
+    if len(text.encode("utf-8")) > MOST_CONTENT:
+        raise wrong(message)
+    return text
+
+
+def _target(scope: object) -> RootKind | None:
+    if scope is None:
+        return None
+    if scope not in _TARGETS:
+        raise InvalidScope("The scope must be project or user.")
+    return cast(RootKind, scope)
+
+
+def _reached(who: Principal, ground: Ground, target: RootKind | None) -> list[RootKind]:
+    """Whose memory the task may touch: what was asked for, as far as the caller's key reaches."""
+    wanted = [root for root in ground.roots if target in (None, root.kind)]
+    kinds: list[RootKind] = [root.kind for root in wanted if who.reaches(root.scope)]
+    if not kinds:
+        scopes = " nor ".join(str(root.scope) for root in wanted)
+        raise Forbidden(f"The key does not reach {scopes}. Use one that does.")
+    return kinds
+
+
+def _room(kind: TaskKind) -> tuple[Room, ...]:
+    others = tuple(one for one in LANES if one != "remember")
+    return (Room(most=PENDING), *(() if kind == "remember" else (Room(most=PENDING_OTHERS, kinds=others),)))
+
+
+def _dreamt(outcome: Outcome) -> dict[str, Json]:
+    """What became one with another is gone from the disk."""
+    paths = [Path(path) for path in outcome.files_touched]
+    topics = sorted({path.parent.name for path in paths})
+    return {"deduped_entries": sum(not path.exists() for path in paths), "touched_topics": list[Json](topics)}

@@ -1,0 +1,216 @@
+"""
+What was learned from talk, on its way into memory.
+
+Each fact is held against what its scope holds, what became of that, and what was recalled into the run (`learning.news`). A fact
+that contradicts an older one takes its place: the old record is kept, marked with its successor, and the successor names the turn
+that changed it. A record that a person wrote or vouched for is never touched; the new fact is then kept beside it, in quarantine,
+until a reviewer has looked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Final
+
+from commonplace.learning.news import CAPTURED, TOLD, Lesson, Shelf
+from commonplace.learning.quarantine import quarantined
+from commonplace.learning.recalled import Recalled
+from commonplace.memory.lifecycle import SuccessorFields
+from commonplace.ports.records import RecordStore
+from commonplace.service.account import Account, Journaled
+from commonplace.service.captured import held_under, worth_writing
+from commonplace.service.desk import Desk
+from commonplace.service.marked import mark_of
+from commonplace.values.note import Note
+from commonplace.values.principal import Principal
+from commonplace.values.query import ALL_STATES, Filter, Query
+from commonplace.values.record import Draft, Json, Provenance, Record, Trust, Written
+from commonplace.values.scope import Scope
+
+TALK: Final[Trust] = "external_user_supplied"
+"""What somebody said is what somebody said."""
+LONGEST: Final = 2_000
+COMPARED: Final = 100
+
+_KINDS: Final = ("fact", "note")
+_NEAREST: Final = 10
+_SHARED: Final = frozenset({"agent", "workspace"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Placed:
+    """A lesson, and the scope it is for."""
+
+    lesson: Lesson
+    scope: Scope
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kept:
+    """`beside` are the records of the notes that were to be written with the facts."""
+
+    facts: tuple[Record, ...] = ()
+    superseded: tuple[str, ...] = ()
+    dropped: Counter[str]
+    beside: tuple[Record, ...] = ()
+
+
+class Learned:
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def known(self, who: Principal, scopes: Iterable[Scope]) -> list[Record]:
+        """The newest live records of these scopes, the newest first: what a model is shown."""
+        wanted = Filter(scopes=tuple(scopes), kinds=_KINDS)
+        page = await self._desk.store.find(who.tenant, wanted, "newest", COMPARED, None)
+        return list(page.records)
+
+    async def keep(
+        self,
+        account: Account,
+        placed: Sequence[Placed],
+        *,
+        run: str | None = None,
+        recalled: Recalled | None = None,
+        beside: Sequence[Note] = (),
+    ) -> Kept:
+        """
+        Write what is news, with the notes `beside` in the same moment. What takes another record's place is written first,
+        one by one: done again after a failure in between, it is no news any more.
+
+        Raises:
+            RecordChanged: somebody else wrote meanwhile. Read again what is to be learned, and ask again.
+        """
+        who, desk = account.who, self._desk
+        shelves = {scope: await self._shelf(who, scope, placed, recalled) for scope in {one.scope for one in placed}}
+        dropped: Counter[str] = Counter()
+        notes: list[Note] = []
+        followed: list[tuple[Record, Note]] = []
+        doubted: list[tuple[Record, Note]] = []
+        for one in placed:
+            verdict = shelves[one.scope].judge(one.lesson)
+            if verdict.kind != "new":
+                dropped[verdict.kind] += 1
+                continue
+            note = _note(one, run)
+            if verdict.over is not None:
+                followed.append((verdict.over, note))
+            elif verdict.beside is not None:
+                doubted.append((verdict.beside, note))
+            else:
+                notes.append(await self._under_a_free_key(who, note))
+        superseded = [await self._followed(account, old, note) for old, note in followed]
+        last = {(str(note.scope), note.key): note for note in notes}
+        fresh = await worth_writing(desk.store, who.tenant, list(last.values()), desk.clock.now())
+        if len(fresh) < len(notes):
+            dropped["known"] += len(notes) - len(fresh)
+        waiting = {note.text: old for old, note in doubted}
+        told = [*fresh, *(replace(note, key=None) for _, note in doubted), *beside]
+        writer = desk.engines(who).writer(_Doubting(desk.store, account, waiting))
+        written = [one.record for one in await writer.put(told, actor=who.subject)] if told else []
+        last_fact = len(written) - len(beside)
+        return Kept(
+            facts=(*(new for new, _ in superseded), *written[:last_fact]),
+            superseded=tuple(old for _, old in superseded),
+            dropped=dropped,
+            beside=tuple(written[last_fact:]),
+        )
+
+    # ---- what is there
+
+    async def _shelf(self, who: Principal, scope: Scope, placed: Sequence[Placed], recalled: Recalled | None) -> Shelf:
+        """The newest hundred that live, the newest hundred that do not, and of what lies deeper what is nearest by its words."""
+        store, now = self._desk.store, self._desk.clock.now()
+        live = Filter(scopes=(scope,), kinds=_KINDS)
+        page = await store.find(who.tenant, live, "newest", COMPARED, None)
+        gone = await store.find(who.tenant, replace(live, states=ALL_STATES - {"live"}), "newest", COMPARED, None)
+        found = {record.id: record for record in (*page.records, *gone.records)}
+        if page.cursor is not None:
+            recall = self._desk.engines(who).recall
+            for one in placed:
+                if one.scope == scope:
+                    asked = Query(text=one.lesson.fact.text, filter=live, limit=_NEAREST, mode="words")
+                    found |= {hit.record.id: hit.record for hit in await recall.search(asked)}
+        return Shelf(list(found.values()), now, recalled)
+
+    async def _under_a_free_key(self, who: Principal, note: Note) -> Note:
+        """
+        The note under its key, or under one of its own where that belongs to what was so before. What was deleted or taken
+        out of sight keeps its key, so that it does not come back.
+        """
+        key = str(note.key)
+        held = await held_under(self._desk.store, who.tenant, Scope.parse(note.scope), key)
+        if held is None:
+            return note
+        if held.superseded_by is None or held.deleted_at is not None or held.source not in CAPTURED:
+            return note
+        told = sha256(repr((note.text, note.session, note.provenance.message)).encode("utf-8", "surrogatepass"))
+        return replace(note, key=f"{key[:240]}-{told.hexdigest()[:8]}")
+
+    # ---- what takes another one's place
+
+    async def _followed(self, account: Account, old: Record, note: Note) -> tuple[Record, str]:
+        who = account.who
+        lifecycle = self._desk.engines(who).lifecycle(Journaled(self._desk.store, account), who.subject)
+        held = await held_under(self._desk.store, who.tenant, old.scope, str(note.key))
+        fields: SuccessorFields = {
+            "key": note.key if held is None else None,
+            "kind": note.kind,
+            "source": note.source,
+            "metadata": {**note.metadata},
+            "trust": note.trust,
+            "visibility": note.visibility,
+            "at": note.at,
+            "session": note.session,
+        }
+        new = await lifecycle.supersede(
+            old.id,
+            note.text,
+            fields,
+            expected=old.version,
+            reason="a later statement contradicts it",
+            provenance=note.provenance,
+        )
+        return new, old.id
+
+
+class _Doubting(Journaled):
+    """A journaled store that puts into quarantine what contradicts a person's own record; `doubted` has that, by the text."""
+
+    def __init__(self, store: RecordStore, account: Account, doubted: Mapping[str, Record]) -> None:
+        super().__init__(store, account)
+        self._doubted = doubted
+        self._now = account.clock.now()
+
+    async def put(self, drafts: Sequence[Draft], *, beside: object = None) -> list[Written]:
+        return await super().put([self._judged(draft) for draft in drafts], beside=beside)
+
+    def _judged(self, draft: Draft) -> Draft:
+        old = self._doubted.get(draft.record.text) if draft.record.key is None else None
+        if old is None:
+            return draft
+        kept = quarantined(draft.record, ("trusted_record",), self._now, beside=old)
+        return replace(draft, record=kept, once=mark_of("beside", old.id, draft.record.text))
+
+
+def _note(placed: Placed, run: str | None) -> Note:
+    lesson, fact = placed.lesson, placed.lesson.fact
+    metadata: dict[str, Json] = {"category": fact.category, "confidence": fact.confidence, "method": fact.method}
+    if lesson.told is not None:
+        metadata[TOLD] = lesson.told.isoformat()
+    return Note(
+        text=fact.text[:LONGEST],
+        scope=placed.scope,
+        key=fact.key,
+        kind="fact",
+        source="auto",
+        metadata=metadata,
+        trust=TALK,
+        visibility="shared" if placed.scope.kind in _SHARED else "private",
+        at=fact.at or lesson.told,
+        session=lesson.session,
+        provenance=Provenance(run=run, message=lesson.message),
+    )

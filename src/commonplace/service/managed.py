@@ -1,0 +1,152 @@
+"""
+Memory in Markdown, as a daemon has it: where its files lie, the records that follow them, and `/workspace/memory`.
+
+The files of a person and of a workspace are this machine's, and belong to one tenant. For others, and where it is switched
+off, there is none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from commonplace.errors import CommonplaceError, ManagedMemoryUnavailable
+from commonplace.governance.access import require_role, require_scope
+from commonplace.learning.caution import is_suspect
+from commonplace.managed.added import Added, Survey, add, survey
+from commonplace.managed.following import EVERY, Following, Synced
+from commonplace.managed.roots import Root, RootKind, local_root, user_root, workspace_name, workspace_root
+from commonplace.ports.journal import Entries
+from commonplace.service.account import Journaled
+from commonplace.service.desk import Desk
+from commonplace.values.principal import Principal
+from commonplace.values.record import Json
+from commonplace.values.scope import DEFAULT_TENANT, Scope
+
+ACTOR: Final = "managed"
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ground:
+    """`local`: the files of the workspace lie in it, not in the home folder."""
+
+    home: Path
+    workspace: Path
+    tenant: str = DEFAULT_TENANT
+    enabled: bool = True
+    local: bool = False
+
+    @property
+    def name(self) -> str:
+        """As everywhere, a workspace goes by the name of its folder."""
+        return self.workspace.name or "workspace"
+
+    @property
+    def line(self) -> str:
+        """What tells this workspace from every other, also from one in a folder of the same name."""
+        return f"managed {workspace_name(self.workspace)}"
+
+    @property
+    def roots(self) -> tuple[Root, Root]:
+        own = local_root(self.workspace, self.name) if self.local else None
+        return user_root(self.home), own or workspace_root(self.home, self.workspace, self.name)
+
+    def of(self, kinds: Sequence[RootKind]) -> tuple[Root, ...]:
+        return tuple(root for root in self.roots if root.kind in kinds)
+
+
+class Managed:
+    def __init__(self, desk: Desk, ground: Ground) -> None:
+        self._desk = desk
+        self.ground = ground
+        who = Principal(subject=ACTOR, tenant=ground.tenant, role="writer", door=ACTOR)
+        store = Journaled(desk.store, desk.account(who, "managed.follow"))
+        writer = desk.room.of(ground.tenant).writer(store)
+        self._following = Following(store, writer, desk.clock, ground.tenant, actor=ACTOR, suspect=is_suspect)
+        self._looking = asyncio.Lock()
+
+    def is_on(self, who: Principal) -> bool:
+        return self.ground.enabled and who.tenant == self.ground.tenant
+
+    async def require(self, who: Principal) -> None:
+        """
+        Make sure that there are folders to work in.
+
+        Raises:
+            ManagedMemoryUnavailable: it is switched off, or is somebody else's.
+            FileError, PathEscape, OSError: it should be there, and is not.
+        """
+        if not self.is_on(who) or not await asyncio.to_thread(self.ground.workspace.is_dir):
+            raise ManagedMemoryUnavailable
+        for root in self.ground.roots:
+            await asyncio.to_thread(root.folder.make)
+
+    # ---- the records follow
+
+    async def follow(self, roots: Sequence[Root]) -> None:
+        """Bring the records up to the files. Where that fails, the next look brings them."""
+        async with self._looking:
+            for root in roots:
+                try:
+                    self._told(root, await self._following.sync(root))
+                except CommonplaceError as error:
+                    self._told(root, error)
+
+    async def watch(self) -> None:
+        """What people edit is noticed, until this is cancelled."""
+        while self.ground.enabled:
+            with suppress(ManagedMemoryUnavailable):
+                await self.follow(self.ground.roots)
+            await asyncio.sleep(EVERY)
+
+    @staticmethod
+    def _told(root: Root, done: Synced | CommonplaceError) -> None:
+        if isinstance(done, CommonplaceError):
+            log.warning("the records of %s memory have to wait: %s", root.kind, done.code)
+        elif done.changed:
+            log.debug("records of %s memory: %s written, %s gone", root.kind, done.written, done.deleted)
+
+    # ---- MEMORY.md of the workspace and of the home folder
+
+    async def survey(self, who: Principal) -> Survey:
+        """Which files there are, of those that the caller may read."""
+        async with self._desk.account(who, "managed.survey"):
+            require_role(who, "reader")
+            if not self.is_on(who):
+                raise ManagedMemoryUnavailable
+            found = await asyncio.to_thread(survey, self.ground.workspace, self.ground.home)
+            files = tuple(file for file in found.files if who.reaches(self._scope(file.scope)))
+            return replace(found, files=files, errors=found.errors if who.scopes is None else ())
+
+    async def add(self, who: Principal, *, scope: object, content: object, mode: object = None) -> Added:
+        """Add to a file or replace it. Raises what `managed.added.add` raises, and ManagedMemoryUnavailable."""
+        desk, ground = self._desk, self.ground
+        async with desk.account(who, "managed.add") as account:
+            require_role(who, "writer")
+            if not self.is_on(who):
+                raise ManagedMemoryUnavailable
+            account.scope = self._scope(scope)
+            require_scope(who, account.scope)
+            work = partial(add, ground.workspace, ground.home, scope=scope, content=content, mode=mode)
+            added = await asyncio.to_thread(work)
+            told: dict[str, Json] = {
+                "scope": str(scope),
+                "filePath": added.path,
+                "mode": added.mode,
+                "bytesWritten": added.bytes_written,
+            }
+            news = account.news("memory_changed", scope=account.scope, data=told)
+            row = account.row("ok" if added.changed else "unchanged")
+            await desk.store.note(Entries(audit=(row,), events=(news,) if added.changed else ()))
+            return added
+
+    def _scope(self, scope: object) -> Scope:
+        user, project = self.ground.roots
+        return user.scope if scope == "global" else project.scope

@@ -1,0 +1,44 @@
+"""What was recalled into a run: every search and every context block leaves its ids in the audit, under the run it was for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from commonplace.learning.recalled import Recalled
+from commonplace.service.desk import Desk
+from commonplace.values.audit import AuditQuery
+from commonplace.values.principal import Principal
+from commonplace.values.query import ALL_STATES, Filter
+from commonplace.values.record import Record
+
+_ACTIONS: Final = ("record.search", "record.context", "memory_search")
+_ROWS: Final = 500
+_MOST: Final = 1_000
+_PAGE: Final = 500
+
+
+async def recalled_into(
+    desk: Desk, who: Principal, runs: Sequence[str], *, named: Sequence[str] = (), session: str | None = None
+) -> Recalled:
+    """
+    What was shown to any of these runs, and the records `named`, as far as the caller may read them. The turns of
+    `session` itself are not counted: whoever said them first is not repeating them.
+    """
+    ids = dict.fromkeys(named)
+    for run in runs:
+        page = await desk.store.audit(who.tenant, AuditQuery(actions=_ACTIONS, run=run), _ROWS, None)
+        for row in page.rows:
+            found = row.details.get("ids")
+            ids.update(dict.fromkeys(str(id) for id in found) if isinstance(found, list) else {})
+    texts: list[str] = []
+    wanted = list(ids)[:_MOST]
+    for start in range(0, len(wanted), _PAGE):
+        portion = tuple(wanted[start : start + _PAGE])
+        found = await desk.store.find(who.tenant, Filter(ids=portion, states=ALL_STATES), "newest", _PAGE, None)
+        texts += [one.text for one in found.records if who.reaches(one.scope) and not _said_here(one, session)]
+    return Recalled(texts)
+
+
+def _said_here(record: Record, session: str | None) -> bool:
+    return record.kind == "turn" and record.session is not None and record.session == session

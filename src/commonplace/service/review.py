@@ -1,0 +1,243 @@
+"""
+What a reviewer does: look at what is in quarantine, let it out or remove it, and take back all that one source wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from commonplace.errors import InvalidInput, NotInReview, RecordChanged
+from commonplace.governance.access import require_role, visible
+from commonplace.learning.quarantine import TAG, is_quarantined, reasons_of, told_of
+from commonplace.memory.prepare import Told
+from commonplace.memory.rollback import Move, Rollback, filter_of, reason_of
+from commonplace.memory.validate import check_line
+from commonplace.service.account import Account, Journaled
+from commonplace.service.desk import Desk
+from commonplace.text.scrub import scrub
+from commonplace.values.audit import AuditQuery
+from commonplace.values.moment import new_id, utc
+from commonplace.values.principal import Principal
+from commonplace.values.query import ALL_STATES, Filter
+from commonplace.values.record import Draft, Record, Trust
+from commonplace.values.review import Origin, RollbackStep, RolledBack, Waiting, WaitingPage
+from commonplace.values.scope import Scope
+from commonplace.values.upkeep import Purged
+
+MAX_PAGE: Final = 1_000
+MOST_STEPS: Final = 1_000
+_ATTEMPTS: Final = 20
+_PAGE: Final = 500
+_WAITS: Final = Filter(tags=(TAG,), states=frozenset({"demoted"}))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Named:
+    """Which of the records in quarantine: by their ids, or all of a source or a session."""
+
+    ids: tuple[str, ...] = ()
+    source: str | None = None
+    session: str | None = None
+
+    def __post_init__(self) -> None:
+        if sum((bool(self.ids), self.source is not None, self.session is not None)) != 1:
+            raise InvalidInput("Name exactly one: ids, a source, or a session.")
+
+
+class Reviewing:
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    # ---- quarantine
+
+    async def waiting(
+        self,
+        who: Principal,
+        *,
+        scopes: tuple[Scope, ...] | None = None,
+        source: str | None = None,
+        session: str | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> WaitingPage:
+        """What is in quarantine, newest first, in the scopes that the caller reaches."""
+        desk = self._desk
+        async with desk.account(who, "review.list"):
+            require_role(who, "reviewer")
+            if not 1 <= limit <= MAX_PAGE:
+                raise InvalidInput(f"A page has 1 to {MAX_PAGE:,} records.")
+            sources, sessions = _several(source), _several(session)
+            wanted = await desk.narrowed(who, replace(_WAITS, scopes=scopes, sources=sources, sessions=sessions))
+            page = await desk.store.find(who.tenant, wanted, "newest", limit, cursor)
+            return WaitingPage(tuple(_waiting(one) for one in page.records if is_quarantined(one)), page.cursor)
+
+    async def release(self, who: Principal, named: Named, reason: str, *, trust: Trust | None = None) -> list[Record]:
+        """
+        Let records out of quarantine: from now on they are recalled, labelled as they were, or with the `trust` that the
+        reviewer gives them.
+
+        Raises:
+            NotInReview: one of them is not in quarantine; none is let out.
+        """
+        told = _reason(reason)
+        found = await self._named(who, "review.release", named, told)
+        return [await self._release(who, record, told, trust) for record in found]
+
+    async def _release(self, who: Principal, record: Record, reason: str, trust: Trust | None) -> Record:
+        desk = self._desk
+        async with desk.account(who, "review.release", scope=record.scope, record=record.id) as account:
+            for _ in range(_ATTEMPTS):
+                following = replace(
+                    record,
+                    version=record.version + 1,
+                    updated_at=max(utc(desk.clock.now()), record.updated_at),
+                    demoted=False,
+                    trust=trust or record.trust,
+                    change="restored",
+                    actor=who.subject,
+                    reason=reason,
+                    restores=None,
+                )
+                [passages] = await desk.engines(who).preparer.passages([Told.by(following)])
+                draft = Draft(record=following, passages=passages, expected=record.version)
+                try:
+                    [released] = await Journaled(desk.store, account).revise([draft])
+                except RecordChanged:
+                    record = _required(await desk.found(who, account, record.id))
+                else:
+                    return released
+            raise RecordChanged
+
+    async def purge(self, who: Principal, named: Named, reason: str) -> Purged:
+        """Remove records in quarantine for good, every version. The reason stays in the audit."""
+        desk, told = self._desk, _reason(reason)
+        found = await self._named(who, "review.purge", named, told)
+        async with desk.account(who, "review.purge") as account:
+            account.details["reason"] = told
+            if not found:
+                await account.note("unchanged")
+                return Purged(0, 0)
+            purger = desk.engines(who).purger(Journaled(desk.store, account))
+            # What somebody lets out meanwhile is out.
+            ids = [record.id for record in found]
+            parts = [ids[start : start + _PAGE] for start in range(0, len(ids), _PAGE)]
+            return await purger.remove([replace(_WAITS, ids=tuple(part)) for part in parts])
+
+    async def _named(self, who: Principal, action: str, named: Named, reason: str) -> list[Record]:
+        """The records meant, all of them in quarantine. Raises NotInReview, RecordNotFound."""
+        desk = self._desk
+        async with desk.account(who, action) as account:
+            account.details["reason"] = reason
+            require_role(who, "reviewer")
+            if named.ids:
+                return [_required(await desk.found(who, account, id)) for id in dict.fromkeys(named.ids)]
+            sources, sessions = _several(named.source), _several(named.session)
+            wanted = await desk.narrowed(who, replace(_WAITS, sources=sources, sessions=sessions))
+            found: list[Record] = []
+            cursor: str | None = None
+            while True:
+                page = await desk.store.find(who.tenant, wanted, "oldest", _PAGE, cursor)
+                found += [one for one in page.records if is_quarantined(one)]
+                if (cursor := page.cursor) is None:
+                    return found
+
+    # ---- rollback
+
+    async def rollback(self, who: Principal, origin: Origin, reason: str, *, dry_run: bool = False) -> RolledBack:
+        """
+        Set back every record that stands as one source wrote it to the version before, or delete it where there is none. What
+        others wrote since stays. The answer's id takes all of it back: `Origin(rollback=id)`.
+        """
+        desk, told = self._desk, _reason(reason)
+        id = new_id(desk.clock.now())
+        async with desk.account(who, "record.rollback", run=None if dry_run else id) as account:
+            account.details |= {"reason": told, **_told(origin)}
+            require_role(who, "reviewer")
+            engine = self._engine(who, account)
+            wanted = await desk.narrowed(who, await self._wanted(who, origin))
+            if wanted.ids == () and origin.rollback is not None:
+                raise InvalidInput("There is no such rollback, or it changed nothing.")
+            moves, lives = await engine.plan(origin, wanted, reason_of(id, told))
+            reached = {life.versions[-1].id: len(visible(who, life.versions)) == len(life.versions) for life in lives}
+            may = [move for move in moves if reached.get(move.held.id, True) and _reaches(who, move)]
+            kept = {move.held.id for move in may}
+            left = [move.step("out_of_reach") for move in moves if move.held.id not in kept]
+            done = [move.step() for move in may] if dry_run else await engine.apply(may)
+            if not account.noted:
+                await account.note("unchanged", records=0, dry_run=dry_run)
+            return _rolled_back(None if dry_run else id, [*done, *left])
+
+    def _engine(self, who: Principal, account: Account) -> Rollback:
+        desk = self._desk
+        store = Journaled(desk.store, account)
+        return Rollback(store, desk.engines(who).preparer, desk.clock, who.tenant, who.subject)
+
+    async def _wanted(self, who: Principal, origin: Origin) -> Filter:
+        """Where a rollback is to be taken back, the audit knows which records it changed."""
+        if origin.rollback is None:
+            return filter_of(origin)
+        query = AuditQuery(actions=("record.rollback",), run=origin.rollback, outcomes=("ok",))
+        ids: dict[str, None] = {}
+        cursor: str | None = None
+        while True:
+            page = await self._desk.store.audit(who.tenant, query, _PAGE, cursor)
+            ids.update({row.record: None for row in page.rows if row.record})
+            if (cursor := page.cursor) is None:
+                return Filter(ids=tuple(ids), states=ALL_STATES)
+
+
+def _several(one: str | None) -> tuple[str, ...]:
+    return () if one is None else (one,)
+
+
+def _reason(reason: str) -> str:
+    """As the audit keeps it: without secrets."""
+    told = check_line("reason", reason.strip())
+    if not told:
+        raise InvalidInput("Say why: the reason is kept in the audit.")
+    return scrub(told).text
+
+
+def _required(record: Record) -> Record:
+    if not is_quarantined(record):
+        raise NotInReview(id=record.id)
+    return record
+
+
+def _waiting(record: Record) -> Waiting:
+    return Waiting(
+        record=record,
+        reasons=reasons_of(record),
+        since=told_of(record, "at"),
+        beside=told_of(record, "beside"),
+        key=told_of(record, "key"),
+    )
+
+
+def _reaches(who: Principal, move: Move) -> bool:
+    return who.reaches(move.held.scope) and who.reaches(move.next.scope)
+
+
+def _told(origin: Origin) -> dict[str, str]:
+    since: datetime | None = origin.since
+    named = {
+        "source": origin.source,
+        "session": origin.session,
+        "actor": origin.actor,
+        "import": origin.imported,
+        "rollback": origin.rollback,
+        "since": None if since is None else utc(since).isoformat(),
+    }
+    return {f"of_{name}": value for name, value in named.items() if value is not None}
+
+
+def _rolled_back(id: str | None, steps: Sequence[RollbackStep]) -> RolledBack:
+    def many(kind: str) -> int:
+        return sum(step.kind == kind for step in steps)
+
+    return RolledBack(
+        id=id, deleted=many("deleted"), set_back=many("set_back"), left=many("left"), steps=tuple(steps[:MOST_STEPS])
+    )

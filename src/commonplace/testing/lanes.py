@@ -1,0 +1,98 @@
+"""The remember door in a test: ask, look, and a worker that works when the test wants it to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import httpx
+
+from commonplace.ports.models import LanguageModel
+from commonplace.service.lanes import Lanes, memory_lanes
+from commonplace.service.worker import Worker
+from commonplace.testing.daemon import InProcess
+from commonplace.values.job import Job
+from commonplace.values.scope import DEFAULT_TENANT
+
+BASE: Final = "/workspace/memory"
+
+
+@dataclass(frozen=True)
+class MemoryDesk:
+    """`working` lets the tasks be done; without it they wait."""
+
+    running: InProcess
+    home: Path
+    workspace: Path
+
+    @property
+    def client(self) -> httpx.AsyncClient:
+        return self.running.client
+
+    async def post(self, kind: str, body: Any = None, client: str | None = None) -> httpx.Response:
+        return await self.client.post(f"{BASE}/{kind}", json=body, headers=named(client))
+
+    async def get(self, kind: str, id: str, client: str | None = None) -> httpx.Response:
+        return await self.client.get(f"{BASE}/{kind}/{id}", headers=named(client))
+
+    async def queued(self, kind: str, body: Any = None, client: str | None = None) -> str:
+        response = await self.post(kind, body, client)
+        assert response.status_code == 202, response.text
+        return response.json()["taskId"]
+
+    async def over(self, kind: str, id: str, client: str | None = None) -> dict[str, Any]:
+        """The task once it has ended."""
+        with anyio.fail_after(5):
+            while True:
+                task = (await self.get(kind, id, client)).json()
+                if task["status"] in ("completed", "failed"):
+                    return task
+                await asyncio.sleep(0.005)
+
+    async def done(self, kind: str, body: Any = None, client: str | None = None) -> dict[str, Any]:
+        return await self.over(kind, await self.queued(kind, body, client), client)
+
+    @asynccontextmanager
+    async def working(self, model: LanguageModel | None = None) -> AsyncGenerator[None]:
+        services = self.running.services
+        lanes = Lanes(replace(services.desk, model=model), services.managed)
+        worker = Worker(services.desk.store, services.desk.clock, memory_lanes(lanes), look_every=0.02)
+        doing = asyncio.create_task(worker.run())
+        try:
+            yield
+        finally:
+            doing.cancel()
+            await asyncio.wait({doing})
+
+    async def job(self, id: str) -> Job:
+        return await self.running.services.desk.store.job(DEFAULT_TENANT, id)
+
+    async def events(self, type: str) -> list[tuple[Mapping[str, Any], str | None]]:  # noqa: A002 - as events call it
+        """The data and the client of every event of that type so far."""
+        told = await self.running.services.desk.store.read_events(0, 1_000)
+        return [(event.news.data, event.news.client) for event in told if event.news.type == type]
+
+    async def tried(self, id: str) -> None:
+        """Until an attempt at it has failed."""
+        with anyio.fail_after(5):
+            while True:
+                if (await self.job(id)).error_code is not None:
+                    return
+                await asyncio.sleep(0.005)
+
+    @staticmethod
+    def text(file: str) -> str:
+        return Path(file).read_text(encoding="utf-8")
+
+    def entries(self) -> list[str]:
+        """The entries there are, by type and name."""
+        return sorted(f"{path.parent.name}/{path.name}" for path in self.home.rglob("*.md") if path.name != "MEMORY.md")
+
+
+def named(client: str | None) -> dict[str, str]:
+    return {} if client is None else {"X-Qwen-Client-Id": client}

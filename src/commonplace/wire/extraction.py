@@ -1,0 +1,109 @@
+"""Talk that is to be read for facts, what came of it, and what a director learned."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+
+from commonplace.values.extraction import Extracted, ExtractionStatus
+from commonplace.values.record import Record
+from commonplace.wire.records import RecordAnswer, TurnBody
+from commonplace.wire.shapes import MAX_LIST, MAX_TEXT, Answer, Body, Count, Label, Moment, RecordId, ScopeName
+
+_MOST_AGENTS = 100
+
+
+class ExtractBody(Body):
+    """
+    A finished run or conversation: as `turns`, as a `transcript` whose lines say who speaks (`user: …`), or as the `session`
+    that its turns are kept under. `agents` are those of the run, the first of which learns; `workspace` is what they worked on;
+    `scope` is where facts go that are for neither.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "transcript": "user: Please remember that we deploy with `make ship`.\n\nassistant: I will.",
+                    "agents": ["ana"],
+                    "workspace": "web",
+                    "session": "chat-7",
+                    "at": "2026-03-01T09:30:00Z",
+                }
+            ]
+        }
+    )
+
+    transcript: Annotated[str, Field(max_length=MAX_TEXT)] | None = None
+    turns: list[TurnBody] = Field(default=[], max_length=MAX_LIST)
+    session: Label | None = None
+    agents: list[Label] = Field(default=[], max_length=_MOST_AGENTS)
+    workspace: Label | None = None
+    scope: ScopeName | None = None
+    run: Label | None = None
+    recalled: list[RecordId] = Field(
+        default=[], max_length=MAX_LIST, description="Records that were shown in it: they are not learned again."
+    )
+    at: Moment | None = Field(default=None, description="When it was, for turns that do not say so themselves.")
+
+
+class ExtractAnswer(Answer):
+    """
+    `facts` were written; `superseded` are the records they took the place of. `dropped` counts what was found and not kept:
+    `known`, `recalled`, `outdated`, `memory_disabled`, `no_target`. `fallback` says why a model was not used.
+    """
+
+    status: ExtractionStatus
+    method: str = Field(examples=["rules", "model"])
+    fallback: str | None
+    facts: list[RecordAnswer]
+    superseded: list[str]
+    dropped: dict[str, int]
+
+    @classmethod
+    def of(cls, done: Extracted, now: datetime) -> ExtractAnswer:
+        return cls(
+            status=done.status,
+            method=done.method,
+            fallback=done.fallback,
+            facts=[RecordAnswer.of(fact, now) for fact in done.facts],
+            superseded=list(done.superseded),
+            dropped=dict(done.dropped),
+        )
+
+    def value(self) -> Extracted:
+        return Extracted(
+            status=self.status,
+            method="model" if self.method == "model" else "rules",
+            fallback=self.fallback,
+            facts=tuple(fact.value() for fact in self.facts),
+            superseded=tuple(self.superseded),
+            dropped=self.dropped,
+        )
+
+
+class LearningBody(Body):
+    """What a director learned in a run of these agents. It is kept with the first of them, cut to 2,000 characters."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"agents": ["planner", "coder"], "learning": "The coder needs the schema first."}]
+        }
+    )
+
+    agents: list[Label] = Field(min_length=1, max_length=_MOST_AGENTS)
+    learning: Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
+    run: Label | None = None
+
+
+class LearningsAnswer(Answer):
+    """Newest first."""
+
+    count: Count
+    learnings: list[RecordAnswer]
+
+    @classmethod
+    def of(cls, found: list[Record], now: datetime) -> LearningsAnswer:
+        return cls(count=len(found), learnings=[RecordAnswer.of(record, now) for record in found])

@@ -1,0 +1,196 @@
+"""The remember door on the wire: memory of a workspace, and its tasks, as qwen-code's clients speak of them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_serializer
+from pydantic.alias_generators import to_camel
+from pydantic_core.core_schema import SerializerFunctionWrapHandler
+
+from commonplace.wire.shapes import Count, Moment
+
+TaskStatus = Literal["queued", "running", "completed", "failed"]
+Topic = Literal["user", "feedback", "project", "reference"]
+Target = Literal["user", "project"]
+
+
+class Given(BaseModel):
+    """
+    What a caller sends. Whether it can be used is for the service to say, with a code of its own, and what we do not know is
+    passed by: these clients are newer or older than we are.
+    """
+
+    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
+
+
+class Remember(Given):
+    content: Any = Field(
+        default=None, description="The fact: text, at most 64 KiB of UTF-8.", examples=["We ship on Fridays."]
+    )
+    context_mode: Any = Field(
+        default=None, description="`workspace` (default): existing memory is looked at. `clean`: none is."
+    )
+    scope: Any = Field(default=None, description="`project` or `user`, to file it there and nowhere else.")
+
+
+class Forget(Given):
+    query: Any = Field(default=None, description="What to forget: text, at most 64 KiB of UTF-8.")
+    scope: Any = Field(default=None, description="`project` or `user`, to look there and nowhere else.")
+
+
+class Write(Given):
+    scope: Any = Field(default=None, description="`workspace` or `global`.")
+    content: Any = Field(default=None, description="Text, at most 1 MiB of UTF-8.")
+    mode: Any = Field(default=None, description="`append` (default) or `replace`.")
+
+
+class Told(BaseModel):
+    """What we answer."""
+
+    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True, serialize_by_alias=True)
+
+
+class WithoutScope(Told):
+    """A task that was for no scope in particular does not speak of any."""
+
+    scope: Target | None = Field(default=None, json_schema_extra={"description": "Only where the request named one."})
+
+    @model_serializer(mode="wrap")
+    def _said(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        told: dict[str, Any] = handler(self)
+        if self.scope is None:
+            told.pop("scope", None)
+        return told
+
+
+class TaskFailure(Told):
+    code: str = Field(examples=["remember_path_escape"])
+    message: str
+    details: str = Field(description="Our own code for what went wrong.")
+
+
+class RememberQueued(WithoutScope):
+    task_id: str
+    status: TaskStatus
+    context_mode: Literal["workspace", "clean"]
+    created_at: Moment
+    updated_at: Moment
+
+
+class RememberResult(Told):
+    summary: str
+    files_touched: list[str]
+    touched_scopes: list[Target]
+    method: Literal["rules", "model"]
+
+
+class RememberTask(RememberQueued):
+    result: RememberResult | None
+    error: TaskFailure | None
+
+
+class ForgetQueued(WithoutScope):
+    task_id: str
+    status: TaskStatus
+    created_at: Moment
+    updated_at: Moment
+
+
+class Removed(Told):
+    topic: Topic
+    summary: str
+    file_path: str
+
+
+class ForgetResult(Told):
+    summary: str
+    removed_entries: list[Removed]
+    touched_topics: list[Topic]
+    touched_scopes: list[Target]
+    method: Literal["rules", "model"]
+
+
+class ForgetTask(ForgetQueued):
+    result: ForgetResult | None
+    error: TaskFailure | None
+
+
+class DreamQueued(Told):
+    task_id: str
+    status: TaskStatus
+    created_at: Moment
+    updated_at: Moment
+
+
+class DreamResult(Told):
+    summary: str
+    touched_topics: list[str]
+    deduped_entries: Count
+    method: Literal["rules", "model"]
+
+
+class DreamTask(DreamQueued):
+    result: DreamResult | None
+    error: TaskFailure | None
+
+
+# ---- MEMORY.md
+
+
+class FileTold(Told):
+    kind: Literal["memory_file"] = "memory_file"
+    path: str
+    scope: Literal["workspace", "global"]
+    bytes: Count
+
+
+class FileProblem(Told):
+    kind: Literal["memory_file"] = "memory_file"
+    status: Literal["error"] = "error"
+    error: str
+    hint: str
+
+
+class MemoryStatus(Told):
+    v: Literal[1] = 1
+    workspace_cwd: str
+    initialized: bool
+    files: list[FileTold]
+    total_bytes: Count
+    file_count: Count
+    rule_count: Count
+    errors: list[FileProblem]
+
+
+class Written(Told):
+    ok: Literal[True] = True
+    file_path: str
+    bytes_written: Count = Field(description="The size of the file now; 0 where nothing changed.")
+    mode: Literal["append", "replace"]
+    changed: bool
+
+
+# ---- what this daemon can
+
+
+class Protocols(Told):
+    current: str = "v1"
+    supported: list[str] = ["v1"]
+
+
+class Feature(Told):
+    since: str = "v1"
+    modes: list[str] | None = None
+
+
+class Capabilities(Told):
+    v: Literal[1] = 1
+    protocol_versions: Protocols = Protocols()
+    mode: Literal["native"] = "native"
+    features: list[str] = Field(description="What a client may use.", examples=[["workspace_memory_remember"]])
+    feature_details: dict[str, Feature] = Field(description="More about those that come in several modes.")
+    model_services: list[str] = []
+    workspace_cwd: str
+    transports: list[str] = ["rest"]
+    limits: dict[str, int]

@@ -1,0 +1,177 @@
+"""Tasks of managed memory with real processes, killed at every state, and a thousand of them with sixteen waiting."""
+
+import asyncio
+import fcntl
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import anyio
+import httpx
+import pytest
+from pydantic import BaseModel
+
+from commonplace.managed.entries import Kept
+from commonplace.managed.shelf import Shelf
+from commonplace.ports.models import Answer, Done, Question, Spent, Task, Tool
+from commonplace.testing.daemon import served
+from commonplace.testing.lanes import BASE, MemoryDesk
+
+pytestmark = pytest.mark.anyio
+
+FACT = "The project ships its releases on Fridays"
+Killed = Callable[..., str]
+T = TypeVar("T", bound=BaseModel)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "web"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def killed(home: Path, workspace: Path) -> Killed:
+    """Runs a worker until it dies at a moment; answers what it printed."""
+
+    def run(moment: str, *fact: str) -> str:
+        program = str(Path(__file__).with_name("lane_worker.py"))
+        done = subprocess.run(
+            [sys.executable, program, str(home), str(workspace), moment, *fact],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=20,
+        )
+        assert done.returncode == -9
+        return done.stdout.strip()
+
+    return run
+
+
+@pytest.fixture
+async def desk(home: Path, workspace: Path) -> AsyncGenerator[MemoryDesk]:
+    async with served(home, workspace=workspace) as running:
+        yield MemoryDesk(running, home, workspace)
+
+
+def entries(desk: MemoryDesk) -> list[str]:
+    """What each entry says. A file that is torn is none."""
+    scans = [Shelf(root).scan() for root in desk.running.services.managed.ground.roots]
+    assert [problem for scan in scans for problem in scan.problems] == []
+    found: list[Kept] = [kept for scan in scans for kept in scan.entries]
+    return [kept.entry.body.strip() for kept in found]
+
+
+def held(home: Path) -> list[Path]:
+    """The locks that somebody holds. The name of one may outlive its process; the lock does not."""
+    found: list[Path] = []
+    for path in home.rglob("*.lock"):
+        with path.open("rb") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                found.append(path)
+    return found
+
+
+@pytest.mark.parametrize("moment", ["queued", "1", "2", "3", "5", "7", "9", "11", "written"])
+async def test_a_task_whose_process_is_killed_is_done_once_by_the_next(
+    killed: Killed, home: Path, workspace: Path, moment: str
+) -> None:
+    id = await asyncio.to_thread(killed, moment, FACT)
+
+    async with served(home, workspace=workspace) as running:
+        desk = MemoryDesk(running, home, workspace)
+        async with desk.working():
+            body = await desk.over("remember", id)
+
+        assert body["status"] == "completed"
+        assert body["result"]["touchedScopes"] == ["project"]
+        assert entries(desk) == [FACT]
+        [file] = body["result"]["filesTouched"]
+        assert Path(file).name in Path(file).parent.parent.joinpath("MEMORY.md").read_text(encoding="utf-8")
+        assert held(home) == []
+        assert [data["taskId"] for data, _ in await desk.events("memory_changed")] == [id]
+        records = (await desk.client.get("/v1/records")).json()["records"]
+        assert [record["text"] for record in records] == [FACT]
+
+
+async def test_a_task_that_kills_its_process_twice_has_failed_with_a_code_and_blocks_nobody(
+    killed: Killed, home: Path, workspace: Path
+) -> None:
+    id = await asyncio.to_thread(killed, "4", FACT)
+    await asyncio.to_thread(killed, "4")
+
+    async with served(home, workspace=workspace) as running:
+        desk = MemoryDesk(running, home, workspace)
+        async with desk.working():
+            body = await desk.over("remember", id)
+            other = await desk.done("remember", {"content": "I prefer dark mode"})
+
+    assert (body["status"], body["error"]["code"]) == ("failed", "remember_failed")
+    assert body["error"]["details"] == "attempts_exhausted"
+    assert other["status"] == "completed"
+
+
+async def test_what_waited_when_all_processes_died_is_done_in_its_order(killed: Killed, desk: MemoryDesk) -> None:
+    ids = [await asyncio.to_thread(killed, "queued", f"Fact {word}") for word in ("one", "two", "three")]
+
+    async with desk.working():
+        done = [await desk.over("remember", id) for id in ids]
+
+    times = [body["updatedAt"] for body in done]
+    assert [body["status"] for body in done] == ["completed"] * 3
+    assert times == sorted(times)
+
+
+class Quick:
+    """A model that has nothing to do."""
+
+    async def answer(self, question: Question[T]) -> Answer[T]:
+        raise NotImplementedError(question)
+
+    async def act(self, task: Task, tools: Sequence[Tool]) -> Done:
+        del task, tools
+        return Done(text="Known already.", spent=Spent(model="quick"))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+async def test_a_thousand_tasks_with_never_more_than_sixteen_waiting(desk: MemoryDesk) -> None:
+    accepted: list[str] = []
+    refused = 0
+    waiting: list[int] = []
+
+    async def ask(client: httpx.AsyncClient) -> None:
+        nonlocal refused
+        while len(accepted) < 1_010:
+            answer = await client.post(f"{BASE}/remember", json={"content": FACT})
+            if answer.status_code == 202:
+                accepted.append(answer.json()["taskId"])
+            else:
+                assert (answer.status_code, answer.json()["code"]) == (429, "remember_queue_full")
+                refused += 1
+                open_ones = await desk.running.services.desk.store.jobs(
+                    "default/default", kinds=("remember",), states=("queued", "running"), limit=100
+                )
+                waiting.append(len(open_ones))
+                await asyncio.sleep(0.1)
+
+    async with desk.working(Quick()), anyio.create_task_group() as askers:
+        for _ in range(4):
+            askers.start_soon(ask, desk.client)
+    async with desk.working(Quick()):
+        last = [await desk.over("remember", id) for id in accepted[-20:]]
+
+    kept = await desk.running.services.desk.store.jobs("default/default", kinds=("remember",), limit=2_000)
+    first = await desk.get("remember", accepted[0])
+    assert refused
+    assert max(waiting) <= 16
+    assert {body["status"] for body in last} == {"completed"}
+    assert {job.state for job in kept} == {"done"}
+    assert len(kept) == 1_000
+    assert (first.status_code, first.json()["code"]) == (404, "remember_task_not_found")
