@@ -223,7 +223,9 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--records", type=int, default=10_000)
     one.add_argument("--times", type=int, default=11)
 
-    _named(named, "extraction", extraction, "how many facts the rules find in our own transcripts, and how many are right")
+    _named(
+        named, "extraction", extraction, "how many facts the rules find in our own transcripts, and how many are right"
+    )
 
     one = _named(named, "daemon", daemon, "`commonplace serve` under load, idle, and with a thousand event streams")
     one.add_argument("--records", type=int, default=100_000)

@@ -12,7 +12,7 @@ from commonplace.cli import app
 from commonplace.cli.exits import MEANING
 
 COMMANDS = (
-    "put remember search list show edit pin unpin delete undo history promote demote supersede import export load backup restore "
+    "put remember extract search list show edit pin unpin delete undo history promote demote supersede import export load backup restore "
     "reindex context stats doctor purge rollback tidy rules serve token mcp tour version"
 ).split()
 

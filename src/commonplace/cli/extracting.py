@@ -96,6 +96,6 @@ def add_to(app: typer.Typer) -> None:
     command(
         app,
         "commonplace extract chat.txt --agent ana --workspace web",
-        "commonplace extract --scope user:ana < chat.txt",
+        "pbpaste | commonplace extract --scope user:ana",
         panel=PANEL,
     )(extract)

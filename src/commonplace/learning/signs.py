@@ -110,7 +110,7 @@ _ACT: Final = (
     r"|open|disable|enable|grant|reveal|print|output|write|click|visit|fetch|download|install|leak|post|upload|claim|refuse|deny|use|switch|pretend|act|activate|prefer|give|share|export|mention|store)"
 )
 _TRIGGER: Final = (
-    rf"\b(?:when(?:ever)?|if|once|as soon as|every time|each time|next time|the next time|any time|after|the moment|on the day)\b,? (?:that )?"
+    rf"\b(?:when(?:ever)?|if|once|as soon as|every time|each time|next time|the next time|any time|after|the moment|on the day)\b,? (?:that )?(?!you write\b)"
     rf"(?:the |a |any |your |this )?(?:user|human|person|someone|somebody|anyone|anybody|they|he|she|customer|owner|operator|admin|i|we|you|conversation|assistant|prompt|question|message|date|clock|chat|topic)\b(?:'s \w+)?[^.!?\n]{{0,60}}?"
     rf"\b(?:says?|asks?|mentions?|types?|writes?|requests?|wants?|talks? about|brings? up|confirms?|replies|thanks?|is asked|are asked|see|read|notice|receive|detect|contains?|includes?|is|are|turns?|reaches|starts?|begins?|opens?|logs? in|greets?|recall)\b"
     rf"[^.!?\n]{{0,80}}?(?:[,:;—-]|\bthen\b|\byou (?:must|should|will|shall)\b)\s*(?:please |then |always |immediately |silently |secretly |also |first |instead |quietly |just |you (?:must|should|will|shall|always|have to) (?:always |immediately |silently |also |first )?){{0,3}}{_ACT}\b"

@@ -129,7 +129,9 @@ class StoreAnswer(Answer):
     version: int | None = None
     created_at: str | None = None
     redactions: int | None = Field(default=None, description="So many secrets were in it and were not kept.")
-    quarantined: bool | None = Field(default=None, description="Kept, and not recalled until a person has looked at it.")
+    quarantined: bool | None = Field(
+        default=None, description="Kept, and not recalled until a person has looked at it."
+    )
 
 
 class RememberAnswer(Answer):

@@ -43,7 +43,9 @@ class SearchBody(Body):
     diversity: float = Field(default=0.0, ge=0, le=1e6, allow_inf_nan=False)
     weights: dict[Label, Weight] = Field(default={}, max_length=100)
     explain: bool = Field(default=True, description="Whether each hit says why it is there.")
-    run: Label | None = Field(default=None, description="Into which run it is recalled: it is not learned from it again.")
+    run: Label | None = Field(
+        default=None, description="Into which run it is recalled: it is not learned from it again."
+    )
 
     def filters(self) -> Filters:
         return {

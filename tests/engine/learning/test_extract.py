@@ -428,7 +428,8 @@ def test_a_long_conversation_has_a_short_episode() -> None:
 # `transcripts.jsonl` has conversations with the words that must appear in each fact they tell; talk that tells none is in between
 # (`bench/extraction.py` counts, `python -m bench extraction` prints). The rules were written on the first half. The second half was
 # written after they were frozen, and no rule was changed for it: twenty after the first freeze, and twenty-four (en-60 to zh-83) after
-# the rules had been widened by statements that are in neither half. Twenty transcripts of the first half (en-20 to zh-39) were
+# the rules had been widened by statements that are in neither half. The latter are easier, having been written by whoever had just
+# widened the rules: 0.77 and 0.85 of their facts are found (English, Chinese), of the former 0.50 and 0.62. Twenty transcripts of the first half (en-20 to zh-39) were
 # themselves held out once: the rules of that day found 0.55 of their facts at a precision of 0.80. They have been used to improve
 # the rules since, so they no longer count as unseen.
 
