@@ -41,6 +41,7 @@ PARTS = (
     "/api",
     "/memory",
     "/users /memories /resources",
+    "/workspace /capabilities",
     "/health /ready /metrics",
 )
 """What is tried together. A path belongs to the first part that it begins with."""
