@@ -44,7 +44,8 @@ HOUR: Final = timedelta(hours=1)
 REPEATED: Final = 8
 """As often may one source say nearly the same in an hour."""
 HOURLY: Final = 1_000
-"""As many notes may one source bring in an hour. What is imported from files, and what is said, is not counted."""
+"""As many notes may one source bring in an hour. What is said is not counted, nor are files: somebody chose the folder, and the
+notes of a year may well be alike."""
 
 _ATTEMPTS: Final = 20
 _PAUSE: Final = 0.01
@@ -161,23 +162,20 @@ class Guard:
     async def _floods(self, records: Sequence[Record], verdicts: Sequence[Verdict]) -> list[Reason | None]:
         """Why a note is one too many; None for all others."""
         floods: list[Reason | None] = [None] * len(records)
-        counted = [n for n, verdict in enumerate(verdicts) if verdict.untrusted and records[n].kind not in _SAID]
+        counted = [n for n, verdict in enumerate(verdicts) if verdict.untrusted and _is_counted(records[n])]
         if self.quotas is None:
             return floods
         for source in dict.fromkeys(records[n].source for n in counted):
             group = [n for n in counted if records[n].source == source]
             marks = {n: await self._likeness(records[n]) for n in group}
             amounts = Counter(mark for mark in marks.values() if mark)
-            if source not in _FOLLOWS:
-                amounts["notes"] = len(group)
-            if not amounts:
-                continue
+            amounts["notes"] = len(group)
             # A name may be as long as a source; what tells it apart is enough.
             name = f"untrusted:{_digest(source, self.actor).hex()}"
             left = Counter(await self.quotas.spent(self.tenant, name, HOUR))
             await self.quotas.spend(self.tenant, name, HOUR, amounts, {})
             for n in group:
-                left.update(["notes"] if source not in _FOLLOWS else [])
+                left.update(["notes"])
                 mark = marks[n]
                 left.update([mark] if mark else [])
                 if mark and left[mark] > REPEATED:
@@ -304,6 +302,10 @@ def _replaced(born: Record, held: dict[str, Record], drafts: Sequence[Draft]) ->
     """The record whose place a new one takes in the same write."""
     heirs = {draft.record.superseded_by: draft.record.id for draft in drafts}
     return held.get(heirs.get(born.id, ""))
+
+
+def _is_counted(record: Record) -> bool:
+    return record.kind not in _SAID and record.source not in _FOLLOWS
 
 
 def _likeness(record: Record) -> str | None:
