@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from commonplace.errors import AlreadyAnswered, IdempotencyKeyReused, RecordNotFound
+from commonplace.errors import AlreadyAnswered, Forbidden, IdempotencyKeyReused, RecordNotFound
 from commonplace.governance.access import exact_scopes, reached_kinds, require_scopes
 from commonplace.memory.asking import is_whole, resolve
 from commonplace.ports.clock import Clock
@@ -104,6 +104,15 @@ class Desk:
             return await resolve(self.store, who.tenant, id)
         among = Filter(scopes=await self.readable(who, None), states=ALL_STATES)
         return await resolve(self.store, who.tenant, id, among)
+
+    async def require_good(self, who: Principal, action: str) -> None:
+        """Before a job is done in somebody's name. Raises Forbidden: the key that asked for it opens nothing any more."""
+        if who.key is None:
+            return
+        now = self.clock.now()
+        async with self.account(who, action):
+            if not any(key.id == who.key and key.is_good(now) for key in await self.store.keys(who.tenant)):
+                raise Forbidden("The key that asked for this was revoked or has expired. Ask anew with another.")
 
     # ---- requests that come twice
 

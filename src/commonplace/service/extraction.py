@@ -146,6 +146,7 @@ class Extracting:
         """What a worker does with a job of `queue` or `queue_flush`."""
         del progress
         who = read_principal(job.tenant, job.payload["who"])
+        await self._desk.require_good(who, "record.extract")
         if (session := job.payload.get("flush")) is not None:
             return flushed_result(await self._episodes.flush(who, Scope.parse(str(job.payload["scope"])), str(session)))
         done = await self.extract(who, _read_talk(job.payload))

@@ -52,7 +52,7 @@ from commonplace.service.account import Account
 from commonplace.service.desk import Desk
 from commonplace.service.jobs import may_see
 from commonplace.service.managed import Ground, Managed
-from commonplace.service.moving import written_principal
+from commonplace.service.moving import read_principal, written_principal
 from commonplace.service.worker import Lane
 from commonplace.text.scrub import scrub
 from commonplace.values.event import News
@@ -242,6 +242,7 @@ class Lanes:
         """What a worker does with a task."""
         del progress
         kind = cast(TaskKind, job.kind)
+        await self._desk.require_good(read_principal(job.tenant, job.payload["who"]), f"managed.{kind}")
         ground = self._ground(job)
         roots = ground.of(cast("list[RootKind]", job.payload["roots"]))
         if job.attempts > 1 or job.error_code is not None:

@@ -104,7 +104,7 @@ class Moving:
         """What a worker does with a job of `queue_import`. Raises Forbidden where the key that asked is good no more."""
         told = job.payload
         who = read_principal(job.tenant, told["who"])
-        await self._require_good(who)
+        await self._desk.require_good(who, "record.import")
         report = await self.import_now(
             who,
             str(told["path"]),
@@ -115,14 +115,6 @@ class Moving:
         )
         problems: list[Json] = [{"file": file, "reason": reason} for file, reason in report.problems]
         return {**asdict(report), "problems": problems}
-
-    async def _require_good(self, who: Principal) -> None:
-        if who.key is None:
-            return
-        now = self._desk.clock.now()
-        async with self._desk.account(who, "record.import"):
-            if not any(key.id == who.key and key.is_good(now) for key in await self._desk.store.keys(who.tenant)):
-                raise Forbidden("The key that asked for the import was revoked or has expired. Ask anew with another.")
 
     async def _allowed(self, who: Principal, path: str, scope: Scope, layout: str) -> Path:
         require_role(who, "writer")
