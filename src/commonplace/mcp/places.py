@@ -62,13 +62,15 @@ def everything(scope: Scope) -> bool:
 class Place:
     """
     `project` and `session` are meant where a model names none. `only` are the scopes there are for it, where they can be
-    counted. `reaches` tells of any scope whether it may be used here.
+    counted. `reaches` tells of any scope whether it may be used here, `allows` whether it may be named: what a key does not
+    reach may be named, so that the service refuses it and writes that down.
     """
 
     project: str | None = None
     session: str | None = None
     only: tuple[Scope, ...] | None = None
     reaches: Callable[[Scope], bool] = everything
+    allows: Callable[[Scope], bool] = everything
 
     def within(self, scopes: Sequence[Scope]) -> Place:
         """The same place, with these scopes only."""
@@ -77,7 +79,7 @@ class Place:
         def reaches(scope: Scope) -> bool:
             return scope in kept and before(scope)
 
-        return replace(self, only=tuple(scopes), reaches=reaches)
+        return replace(self, only=tuple(scopes), reaches=reaches, allows=kept.__contains__)
 
     def of(self, who: Principal) -> Place:
         """The same place, as far as the caller's key reaches."""
@@ -144,7 +146,8 @@ class Place:
         session, project = asked.session_id or self.session, asked.project_id or self.project
         named = [Scope("session", session)] if session else []
         named += [Scope("workspace", project)] if project else []
-        return [scope for scope in named if self.reaches(scope)]
+        meant = {asked.session_id, asked.project_id}
+        return [scope for scope in named if scope.id in meant or self.reaches(scope)]
 
     def _named(self, asked: Asked) -> Scope:
         if asked.scope is not None:
@@ -164,7 +167,7 @@ class Place:
         raise refused("invalid_tier", f"{asked.tier!r:.40} is no tier. Use one of {', '.join(TIERS)}.")
 
     def _require(self, scope: Scope) -> Scope:
-        if not self.reaches(scope):
+        if not self.allows(scope):
             raise Forbidden(f"{scope} is out of reach here. Name a scope that is not, or none.", scope=str(scope))
         return scope
 

@@ -127,6 +127,9 @@ async def test_a_key_that_reaches_some_scopes_only_works_within_them(daemon: Dae
     assert stored["scope"] == "workspace:den"
     assert found == ["The safe is in the den."]
     assert (by_name["reason"], read["reason"]) == ("forbidden", "forbidden")
+    with daemon.client() as client:
+        denied = client.get("/v1/audit", params={"door": "mcp", "outcome": "denied"}).json()["rows"]
+    assert {"record.search", "record.list"} <= {row["action"] for row in denied}
     assert everyone["reason"] == "global_scope_disabled"
     assert kept["scope"] == "user:ana"
     assert [row["content"] for row in all_of_hers["results"]] == ["Ana has the key."]
