@@ -30,13 +30,14 @@ from pydantic_settings import (
 )
 
 from commonplace.errors import CommonplaceError, InvalidInput
+from commonplace.values.flood import FloodLimits
 from commonplace.values.scope import DEFAULT_TENANT, check_tenant
 
 PREFIX: Final = "COMMONPLACE_"
 FOLDER: Final = ".commonplace"
 FILES: Final = ("config.toml", "config.json")
 _OF_THE_DAEMON: Final = frozenset(
-    "allowed_hosts allowed_origins host import_roots log_format managed_local managed_memory max_body_mb mcp_allow_delete "
+    "allowed_hosts allowed_origins host import_roots log_format managed_dream managed_local managed_memory max_body_mb mcp_allow_delete "
     "no_auth otlp_endpoint port "
     "rate_limit_mutation rate_limit_prompt rate_limit_read request_timeout token trusted_proxies url workers workspace".split()
 )
@@ -44,7 +45,11 @@ _OF_THE_DAEMON: Final = frozenset(
 _OF_MODELS: Final = frozenset(
     "llm_api_key llm_base_url llm_daily_budget_usd llm_model llm_price llm_prices llm_timeout".split()
 )
-_NOT_IN_A_WORKSPACE: Final = frozenset({"home", "openai_api_key", "openai_base_url"}) | _OF_MODELS | _OF_THE_DAEMON
+# How much a stranger may bring is not for the stranger to say.
+_OF_LEARNING: Final = frozenset("learning_alike learning_files learning_files_alike learning_notes".split())
+_NOT_IN_A_WORKSPACE: Final = (
+    frozenset({"home", "openai_api_key", "openai_base_url"}) | _OF_MODELS | _OF_LEARNING | _OF_THE_DAEMON
+)
 _MODEL: Final = re.compile(r"sentence-transformers:(?!all-MiniLM-L6-v2$)")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -124,10 +129,38 @@ class Settings(BaseSettings):
         description="The price of a model that no other price is known of, INPUT/OUTPUT in US dollars for a million tokens.",
     )
 
+    learning_alike: int = Field(
+        default=8,
+        ge=1,
+        description="How often one source from outside may say nearly the same in an hour; what is more waits for a reviewer. "
+        "Like every setting that begins with learning it can be written into a table [learning], and is not accepted in a "
+        "workspace's file.",
+    )
+    learning_notes: int = Field(
+        default=1_000,
+        ge=1,
+        description="How many notes one source from outside may bring in an hour; what is more waits for a reviewer. What is said "
+        "in a conversation is not counted.",
+    )
+    learning_files_alike: int = Field(
+        default=400,
+        ge=1,
+        description="How many new files from outside, imported or in a workspace, may say nearly the same in an hour. More than "
+        "the daily notes of a year.",
+    )
+    learning_files: int = Field(
+        default=10_000, ge=1, description="How many new files from outside may become memories in an hour."
+    )
+
     managed_memory: bool = Field(
         default=True,
         description="Whether there is memory in Markdown: your own in the home folder, and one for each workspace. Not "
-        "accepted in a workspace's file, nor is the next one.",
+        "accepted in a workspace's file, nor are the next two.",
+    )
+    managed_dream: bool = Field(
+        default=True,
+        description="Whether that memory is also tidied by itself: when a session ends, and a day and five sessions have passed "
+        "since the last time.",
     )
     managed_local: bool = Field(
         default=False,
@@ -196,6 +229,15 @@ class Settings(BaseSettings):
     log_format: Literal["auto", "json", "plain"] = Field(
         default="auto", description="How the daemon logs. auto: plain at a terminal, else a JSON document a line."
     )
+
+    @property
+    def flood_limits(self) -> FloodLimits:
+        return FloodLimits(
+            alike=self.learning_alike,
+            notes=self.learning_notes,
+            files_alike=self.learning_files_alike,
+            files=self.learning_files,
+        )
 
     @field_validator("home")
     @classmethod

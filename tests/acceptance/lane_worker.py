@@ -1,8 +1,9 @@
 """
-A worker of managed memory that dies when it is told to. Run as `lane_worker.py HOME WORKSPACE MOMENT [FACT]`.
+A worker of managed memory that dies when it is told to. Run as `lane_worker.py HOME WORKSPACE MOMENT HOW [KIND TEXT]`.
 
-MOMENT is `queued` (once the fact is in the queue), a number (before the so-many-th change of a file), `written` (after the last one,
-before anybody is told) or `never`. With a FACT it is queued first. Prints the task's id.
+MOMENT is `queued` (once the task is in the queue), a number (before the so-many-th change of a file), `written` (after the last one,
+before anybody is told) or `never`. HOW is `rules` or `model`: a scripted one. With a KIND such a task is queued first. Prints
+its id.
 """
 
 from __future__ import annotations
@@ -13,18 +14,33 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from commonplace.daemon.composition import Wanted, composed, operator
-from commonplace.service.lanes import memory_lanes
+from commonplace.service.lanes import Lanes, memory_lanes
+from commonplace.service.services import Services
 from commonplace.service.worker import Worker
 from commonplace.settings import load_settings
+from commonplace.testing.lanes import file_it, tidy
+from commonplace.testing.models import ScriptedModel, Working
 from commonplace.values.job import Job
 from commonplace.values.record import Json
+from commonplace.values.task import MemoryTask
 
-LEASE = timedelta(milliseconds=200)
+LEASE = timedelta(minutes=5)
+"""Longer than any pause of a busy machine. Whoever comes after has a later clock."""
+
+
+class Later:
+    """The clock of one who finds a task that another worker died of."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + 2 * LEASE
+
+
+SCRIPTS: Final[Mapping[str, Working]] = {"remember": file_it, "dream": tidy}
 
 
 def die() -> None:
@@ -51,12 +67,18 @@ class Counting:
             setattr(os, name, self.around(getattr(os, name)))
 
 
-async def main(home: Path, workspace: Path, moment: str, fact: str | None) -> None:
+async def asked(services: Services, kind: str, text: str) -> MemoryTask:
+    who, lanes = operator(services.managed.ground.tenant), services.lanes
+    if kind == "remember":
+        return await lanes.remember(who, text)
+    return await (lanes.forget(who, text) if kind == "forget" else lanes.dream(who))
+
+
+async def main(home: Path, workspace: Path, moment: str, how: str, task: tuple[str, str] | None) -> None:
     settings = load_settings(home=home, workspace=workspace, embedder="none")
-    async with composed(settings, Wanted()) as services:
-        if fact is not None:
-            task = await services.lanes.remember(operator(settings.tenant), fact)
-            sys.stdout.write(f"{task.id}\n")
+    async with composed(settings, Wanted(clock=None if task else Later())) as services:
+        if task is not None:
+            sys.stdout.write(f"{(await asked(services, *task)).id}\n")
             sys.stdout.flush()
         if moment == "queued":
             die()
@@ -64,7 +86,9 @@ async def main(home: Path, workspace: Path, moment: str, fact: str | None) -> No
         async def run(job: Job, progress: Callable[[int, int], None]) -> Mapping[str, Json]:
             if moment.isdecimal():
                 Counting(int(moment)).begin()
-            done = await services.lanes.run(job, progress)
+            model = ScriptedModel(SCRIPTS[job.kind]) if how == "model" else None
+            lanes = Lanes(replace(services.desk, model=model), services.managed)
+            done = await lanes.run(job, progress)
             if moment == "written":
                 die()
             return done
@@ -75,5 +99,5 @@ async def main(home: Path, workspace: Path, moment: str, fact: str | None) -> No
 
 
 if __name__ == "__main__":
-    given = sys.argv[1:]
-    asyncio.run(main(Path(given[0]), Path(given[1]), given[2], given[3] if len(given) > 3 else None))
+    folder, work, moment, how, *task = sys.argv[1:]
+    asyncio.run(main(Path(folder), Path(work), moment, how, (task[0], task[1]) if task else None))

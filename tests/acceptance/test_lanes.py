@@ -4,24 +4,31 @@ import asyncio
 import fcntl
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio
 import httpx
 import pytest
 from pydantic import BaseModel
 
+from commonplace.managed.changes import past, undo
 from commonplace.managed.entries import Kept
+from commonplace.managed.roots import Root
 from commonplace.managed.shelf import Shelf
 from commonplace.ports.models import Answer, Done, Question, Spent, Task, Tool
+from commonplace.service.managed import Ground
 from commonplace.testing.daemon import served
-from commonplace.testing.lanes import BASE, MemoryDesk
+from commonplace.testing.lanes import BASE, BOTH, LUNCH, SHIP, MemoryDesk, entry, file_it, tidy
+from commonplace.testing.models import ScriptedModel
 
 pytestmark = pytest.mark.anyio
 
-FACT = "The project ships its releases on Fridays"
+FACT = SHIP
+DREAMS = {"rules": ["queued", "3", "6", "9", "12", "written"], "model": ["5", "9", "13", "16", "written"]}
 Killed = Callable[..., str]
 T = TypeVar("T", bound=BaseModel)
 
@@ -37,10 +44,10 @@ def workspace(tmp_path: Path) -> Path:
 def killed(home: Path, workspace: Path) -> Killed:
     """Runs a worker until it dies at a moment; answers what it printed."""
 
-    def run(moment: str, *fact: str) -> str:
+    def run(moment: str, *task: str, how: str = "rules") -> str:
         program = str(Path(__file__).with_name("lane_worker.py"))
         done = subprocess.run(
-            [sys.executable, program, str(home), str(workspace), moment, *fact],
+            [sys.executable, program, str(home), str(workspace), moment, how, *task],
             stdout=subprocess.PIPE,
             text=True,
             check=False,
@@ -58,12 +65,23 @@ async def desk(home: Path, workspace: Path) -> AsyncGenerator[MemoryDesk]:
         yield MemoryDesk(running, home, workspace)
 
 
+class Later:
+    """A clock by which the lease of whoever died is over, and its lock is not."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + timedelta(minutes=20)
+
+
 def entries(desk: MemoryDesk) -> list[str]:
     """What each entry says. A file that is torn is none."""
     scans = [Shelf(root).scan() for root in desk.running.services.managed.ground.roots]
     assert [problem for scan in scans for problem in scan.problems] == []
     found: list[Kept] = [kept for scan in scans for kept in scan.entries]
     return [kept.entry.body.strip() for kept in found]
+
+
+def entries_of(root: Root) -> dict[str, str]:
+    return {kept.path: kept.held.data.decode() for kept in Shelf(root).scan().entries}
 
 
 def held(home: Path) -> list[Path]:
@@ -82,9 +100,9 @@ def held(home: Path) -> list[Path]:
 async def test_a_task_whose_process_is_killed_is_done_once_by_the_next(
     killed: Killed, home: Path, workspace: Path, moment: str
 ) -> None:
-    id = await asyncio.to_thread(killed, moment, FACT)
+    id = await asyncio.to_thread(killed, moment, "remember", FACT)
 
-    async with served(home, workspace=workspace) as running:
+    async with served(home, workspace=workspace, clock=Later()) as running:
         desk = MemoryDesk(running, home, workspace)
         async with desk.working():
             body = await desk.over("remember", id)
@@ -100,13 +118,89 @@ async def test_a_task_whose_process_is_killed_is_done_once_by_the_next(
         assert [record["text"] for record in records] == [FACT]
 
 
+def placed(home: Path, workspace: Path, entries: Mapping[str, str]) -> Root:
+    """The memory of the workspace, with these entries in it before anybody is at work."""
+    _, root = Ground(home=home, workspace=workspace).roots
+    for name, says in entries.items():
+        file = root.path / "project" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(entry(says), encoding="utf-8")
+    return root
+
+
+async def ended_well(desk: MemoryDesk, kind: str, id: str, said: Sequence[str]) -> dict[str, Any]:
+    """The task that died is over: done once, told once, with what it left true in files, index and records."""
+    body = await desk.over(kind, id)
+    assert body["status"] == "completed", body["error"]
+    assert sorted(entries(desk)) == sorted(said)
+    records = (await desk.client.get("/v1/records")).json()["records"]
+    assert sorted(record["text"].rpartition("\n")[2] for record in records) == sorted(said)
+    for root in desk.running.services.managed.ground.roots:
+        listed = Shelf(root).index()
+        assert all(kept.path in listed for kept in Shelf(root).scan().entries)
+        assert listed.count("](") == len(Shelf(root).scan().entries)
+    assert held(desk.home) == []
+    assert list(desk.home.rglob("consolidation.lock")) == []
+    assert [data["taskId"] for data, _ in await desk.events("memory_changed")] == [id]
+    return body
+
+
+@pytest.mark.parametrize("moment", ["queued", "4", "7", "8", "written"])
+async def test_what_is_to_be_forgotten_is_forgotten_once_whenever_its_process_is_killed(
+    killed: Killed, home: Path, workspace: Path, moment: str
+) -> None:
+    placed(home, workspace, {"ship.md": SHIP, "lunch.md": LUNCH})
+    id = await asyncio.to_thread(killed, moment, "forget", "lunch")
+
+    async with served(home, workspace=workspace, clock=Later()) as running:
+        desk = MemoryDesk(running, home, workspace)
+        async with desk.working():
+            body = await ended_well(desk, "forget", id, [SHIP])
+
+    assert [Path(one["filePath"]).name for one in body["result"]["removedEntries"]] == ["lunch.md"]
+
+
+@pytest.mark.parametrize(("how", "moment"), [(how, moment) for how, moments in DREAMS.items() for moment in moments])
+async def test_a_memory_is_tidied_once_whenever_the_process_that_dreams_is_killed(
+    killed: Killed, home: Path, workspace: Path, how: str, moment: str
+) -> None:
+    said = {"ship.md": SHIP, "lunch.md": LUNCH} if how == "model" else {"ship.md": SHIP, "again.md": SHIP}
+    root = placed(home, workspace, said)
+    before = entries_of(root)
+    id = await asyncio.to_thread(partial(killed, moment, "dream", "", how=how))
+
+    async with served(home, workspace=workspace, clock=Later()) as running:
+        desk = MemoryDesk(running, home, workspace)
+        async with desk.working(ScriptedModel(tidy) if how == "model" else None):
+            body = await ended_well(desk, "dream", id, [BOTH if how == "model" else SHIP])
+
+    assert (body["result"]["dedupedEntries"], body["result"]["method"]) == (1, how)
+    last = next(one for one in past(root) if one.by == id)
+    undo(root, last.id, running.services.desk.clock.now())
+    assert entries_of(root) == before
+
+
+@pytest.mark.parametrize("moment", ["2", "6", "9", "13", "18", "23", "written"])
+async def test_what_an_agent_files_is_filed_once_whenever_its_process_is_killed(
+    killed: Killed, home: Path, workspace: Path, moment: str
+) -> None:
+    id = await asyncio.to_thread(partial(killed, moment, "remember", FACT, how="model"))
+
+    async with served(home, workspace=workspace, clock=Later()) as running:
+        desk = MemoryDesk(running, home, workspace)
+        async with desk.working(ScriptedModel(file_it)):
+            body = await ended_well(desk, "remember", id, [SHIP, LUNCH])
+
+    assert (body["result"]["touchedScopes"], body["result"]["method"]) == (["project", "user"], "model")
+
+
 async def test_a_task_that_kills_its_process_twice_has_failed_with_a_code_and_blocks_nobody(
     killed: Killed, home: Path, workspace: Path
 ) -> None:
-    id = await asyncio.to_thread(killed, "4", FACT)
+    id = await asyncio.to_thread(killed, "4", "remember", FACT)
     await asyncio.to_thread(killed, "4")
 
-    async with served(home, workspace=workspace) as running:
+    async with served(home, workspace=workspace, clock=Later()) as running:
         desk = MemoryDesk(running, home, workspace)
         async with desk.working():
             body = await desk.over("remember", id)
@@ -118,7 +212,7 @@ async def test_a_task_that_kills_its_process_twice_has_failed_with_a_code_and_bl
 
 
 async def test_what_waited_when_all_processes_died_is_done_in_its_order(killed: Killed, desk: MemoryDesk) -> None:
-    ids = [await asyncio.to_thread(killed, "queued", f"Fact {word}") for word in ("one", "two", "three")]
+    ids = [await asyncio.to_thread(killed, "queued", "remember", f"Fact {word}") for word in ("one", "two", "three")]
 
     async with desk.working():
         done = [await desk.over("remember", id) for id in ids]

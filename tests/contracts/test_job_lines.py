@@ -188,3 +188,15 @@ async def test_what_is_private_is_forgotten_when_the_job_is_done_and_kept_while_
 
     assert (await store.job(T, done)).payload == {"scope": "user:ana"}
     assert (await store.job(T, failed)).payload == payload
+
+
+async def test_a_listing_leaves_out_what_is_private_and_the_worker_gets_it(store: Store, queue: Queue) -> None:
+    payload = {"scope": "user:ana", "private": {"text": '世界 "quoted"'}}
+    await queue(payload=payload)
+
+    [listed] = await store.jobs(T)
+    claimed = await claim(store)
+
+    assert listed.payload == {"scope": "user:ana"}
+    assert claimed is not None
+    assert claimed.payload == payload

@@ -477,6 +477,20 @@ async def test_trimming_forgets_jobs_that_ended_long_ago(store: Store, work: Wor
     assert [job.id for job in await store.jobs(T)] == [recent, waiting]
 
 
+async def test_trimming_forgets_what_failed_sooner_than_what_is_done(
+    store: Store, work: Working, clock: FakeClock
+) -> None:
+    [done] = await end(store, work, 1)
+    await work.queue()
+    claimed = await work.claimed()
+    await store.fail_job(claimed.id, "w1", "broken", "It broke.", retry_in=None, entries=NOTHING)
+    clock.advance(HOUR)
+
+    assert await store.trim_jobs(older_than=2 * HOUR, keep=100) == 0
+    assert await store.trim_jobs(older_than=2 * HOUR, keep=100, failed=MINUTE) == 1
+    assert [job.id for job in await store.jobs(T)] == [done]
+
+
 async def test_trimming_forgets_the_oldest_ended_beyond_what_is_to_be_kept(store: Store, work: Working) -> None:
     waiting = await work.queue()
     ended = await end(store, work, 5)

@@ -14,6 +14,7 @@
     │   ├── InvalidJson         not UTF-8, not JSON, or nested too deeply
     │   ├── MethodNotAllowed
     │   ├── IdempotencyKeyReused
+    │   ├── PreconditionRequired    a write that does not say what it is to replace
     │   ├── SecretRefused       the scrub found what must never rest in memory
     │   ├── InvalidMode         neither append nor replace
     │   ├── InvalidContextMode  neither workspace nor clean
@@ -56,6 +57,7 @@
     │   ├── AddressTaken        another program listens there
     │   ├── AlreadyAnswered     the request was done before, under the same idempotency key
     │   ├── FileChanged         a person edited the file since it was read
+    │   │   └── FilePreconditionFailed  the same, where what was read came as If-Match
     │   ├── ManagedMemoryUnavailable    no folder of memory here
     │   ├── TrustedRecord       something from outside would change what a person wrote or approved
     │   ├── NotInReview         a record that no reviewer need look at
@@ -80,6 +82,7 @@
     │   ├── RememberFailed
     │   ├── ForgetFailed
     │   ├── DreamFailed
+    │   │   └── DreamLost       a model left out what was remembered
     │   └── LaneTimeout
     │       ├── RememberTimeout
     │       ├── ForgetTimeout
@@ -134,11 +137,13 @@ from commonplace.errors.input import (
     InvalidText,
     MemoryFileTooLarge,
     MethodNotAllowed,
+    PreconditionRequired,
     SecretRefused,
     TextTooLarge,
 )
 from commonplace.errors.lanes import (
     DreamFailed,
+    DreamLost,
     DreamTaskNotFound,
     DreamTimeout,
     ForgetFailed,
@@ -158,6 +163,7 @@ from commonplace.errors.state import (
     AlreadyAnswered,
     Conflict,
     FileChanged,
+    FilePreconditionFailed,
     InvalidTransition,
     ManagedMemoryUnavailable,
     NotFound,
@@ -209,6 +215,7 @@ __all__ = [
     "ContentTooLarge",
     "DaemonUnavailable",
     "DreamFailed",
+    "DreamLost",
     "DreamTaskNotFound",
     "DreamTimeout",
     "EmbedderChanged",
@@ -216,6 +223,7 @@ __all__ = [
     "EmbedderUnavailable",
     "FileChanged",
     "FileError",
+    "FilePreconditionFailed",
     "Forbidden",
     "ForgetFailed",
     "ForgetTaskNotFound",
@@ -255,6 +263,7 @@ __all__ = [
     "PathEscape",
     "PathNotFound",
     "PreconditionFailed",
+    "PreconditionRequired",
     "QueryTooBroad",
     "QueueFull",
     "RecordChanged",

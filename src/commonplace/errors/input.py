@@ -91,6 +91,13 @@ class InvalidFile(InvalidInput):
     code = "invalid_file"
 
 
+class PreconditionRequired(InvalidInput):
+    """Say which version you saw: send its ETag as If-Match, or If-None-Match: * to make something new."""
+
+    code = "precondition_required"
+    status = 428
+
+
 class SecretRefused(InvalidInput):
     """The text holds a private key or a cloud secret. Store where the secret lives, not the secret itself."""
 

@@ -43,6 +43,12 @@ class DreamFailed(LaneError):
     code = "dream_failed"
 
 
+class DreamLost(DreamFailed):
+    """The model left out something that was remembered. All that it did was taken back; rules tidied instead."""
+
+    code = "dream_lost"
+
+
 class LaneTimeout(LaneError):
     """A task of managed memory took too long and was given up."""
 

@@ -80,6 +80,13 @@ class FileChanged(Conflict):
     code = "file_changed"
 
 
+class FilePreconditionFailed(FileChanged):
+    """The file is another than the one that If-Match names. The details hold it as it is now: compare, then decide."""
+
+    code = "file_precondition_failed"
+    status = 412
+
+
 class ManagedMemoryUnavailable(Conflict):
     """There is no folder of memory here: it is switched off, out of reach, or on a system that cannot guard it."""
 
@@ -93,7 +100,7 @@ class TrustedRecord(Conflict):
 
 
 class NotInReview(Conflict):
-    """The record is not in quarantine: there is nothing to release or to purge here. `commonplace review` lists what is."""
+    """It is not in quarantine: there is nothing to release or to purge here. `commonplace review` lists what is."""
 
     code = "not_in_review"
 

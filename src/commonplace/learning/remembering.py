@@ -124,20 +124,20 @@ def take_back(roots: Sequence[Root], task: str, now: datetime) -> None:
 
 
 def _task(errand: Errand) -> Task:
-    shown = [] if errand.clean else [_fenced("memory-index", Shelf(root).index(), root) for root in errand.roots]
+    shown = [] if errand.clean else [fenced("memory-index", Shelf(root).index(), root) for root in errand.roots]
     output = min(_MOST_OUTPUT, 2_048 + 2 * estimate(errand.text))
     return Task(
         tenant=errand.tenant,
         purpose="remember",
         session=work_session("remember", errand.task),
         system=f"{_SYSTEM}\n\nThe folders: {', '.join(str(root.path) for root in errand.roots)}",
-        prompt="\n\n".join([*shown, _fenced("user-content", errand.text)]),
+        prompt="\n\n".join([*shown, fenced("user-content", errand.text)]),
         limits=Limits(seconds=SECONDS, turns=TURNS, output_tokens=output),
         workspace=errand.workspace,
     )
 
 
-def _fenced(mark: str, text: str, root: Root | None = None) -> str:
+def fenced(mark: str, text: str, root: Root | None = None) -> str:
     """`text` between marks that nobody could have known."""
     of = f' of="{root.kind}"' if root else ""
     id = token_hex(4)
@@ -230,7 +230,7 @@ async def _chosen(model: LanguageModel, errand: Errand) -> list[tuple[Root, Kept
         purpose="forget",
         session=work_session("forget", errand.task),
         system=_CHOOSING,
-        prompt=f"{_fenced('entries', listed)}\n\n{_fenced('user-content', errand.text)}",
+        prompt=f"{fenced('entries', listed)}\n\n{fenced('user-content', errand.text)}",
         limits=Limits(seconds=CHOOSING_SECONDS, output_tokens=512),
         workspace=errand.workspace,
         schema=Chosen,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from hashlib import sha256
 from typing import Final, Literal, cast
@@ -22,7 +22,7 @@ from commonplace.managed.roots import Root, RootKind
 from commonplace.managed.shelf import Shelf
 from commonplace.values.moment import new_id, utc
 
-ChangeOf = Literal["remember", "forget", "dream", "undo"]
+ChangeOf = Literal["remember", "forget", "dream", "edit", "undo"]
 HISTORY: Final = ".history"
 KEPT: Final = 20
 MAX_SUMMARY: Final = 500
@@ -30,9 +30,12 @@ MAX_SUMMARY: Final = 500
 
 @dataclass(slots=True)
 class _Step:
+    """`last` is what the file said when this was written down last: a process may have died before it took the step."""
+
     path: str
     before: str | None
     after: str | None
+    last: str | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,16 +120,17 @@ class Change:
     def _note(self, parts: Parts, before: Held | None, after: str | None) -> None:
         path = "/".join(parts)
         step = self._steps.get(path)
+        text = _text(before)
         if step is None:
-            self._steps[path] = _Step(path, _text(before), after)
+            self._steps[path] = _Step(path, text, after, text)
         else:
-            step.after = after
+            step.after, step.last = after, text
         told = {
             "id": self.id,
             "what": self._what,
             "at": self._at.isoformat(),
             "by": self._by,
-            "steps": [{"path": one.path, "before": one.before, "after": one.after} for one in self._steps.values()],
+            "steps": [asdict(one) for one in self._steps.values()],
         }
         data = json.dumps(told, ensure_ascii=False).encode("utf-8", "surrogatepass")
         history = _history(self.root)
@@ -170,13 +174,13 @@ def undo_task(root: Root, by: str, now: datetime) -> None:
 
 
 def _take_back(back: Change, step: _Step) -> bool:
-    """False where the file is neither as the change left it nor as it was before."""
+    """False where the file is neither as the change left it, or was about to, nor as it was before."""
     parts = tuple(step.path.split("/"))
     held = held_at(back.root.folder, parts)
     now, before, after = _text(held), step.before, step.after
     if now == before:
         return True
-    if now != after:
+    if now not in (after, step.last):
         return False
     try:
         if before is not None:
@@ -242,7 +246,10 @@ def _step(told: Mapping[str, object]) -> _Step:
     path, before, after = told["path"], told["before"], told["after"]
     if not isinstance(path, str) or not isinstance(before, str | None) or not isinstance(after, str | None):
         raise TypeError
-    return _Step(path, before, after)
+    last = told.get("last", before)
+    if not isinstance(last, str | None):
+        raise TypeError
+    return _Step(path, before, after, last)
 
 
 def _text(held: Held | None) -> str | None:

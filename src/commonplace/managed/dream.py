@@ -1,15 +1,17 @@
 """
-Tidying by rules, without a model: entries that say nearly the same become one, and the index is made anew.
+Tidying: entries that say nearly the same become one, and the index is made anew.
 
-Nothing anybody wrote is lost: the entry that stays takes over every line of the other that it does not have. All of it is one
-change, which `undo` takes back. One process at a time consolidates a root.
+By rules nothing anybody wrote is lost: the entry that stays takes over every line of the other that it does not have. Whoever
+tidies otherwise is held to the same by `lost`. All of it is one change, which `undo` takes back. One process at a time
+consolidates a root.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Generator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
+from typing import Final
 
 from commonplace.errors import FileChanged
 from commonplace.managed.changes import Change, Outcome, outcome
@@ -18,9 +20,12 @@ from commonplace.managed.cues import normal
 from commonplace.managed.entries import Entry, Kept, with_body, write
 from commonplace.managed.roots import Root
 from commonplace.managed.shelf import Shelf
-from commonplace.managed.state import begin_consolidation, end_consolidation, read_meta, write_meta
+from commonplace.managed.state import begin_consolidation, consolidated, end_consolidation
+from commonplace.text.english import STOP_WORDS
 from commonplace.text.similarity import NEAR, overlap, words
-from commonplace.values.moment import utc
+
+TAKEN_UP: Final = 0.8
+"""How much of a line must stand in one entry, by the words that say something, for the line not to be lost."""
 
 
 def dream(roots: Sequence[Root], *, now: datetime, session: str | None = None, by: str | None = None) -> Outcome:
@@ -29,25 +34,38 @@ def dream(roots: Sequence[Root], *, now: datetime, session: str | None = None, b
     merged = 0
     busy = 0
     for root in (one for one in roots if one.kind != "channel"):
-        if not begin_consolidation(root.state, now):
-            busy += 1
-            continue
-        try:
-            change, count = _merge(root, now, by)
+        with consolidating(root, now) as mine:
+            if not mine:
+                busy += 1
+                continue
+            change, count = merge(root, now, by)
             changes.append(change)
             merged += count
             Shelf(root).rebuild()
-            meta = read_meta(root.state)
-            write_meta(root.state, replace(meta, consolidated_at=utc(now), consolidated_by=session, sessions=()))
-        finally:
+            consolidated(root.state, now, session)
+    return outcome(summary_of(merged, busy), changes)
+
+
+@contextmanager
+def consolidating(root: Root, now: datetime) -> Generator[bool]:
+    """Whether this process has the consolidation of a root to itself; if so, until the block ends."""
+    mine = begin_consolidation(root.state, now)
+    try:
+        yield mine
+    finally:
+        if mine:
             end_consolidation(root.state)
+
+
+def summary_of(merged: int, busy: int) -> str:
     told = (
         f"Merged {merged} entr{'y' if merged == 1 else 'ies'} into others." if merged else "Nothing was to be merged."
     )
-    return outcome(told + (f" {busy} busy: somebody else is at it." if busy else ""), changes)
+    return told + (f" {busy} busy: somebody else is at it." if busy else "")
 
 
-def _merge(root: Root, now: datetime, by: str | None) -> tuple[Change, int]:
+def merge(root: Root, now: datetime, by: str | None) -> tuple[Change, int]:
+    """What says nearly the same becomes one: the change, and how many entries went into others."""
     change = Change(root, "dream", now, by)
     merged = 0
     for stays, goes in groups(Shelf(root).scan().entries):
@@ -99,3 +117,25 @@ def union(stays: Entry, goes: Entry) -> Entry:
     more = [line for line in (goes.description, *goes.body.split("\n")) if normal(line) and normal(line) not in known]
     fresh = list(dict.fromkeys(line.strip() for line in more))
     return with_body(stays, "\n".join([stays.body, "", *fresh])) if fresh else stays
+
+
+def lost(before: Sequence[Kept], after: Sequence[Kept], touched: Collection[str]) -> list[str]:
+    """The lines of the entries at the paths `touched` that no entry says any more, neither there nor elsewhere."""
+    bags = [
+        _told("\n".join((one.name, one.description, *one.extra, one.body))) for one in (kept.entry for kept in after)
+    ]
+    lines = [
+        line
+        for kept in before
+        if kept.path in touched
+        for line in (*kept.entry.extra, kept.entry.description, *kept.entry.body.split("\n"))
+    ]
+    return [line for line in dict.fromkeys(lines) if (said := _told(line)) and not _is_said(said, bags)]
+
+
+def _told(text: str) -> frozenset[str]:
+    return words(normal(text)) - STOP_WORDS
+
+
+def _is_said(said: frozenset[str], bags: Sequence[frozenset[str]]) -> bool:
+    return any(len(said & bag) >= TAKEN_UP * len(said) for bag in bags)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Final, cast
 
 from commonplace.errors import CommonplaceError, InvalidInput
@@ -27,12 +28,14 @@ STALE_AFTER: Final = timedelta(hours=1)
 REST: Final = timedelta(hours=24)
 SESSIONS: Final = 5
 CHECKED_EVERY: Final = timedelta(minutes=10)
-_MOST_SESSIONS: Final = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Meta:
-    """`sessions` are those since the last consolidation, oldest first; `about` is what else the file says."""
+    """
+    `sessions` are the first five since the last consolidation, oldest first: more need not be known. `checked_at` is when a
+    consolidation was last asked for. `about` is what else the file says.
+    """
 
     consolidated_at: datetime | None = None
     consolidated_by: str | None = None
@@ -42,9 +45,9 @@ class Meta:
 
     def met(self, session: str) -> Meta:
         """With one more session since the last consolidation."""
-        if session in self.sessions:
+        if session in self.sessions or len(self.sessions) >= SESSIONS:
             return self
-        return replace(self, sessions=(*self.sessions, session)[-_MOST_SESSIONS:])
+        return replace(self, sessions=(*self.sessions, session))
 
     def due(self, now: datetime, session: str | None = None) -> bool:
         """Whether it is time to consolidate: a day and five sessions since, and not by the session that did it last."""
@@ -64,7 +67,10 @@ class Cursor:
 
 
 def read_meta(state: Folder) -> Meta:
-    told = _read(state, META)
+    return _meta(_read(state, META))
+
+
+def _meta(told: Mapping[str, Json]) -> Meta:
     known = ("lastConsolidatedAt", "lastConsolidatedBy", "lastCheckedAt", "sessions")
     sessions = told.get("sessions")
     return Meta(
@@ -77,6 +83,49 @@ def read_meta(state: Folder) -> Meta:
 
 
 def write_meta(state: Folder, meta: Meta) -> None:
+    change_meta(state, lambda _: meta)
+
+
+def change_meta(state: Folder, changed: Callable[[Meta], Meta]) -> Meta:
+    """What `changed` makes of it, under the file's lock: of two who count a session at once, neither is overlooked."""
+    made = Meta()
+
+    def compose(held: Held | None) -> bytes | None:
+        nonlocal made
+        before = Meta() if held is None else _meta(_parsed(held.data))
+        made = changed(before)
+        return None if made == before else _written(made)
+
+    state.change((META,), compose)
+    return made
+
+
+def ended(state: Folder, session: str, now: datetime) -> bool:
+    """
+    Count a session that is over, once. True where it is time to consolidate: then whoever asks next, in whatever process,
+    is told False for ten minutes. Where there is nothing to note, the file is only read.
+    """
+    held = read_meta(state)
+    if held.met(session) == held and not held.due(now, session):
+        return False
+    due = False
+
+    def counted(meta: Meta) -> Meta:
+        nonlocal due
+        meta = meta.met(session)
+        due = meta.due(now, session)
+        return replace(meta, checked_at=utc(now)) if due else meta
+
+    change_meta(state, counted)
+    return due
+
+
+def consolidated(state: Folder, now: datetime, session: str | None) -> None:
+    """It was done just now, in the name of `session`: what comes is counted anew."""
+    change_meta(state, lambda meta: replace(meta, consolidated_at=utc(now), consolidated_by=session, sessions=()))
+
+
+def _written(meta: Meta) -> bytes:
     told: dict[str, Json] = {
         **meta.about,
         "lastConsolidatedAt": _told(meta.consolidated_at),
@@ -84,7 +133,7 @@ def write_meta(state: Folder, meta: Meta) -> None:
         "lastCheckedAt": _told(meta.checked_at),
         "sessions": list(meta.sessions),
     }
-    _write(state, META, told)
+    return _dumped(told)
 
 
 def read_cursor(state: Folder) -> Cursor | None:
@@ -107,7 +156,8 @@ def write_cursor(state: Folder, cursor: Cursor) -> None:
 def begin_consolidation(state: Folder, now: datetime, pid: int | None = None) -> bool:
     """Take the consolidation of a folder upon this process. False where another one, alive and recent, has it."""
     taken = False
-    mine = {"pid": pid or os.getpid(), "host": socket.gethostname(), "startedAt": _told(utc(now))}
+    own = pid or os.getpid()
+    mine = {"pid": own, "born": _born(own), "host": socket.gethostname(), "startedAt": _told(utc(now))}
 
     def compose(held: Held | None) -> bytes | None:
         nonlocal taken
@@ -132,7 +182,19 @@ def _is_stale(told: Mapping[str, Json], now: datetime) -> bool:
     if started is None or now - started >= STALE_AFTER:
         return True
     # Of a process on another machine nothing is known but its hour.
-    return told.get("host") == socket.gethostname() and isinstance(pid, int) and not _is_alive(pid)
+    if told.get("host") != socket.gethostname() or not isinstance(pid, int):
+        return False
+    # In a container every process that is started again gets the number of the one before it.
+    born, now_born = told.get("born"), _born(pid)
+    return not _is_alive(pid) or (born is not None and now_born is not None and born != now_born)
+
+
+def _born(pid: int) -> str | None:
+    """When a process began, as its system counts; None where that cannot be told."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return None
 
 
 def _is_alive(pid: int) -> bool:
@@ -161,8 +223,12 @@ def _parsed(data: bytes) -> dict[str, Json]:
 
 
 def _write(state: Folder, name: str, told: Mapping[str, Json]) -> None:
-    made = json.dumps(told, ensure_ascii=False, indent=2).encode("utf-8", "surrogatepass") + b"\n"
+    made = _dumped(told)
     state.change((name,), lambda _: made)
+
+
+def _dumped(told: Mapping[str, Json]) -> bytes:
+    return json.dumps(told, ensure_ascii=False, indent=2).encode("utf-8", "surrogatepass") + b"\n"
 
 
 def _told(moment: datetime | None) -> str | None:

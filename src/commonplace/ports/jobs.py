@@ -62,7 +62,7 @@ class JobQueue(Protocol):
     async def jobs(
         self, tenant: str, *, kinds: Sequence[str] = (), states: Sequence[JobState] = (), limit: int = 100
     ) -> list[Job]:
-        """Newest first."""
+        """Newest first, without what is private in their payloads."""
         ...
 
     async def retry_job(self, tenant: str, id: str, entries: Entries) -> Job:
@@ -73,6 +73,9 @@ class JobQueue(Protocol):
         """Forget a job that is not running. Raises NotFound, Conflict."""
         ...
 
-    async def trim_jobs(self, *, older_than: timedelta, keep: int) -> int:
-        """Forget jobs that ended longer ago, and the oldest ended beyond `keep`. How many that were."""
+    async def trim_jobs(self, *, older_than: timedelta, keep: int, failed: timedelta | None = None) -> int:
+        """
+        Forget jobs that ended longer ago, those that `failed`, which may hold what somebody said, after a time of their own, and
+        the oldest ended beyond `keep`. How many that were.
+        """
         ...

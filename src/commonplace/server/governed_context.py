@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, BackgroundTasks, Query
 
 from commonplace.memory.tree import DEPTH, Node, TreeNode
 from commonplace.server.auth import Asking, Served
@@ -54,8 +54,9 @@ async def generate(body: LayersBody, who: Asking, served: Served) -> LayersAnswe
 
 
 @router.post("/distill", summary="Keep what a conversation taught", response_model_exclude_none=True)
-async def distill(body: DistillBody, who: Asking, served: Served) -> DistillAnswer:
+async def distill(body: DistillBody, who: Asking, served: Served, after: BackgroundTasks) -> DistillAnswer:
     """Preferences, facts, outcomes and lessons become facts of the session. The same conversation again adds nothing."""
+    after.add_task(served.lanes.met, who, body.session_id)
     done = await served.distilling.distill(
         who,
         Conversation(

@@ -9,9 +9,9 @@ is forgotten as soon as it is done; one that failed keeps it, so that it can be 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from functools import partial
 from pathlib import Path
 from typing import Final, cast, get_args
 from uuid import uuid4
@@ -39,19 +39,18 @@ from commonplace.errors import (
     SecretRefused,
 )
 from commonplace.governance.access import require_role
-from commonplace.learning import remembering
+from commonplace.learning import dreaming, remembering
 from commonplace.learning.remembering import Errand
 from commonplace.managed.changes import Outcome
-from commonplace.managed.dream import dream
 from commonplace.managed.files import check_content
 from commonplace.managed.roots import Root, RootKind
-from commonplace.managed.state import read_meta, write_meta
+from commonplace.managed.state import ended
 from commonplace.ports.journal import Entries
 from commonplace.ports.keeping import Progress
 from commonplace.service.account import Account
 from commonplace.service.desk import Desk
 from commonplace.service.jobs import may_see
-from commonplace.service.managed import Ground, Managed
+from commonplace.service.managed import ACTOR, Ground, Managed
 from commonplace.service.moving import read_principal, written_principal
 from commonplace.service.worker import Lane
 from commonplace.text.scrub import scrub
@@ -70,6 +69,8 @@ KEPT: Final = 1_000
 ATTEMPTS: Final = 2
 OUTSIDE: Final = 300.0
 """Seconds for a task as a whole; the agent inside it has five less, so that it is the one that ends."""
+
+log = logging.getLogger(__name__)
 
 _TARGETS: Final = get_args(TargetScope)
 _STATUS: Final[dict[JobState, TaskStatus]] = {
@@ -104,13 +105,18 @@ class _Asked:
     private: Mapping[str, Json]
     shown: Mapping[str, Json]
     target: RootKind | None = None
+    roots: tuple[RootKind, ...] | None = None
+    unique: str | None = None
 
 
 class Lanes:
-    def __init__(self, desk: Desk, managed: Managed, *, outside: float = OUTSIDE) -> None:
+    """`dreams`: whether a dream also comes by itself."""
+
+    def __init__(self, desk: Desk, managed: Managed, *, outside: float = OUTSIDE, dreams: bool = True) -> None:
         self._desk = desk
         self._managed = managed
         self._outside = outside
+        self._dreams = dreams
         self._wake: list[Callable[[str], None]] = []
 
     def on_queued(self, wake: Callable[[str], None]) -> None:
@@ -159,30 +165,40 @@ class Lanes:
             require_role(who, "writer")
             return await self._queue(account, _Asked(kind="dream", private={}, shown={"session": session}))
 
-    async def met(self, who: Principal, session: str) -> MemoryTask | None:
+    async def met(self, who: Principal, session: str) -> None:
         """
-        A session ended. Where a day and five sessions have passed since the last consolidation, one is queued; where there
-        is no managed memory, or no room in its line, nothing happens.
+        A session of `who` is over. Where a day and five sessions have passed since the last consolidation, one is queued in the
+        daemon's own name: whose session it was need not reach the memory. One that waits already is enough. This never
+        raises, and mostly reads two small files: call it when whatever it follows is answered.
         """
-        if not self._managed.is_on(who):
-            return None
-        now = self._desk.clock.now()
-
-        def due(root: Root) -> bool:
-            meta = read_meta(root.state).met(session)
-            write_meta(root.state, meta)
-            return meta.due(now, session)
-
+        if not self._dreams or not self._managed.is_on(who):
+            return
         try:
-            found = [await asyncio.to_thread(due, root) for root in self._managed.ground.roots]
-            return await self.dream(who, session=session) if any(found) else None
-        except CommonplaceError:
-            return None
+            await self._count(f"{who.subject} {session}")
+        except (CommonplaceError, OSError) as error:
+            log.warning("a session could not be counted: %s", getattr(error, "code", type(error).__name__))
+
+    async def _count(self, session: str) -> None:
+        ground, now = self._managed.ground, self._desk.clock.now()
+        due: list[RootKind] = [
+            root.kind for root in ground.roots if await asyncio.to_thread(ended, root.state, session, now)
+        ]
+        if not due:
+            return
+        who = Principal(subject=ACTOR, tenant=ground.tenant, role="writer", door=ACTOR)
+        waiting = await self._desk.store.jobs(ground.tenant, kinds=("dream",), states=("queued", "running"))
+        if any(job.line == ground.line for job in waiting):
+            return
+        asked = _Asked(
+            kind="dream", private={}, shown={"session": session}, roots=tuple(due), unique=f"by itself, {ground.line}"
+        )
+        async with self._desk.account(who, "managed.dream") as account:
+            await self._queue(account, asked)
 
     async def _queue(self, account: Account, asked: _Asked) -> MemoryTask:
         who, ground, now = account.who, self._managed.ground, self._desk.clock.now()
         await self._require(who, asked.kind)
-        kinds = _reached(who, ground, asked.target)
+        kinds = list(asked.roots) if asked.roots else _reached(who, ground, asked.target)
         account.scope = ground.of(kinds)[0].scope if len(kinds) == 1 else None
         payload: dict[str, Json] = {
             "who": written_principal(who),
@@ -202,6 +218,7 @@ class Lanes:
             created_at=now,
             created_by=who.subject,
             client=who.client,
+            unique=asked.unique,
             max_attempts=ATTEMPTS,
             line=Line(name=ground.line, room=_room(asked.kind), kept=KEPT),
         )
@@ -284,9 +301,9 @@ class Lanes:
             topics = sorted({kept.entry.type for _, kept in done.entries})
             return done.outcome, {"removed_entries": removed, "touched_topics": list[Json](topics)}
         session = cast("Mapping[str, str | None]", job.payload["shown"]).get("session")
-        work = partial(dream, errand.roots, now=now, session=session, by=errand.task)
-        outcome = await asyncio.to_thread(work)
-        return outcome, await asyncio.to_thread(_dreamt, outcome)
+        dreamt = await dreaming.dream(model, errand, now, session)
+        told = await asyncio.to_thread(_dreamt, dreamt.outcome)
+        return dreamt.outcome, {**told, "fallback": dreamt.fallback}
 
     async def _take_back(self, roots: tuple[Root, ...], job: Job) -> None:
         await asyncio.to_thread(remembering.take_back, roots, job.id, self._desk.clock.now())

@@ -15,17 +15,22 @@ from commonplace.values.record import Json
 
 UPKEEP: Final = "upkeep"
 EVERY: Final = timedelta(hours=1)
+FAILED_JOBS_KEPT: Final = timedelta(days=7)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Housekeeping:
-    """How long, and how many at most, are kept of what is no memory."""
+    """
+    How long, and how many at most, are kept of what is no memory. A job that failed holds what somebody said until it is tried
+    again or dropped: it goes sooner.
+    """
 
     store: Store
     clock: Clock
     events_kept: timedelta = timedelta(days=30)
     most_events: int = 1_000_000
     jobs_kept: timedelta = timedelta(days=30)
+    failed_jobs_kept: timedelta = FAILED_JOBS_KEPT
     most_jobs: int = 10_000
 
     async def run(self, job: Job, progress: Progress) -> Mapping[str, Json]:
@@ -36,6 +41,8 @@ class Housekeeping:
         progress(1, 3)
         told["replies"] = await store.trim_replies()
         progress(2, 3)
-        told["jobs"] = await store.trim_jobs(older_than=self.jobs_kept, keep=self.most_jobs)
+        told["jobs"] = await store.trim_jobs(
+            older_than=self.jobs_kept, keep=self.most_jobs, failed=self.failed_jobs_kept
+        )
         progress(3, 3)
         return told

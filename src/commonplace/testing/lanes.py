@@ -12,7 +12,7 @@ from typing import Any, Final
 import anyio
 import httpx
 
-from commonplace.ports.models import LanguageModel
+from commonplace.ports.models import LanguageModel, Tool
 from commonplace.service.lanes import Lanes, memory_lanes
 from commonplace.service.worker import Worker
 from commonplace.testing.daemon import InProcess
@@ -20,6 +20,9 @@ from commonplace.values.job import Job
 from commonplace.values.scope import DEFAULT_TENANT
 
 BASE: Final = "/workspace/memory"
+SHIP: Final = "The project ships its releases on Fridays"
+LUNCH: Final = "Nobody deploys during lunch"
+BOTH: Final = f"{SHIP}. {LUNCH}."
 
 
 @dataclass(frozen=True)
@@ -96,3 +99,25 @@ class MemoryDesk:
 
 def named(client: str | None) -> dict[str, str]:
     return {} if client is None else {"X-Qwen-Client-Id": client}
+
+
+# ---- what a scripted agent does
+
+
+def entry(says: str) -> str:
+    return f"---\nname: Releases\ndescription: {says}\ntype: project\n---\n{says}\n"
+
+
+async def file_it(tools: Mapping[str, Tool]) -> str:
+    """As an agent files a fact: in two steps, and something about the person beside it."""
+    await tools["write_file"]("project/releases.md", entry("It ships"))
+    await tools["edit"]("project/releases.md", "It ships", SHIP, replace_all=True)
+    await tools["write_file"]("user/releases.md", entry(LUNCH).replace("project", "user"))
+    return "Saved."
+
+
+async def tidy(tools: Mapping[str, Tool]) -> str:
+    """As an agent tidies: two entries become one."""
+    await tools["write_file"]("project/ship.md", entry(BOTH))
+    await tools["write_file"]("project/lunch.md", "")
+    return "Two became one."

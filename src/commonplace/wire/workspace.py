@@ -128,6 +128,7 @@ class DreamResult(Told):
     touched_topics: list[str]
     deduped_entries: Count
     method: Literal["rules", "model"]
+    fallback: str | None = Field(default=None, description="The code for which rules did what a model was to do.")
 
 
 class DreamTask(DreamQueued):

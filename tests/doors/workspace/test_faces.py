@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
-from commonplace import AsyncClient, Client
+from commonplace import AsyncClient, Client, open_memory_async
 from commonplace.errors import InvalidContent, RememberTaskNotFound
+from commonplace.mcp.places import Asker, Place
+from commonplace.mcp.tools import OFFERS, call
 from commonplace.testing.daemon import Daemon, running_daemon
 from commonplace.testing.mcp import remote
 from commonplace.values.task import MemoryTask
@@ -105,6 +107,36 @@ async def test_a_model_hands_over_a_fact_and_is_told_what_became_of_it(daemon: D
     assert known["touched_scopes"] == []
     assert (empty["ok"], empty["reason"]) == (False, "missing_content")
     assert "The staging server is called atlas" in found
+
+
+@pytest.mark.anyio
+async def test_a_model_with_a_key_for_every_workspace_files_there_and_nowhere_else(daemon: Daemon) -> None:
+    with Client(daemon.url, daemon.token) as client:
+        _, secret = client.create_key("wild", "writer", scopes=["workspace:*"])
+
+    async with remote(f"{daemon.url}/mcp", secret) as model:
+        offered = await model.tools()
+        filed = await model("memory_remember", content="The queue is called kestrel", scope="project")
+        refused = await model("memory_remember", content="I prefer tabs in all files", scope="user")
+
+    assert "memory_remember" in offered
+    assert (filed["ok"], filed["touched_scopes"]) == (True, ["project"])
+    assert (refused["ok"], refused["reason"]) == (False, "forbidden")
+
+
+@pytest.mark.anyio
+async def test_a_model_files_a_fact_without_a_daemon_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "own")
+    async with open_memory_async(tmp_path / "memory.db", embedder="none") as memory:
+        asker = Asker(memory, Place(project="own"))
+        told = (
+            await call(OFFERS["memory_remember"], asker, {"content": "We ship on Fridays"}, allow_delete=False)
+        ).document()
+        found = await memory.search("when do we ship?")
+
+    assert (told["ok"], told["status"]) == (True, "completed")
+    assert ["We ship on Fridays" in hit.record.text for hit in found] == [True]
 
 
 @pytest.mark.anyio

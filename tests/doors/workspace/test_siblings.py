@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from commonplace.daemon.composition import operator
 from commonplace.errors import ModelTimeout
 from commonplace.testing.lanes import MemoryDesk
 from commonplace.testing.models import ScriptedModel
@@ -102,16 +101,3 @@ async def test_the_tasks_of_a_workspace_are_done_one_at_a_time_whatever_they_are
 
     assert ended == ["completed"] * 8
     assert most == 1
-
-
-async def test_a_dream_comes_by_itself_after_five_sessions_and_not_again_that_day(desk: MemoryDesk) -> None:
-    lanes, who = desk.running.services.lanes, operator("default/default")
-    met = [await lanes.met(who, f"s{number}") for number in range(5)]
-
-    async with desk.working():
-        assert met[-1] is not None
-        await desk.over("dream", met[-1].id)
-        again = [await lanes.met(who, f"t{number}") for number in range(6)]
-
-    assert met[:4] == [None] * 4
-    assert again == [None] * 6

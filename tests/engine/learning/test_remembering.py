@@ -1,11 +1,8 @@
 """The hidden agent: what it is shown, what its tools let it do, how long it has, and what is left when it fails."""
 
-import asyncio
-import selectors
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,11 +16,9 @@ from commonplace.errors import (
     RememberPathEscape,
     SpendingCapReached,
 )
-from commonplace.learning.remembering import SECONDS, Errand, remember, take_back, tools_of
-from commonplace.managed.changes import Outcome
+from commonplace.learning.remembering import Errand, remember, take_back, tools_of
 from commonplace.managed.files import MemoryFiles
-from commonplace.ports.models import Done, Spent, Task, Tool
-from commonplace.service.lanes import OUTSIDE
+from commonplace.ports.models import Done, Task, Tool
 from commonplace.testing.managed import Place
 from commonplace.testing.models import ScriptedModel
 
@@ -225,93 +220,3 @@ async def test_out_of_turns_counts_where_something_was_written_and_fails_where_n
         await remember(OutOfTurns("Hm."), errand(place), NOW)
 
     assert (written.touched_scopes, written.summary) == (("project",), "The memory was updated.")
-
-
-# ---- the child before the bridge, by a clock that runs when everybody waits
-
-
-class _Waiting(selectors.DefaultSelector):
-    def __init__(self, loop: "FakeLoop") -> None:
-        super().__init__()
-        self._of = loop
-
-    def select(self, timeout: float | None = None) -> Any:
-        found = super().select(0 if self._of.idle(timeout) else min(timeout or 0.05, 0.05))
-        if not found and timeout and self._of.idle(timeout):
-            self._of.now += timeout
-        return found
-
-
-class FakeLoop(asyncio.SelectorEventLoop):
-    """No second passes but those that all tasks sleep through; a thread at work holds the clock."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.threads = 0
-        super().__init__(_Waiting(self))
-
-    def time(self) -> float:
-        return self.now
-
-    def idle(self, timeout: float | None) -> bool:
-        return bool(timeout) and not self.threads
-
-    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> Any:
-        self.threads += 1
-        future = super().run_in_executor(executor, func, *args)
-        future.add_done_callback(self._returned)
-        return future
-
-    def _returned(self, _: object) -> None:
-        self.threads -= 1
-
-
-class Slow:
-    """Takes `seconds`. `obeys`: gives up at the limit that it was set, as the port asks for."""
-
-    def __init__(self, seconds: float, *, obeys: bool = True) -> None:
-        self._seconds = seconds
-        self._obeys = obeys
-
-    async def answer(self, question: Any) -> Any:
-        raise NotImplementedError(question)
-
-    async def act(self, task: Task, tools: Sequence[Tool]) -> Done:
-        del tools
-        try:
-            async with asyncio.timeout(task.limits.seconds if self._obeys else None):
-                await asyncio.sleep(self._seconds)
-        except TimeoutError as error:
-            raise ModelTimeout from error
-        return Done(text="Saved.", spent=Spent(model="slow"))
-
-
-@pytest.mark.parametrize(
-    ("seconds", "obeys", "ended", "at"),
-    [
-        (294.0, True, None, 294.0),
-        (10_000.0, True, ModelTimeout, SECONDS),
-        (10_000.0, False, TimeoutError, OUTSIDE),
-    ],
-)
-def test_the_agent_ends_five_seconds_before_whoever_waits_for_it(
-    place: Place, seconds: float, obeys: bool, ended: type[Exception] | None, at: float
-) -> None:
-    async def bridge() -> Outcome:
-        async with asyncio.timeout(OUTSIDE):
-            return await remember(Slow(seconds, obeys=obeys), errand(place), NOW)
-
-    loop = FakeLoop()
-    try:
-        if ended is None:
-            loop.run_until_complete(bridge())
-        else:
-            with pytest.raises(ended):
-                loop.run_until_complete(bridge())
-        took = loop.time()
-        loop.run_until_complete(loop.shutdown_default_executor())
-    finally:
-        loop.close()
-
-    assert took == pytest.approx(at, abs=0.01)
-    assert (SECONDS, OUTSIDE) == (295.0, 300.0)

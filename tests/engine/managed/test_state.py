@@ -17,7 +17,9 @@ from commonplace.managed.state import (
     Cursor,
     Meta,
     begin_consolidation,
+    consolidated,
     end_consolidation,
+    ended,
     read_cursor,
     read_meta,
     write_cursor,
@@ -65,6 +67,51 @@ def test_it_is_time_after_a_day_and_five_sessions(now: datetime) -> None:
     assert not replace(meta, sessions=meta.sessions[1:]).due(later)
     assert not replace(meta, checked_at=later - CHECKED_EVERY / 2).due(later)
     assert replace(meta, consolidated_at=None).due(now)
+
+
+def test_a_session_is_counted_once_and_only_one_who_asks_is_told_that_it_is_time(place: Place, now: datetime) -> None:
+    state = place.project.state
+    first = [ended(state, f"s{n}", now) for n in (0, 1, 2, 3, 0, 1, 2, 3)]
+
+    told = [ended(state, "s4", now), ended(state, "s4", now), ended(state, "s5", now)]
+    again = ended(state, "s6", now + CHECKED_EVERY)
+    consolidated(state, now, "s6")
+
+    assert not any(first)
+    assert (told, again) == ([True, False, False], True)
+    assert read_meta(state).sessions == ()
+    assert not ended(state, "s7", now + REST)
+
+
+def test_a_session_that_is_known_costs_a_look_and_no_write(place: Place, now: datetime) -> None:
+    state, file = place.project.state, place.project.path.parent / "meta.json"
+    ended(state, "s1", now)
+    before = file.stat()
+
+    ended(state, "s1", now)
+
+    assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_what_meta_says_beside_is_kept_when_it_is_changed(place: Place, now: datetime) -> None:
+    write_meta(place.project.state, Meta(about={"chat": "room"}))
+
+    ended(place.project.state, "s1", now)
+
+    assert read_meta(place.project.state) == Meta(sessions=("s1",), about={"chat": "room"})
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells when a process began")
+def test_a_lock_of_a_process_whose_number_another_one_has_now_holds_nobody_up(place: Place, now: datetime) -> None:
+    file = place.project.path.parent / LOCK
+    begin_consolidation(place.project.state, now)
+    told = json.loads(file.read_text())
+    file.write_text(json.dumps({**told, "born": "1"}))
+
+    taken = begin_consolidation(place.project.state, now)
+
+    assert told["born"] is not None
+    assert taken
 
 
 def test_one_consolidates_at_a_time_and_lets_go(place: Place, now: datetime) -> None:

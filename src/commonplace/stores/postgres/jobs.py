@@ -129,9 +129,15 @@ class Jobs(Part):
 
         await self._write(work)
 
-    async def trim_jobs(self, *, older_than: timedelta, keep: int) -> int:
+    async def trim_jobs(self, *, older_than: timedelta, keep: int, failed: timedelta | None = None) -> int:
+        now = self._clock.now()
+        params = {
+            "before": to_ms(now - older_than),
+            "failed": to_ms(now - (failed or older_than)),
+            "keep": max(keep, 0),
+        }
+
         async def work(connection: Connection) -> int:
-            params = {"before": to_ms(self._clock.now() - older_than), "keep": max(keep, 0)}
             return (await connection.execute(_SQL["trim"], params)).rowcount
 
         return await self._database.write(work)

@@ -120,7 +120,7 @@ class Jobs(Part):
         made.add("tenant = {}", tenant)
         made.any_of("kind", kinds)
         made.any_of("state", states)
-        sql = f"SELECT * FROM jobs {made} ORDER BY created_at DESC, number DESC LIMIT :limit"
+        sql = f"{SQL['listed']} {made} ORDER BY created_at DESC, number DESC LIMIT :limit"
         found = await self._readers.run(lambda db: rows(db, sql, made.bound | {"limit": limit}))
         return [_job(row) for row in found]
 
@@ -146,5 +146,7 @@ class Jobs(Part):
 
         await self._keep(drop, entries)
 
-    async def trim_jobs(self, *, older_than: timedelta, keep: int) -> int:
-        return await self._change(SQL["trim_jobs"], {"before": self._now() - older_than // _MS, "keep": keep})
+    async def trim_jobs(self, *, older_than: timedelta, keep: int, failed: timedelta | None = None) -> int:
+        now = self._now()
+        given = {"before": now - older_than // _MS, "failed": now - (failed or older_than) // _MS, "keep": keep}
+        return await self._change(SQL["trim_jobs"], given)

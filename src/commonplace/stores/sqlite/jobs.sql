@@ -55,8 +55,14 @@ DELETE FROM jobs WHERE id = ?;
 
 -- name: trim_jobs
 DELETE FROM jobs WHERE state IN ('done', 'failed') AND (
-    updated_at < :before OR number IN (
+    updated_at < :before OR (state = 'failed' AND updated_at < :failed) OR number IN (
         SELECT number FROM jobs WHERE state IN ('done', 'failed')
         ORDER BY updated_at DESC, number DESC LIMIT -1 OFFSET :keep
     )
 );
+
+-- name: listed
+-- As they stand, without what is private in their payloads, which may be large.
+SELECT number, id, tenant, kind, json_remove(payload, '$.private'), created_at, created_by, updated_at, state, mark, client,
+    not_before, max_attempts, attempts, worker, leased_until, done, total, result, error_code, error, line
+FROM jobs;

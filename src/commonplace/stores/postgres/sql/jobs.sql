@@ -54,8 +54,12 @@ WHERE id = %(id)s AND worker = %(worker)s AND state = 'running' RETURNING id;
 SELECT {columns} FROM jobs j WHERE j.tenant = %(tenant)s AND j.id = %(id)s;
 
 -- name: jobs
--- Newest first.
-SELECT {columns} FROM jobs j
+-- Newest first, without what is private in their payloads, which may be large.
+SELECT j.tenant, j.id, j.kind,
+       CASE WHEN strpos(j.payload, '"private"') > 0 THEN (j.payload::jsonb - 'private')::text ELSE j.payload END,
+       j.created_at, j.created_by, j.updated_at, j.state, j.mark, j.client, j.not_before, j.max_attempts, j.attempts, j.worker,
+       j.leased_until, j.done, j.total, j.result, j.error_code, j.error, j.line
+FROM jobs j
 WHERE j.tenant = %(tenant)s AND (%(kinds)s::text[] IS NULL OR j.kind = ANY(%(kinds)s))
   AND (%(states)s::text[] IS NULL OR j.state = ANY(%(states)s))
 ORDER BY j.created_at DESC, j.number DESC LIMIT %(limit)s;
@@ -74,7 +78,8 @@ WHERE j.tenant = %(tenant)s AND j.id = %(id)s RETURNING {columns};
 DELETE FROM jobs WHERE tenant = %(tenant)s AND id = %(id)s;
 
 -- name: trim
--- Ended long ago, or before the latest that are to be kept.
+-- Ended long ago, which is sooner for what failed, or before the latest that are to be kept.
 DELETE FROM jobs WHERE state IN ('done', 'failed') AND (
     updated_at < %(before)s
+    OR (state = 'failed' AND updated_at < %(failed)s)
     OR id IN (SELECT id FROM jobs WHERE state IN ('done', 'failed') ORDER BY updated_at DESC, number DESC OFFSET %(keep)s));
