@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 from bench import daemon as daemons
 from bench import extraction as extractions
+from bench import learning as lessons
 from bench import report
 from bench.machine import ROOT, describe, keep
 from bench.peers import run as peers
@@ -108,6 +109,16 @@ def extraction(asked: argparse.Namespace) -> None:
     _keep(asked, "extraction", {"method": "rules", "results": rows})
 
 
+def learning(asked: argparse.Namespace) -> None:
+    """What learning costs those who wait."""
+    quiet = daemons.calm()
+    figures = lessons.measure(asked.runs, asked.facts, asked.pairs, asked.idle)
+    figures["busy_elsewhere_before"] = quiet
+    rows = [[figures["remember"]], figures["extraction"], [figures["idle"]]]
+    print(*map(table, rows), sep="\n\n")
+    _keep(asked, "learning", figures)
+
+
 # ---- the daemon
 
 
@@ -154,6 +165,7 @@ QUICK = (
     "scale --scope-in-store --sizes 20000",
     "shell --records 1000 --times 5",
     "extraction",
+    "learning --runs 2 --facts 20 --pairs 20",
     "daemon --records 10000 --seconds 5",
     "peers --sizes 10000 --ingest-cap 30 --search-cap 10",
     "report",
@@ -166,6 +178,7 @@ FULL = (
     "scale --scope-in-store",
     "shell",
     "extraction",
+    "learning",
     "daemon",
     "peers",
     "report",
@@ -226,6 +239,14 @@ def _parser() -> argparse.ArgumentParser:
     _named(
         named, "extraction", extraction, "how many facts the rules find in our own transcripts, and how many are right"
     )
+
+    one = _named(
+        named, "learning", learning, "how long a fact takes to be filed, and what extraction adds to a request"
+    )
+    one.add_argument("--runs", type=int, default=lessons.RUNS, help="daemons that are started for facts")
+    one.add_argument("--facts", type=int, default=lessons.FACTS, help="facts that each is told")
+    one.add_argument("--pairs", type=int, default=lessons.PAIRS, help="requests with extraction, and without")
+    one.add_argument("--idle", type=float, default=lessons.IDLE, help="seconds a daemon is left alone")
 
     one = _named(named, "daemon", daemon, "`commonplace serve` under load, idle, and with a thousand event streams")
     one.add_argument("--records", type=int, default=100_000)

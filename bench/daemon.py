@@ -196,7 +196,7 @@ def under_load(store: str, load: Load) -> dict[str, Any]:
             more = texts.batches(load.writes * (load.seconds + 30), BATCH, start=load.records)
             fresh = [text for batch in more for text in batch]
             busy = _busy()
-            with _processor_time(started) as spent, writing(daemon, fresh, load.writes) as written:
+            with processor_time(started) as spent, writing(daemon, fresh, load.writes) as written:
                 found = wrk(daemon.url, asked, load.clients, load.seconds)
             busy = _busy() - busy
             held = [round(streams.resident(pid), 1) for pid in started]
@@ -273,7 +273,7 @@ def _workers(daemon: Daemon) -> list[int]:
 
 
 @contextmanager
-def _processor_time(processes: list[int]) -> Generator[dict[str, float]]:
+def processor_time(processes: list[int]) -> Generator[dict[str, float]]:
     """The seconds of processor time that these have spent when the block ends."""
     spent: dict[str, float] = {}
     before = sum(map(_spent, processes))

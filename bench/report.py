@@ -50,6 +50,22 @@ process holds. `make run` is the same command after a look at its stamps."""
 
 _STREAMS = """Event streams open on one process, before any of them, with all of them idle, and after one event was told to each."""
 
+_EXTRACTION = """Facts found by rules, no model, in short conversations of our own (`tests/engine/learning/transcripts.jsonl`), each with the words
+that its facts must have: precision is the share of the facts found that were expected, recall the share of those expected that were
+found. The rules were written on the first half. The second half was written after they were frozen, more than half of it by whoever had just
+widened them with other statements, and that part is easier. The row `unseen` (`unseen.jsonl`) was written last, by somebody who had not read
+the cues, with every fact that is told: it is what to expect of talk in general. With a language model the model reads instead."""
+
+_LEARNING = """A fact handed over by `POST /workspace/memory/remember` to a daemon on SQLite without a model, timed until a poll every
+5 ms says `completed`: its file and its history are synced to the disk by then, and its record is in the store. Each run is a daemon in an
+empty home, and its first fact, a second after it was ready, is counted apart. `queued` is the answer to the request itself."""
+
+_ADDED = """What extraction adds to the request that triggers it: the median of the differences to the same request without it, sent in
+turns, each when nothing was left to do. Without is a flush of a chat in which nothing was said, and a conversation for `/v1/extract` that
+is turned down since it names nobody who is to learn. `learned after` is when its task was done."""
+
+_AT_REST = """The processor time of a daemon that has learned something and has nothing to do."""
+
 _PEERS = """The same records and the same questions, one after another on the same machine in one run, each peer in an environment
 of its own (`bench/peers/*.txt`). Peers are handed ready vectors, those of our own default embedder; our figures include making
 them, and in the two columns that compare, the time to make them is added to the peer's. A peer is stopped when its time is up
@@ -74,6 +90,11 @@ def written(results: Results) -> str:
         parts += _inside(results["scope-in-store"])
     if "shell" in results:
         parts += _section("Cold starts", _SHELL, results["shell"], [_plain(results["shell"])])
+    if "extraction" in results:
+        found = results["extraction"]
+        parts += _section("Extraction by rules", _EXTRACTION, found, found["results"])
+    if "learning" in results:
+        parts += _learning(results["learning"])
     if "daemon" in results:
         parts += _daemon(results["daemon"])
     if "peers" in results:
@@ -111,6 +132,14 @@ def _inside(result: Mapping[str, Any]) -> Iterator[str]:
     yield f"Ratio of the medians: {result['ratio_p50']}; of the first search: {result['ratio_first_search']}.\n"
 
 
+def _learning(result: Mapping[str, Any]) -> Iterator[str]:
+    yield from _section("Learning while somebody waits", _LEARNING, result, [_spoken(result["remember"])])
+    yield f"Cores that others kept busy before: {result['busy_elsewhere_before']}.\n"
+    for text, rows in ((_ADDED, result["extraction"]), (_AT_REST, [result["idle"]])):
+        yield f"{text}\n"
+        yield table([_spoken(row) for row in rows]) + "\n"
+
+
 def _daemon(result: Mapping[str, Any]) -> Iterator[str]:
     title = f"The daemon under load: {result['records']:,} records"
     yield from _section(title, _DAEMON, result, rows_of_daemon(result["results"]))
@@ -138,6 +167,11 @@ def _machine(machine: Mapping[str, Any]) -> str:
         f"{machine['taken'][:10]}, commit {machine['commit'] or 'unknown'}, {machine['system']}, {machine['cores']} cores,"
         f" {machine['memory_gib']} GiB, load {machine['load_before']} before, Python {machine['python']}, {versions}."
     )
+
+
+def _spoken(row: Mapping[str, Any]) -> dict[str, Any]:
+    """With the names of the columns as one would say them."""
+    return {name.replace("_", " "): value for name, value in row.items()}
 
 
 def _plain(result: Mapping[str, Any]) -> dict[str, Any]:

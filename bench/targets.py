@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from bench.extraction import HALVES
+
 Results = Mapping[str, Mapping[str, Any]]
 
 _RECALL = (
@@ -33,6 +35,7 @@ def judged(results: Results) -> Iterator[Judged]:
     yield from _stores(results)
     yield from _scale(results)
     yield from _small(results)
+    yield from _learning(results)
     yield from _daemon(results)
     yield from _peers(results)
 
@@ -87,6 +90,22 @@ def _small(results: Results) -> Iterator[Judged]:
     if "shell" in results:
         yield _at_most("`import commonplace`, ms", 150, results["shell"]["import_ms"])
         yield _at_most("`commonplace search` from a cold shell, ms", 500, results["shell"]["shell_search_ms"])
+
+
+def _learning(results: Results) -> Iterator[Judged]:
+    for one in results.get("extraction", {}).get("results", []):
+        # The bar is for the halves. What stands beside them is told, and promises nothing.
+        if one["half"] not in HALVES:
+            continue
+        where = f"extraction by rules, {one['half']} half, {one['language']}"
+        yield _at_least(f"{where}: recall", 0.5, one["recall"])
+        yield _at_least(f"{where}: precision", 0.9, one["precision"])
+        yield _at_most(f"{where}: added by a second run", 0, one["added by a second run"])
+    if "learning" in results:
+        found = results["learning"]
+        yield _at_most("remember by rules, end to end, p95 ms", 50, found["remember"]["p95_ms"])
+        for one in found["extraction"]:
+            yield _at_most(f"extraction, ms added to `{one['request']}`", 5, one["added_ms"])
 
 
 def _daemon(results: Results) -> Iterator[Judged]:

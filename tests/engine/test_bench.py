@@ -3,8 +3,9 @@
 import json
 from pathlib import Path
 
+import httpx
 import pytest
-from bench import report
+from bench import learning, report
 from bench.__main__ import main
 from bench.counting import gain, means, of_sessions, of_turns, share
 from bench.machine import describe, keep, percentile
@@ -124,6 +125,42 @@ def test_a_small_scope_is_measured_alone_and_among_others(tmp_path: Path, monkey
 
     assert figures["alone"]["queries"] == figures["inside"]["queries"] == 4
     assert figures["ratio_p50"] > 0
+
+
+def test_learning_is_measured_on_a_few_facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("bench.scale.SCRATCH", tmp_path)
+    monkeypatch.setattr("bench.learning._SETTLED", 0.0)
+
+    figures = learning.measure(runs=1, facts=2, pairs=1, idle=0.1)
+
+    assert figures["remember"]["facts"] == 2
+    assert [one["request"] for one in figures["extraction"]] == ["POST /memories/flush", "POST /v1/extract"]
+    assert all(one["learned_after_ms"] > one["with_ms"] for one in figures["extraction"])
+
+
+def test_what_extraction_adds_is_the_median_of_the_differences_without_the_first():
+    on, off = iter([9.0, 0.005, 0.004, 0.009]), iter([0.0, 0.003, 0.001, 0.002])
+
+    with httpx.Client() as client:
+        found = learning.paired(client, "a request", 3, lambda _: (next(on), None), lambda _: (next(off), None))
+
+    assert (found["added_ms"], found["with_ms"], found["without_ms"]) == (3.0, 5.0, 2.0)
+
+
+def test_the_report_tells_what_learning_costs_and_how_good_the_rules_are(tmp_path: Path):
+    made = {"command": "python -m bench learning", "machine": describe()}
+    added = {"request": "POST /v1/extract", "added_ms": 7.5}
+    told = {"remember": {"p95_ms": 30.0}, "extraction": [added], "idle": {"idle_cores": 0.01}, **made}
+    rules = {"half": "first", "language": "en", "recall": 0.4, "precision": 0.95, "added by a second run": 0}
+    keep("learning", {**told, "busy_elsewhere_before": 0.0}, tmp_path)
+    keep("extraction", {"results": [rules], **made}, tmp_path)
+
+    results = report.kept(tmp_path)
+    page = report.written(results)
+
+    assert [one.met for one in judged(results)] == [False, True, True, True, False]
+    assert "## Extraction by rules" in page
+    assert "## Learning while somebody waits" in page
 
 
 def test_a_ratio_adds_the_cost_of_vectors_to_a_peer_that_was_handed_them():

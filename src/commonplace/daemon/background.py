@@ -9,14 +9,14 @@ from typing import Final, TypeAlias
 
 import anyio
 
-from commonplace.daemon.work import follow_events, follow_files, work_on_jobs
+from commonplace.daemon.work import follow_events, follow_files, warm_up, work_on_jobs
 from commonplace.server.auth import Standing
 from commonplace.server.logs import log
 from commonplace.settings import Settings
 
 Background: TypeAlias = Callable[[Standing, Settings], Awaitable[None]]
 
-BACKGROUND: Final[tuple[Background, ...]] = (follow_events, follow_files, work_on_jobs)
+BACKGROUND: Final[tuple[Background, ...]] = (follow_events, follow_files, work_on_jobs, warm_up)
 """Each runs in every worker; what must happen once is claimed by lease."""
 
 _PAUSE: Final = 1.0

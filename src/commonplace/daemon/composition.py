@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from commonplace.embedded.choice import Asked, Chosen, choose
+from commonplace.embedded.learning import asked_model, ground_of
 from commonplace.embedded.store import SystemClock, open_store
 from commonplace.events.hub import Hub
 from commonplace.governance.keys import secret_hash
+from commonplace.governance.sessions import signing_secret
 from commonplace.llms import choose as llms
 from commonplace.memory.indexing import reindex
 from commonplace.memory.prepare import Preparer
@@ -18,6 +20,7 @@ from commonplace.ports.clock import Clock
 from commonplace.ports.models import LanguageModel
 from commonplace.ports.store import Store
 from commonplace.service.budgets import Budgets
+from commonplace.service.census import Counting
 from commonplace.service.desk import Desk
 from commonplace.service.director import Directing
 from commonplace.service.distill import Distilling
@@ -31,7 +34,7 @@ from commonplace.service.jobs import Tasks
 from commonplace.service.keeping import Keeping
 from commonplace.service.knowledge import Registry
 from commonplace.service.lanes import Lanes
-from commonplace.service.managed import Ground, Managed
+from commonplace.service.managed import Managed
 from commonplace.service.moving import Moving
 from commonplace.service.owners import Owners
 from commonplace.service.recall import Recalling
@@ -39,8 +42,9 @@ from commonplace.service.records import Records
 from commonplace.service.retrieval import Retrieval
 from commonplace.service.review import Reviewing
 from commonplace.service.services import Services
+from commonplace.service.shelves import Shelves
 from commonplace.service.tree import Browsing
-from commonplace.settings import Settings, workspace_folder
+from commonplace.settings import Settings
 from commonplace.values.principal import Principal
 from commonplace.values.scope import DEFAULT_TENANT
 from commonplace.values.usage import to_micro
@@ -73,7 +77,7 @@ async def composed(settings: Settings, wanted: Wanted) -> AsyncGenerator[Service
             if chosen.stale:
                 preparer = Preparer(chosen.embedders, chosen.count)
                 await reindex(opened.store, preparer, DEFAULT_TENANT, None)
-        model = llms.make_language_model(_asked_model(settings), opened.store, clock) if wanted.recalls else None
+        model = llms.make_language_model(asked_model(settings), opened.store, clock) if wanted.recalls else None
         if model is not None:
             await stack.enter_async_context(model)
         yield _services(settings, wanted, opened.store, clock, chosen, model)
@@ -84,35 +88,12 @@ def operator(tenant: str) -> Principal:
     return Principal(subject="operator", tenant=tenant, role="admin", operator=True, door="cli")
 
 
-def ground_of(settings: Settings) -> Ground:
-    return Ground(
-        home=settings.home,
-        workspace=(settings.workspace or workspace_folder()).absolute(),
-        tenant=settings.tenant,
-        enabled=settings.managed_memory,
-        local=settings.managed_local,
-    )
-
-
 def _asked(settings: Settings) -> Asked:
     key = settings.openai_api_key
     return Asked(
         embedder=settings.embedder,
         api_key=key.get_secret_value() if key else None,
         base_url=settings.openai_base_url,
-    )
-
-
-def _asked_model(settings: Settings) -> llms.Asked:
-    key = settings.llm_api_key
-    return llms.Asked(
-        model=settings.llm_model,
-        api_key=key.get_secret_value() if key else None,
-        base_url=settings.llm_base_url,
-        timeout=settings.llm_timeout,
-        prices=settings.llm_prices,
-        price=settings.llm_price,
-        daily_micro_usd=to_micro(settings.llm_daily_budget_usd),
     )
 
 
@@ -126,9 +107,10 @@ def _services(
         count=chosen.count,
         cache_bytes=settings.cache_mb << 20,
     )
-    desk = Desk(store=store, clock=clock, room=room, model=model)
+    desk = Desk(store=store, clock=clock, room=room, model=model, limits=settings.flood_limits)
     token = secret_hash(wanted.token) if wanted.token else None
-    identity, records = Identity(desk, token, open_to_all=settings.no_auth), Records(desk)
+    signing = signing_secret(wanted.token) if wanted.token else None
+    identity, records = Identity(desk, token, open_to_all=settings.no_auth, signing=signing), Records(desk)
     extracting = Extracting(desk)
     moving, managed = Moving(desk, settings.import_roots), Managed(desk, ground_of(settings))
     return Services(
@@ -139,6 +121,7 @@ def _services(
         recall=Recalling(desk),
         moving=moving,
         keeping=Keeping(desk),
+        census=Counting(desk),
         budgets=Budgets(desk, standard=to_micro(settings.llm_daily_budget_usd), model=_name(settings)),
         owners=Owners(desk, records),
         gateway=Gateway(desk, identity, records, extracting),
@@ -150,7 +133,8 @@ def _services(
         distilling=Distilling(desk),
         knowledge=Registry(desk),
         managed=managed,
-        lanes=Lanes(desk, managed),
+        shelves=Shelves(desk, managed),
+        lanes=Lanes(desk, managed, dreams=settings.managed_dream),
         tasks=Tasks(desk),
         events=Listening(desk, Hub(store)),
     )

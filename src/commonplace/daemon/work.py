@@ -54,6 +54,12 @@ async def work_on_jobs(standing: Standing, settings: Settings) -> None:
         await worker.run()
 
 
+async def warm_up(standing: Standing, settings: Settings) -> None:
+    """The first who asks does not wait for what only the first would wait for."""
+    del settings
+    await asyncio.to_thread(standing.services.extraction.rehearse)
+
+
 async def follow_files(standing: Standing, settings: Settings) -> None:
     """What people edit in their Markdown is noticed."""
     del settings

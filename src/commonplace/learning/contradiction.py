@@ -11,6 +11,7 @@ in the third person, as `extract` states them; where they do not see a contradic
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from commonplace.text.analyse import terms
@@ -96,6 +97,8 @@ class Claim(NamedTuple):
     value: frozenset[str]
 
 
+# What a scope holds is compared with every new fact, again and again.
+@lru_cache(maxsize=1024)
 def claim(text: str) -> Claim | None:
     """What `text` says of a property that has one value only; None where it says nothing of the kind."""
     plain = _plain(text)
@@ -150,6 +153,7 @@ def _is_negated(new: str, old: str) -> bool:
     )
 
 
+@lru_cache(maxsize=1024)
 def _habit(text: str) -> tuple[frozenset[str], str, bool, frozenset[str]] | None:
     found = _HABIT.fullmatch(_plain(text))
     if found is None:
@@ -160,6 +164,7 @@ def _habit(text: str) -> tuple[frozenset[str], str, bool, frozenset[str]] | None
     return _words(found["s"] or found["s2"] or ""), _AGAINST.get(verb, verb), negative, words
 
 
+@lru_cache(maxsize=1024)
 def _plain(text: str) -> str:
     # 用 alone is a verb.
     text = text.replace("用户", "某人").replace("用戶", "某人")

@@ -8,7 +8,7 @@ never in the address, which is logged everywhere.
 from typing import Annotated
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Depends, Header, Path, Query, Request
+from fastapi import APIRouter, BackgroundTasks, Depends, Header, Path, Query, Request
 from pydantic import SecretStr, ValidationError
 
 from commonplace.errors import InvalidText, Unauthenticated
@@ -98,15 +98,19 @@ async def add(body: Add, pair: Pairing, served: Served) -> Added:
 
 
 @router.post("/memories/flush", summary="Close an episode: learn from what was said since the last time")
-async def flush(body: Flush, pair: Pairing, served: Served) -> FlushAnswer:
+async def flush(body: Flush, pair: Pairing, served: Served, after: BackgroundTasks) -> FlushAnswer:
     """
-    Facts are kept under `auto:` keys, and what was said gets a summary. A model reads in the background, unless you `wait`:
-    then the status is `queued`. Rules take a moment, and you are told what came of it.
+    Facts are kept under `auto:` keys, and what was said gets a summary. It is done in the background, right after the answer:
+    the status is `queued`, and a key that reaches the user may look at `GET /v1/tasks/{job}`. With `wait` the answer comes when
+    it is done, and tells what came of it.
     """
     who = await _user(pair, body)
-    done = await served.gateway.flush(who, body.session_id, wait=body.wait)
+    done = await served.gateway.flush(who, body.session_id, wait=bool(body.wait))
+    if isinstance(done, Job) or done.turns:
+        after.add_task(served.lanes.met, who, body.session_id)
     if isinstance(done, Job):
-        return FlushAnswer(status="queued", message_count=0, facts=[], episode=None, method="model", job=done.id)
+        method = "rules" if served.desk.model is None else "model"
+        return FlushAnswer(status="queued", message_count=0, facts=[], episode=None, method=method, job=done.id)
     return FlushAnswer(
         status=done.status,
         message_count=done.turns,

@@ -120,17 +120,19 @@ class Episodes:
                 )
             raise RecordChanged
 
-    async def has_news(self, who: Principal, scope: Scope, session: str) -> bool:
-        """Whether anything was said since the last flush."""
+    async def unread(self, who: Principal, scope: Scope, session: str) -> str | None:
+        """The id of the newest turn, where anything was said since the last flush."""
         require_role(who, "writer")
         require_scope(who, scope)
         wanted = Filter(scopes=(scope,), kinds=("turn",), sessions=(session,))
         page = await self._desk.store.find(who.tenant, wanted, "newest", 1, None)
+        if not page.records:
+            return None
+        [newest] = page.records
         last = await self._last_episode(who, scope, session)
-        read = -1 if last is None else _place(last, "to")
-        if any((one.position or 0) > read for one in page.records):
-            return True
-        return bool(page.records) and bool((await self._stretch(who, scope, session)).new)
+        if last is None or (newest.position or 0) > _place(last, "to"):
+            return newest.id
+        return newest.id if (await self._stretch(who, scope, session)).new else None
 
     async def _kept(self, account: Account, scope: Scope, session: str, stretch: _Stretch, read: _Read) -> Kept:
         """Facts and summary in one write: stopped in the middle, neither is there."""

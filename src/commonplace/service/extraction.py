@@ -11,14 +11,17 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from random import random
 from typing import Final, cast
+from uuid import NAMESPACE_OID, uuid5
 
-from commonplace.errors import InvalidInput, RecordChanged
+from commonplace.errors import Conflict, InvalidInput, NotFound, RecordChanged
 from commonplace.governance.access import require_role, require_scopes
-from commonplace.learning.extract import LEAST, READ, Fact
+from commonplace.learning.caution import is_suspect
+from commonplace.learning.extract import LEAST, READ, Fact, extract_facts
 from commonplace.learning.news import Lesson
 from commonplace.ports.journal import Entries
 from commonplace.ports.keeping import Progress
@@ -31,7 +34,7 @@ from commonplace.service.reading import Purpose, Reading
 from commonplace.service.recalled import recalled_into
 from commonplace.text.scrub import scrub
 from commonplace.values.extraction import Extracted
-from commonplace.values.job import PRIVATE, Job, NewJob
+from commonplace.values.job import ENDED, PRIVATE, Job, NewJob
 from commonplace.values.moment import new_id, utc
 from commonplace.values.principal import Principal
 from commonplace.values.query import Filter
@@ -45,6 +48,7 @@ MOST_AGENTS: Final = 100
 _ATTEMPTS: Final = 20
 _PAUSE: Final = 0.02
 _PAGE: Final = 200
+_REHEARSED: Final = "I live by the sea, and we deploy on Mondays. 我住在海边，我们周一上线。"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,6 +92,12 @@ class Extracting:
         """Call `wake` with the kind of a job that is queued here, so that nobody has to look for it."""
         self._wake.append(wake)
 
+    def rehearse(self) -> None:
+        """Read something nobody said. What is slow the first time, tables and patterns, is then there for the second."""
+        self._desk.room.count(_REHEARSED)
+        is_suspect(_REHEARSED)
+        extract_facts([Turn(speaker="", text=_REHEARSED)], least=0)
+
     # ---- in the background
 
     async def queue(self, who: Principal, talk: Talk) -> Job:
@@ -111,36 +121,49 @@ class Extracting:
             return await self._queued(account, payload)
 
     async def queue_flush(self, who: Principal, scope: Scope, session: str) -> Job | None:
-        """Close an episode later; None where nothing was said since the last time."""
+        """
+        Close an episode later; None where nothing was said since the last time. Asked again before that is done, it is the
+        same job, unless more was said: the first may have read already, so that what came after it needs its own.
+        """
         async with self._desk.account(who, "record.extract", scope=scope) as account:
-            if not await self._episodes.has_news(who, scope, session):
-                return None
             payload: dict[str, Json] = {"flush": session, "scope": str(scope)}
-            return await self._queued(account, payload, unique=f"{scope} {session}")
+            before: Job | None = None
+            for _ in range(_ATTEMPTS):
+                last = await self._episodes.unread(who, scope, session)
+                if last is None:
+                    return None
+                told = (who.tenant, str(scope), session, last, before and before.id)
+                id = str(uuid5(NAMESPACE_OID, repr(told)))
+                try:
+                    return await self._queued(account, payload, id)
+                except Conflict:
+                    # There is one: it waits, or has just ended and left something unread, or failed.
+                    with suppress(NotFound):
+                        before = await self._desk.store.job(who.tenant, id)
+                        if before.state not in ENDED:
+                            return before
+            raise RecordChanged
 
-    async def _queued(self, account: Account, payload: dict[str, Json], unique: str | None = None) -> Job:
+    async def _queued(self, account: Account, payload: dict[str, Json], id: str | None = None) -> Job:
+        """Raises Conflict: a job of that id is there already."""
         desk, who = self._desk, account.who
         now, scope = desk.clock.now(), Scope.parse(str(payload["scope"]))
         account.scope = scope
         job = NewJob(
-            id=new_id(now),
+            id=id or new_id(now),
             tenant=who.tenant,
             kind=EXTRACT,
             payload={**payload, "who": written_principal(who)},
             created_at=now,
             created_by=who.subject,
             client=who.client,
-            unique=unique,
         )
         news = account.news("job.queued", scope=scope, data={"job": job.id, "kind": EXTRACT})
         row = account.row("ok", details={"job": job.id})
         await desk.store.note(Entries(audit=(row,), jobs=(job,), events=(news,)))
         for wake in self._wake:
             wake(EXTRACT)
-        if unique is None:
-            return _queued(job)
-        waiting = await desk.store.jobs(who.tenant, kinds=(EXTRACT,), states=("queued", "running"))
-        return next((one for one in waiting if one.unique == unique), None) or await desk.store.job(who.tenant, job.id)
+        return _queued(job)
 
     async def work(self, job: Job, progress: Progress) -> Mapping[str, Json]:
         """What a worker does with a job of `queue` or `queue_flush`."""

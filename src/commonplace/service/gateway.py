@@ -89,14 +89,11 @@ class Gateway:
         telling = Telling(session=session, scope=_scope(who), trust=TALK)
         return await self._records.add_turns(who, telling, turns)
 
-    async def flush(self, who: Principal, session: str, *, wait: bool | None = None) -> Flushed | Job:
-        """
-        Close an episode. Unless somebody wants to `wait` for it, what a model does is done in the background, and its job is
-        the answer; rules are quick, and waited for unless somebody does not want to.
-        """
-        if wait is False or (wait is None and self._desk.model is not None):
-            return await self._extracting.queue_flush(who, _scope(who), session) or NOTHING
-        return await self._episodes.flush(who, _scope(who), session)
+    async def flush(self, who: Principal, session: str, *, wait: bool = False) -> Flushed | Job:
+        """Close an episode in the background: its job is the answer. Who wants to `wait` is told what came of it."""
+        if wait:
+            return await self._episodes.flush(who, _scope(who), session)
+        return await self._extracting.queue_flush(who, _scope(who), session) or NOTHING
 
     # ---- search
 

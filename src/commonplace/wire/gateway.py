@@ -139,7 +139,7 @@ class Flush(Credentials):
 class FlushAnswer(Answer):
     """
     What came of the messages since the last flush: the ids of the facts, and of the episode they belong to. `superseded` are
-    the facts that are no longer so. While it is `queued`, `GET /v1/tasks/{job}` tells how far it is.
+    the facts that are no longer so. While it is `queued`, nothing has come of it yet.
     """
 
     status: Literal["extracted", "no_extraction", "queued"]

@@ -59,8 +59,7 @@ async def test_what_a_user_does_is_in_the_audit(door: InProcess, ana: dict[str, 
     assert [(row.action, row.outcome, row.actor) for row in reversed(rows)] == [
         ("user.create", "ok", "operator"),
         ("record.put", "ok", "ana"),
-        ("record.put", "ok", "ana"),
-        ("record.put", "ok", "ana"),
+        ("record.extract", "ok", "ana"),
         ("record.search", "ok", "ana"),
         ("auth.denied", "denied", "unknown"),
     ]

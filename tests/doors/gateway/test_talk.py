@@ -1,17 +1,23 @@
 """What is said, and what is learned of it when an episode is closed."""
 
 import asyncio
-from typing import Any
+from datetime import timedelta
+from typing import Any, cast
 
 import httpx
 import pytest
 
+from commonplace.ports.journal import Entries
 from commonplace.service.episodes import LONG
+from commonplace.service.extraction import EXTRACT
+from commonplace.service.worker import Lane, Worker
 from commonplace.testing.callers import caller
+from commonplace.testing.clock import FakeClock
 from commonplace.testing.daemon import InProcess
+from commonplace.values.job import ENDED, Job
 from commonplace.values.query import Filter
 from commonplace.values.record import Record
-from commonplace.values.scope import Scope
+from commonplace.values.scope import DEFAULT_TENANT, Scope
 
 pytestmark = pytest.mark.anyio
 
@@ -37,10 +43,30 @@ async def send(
     return await client.post("/memories/add", json=body)
 
 
-async def flush(client: httpx.AsyncClient, shown: dict[str, str], chat: str = "chat:1") -> dict[str, Any]:
-    response = await client.post("/memories/flush", json={**shown, "session_id": chat})
+async def flush(
+    client: httpx.AsyncClient, shown: dict[str, str], chat: str = "chat:1", *, wait: bool | None = True
+) -> dict[str, Any]:
+    response = await client.post("/memories/flush", json={**shown, "session_id": chat, "wait": wait})
     assert response.status_code == 200, response.text
     return response.json()
+
+
+async def ended(door: InProcess, *jobs: str) -> list[Job]:
+    """The jobs, once a worker that only looks when it is told to has done them."""
+    services = door.services
+    lanes = {EXTRACT: Lane(handler=services.extraction.work)}
+    worker = Worker(services.desk.store, services.desk.clock, lanes, look_every=60.0)
+    working = asyncio.create_task(worker.run())
+    try:
+        async with asyncio.timeout(5):
+            while True:
+                found = [await services.desk.store.job(DEFAULT_TENANT, job) for job in jobs]
+                if all(job.state in ENDED for job in found):
+                    return found
+                await asyncio.sleep(0.01)
+    finally:
+        working.cancel()
+        await asyncio.wait({working})
 
 
 async def held(door: InProcess, *kinds: str) -> list[Record]:
@@ -316,3 +342,92 @@ async def test_what_is_learned_is_a_record_at_the_native_door(house: InProcess) 
     record = (await house.client.get(f"/v1/records/{flushed['facts'][0]}")).json()
 
     assert (record["scope"], record["kind"], record["session"]) == ("user:ana", "fact", "chat:1")
+
+
+# ---- flush, in the background
+
+
+async def test_a_flush_is_answered_before_anything_is_read(either: InProcess) -> None:
+    ana = (await either.client.post("/users", json={"user_id": "ana"})).json()
+    await send(either.stranger, ana, *TALK)
+    flushed = await flush(either.stranger, ana, wait=None)
+    before = await held(either, "fact", "episode")
+    [job] = await ended(either, flushed["job"])
+
+    assert (flushed["status"], flushed["method"], flushed["facts"], flushed["episode"]) == ("queued", "rules", [], None)
+    assert before == []
+    assert (job.result["status"], job.result["turns"]) == ("extracted", 2)
+    assert {record.id for record in await held(either, "fact")} == {*cast("list[str]", job.result["facts"])}
+
+
+async def test_what_a_flush_learns_is_found_without_waiting_for_the_worker_to_look(
+    door: InProcess, ana: dict[str, str]
+) -> None:
+    services = door.services
+    lanes = {EXTRACT: Lane(handler=services.extraction.work)}
+    worker = Worker(services.desk.store, services.desk.clock, lanes, look_every=60.0)
+    services.extraction.on_queued(worker.wake)
+    working = asyncio.create_task(worker.run())
+    await send(door.stranger, ana, *TALK)
+    await flush(door.stranger, ana, wait=None)
+    body = {**ana, "query": "Where does Ana live?", "scope": ["all_user_memory"]}
+    kinds: set[str] = set()
+    async with asyncio.timeout(5):
+        while "fact" not in kinds:
+            found = (await door.stranger.post("/memories/search", json=body)).json()["results"]
+            kinds = {one["raw"]["kind"] for one in found}
+    working.cancel()
+    await asyncio.wait({working})
+
+    assert "turn" in kinds
+
+
+async def test_a_flush_asked_for_again_is_the_same_job_until_it_is_done(either: InProcess) -> None:
+    ana = (await either.client.post("/users", json={"user_id": "ana"})).json()
+    await send(either.stranger, ana, *TALK)
+    waiting = await asyncio.gather(*[flush(either.stranger, ana, wait=None) for _ in range(4)])
+    await ended(either, waiting[0]["job"])
+    after = await flush(either.stranger, ana, wait=None)
+
+    assert len({answer["job"] for answer in waiting}) == 1
+    assert (after["status"], after["job"]) == ("no_extraction", None)
+    assert len(await either.services.desk.store.jobs(DEFAULT_TENANT, kinds=(EXTRACT,))) == 1
+
+
+async def test_what_is_said_while_a_flush_is_worked_on_is_read_by_the_next(
+    door: InProcess, ana: dict[str, str], clock: FakeClock
+) -> None:
+    await send(door.stranger, ana, *TALK)
+    first = await flush(door.stranger, ana, wait=None)
+    await door.services.desk.store.claim_job([EXTRACT], "another worker", timedelta(seconds=60))
+    await send(door.stranger, ana, message("My dog is called Rex.", 5_000))
+    second = await flush(door.stranger, ana, wait=None)
+    clock.advance(timedelta(seconds=61))
+    jobs = await ended(door, first["job"], second["job"])
+
+    assert first["job"] != second["job"]
+    assert {job.state for job in jobs} == {"done"}
+    assert any("Rex" in fact.text for fact in await held(door, "fact"))
+
+
+async def test_a_flush_that_failed_is_begun_anew_when_it_is_asked_for_again(
+    door: InProcess, ana: dict[str, str]
+) -> None:
+    store = door.services.desk.store
+    await send(door.stranger, ana, *TALK)
+    first = await flush(door.stranger, ana, wait=None)
+    await store.claim_job([EXTRACT], "a", timedelta(seconds=60))
+    await store.fail_job(first["job"], "a", "internal_error", "", retry_in=None, entries=Entries())
+    second = await flush(door.stranger, ana, wait=None)
+    [job] = await ended(door, second["job"])
+
+    assert first["job"] != second["job"]
+    assert job.result["status"] == "extracted"
+
+
+async def test_a_rehearsal_leaves_nothing_behind(door: InProcess, ana: dict[str, str]) -> None:
+    await send(door.stranger, ana, *TALK)
+    before = await held(door)
+    door.services.extraction.rehearse()
+
+    assert await held(door) == before

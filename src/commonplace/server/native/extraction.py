@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, BackgroundTasks, Query, Response
 
 from commonplace.errors import InvalidInput
 from commonplace.learning.distill import turns_of
@@ -31,6 +31,7 @@ async def extract(
     who: Asking,
     served: Served,
     response: Response,
+    after: BackgroundTasks,
     wait: Annotated[bool, Query(description="Answer when it is done, with the facts.")] = False,
 ) -> Response | QueuedAnswer:
     """
@@ -39,6 +40,8 @@ async def extract(
     `GET /v1/tasks/{id}` tells what came of it.
     """
     talk = _talk(body)
+    if talk.session is not None:
+        after.add_task(served.lanes.met, who, talk.session)
     if wait:
         done = ExtractAnswer.of(await served.extraction.extract(who, talk), served.desk.clock.now())
         return Response(done.model_dump_json(), media_type="application/json")
