@@ -378,3 +378,39 @@ async def test_a_purge_takes_layers_along(store: Store, draft: Drafting) -> None
 
     assert await store.layers(T, gone.record.id, 1) == []
     assert await store.layers(T, kept.record.id, 1) == [layer(kept.record.id)]
+
+
+# ---- quarantine
+
+
+async def test_what_is_in_quarantine_is_listed_by_its_status_and_covers_nothing(
+    store: Store, made: Knowing, space: Space
+) -> None:
+    known = await store.put_item(made.item(space), NOTHING)
+    apart = await store.put_item(made.item(space, status="quarantined", dedupe_key="apart"), NOTHING)
+    again = await store.put_item(made.item(space, dedupe_key="apart"), NOTHING)
+
+    [covered] = await store.coverage(T, known.coverage_key)
+    assert covered.latest_item == known.id
+    assert again.id == apart.id
+    assert [one.id for one in await store.items(T, statuses=("quarantined",))] == [apart.id]
+
+
+async def test_what_is_left_of_a_coverage_is_never_what_is_in_quarantine(
+    store: Store, made: Knowing, space: Space
+) -> None:
+    known = await store.put_item(made.item(space), NOTHING)
+    await store.put_item(made.item(space, status="quarantined", dedupe_key="apart"), NOTHING)
+
+    await store.remove_item(T, known.id, NOTHING)
+
+    assert await store.coverage(T, known.coverage_key) == []
+
+
+async def test_what_is_let_out_of_quarantine_covers_again(store: Store, made: Knowing, space: Space) -> None:
+    apart = await store.put_item(made.item(space, status="quarantined"), NOTHING)
+
+    await store.change_item(replace(apart, status="working"), "quarantined", NOTHING)
+
+    [covered] = await store.coverage(T, apart.coverage_key)
+    assert covered.latest_item == apart.id

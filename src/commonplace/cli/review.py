@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
@@ -15,7 +15,7 @@ from commonplace.cli.quick import QuickGroup
 from commonplace.errors import InvalidInput
 from commonplace.values.principal import Principal
 from commonplace.values.record import Trust
-from commonplace.values.review import Origin, RolledBack, Waiting, WaitingPage
+from commonplace.values.review import Origin, RolledBack, Waiting, WaitingFinding, WaitingPage
 from commonplace.values.scope import DEFAULT_TENANT, check_tenant, scopes_of
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ T = TypeVar("T")
 Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID…]", help="These records.")]
 Source = Annotated[str | None, typer.Option(metavar="NAME", help="All of a source.", autocompletion=sources)]
 Session = Annotated[str | None, typer.Option(metavar="ID", help="All of a session.")]
+Finding = Annotated[str | None, typer.Option(metavar="ID", help="A finding of the knowledge registry instead.")]
 Reason = Annotated[str, typer.Option("--reason", "-r", metavar="TEXT", help="Why. It is kept in the audit.")]
 
 
@@ -54,9 +55,12 @@ def show(
     def lines() -> None:
         for one in page.waiting:
             typer.echo(_line(one))
+        for finding in page.findings:
+            typer.echo(_finding_line(finding))
 
-    door.records([one.record for one in page.waiting], {"waiting": page.waiting, "cursor": page.cursor}, lines)
-    if not page.waiting:
+    told = {"waiting": page.waiting, "cursor": page.cursor, "findings": page.findings}
+    door.records([one.record for one in page.waiting], told, lines)
+    if not page.waiting and not page.findings:
         door.say("Nothing waits for a review.")
     elif page.cursor:
         door.say(f"There is more: --cursor {page.cursor}")
@@ -71,8 +75,12 @@ def release(
     trust: Annotated[
         str | None, typer.Option(metavar="LABEL", help="Label them: verified, human_approved, … Default: as they are.")
     ] = None,
+    finding: Finding = None,
 ) -> None:
     """Let records out of quarantine. They are recalled from now on, as untrusted unless --trust says otherwise."""
+    if finding is not None:
+        _decided(door, "release", finding, reason, alone=not (ids or source or session or trust))
+        return
     label: Trust | None = trusts([trust])[0] if trust else None
 
     async def ours(review: "Reviewing", who: Principal) -> list[object]:
@@ -85,8 +93,18 @@ def release(
     door.answer({"records": found}, lambda: typer.echo(f"Released {counted(len(found), 'record')}."))
 
 
-def purge(door: Door, reason: Reason, ids: Ids = None, source: Source = None, session: Session = None) -> None:
+def purge(
+    door: Door,
+    reason: Reason,
+    ids: Ids = None,
+    source: Source = None,
+    session: Session = None,
+    finding: Finding = None,
+) -> None:
     """Remove records in quarantine for good, every version of them."""
+    if finding is not None:
+        _decided(door, "purge", finding, reason, alone=not (ids or source or session))
+        return
 
     async def ours(review: "Reviewing", who: Principal) -> object:
         return await review.purge(who, _named(ids, source, session), reason)
@@ -143,13 +161,38 @@ def _tell(done: RolledBack) -> None:
     typer.echo(f"{counted(done.deleted, 'record')} deleted, {done.set_back} set back, {done.left} left as they are.")
 
 
+def _decided(door: Door, step: Literal["release", "purge"], id: str, reason: str, *, alone: bool) -> None:
+    if not alone:
+        raise InvalidInput("Name a finding, or records: not both.")
+
+    async def ours(review: "Reviewing", who: Principal) -> None:
+        if step == "release":
+            await review.release_finding(who, id, reason)
+        else:
+            await review.purge_finding(who, id, reason)
+
+    def theirs(client: "Client") -> None:
+        (client.release_finding if step == "release" else client.purge_finding)(id, reason=reason)
+
+    _asked(door, ours, theirs)
+    door.answer({"finding": id, "done": step}, lambda: typer.echo(f"{step.capitalize()}d 1 finding."))
+
+
 def _line(one: Waiting) -> str:
     record = one.record
-    # What a stranger wrote is not let loose on the terminal.
-    text = "".join(letter if letter.isprintable() else " " for letter in record.text)
-    shown = text if len(text) <= 80 else f"{text[:79]}…"
     beside = f" beside {one.beside[:13]}" if one.beside else ""
-    return f"{record.id}  {', '.join(one.reasons)}  {record.scope}  {record.source}{beside}: {shown}"
+    return f"{record.id}  {', '.join(one.reasons)}  {record.scope}  {record.source}{beside}: {_shown(record.text)}"
+
+
+def _finding_line(one: WaitingFinding) -> str:
+    told = _shown(f"{one.title} {one.summary}".strip())
+    return f"{one.id}  {', '.join(one.reasons)}  {one.scope}  finding: {told}"
+
+
+def _shown(text: str) -> str:
+    """What a stranger wrote is not let loose on the terminal."""
+    plain = "".join(letter if letter.isprintable() else " " for letter in text)
+    return plain if len(plain) <= 80 else f"{plain[:79]}…"
 
 
 def _named(ids: list[str] | None, source: str | None, session: str | None) -> "Named":

@@ -36,17 +36,12 @@ from commonplace.ports.clock import Clock
 from commonplace.ports.journal import Beside, BesidePurge
 from commonplace.ports.quotas import Quotas
 from commonplace.ports.records import RecordStore
+from commonplace.values.flood import STANDARD, FloodLimits
 from commonplace.values.query import ALL_STATES, Filter, Order, Page
 from commonplace.values.record import TRUSTED, Draft, Lineage, Record, Written
 from commonplace.values.upkeep import Purged
 
 HOUR: Final = timedelta(hours=1)
-REPEATED: Final = 8
-"""As often may one source say nearly the same in an hour."""
-HOURLY: Final = 1_000
-"""As many notes may one source bring in an hour. What is said is not counted, nor are files: somebody chose the folder, and the
-notes of a year may well be alike."""
-
 _ATTEMPTS: Final = 20
 _PAUSE: Final = 0.01
 _SMALL: Final = 600
@@ -63,7 +58,10 @@ Load = Callable[[Sequence[Lineage]], Awaitable[list[Written]]]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Guard:
-    """`reviews`: whether the writer may let records out of quarantine. Without `quotas` nothing is counted."""
+    """
+    `reviews`: whether the writer may let records out of quarantine. `limits`: how much one source may bring. Without `quotas` nothing
+    is counted.
+    """
 
     store: RecordStore
     clock: Clock
@@ -71,6 +69,7 @@ class Guard:
     actor: str | None = None
     reviews: bool = False
     quotas: Quotas | None = None
+    limits: FloodLimits = STANDARD
 
     # ---- put
 
@@ -167,7 +166,11 @@ class Guard:
             return floods
         for source in dict.fromkeys(records[n].source for n in counted):
             group = [n for n in counted if records[n].source == source]
-            marks = {n: await self._likeness(records[n]) for n in group}
+            files = source in _FOLLOWS
+            marks = {n: _likeness(records[n]) if files else await self._likeness(records[n]) for n in group}
+            alike, most = (
+                (self.limits.files_alike, self.limits.files) if files else (self.limits.alike, self.limits.notes)
+            )
             amounts = Counter(mark for mark in marks.values() if mark)
             amounts["notes"] = len(group)
             # A name may be as long as a source; what tells it apart is enough.
@@ -178,10 +181,11 @@ class Guard:
                 left.update(["notes"])
                 mark = marks[n]
                 left.update([mark] if mark else [])
-                if mark and left[mark] > REPEATED:
-                    floods[n] = "repeated"
-                elif left["notes"] > HOURLY:
-                    floods[n] = "rate"
+                flood: Reason | None = "rate" if left["notes"] > most else None
+                flood = "repeated" if mark and left[mark] > alike else flood
+                # There are many files: whether one is only followed on is asked where it would be one too many.
+                if flood and not (files and await self._held(records[n]) is not None):
+                    floods[n] = flood
         return floods
 
     async def _likeness(self, record: Record) -> str | None:
@@ -205,7 +209,8 @@ class Guard:
         verdict = judge_record(record) if before is None or before.text != record.text or before.demoted else None
         self._require_reach(before, record, verdict)
         if before is None or before.text != record.text:
-            self._require_standing(verdict, _replaced(record, held, drafts) if before is None else before)
+            for replaced in _replaced(record, held, drafts) if before is None else [before]:
+                self._require_standing(verdict, replaced)
         if verdict is not None:
             record = replace(record, trust=verdict.trust)
         return replace(draft, record=self._marked(before, record, verdict))
@@ -235,9 +240,9 @@ class Guard:
                 f"Record {before.id} comes from outside. A reviewer says that it can be trusted.", id=before.id
             )
 
-    def _require_standing(self, verdict: Verdict | None, before: Record | None) -> None:
+    def _require_standing(self, verdict: Verdict | None, before: Record) -> None:
         """Raises TrustedRecord: something from outside would take the place of what a person wrote or approved."""
-        if verdict is not None and verdict.untrusted and before is not None and is_protected(before):
+        if verdict is not None and verdict.untrusted and is_protected(before):
             raise TrustedRecord(id=before.id)
 
     # ---- load
@@ -298,14 +303,14 @@ class GuardedStore:
         return await self._store.lineages(tenant, filter, after, limit)
 
 
-def _replaced(born: Record, held: dict[str, Record], drafts: Sequence[Draft]) -> Record | None:
-    """The record whose place a new one takes in the same write."""
-    heirs = {draft.record.superseded_by: draft.record.id for draft in drafts}
-    return held.get(heirs.get(born.id, ""))
+def _replaced(born: Record, held: dict[str, Record], drafts: Sequence[Draft]) -> list[Record]:
+    """The records whose place a new one takes in the same write."""
+    old = [draft.record.id for draft in drafts if draft.record.superseded_by == born.id]
+    return [held[id] for id in old if id in held]
 
 
 def _is_counted(record: Record) -> bool:
-    return record.kind not in _SAID and record.source not in _FOLLOWS
+    return record.kind not in _SAID
 
 
 def _likeness(record: Record) -> str | None:

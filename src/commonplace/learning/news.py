@@ -1,10 +1,10 @@
 """
 Which of the facts found are news to a memory, and what they mean for what it holds.
 
-What is there already in nearly the same words, what was taken away by a person and what was only recalled is no news. A fact that
-contradicts an older one takes its place, unless somebody vouched for the older one, or wrote it: then both stand, and the new one
-is for a person to look at. What was said before the older fact was told changes nothing, so that an old conversation read again
-does not turn the time back.
+What is there already in nearly the same words, what was taken away by a person and what was only recalled is no news. A fact takes
+the place of all the older ones that it contradicts, unless somebody vouched for one of them, or wrote it: then all stand, and the
+new one is for a person to look at. What was said before an older fact was told changes nothing, so that an old conversation read
+again does not turn the time back.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class Lesson:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """`over`: the record that gives way. `beside`: one that it contradicts and may not change."""
+    """`over`: the records that give way, the nearest first. `beside`: one that it contradicts and may not change."""
 
     kind: Kind
-    over: Record | None = None
+    over: tuple[Record, ...] = ()
     beside: Record | None = None
 
 
@@ -69,9 +69,10 @@ class Shelf:
         ]
         self._recalled = recalled or Recalled(())
         self._batch: list[tuple[Words, bytes]] = []
+        self._replaced: set[str] = set()
 
     def judge(self, lesson: Lesson) -> Verdict:
-        """What `lesson` is to this scope. One that is new counts for those after it."""
+        """What `lesson` is to this scope. One that is new counts for those after it, and what it replaces is theirs no more."""
         fact = lesson.fact
         made = (word_sets(fact.text), digest(fact.text))
         if self._recalled.has(fact.text, fact.voice):
@@ -80,19 +81,16 @@ class Shelf:
             self._is_known(made, lesson, one) for one in self._held
         ):
             return Verdict(kind="known")
-        old = self._contradicted(fact)
-        if (
-            old is not None
-            and lesson.told is not None
-            and (before := told_of(old)) is not None
-            and before > lesson.told
-        ):
+        found = self._contradicted(fact)
+        if any(_is_earlier(lesson, record) for record in found):
             return Verdict(kind="outdated")
         self._batch.append(made)
-        if old is not None and is_protected(old):
-            return Verdict(kind="new", beside=old)
+        if found and is_protected(found[0]):
+            return Verdict(kind="new", beside=found[0])
         # What came by another way, from a file for instance, is not ours to replace: both stand.
-        return Verdict(kind="new", over=old if old is not None and old.source in CAPTURED else None)
+        over = tuple(record for record in found if record.source in CAPTURED)
+        self._replaced.update(record.id for record in over)
+        return Verdict(kind="new", over=over)
 
     @staticmethod
     def _is_known(made: tuple[Words, bytes], lesson: Lesson, held: _Held) -> bool:
@@ -106,14 +104,29 @@ class Shelf:
         again = (record.session, record.provenance.message) == (lesson.session, lesson.message)
         return record.superseded_by is None or record.deleted_at is not None or again or _is_older(lesson, record)
 
-    def _contradicted(self, fact: Fact) -> Record | None:
-        """The record that a fact says is no longer so: the one that was named, of the same key, or the newest."""
-        live = [held.record for held in self._held if held.live]
-        named = [record for record in live if record.id == fact.replaces]
-        found = named or [record for record in live if contradicts(fact.text, record.text)]
-        # One that nobody may overrule is never overlooked because of another one.
-        found.sort(key=lambda one: (is_protected(one), one.source in CAPTURED, one.key == fact.key, one.updated_at))
-        return found[-1] if found else None
+    def _contradicted(self, fact: Fact) -> list[Record]:
+        """The records that a fact says are no longer so: one that nobody may overrule, the one that was named, of the same key, the newest."""
+        live = [held.record for held in self._held if held.live and held.record.id not in self._replaced]
+        found = [record for record in live if record.id == fact.replaces or contradicts(fact.text, record.text)]
+
+        def rank(one: Record) -> tuple[bool, bool, bool, datetime]:
+            return is_protected(one), one.id == fact.replaces, one.key == fact.key, one.updated_at
+
+        return sorted(found, key=rank, reverse=True)
+
+
+def rounds(lessons: Sequence[tuple[object, Lesson]]) -> list[list[int]]:
+    """
+    Which of these lessons, each with the place it is for, can be judged together: one that contradicts another of its place comes
+    after that one was kept, so that it takes its place like that of any other.
+    """
+    made: list[list[int]] = [[]]
+    for n, (place, lesson) in enumerate(lessons):
+        texts = [lessons[m][1].fact.text for m in made[-1] if lessons[m][0] == place]
+        if any(contradicts(lesson.fact.text, text) for text in texts):
+            made.append([])
+        made[-1].append(n)
+    return made
 
 
 def told_of(record: Record) -> datetime | None:
@@ -139,3 +152,8 @@ def _same(a: tuple[Words, bytes], b: tuple[Words, bytes]) -> bool:
 def _is_older(lesson: Lesson, record: Record) -> bool:
     before = told_of(record)
     return lesson.told is not None and before is not None and lesson.told <= before
+
+
+def _is_earlier(lesson: Lesson, record: Record) -> bool:
+    before = told_of(record)
+    return lesson.told is not None and before is not None and lesson.told < before

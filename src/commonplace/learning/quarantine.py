@@ -95,6 +95,11 @@ def judge_record(record: Record) -> Verdict:
     )
 
 
+def signs_in(*told: Json | Mapping[str, Json]) -> tuple[Sign, ...]:
+    """What looks like an attack in any of several texts, or in what an object says."""
+    return signs("\n".join(text for one in told for text in _texts(one, [_MOST_METADATA])))
+
+
 def _told_beside(record: Record) -> Iterator[str]:
     yield from (one for one in (record.key, record.speaker, record.source, *record.tags) if one)
     yield from _texts(record.metadata, [_MOST_METADATA])

@@ -3,7 +3,8 @@ Knowledge: what earlier runs found out, and whether a later one may build on it.
 
 A finding belongs to a space and covers something, told by its coverage key: project, namespace, kind of task and subject. It is
 born `working`; somebody promotes it, a reviewer makes it the approved default, and at any time it can be given up for good.
-Before a run works something out it asks (`preflight`) whether that is known already, is trusted enough, and still fresh.
+Before a run works something out it asks (`preflight`) whether that is known already, is trusted enough, and still fresh. A finding
+that looks like an attack is kept `quarantined`, apart from all others, until a reviewer lets it out.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Final, Literal, TypeAlias
 
-from commonplace.errors import InvalidInput, InvalidTransition, NotFound, ReviewRequired
+from commonplace.errors import InvalidInput, InvalidTransition, NotFound, NotInReview, ReviewRequired
 from commonplace.memory.fence import POLICY, entry, name
 from commonplace.memory.validate import check_label, check_line, check_text
 from commonplace.memory.write import clean
@@ -40,8 +41,14 @@ NEXT: Final[Mapping[ItemStatus, frozenset[ItemStatus]]] = {
     "promoted": frozenset({"approved_default", "deprecated"}),
     "approved_default": frozenset({"deprecated"}),
     "deprecated": frozenset(),
+    "quarantined": frozenset(),
 }
-"""Where an item can go from each status."""
+"""Where an item can go from each status. Out of quarantine only a reviewer lets it (`release`)."""
+
+WHY: Final = "quarantine"
+"""The name in an item's payload under which it says why it is in quarantine."""
+REVIEW: Final = "review"
+"""The name under which it says who let it out."""
 
 ReuseMode = Literal["preflight", "disabled", "on_demand"]
 Decision = Literal["disabled", "no_prior_knowledge", "reuse_promoted", "reuse_approved_default", "refresh_required"]
@@ -69,7 +76,8 @@ class NewSpace:
 class Finding:
     """
     An item to be made. It covers `coverage_key`, or what the project and namespace of its space say together with
-    `task_family` and `subject`. Two findings of a space with one dedupe key (None: made of what they say) are one.
+    `task_family` and `subject`. Two findings of a space with one dedupe key (None: made of what they say) are one. With
+    `against`, what there is to say against it, it is kept in quarantine.
     """
 
     space: str
@@ -86,6 +94,7 @@ class Finding:
     source_memory_ids: tuple[str, ...] = ()
     freshness_expires_at: datetime | None = None
     id: str | None = None
+    against: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -197,7 +206,7 @@ class Knowledge:
             source_memory_ids=_refs("memory", finding.source_memory_ids),
             freshness_expires_at=utc(expires) if expires else None,
         )  # fmt: skip
-        return await self._store.put_item(item, entries)
+        return await self._store.put_item(_apart(item, finding.against) if finding.against else item, entries)
 
     async def change(self, id: str, change: Change, entries: Entries) -> Item:
         """
@@ -211,6 +220,24 @@ class Knowledge:
         """
         held = await self._store.item(self._tenant, id)
         return await self._store.change_item(changed(held, change, utc(self._clock.now())), held.status, entries)
+
+    async def release(self, id: str, by: str, entries: Entries) -> Item:
+        """
+        Let an item out of quarantine: it is `working`, as if it had just been found.
+
+        Raises:
+            NotFound
+            NotInReview: it is not in quarantine.
+            Conflict: somebody else changed it meanwhile.
+        """
+        held = await self._store.item(self._tenant, id)
+        if held.status != "quarantined":
+            raise NotInReview(id=id)
+        now = utc(self._clock.now())
+        review: dict[str, Json] = {"by": by, "at": now.isoformat(), "reasons": list[Json](reasons_of(held))}
+        payload = {name: value for name, value in held.payload.items() if name != WHY}
+        out = replace(held, status="working", payload={**payload, REVIEW: review}, updated_at=now)
+        return await self._store.change_item(out, "quarantined", entries)
 
     async def space(self, id: str) -> Space:
         """Raises NotFound."""
@@ -270,6 +297,13 @@ def changed(item: Item, change: Change, now: datetime) -> Item:
         freshness_expires_at=utc(expires) if expires else item.freshness_expires_at,
         updated_at=now,
     )
+
+
+def reasons_of(item: Item) -> tuple[str, ...]:
+    """Why an item is in quarantine."""
+    told = item.payload.get(WHY)
+    found = told.get("reasons") if isinstance(told, dict) else None
+    return tuple(one for one in found if isinstance(one, str)) if isinstance(found, list) else ()
 
 
 def decide(binding: Binding, key: str, found: Sequence[Item], spaces: tuple[str, ...], now: datetime) -> Preflight:
@@ -367,6 +401,13 @@ def _cleaned(finding: Finding) -> tuple[str, str, dict[str, Json]]:
     told, payload = clean(f"{title}\n{finding.summary}", finding.payload)
     title, _, summary = told.partition("\n")
     return title, summary.strip(), payload
+
+
+def _apart(item: Item, against: tuple[str, ...]) -> Item:
+    """In quarantine, under a dedupe key of its own: it must not stand in the way of an honest finding with the same key."""
+    why: dict[str, Json] = {"reasons": list[Json](against), "at": item.created_at.isoformat()}
+    key = _same("quarantine", item.dedupe_key, item.title, item.summary)
+    return replace(item, status="quarantined", dedupe_key=key, payload={**item.payload, WHY: why})
 
 
 def _line(what: str, text: str) -> str:

@@ -38,7 +38,8 @@ class KnowledgeStore(Protocol):
     async def put_item(self, item: Item, entries: Entries) -> Item:
         """
         Keep a new item and renew the coverage of its key. Where the space holds one with the same dedupe key, that one is
-        answered, unchanged, and only the coverage is renewed. Raises NotFound where there is no such space.
+        answered, unchanged, and only the coverage is renewed. What is quarantined is no part of the coverage. Raises NotFound
+        where there is no such space.
         """
         ...
 
@@ -67,8 +68,8 @@ class KnowledgeStore(Protocol):
 
     async def remove_item(self, tenant: str, id: str, entries: Entries) -> None:
         """
-        Remove an item for good. Its coverage then tells of the newest one that is left; without any it is gone, too. Raises
-        NotFound.
+        Remove an item for good. Its coverage then tells of the newest one that is left and is not quarantined; without any it is
+        gone, too. Raises NotFound.
         """
         ...
 

@@ -6,14 +6,14 @@ import builtins
 from collections.abc import Sequence
 
 from commonplace.sdk.calls import review
-from commonplace.sdk.sending import AsyncSender, Sender
+from commonplace.sdk.surveying import AsyncSurveyor, Surveyor
 from commonplace.values.record import Record, Trust
 from commonplace.values.review import Origin, RolledBack, WaitingPage
 from commonplace.values.scope import Scopes
 from commonplace.values.upkeep import Purged
 
 
-class AsyncReviewer(AsyncSender):
+class AsyncReviewer(AsyncSurveyor):
     async def review(
         self,
         *,
@@ -44,6 +44,14 @@ class AsyncReviewer(AsyncSender):
         """Remove records in quarantine for good: these, or all of a source or a session. For reviewers."""
         return await self._run(review.purge(ids, source, session, reason))
 
+    async def release_finding(self, id: str, *, reason: str) -> None:
+        """Let a finding of the knowledge registry out of quarantine. For reviewers."""
+        await self._run(review.decide_finding(id, "release", reason))
+
+    async def purge_finding(self, id: str, *, reason: str) -> None:
+        """Remove a finding in quarantine for good. For reviewers."""
+        await self._run(review.decide_finding(id, "purge", reason))
+
     async def rollback(self, origin: Origin, *, reason: str, dry_run: bool = False) -> RolledBack:
         """
         Take back all that one source, session, actor or import wrote: each record is set back to the version before, or
@@ -52,7 +60,7 @@ class AsyncReviewer(AsyncSender):
         return await self._run(review.rollback(origin, reason, dry_run))
 
 
-class Reviewer(Sender):
+class Reviewer(Surveyor):
     def review(
         self,
         *,
@@ -82,6 +90,14 @@ class Reviewer(Sender):
     ) -> Purged:
         """Remove records in quarantine for good: these, or all of a source or a session. For reviewers."""
         return self._run(review.purge(ids, source, session, reason))
+
+    def release_finding(self, id: str, *, reason: str) -> None:
+        """Let a finding of the knowledge registry out of quarantine. For reviewers."""
+        self._run(review.decide_finding(id, "release", reason))
+
+    def purge_finding(self, id: str, *, reason: str) -> None:
+        """Remove a finding in quarantine for good. For reviewers."""
+        self._run(review.decide_finding(id, "purge", reason))
 
     def rollback(self, origin: Origin, *, reason: str, dry_run: bool = False) -> RolledBack:
         """

@@ -37,6 +37,7 @@ from commonplace.ports.records import RecordStore
 from commonplace.text.scrub import scrub
 from commonplace.values.audit import AuditOutcome, AuditRow
 from commonplace.values.event import News
+from commonplace.values.flood import STANDARD, FloodLimits
 from commonplace.values.moment import new_id
 from commonplace.values.principal import Principal
 from commonplace.values.query import Filter, Order, Page
@@ -79,6 +80,7 @@ class Account:
     journal: Journal
     clock: Clock
     quotas: Quotas | None = None
+    limits: FloodLimits = STANDARD
     once: Once | None = None
     run: str | None = None
     scope: Scope | None = None
@@ -229,6 +231,7 @@ class Journaled:
             actor=who.subject,
             reviews=who.is_at_least("reviewer"),
             quotas=account.quotas,
+            limits=account.limits,
         )
 
     async def put(self, drafts: Sequence[Draft], *, beside: object = None) -> list[Written]:

@@ -15,6 +15,7 @@ from commonplace.ports.models import LanguageModel
 from commonplace.ports.store import Store
 from commonplace.service.account import Account, Once
 from commonplace.service.engines import EngineRoom, Engines
+from commonplace.values.flood import STANDARD, FloodLimits
 from commonplace.values.principal import Principal
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Record, Written
@@ -30,6 +31,7 @@ class Desk:
     room: EngineRoom
     model: LanguageModel | None = None
     """None: everything is done by rules."""
+    limits: FloodLimits = STANDARD
 
     def engines(self, who: Principal) -> Engines:
         return self.room.of(who.tenant)
@@ -50,6 +52,7 @@ class Desk:
             journal=self.store,
             clock=self.clock,
             quotas=self.store,
+            limits=self.limits,
             once=once,
             run=run,
             scope=scope,

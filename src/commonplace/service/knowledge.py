@@ -3,6 +3,9 @@ The knowledge registry: spaces, findings, their promotion, and whether a run may
 
 A space of a project is reached by whoever reaches `workspace:<project>`, one of a run by whoever reaches `session:<run>`, the
 tenant's by whoever reaches `global`. What is in a space that is out of reach is not found.
+
+A finding is what a run made of what it read, so each is looked at like text from outside, whoever brings it: what looks like an attack
+is kept, and is not listed, covers nothing and cannot be promoted, until a reviewer has looked.
 """
 
 from __future__ import annotations
@@ -12,8 +15,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from commonplace.errors import InvalidInput, NotFound
+from commonplace.errors import InvalidInput, NotFound, NotInReview
 from commonplace.governance.access import require_role, require_scope
+from commonplace.learning.quarantine import signs_in
 from commonplace.memory.knowledge import (
     Binding,
     Change,
@@ -22,16 +26,21 @@ from commonplace.memory.knowledge import (
     NewSpace,
     Preflight,
     read_coverage_key,
+    reasons_of,
 )
 from commonplace.ports.journal import Entries
 from commonplace.service.account import Account
 from commonplace.service.desk import Desk
+from commonplace.text.scrub import scrub
 from commonplace.values.knowledge import Coverage, Item, ItemStatus, Space
 from commonplace.values.moment import new_id
 from commonplace.values.principal import Principal
+from commonplace.values.record import Json
+from commonplace.values.review import WaitingFinding
 from commonplace.values.scope import Scope
 
 MAX_ITEMS: Final = 1_000
+_SHOWN: Final[tuple[ItemStatus, ...]] = ("working", "promoted", "approved_default", "deprecated")
 
 
 def scope_of(space: Space) -> Scope:
@@ -52,11 +61,12 @@ class Sought:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Review:
-    """Who approves. A plain promotion that leaves it open is its reviewer's own."""
+    """Who approves, and why. A plain promotion that leaves it open is its reviewer's own. The reason stays in the audit."""
 
     reviewer: str | None = None
     approval: str | None = None
     freshness_expires_at: datetime | None = None
+    reason: str | None = None
 
 
 NO_REVIEW: Final = Review()
@@ -92,22 +102,27 @@ class Registry:
     # ---- items
 
     async def create_item(self, who: Principal, finding: Finding) -> Item:
-        """Keep a finding, as `working`. Where the space has it already, that one is answered."""
+        """Keep a finding, as `working` or, where it looks like an attack, in quarantine. Where the space has it already, that one is answered."""
         desk = self._desk
         async with desk.account(who, "knowledge.create") as account:
             require_role(who, "writer")
             space = await self._space(who, account, finding.space)
             id = new_id(desk.clock.now())
-            entries = _told(account, "knowledge.created", scope_of(space), space=space.id, item=id)
-            item = await self._of(who).create_item(replace(finding, id=id), entries)
+            against = _against(finding)
+            news = "knowledge.quarantined" if against else "knowledge.created"
+            account.details |= {"quarantine": list[Json](against)} if against else {}
+            entries = _told(account, news, scope_of(space), space=space.id, item=id)
+            item = await self._of(who).create_item(replace(finding, id=id, against=against), entries)
             if item.id != id:
                 await account.note("unchanged", space=space.id, item=item.id)
             return item
 
     async def items(self, who: Principal, sought: Sought) -> list[Item]:
-        """Those in reach, newest first."""
+        """Those in reach, newest first; of those in quarantine only for reviewers who ask for them."""
         desk = self._desk
         async with desk.account(who, "knowledge.list"):
+            if "quarantined" in sought.statuses:
+                require_role(who, "reviewer")
             if not 1 <= sought.limit <= MAX_ITEMS:
                 raise InvalidInput(f"A page has 1 to {MAX_ITEMS:,} items.")
             spaces = [space.id for space in await self._reached(who, sought.spaces or None)]
@@ -115,7 +130,7 @@ class Registry:
                 return []
             key = read_coverage_key(sought.coverage_key) if sought.coverage_key else None
             return await desk.store.items(
-                who.tenant, spaces=spaces, coverage_key=key, statuses=sought.statuses, limit=sought.limit
+                who.tenant, spaces=spaces, coverage_key=key, statuses=sought.statuses or _SHOWN, limit=sought.limit
             )
 
     async def item(self, who: Principal, id: str) -> Item:
@@ -139,12 +154,12 @@ class Registry:
             approval=review.approval or own,
             freshness_expires_at=review.freshness_expires_at,
         )
-        return await self._change(who, "knowledge.promote", id, change)
+        return await self._change(who, "knowledge.promote", id, change, review.reason)
 
     async def deprecate(self, who: Principal, id: str, review: Review = NO_REVIEW) -> Item:
         """Give an item up, for good. For reviewers."""
         change = Change(to="deprecated", reviewer=review.reviewer or who.subject, approval=review.approval)
-        return await self._change(who, "knowledge.deprecate", id, change)
+        return await self._change(who, "knowledge.deprecate", id, change, review.reason)
 
     async def remove(self, who: Principal, id: str) -> None:
         """Remove an item without a trace but its id in the audit. For admins."""
@@ -154,11 +169,56 @@ class Registry:
             entries = _told(account, "knowledge.removed", scope_of(space), space=space.id, item=item.id)
             await self._desk.store.remove_item(who.tenant, item.id, entries)
 
-    async def _change(self, who: Principal, action: str, id: str, change: Change) -> Item:
+    # ---- quarantine
+
+    async def quarantined(
+        self, who: Principal, scopes: Sequence[Scope] | None = None, limit: int = MAX_ITEMS
+    ) -> list[WaitingFinding]:
+        """Those in quarantine, newest first, in the spaces of `scopes` or (None) all in reach. Asked by the review, which is accounted for."""
+        spaces = {space.id: scope_of(space) for space in await self._reached(who)}
+        wanted = [id for id, scope in spaces.items() if scopes is None or scope in scopes]
+        if not wanted:
+            return []
+        found = await self._desk.store.items(who.tenant, spaces=wanted, statuses=("quarantined",), limit=limit)
+        return [
+            WaitingFinding(
+                id=item.id,
+                space=item.space,
+                scope=spaces[item.space],
+                coverage_key=item.coverage_key,
+                title=item.title,
+                summary=item.summary,
+                reasons=reasons_of(item),
+                since=item.created_at,
+            )
+            for item in found
+        ]
+
+    async def release(self, who: Principal, id: str, reason: str) -> Item:
+        """Let an item out of quarantine, as `working`. For reviewers. Raises NotInReview, NotFound."""
+        async with self._desk.account(who, "review.release") as account:
+            require_role(who, "reviewer")
+            item, space = await self._item(who, account, id)
+            account.details |= {"reason": reason}
+            entries = _told(account, "knowledge.released", scope_of(space), space=space.id, item=item.id)
+            return await self._of(who).release(item.id, who.subject, entries)
+
+    async def purge(self, who: Principal, id: str, reason: str) -> None:
+        """Remove an item in quarantine for good. The reason stays in the audit. For reviewers. Raises NotInReview, NotFound."""
+        async with self._desk.account(who, "review.purge") as account:
+            require_role(who, "reviewer")
+            item, space = await self._item(who, account, id)
+            if item.status != "quarantined":
+                raise NotInReview(id=item.id)
+            account.details |= {"reason": reason}
+            entries = _told(account, "knowledge.removed", scope_of(space), space=space.id, item=item.id)
+            await self._desk.store.remove_item(who.tenant, item.id, entries)
+
+    async def _change(self, who: Principal, action: str, id: str, change: Change, reason: str | None) -> Item:
         async with self._desk.account(who, action) as account:
             require_role(who, "reviewer")
             item, space = await self._item(who, account, id)
-            account.details |= {"to": change.to}
+            account.details |= {"to": change.to} | ({"reason": scrub(reason).text} if reason else {})
             entries = _told(account, f"knowledge.{change.to}", scope_of(space), space=space.id, item=item.id)
             return await self._of(who).change(item.id, change, entries)
 
@@ -205,6 +265,12 @@ class Registry:
             await account.note("denied")
             raise NotFound("There is no such item.", id=id)
         return item, space
+
+
+def _against(finding: Finding) -> tuple[str, ...]:
+    told: list[Json] = [finding.title, finding.summary, finding.item_type, *finding.artifact_refs]
+    told += [one for one in (finding.coverage_key, finding.dedupe_key, finding.subject, finding.task_family) if one]
+    return signs_in(*told, finding.payload)
 
 
 def _scope_of(new: NewSpace) -> Scope:

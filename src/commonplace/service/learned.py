@@ -2,8 +2,8 @@
 What was learned from talk, on its way into memory.
 
 Each fact is held against what its scope holds, what became of that, and what was recalled into the run (`learning.news`). A fact
-that contradicts an older one takes its place: the old record is kept, marked with its successor, and the successor names the turn
-that changed it. A record that a person wrote or vouched for is never touched; the new fact is then kept beside it, in quarantine,
+takes the place of all older ones that it contradicts, in one write: the old records are kept, marked with their successor, and the
+successor names the turn that changed them. A record that a person wrote or vouched for is never touched; the new fact is then kept beside it, in quarantine,
 until a reviewer has looked.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Final
 
-from commonplace.learning.news import CAPTURED, TOLD, Lesson, Shelf
+from commonplace.learning.news import CAPTURED, TOLD, Lesson, Shelf, rounds
 from commonplace.learning.quarantine import quarantined
 from commonplace.learning.recalled import Recalled
 from commonplace.memory.lifecycle import SuccessorFields
@@ -34,6 +34,7 @@ TALK: Final[Trust] = "external_user_supplied"
 """What somebody said is what somebody said."""
 LONGEST: Final = 2_000
 COMPARED: Final = 100
+CONTRADICTED: Final = "a later statement contradicts it"
 
 _KINDS: Final = ("fact", "note")
 _NEAREST: Final = 10
@@ -78,17 +79,37 @@ class Learned:
         beside: Sequence[Note] = (),
     ) -> Kept:
         """
-        Write what is news, with the notes `beside` in the same moment. What takes another record's place is written first,
-        one by one: done again after a failure in between, it is no news any more.
+        Write what is news, with the notes `beside` in the same moment. What takes other records' place is written first,
+        one by one: done again after a failure in between, it is no news any more. So is what a later fact of the same talk
+        contradicts.
 
         Raises:
             RecordChanged: somebody else wrote meanwhile. Read again what is to be learned, and ask again.
         """
+        *earlier, last = rounds([(one.scope, one.lesson) for one in placed])
+        done = [await self._keep(account, [placed[n] for n in part], run, recalled) for part in earlier]
+        done.append(await self._keep(account, [placed[n] for n in last], run, recalled, beside))
+        superseded = tuple(id for kept in done for id in kept.superseded)
+        return Kept(
+            facts=tuple(fact for kept in done for fact in kept.facts if fact.id not in superseded),
+            superseded=superseded,
+            dropped=sum((kept.dropped for kept in done), Counter[str]()),
+            beside=done[-1].beside,
+        )
+
+    async def _keep(
+        self,
+        account: Account,
+        placed: Sequence[Placed],
+        run: str | None,
+        recalled: Recalled | None,
+        beside: Sequence[Note] = (),
+    ) -> Kept:
         who, desk = account.who, self._desk
         shelves = {scope: await self._shelf(who, scope, placed, recalled) for scope in {one.scope for one in placed}}
         dropped: Counter[str] = Counter()
         notes: list[Note] = []
-        followed: list[tuple[Record, Note]] = []
+        followed: list[tuple[tuple[Record, ...], Note]] = []
         doubted: list[tuple[Record, Note]] = []
         for one in placed:
             verdict = shelves[one.scope].judge(one.lesson)
@@ -96,7 +117,7 @@ class Learned:
                 dropped[verdict.kind] += 1
                 continue
             note = _note(one, run)
-            if verdict.over is not None:
+            if verdict.over:
                 followed.append((verdict.over, note))
             elif verdict.beside is not None:
                 doubted.append((verdict.beside, note))
@@ -114,7 +135,7 @@ class Learned:
         last_fact = len(written) - len(beside)
         return Kept(
             facts=(*(new for new, _ in superseded), *written[:last_fact]),
-            superseded=tuple(old for _, old in superseded),
+            superseded=tuple(id for _, old in superseded for id in old),
             dropped=dropped,
             beside=tuple(written[last_fact:]),
         )
@@ -152,9 +173,10 @@ class Learned:
 
     # ---- what takes another one's place
 
-    async def _followed(self, account: Account, old: Record, note: Note) -> tuple[Record, str]:
-        who = account.who
-        lifecycle = self._desk.engines(who).lifecycle(Journaled(self._desk.store, account), who.subject)
+    async def _followed(self, account: Account, over: tuple[Record, ...], note: Note) -> tuple[Record, tuple[str, ...]]:
+        who, [old, *others] = account.who, over
+        store = _Replacing(self._desk.store, account, others)
+        lifecycle = self._desk.engines(who).lifecycle(store, who.subject)
         held = await held_under(self._desk.store, who.tenant, old.scope, str(note.key))
         fields: SuccessorFields = {
             "key": note.key if held is None else None,
@@ -171,10 +193,23 @@ class Learned:
             note.text,
             fields,
             expected=old.version,
-            reason="a later statement contradicts it",
+            reason=CONTRADICTED,
             provenance=note.provenance,
         )
-        return new, old.id
+        return new, tuple(record.id for record in over)
+
+
+class _Replacing(Journaled):
+    """A journaled store where a successor takes the place of `others` as well, in the same write."""
+
+    def __init__(self, store: RecordStore, account: Account, others: Sequence[Record]) -> None:
+        super().__init__(store, account)
+        self._others = others
+
+    async def revise(self, drafts: Sequence[Draft], *, beside: object = None) -> list[Record]:
+        heir = drafts[-1].record
+        over = [Draft(record=_followed_by(one, heir), expected=one.version) for one in self._others]
+        return (await super().revise([*over, *drafts], beside=beside))[len(over) :]
 
 
 class _Doubting(Journaled):
@@ -194,6 +229,21 @@ class _Doubting(Journaled):
             return draft
         kept = quarantined(draft.record, ("trusted_record",), self._now, beside=old)
         return replace(draft, record=kept, once=mark_of("beside", old.id, draft.record.text))
+
+
+def _followed_by(record: Record, heir: Record) -> Record:
+    taken = (record.scope, record.key) == (heir.scope, heir.key)
+    return replace(
+        record,
+        version=record.version + 1,
+        updated_at=max(heir.updated_at, record.updated_at),
+        superseded_by=heir.id,
+        key=None if taken else record.key,
+        change="superseded",
+        actor=heir.actor,
+        reason=heir.reason,
+        restores=None,
+    )
 
 
 def _note(placed: Placed, run: str | None) -> Note:

@@ -17,8 +17,10 @@ from commonplace.memory.rollback import Move, Rollback, filter_of, reason_of
 from commonplace.memory.validate import check_line
 from commonplace.service.account import Account, Journaled
 from commonplace.service.desk import Desk
+from commonplace.service.knowledge import Registry
 from commonplace.text.scrub import scrub
 from commonplace.values.audit import AuditQuery
+from commonplace.values.knowledge import Item
 from commonplace.values.moment import new_id, utc
 from commonplace.values.principal import Principal
 from commonplace.values.query import ALL_STATES, Filter
@@ -50,6 +52,7 @@ class Named:
 class Reviewing:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+        self._registry = Registry(desk)
 
     # ---- quarantine
 
@@ -63,7 +66,10 @@ class Reviewing:
         limit: int = 100,
         cursor: str | None = None,
     ) -> WaitingPage:
-        """What is in quarantine, newest first, in the scopes that the caller reaches."""
+        """
+        What is in quarantine, newest first, in the scopes that the caller reaches. Findings have neither source nor session: they
+        are told with the first page where neither is asked for.
+        """
         desk = self._desk
         async with desk.account(who, "review.list"):
             require_role(who, "reviewer")
@@ -72,7 +78,18 @@ class Reviewing:
             sources, sessions = _several(source), _several(session)
             wanted = await desk.narrowed(who, replace(_WAITS, scopes=scopes, sources=sources, sessions=sessions))
             page = await desk.store.find(who.tenant, wanted, "newest", limit, cursor)
-            return WaitingPage(tuple(_waiting(one) for one in page.records if is_quarantined(one)), page.cursor)
+            every = source is None and session is None and cursor is None
+            findings = await self._registry.quarantined(who, scopes) if every else []
+            waiting = tuple(_waiting(one) for one in page.records if is_quarantined(one))
+            return WaitingPage(waiting, page.cursor, tuple(findings))
+
+    async def release_finding(self, who: Principal, id: str, reason: str) -> Item:
+        """Let an item of knowledge out of quarantine, as `working`. Raises NotInReview, NotFound."""
+        return await self._registry.release(who, id, _reason(reason))
+
+    async def purge_finding(self, who: Principal, id: str, reason: str) -> None:
+        """Remove an item of knowledge in quarantine for good. Raises NotInReview, NotFound."""
+        await self._registry.purge(who, id, _reason(reason))
 
     async def release(self, who: Principal, named: Named, reason: str, *, trust: Trust | None = None) -> list[Record]:
         """

@@ -39,7 +39,8 @@ class HeldKnowledge:
         self.entries.append(entries)
         same = (held for held in self._items.values() if (held.space, held.dedupe_key) == (item.space, item.dedupe_key))
         kept = next(same, None) or self._items.setdefault(item.id, item)
-        self._cover(kept, item)
+        if kept.status != "quarantined":
+            self._cover(kept, item)
         return kept
 
     async def item(self, tenant: str, id: str) -> Item:

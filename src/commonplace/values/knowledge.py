@@ -10,7 +10,7 @@ from typing import Literal
 from commonplace.values.record import Json
 
 SpaceScope = Literal["run", "project", "global"]
-ItemStatus = Literal["working", "promoted", "approved_default", "deprecated"]
+ItemStatus = Literal["working", "promoted", "approved_default", "deprecated", "quarantined"]
 TrustLevel = Literal["working", "promoted", "approved_default"]
 
 
@@ -32,7 +32,8 @@ class Space:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Item:
     """
-    One finding. `coverage_key` says what it is about, `dedupe_key` that it is the same finding as another of the space.
+    One finding. `coverage_key` says what it is about, `dedupe_key` that it is the same finding as another of the space. What is
+    `quarantined` looks like an attack, and is nobody's to build on until a reviewer has looked.
     """
 
     id: str

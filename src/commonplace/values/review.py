@@ -8,6 +8,7 @@ from typing import Literal
 
 from commonplace.errors import InvalidInput
 from commonplace.values.record import Record
+from commonplace.values.scope import Scope
 
 StepKind = Literal["deleted", "set_back", "left"]
 
@@ -23,12 +24,27 @@ class Waiting:
     key: str | None = None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WaitingFinding:
+    """An item of knowledge in quarantine, why and since when."""
+
+    id: str
+    space: str
+    scope: Scope
+    coverage_key: str
+    title: str
+    summary: str
+    reasons: tuple[str, ...]
+    since: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class WaitingPage:
-    """`cursor` continues it; None is the end."""
+    """`cursor` continues it; None is the end. The first page has the newest thousand `findings` as well."""
 
     waiting: tuple[Waiting, ...]
     cursor: str | None
+    findings: tuple[WaitingFinding, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -173,11 +173,13 @@ class PromoteItemBody(Body):
     reviewer_id: Name | None = None
     approval_id: Name | None = None
     freshness_expires_at: Moment | None = None
+    reason: Line | None = Field(default=None, description="Why; it is kept in the audit.")
 
 
 class DeprecateItemBody(Body):
     reviewer_id: Name | None = None
     approval_id: Name | None = None
+    reason: Line | None = Field(default=None, description="Why; it is kept in the audit.")
 
 
 # ---- what is known

@@ -8,7 +8,8 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from commonplace.values.record import Trust
-from commonplace.values.review import Origin, RollbackStep, RolledBack, StepKind, Waiting, WaitingPage
+from commonplace.values.review import Origin, RollbackStep, RolledBack, StepKind, Waiting, WaitingFinding, WaitingPage
+from commonplace.values.scope import Scope
 from commonplace.wire.records import RecordAnswer
 from commonplace.wire.shapes import MAX_LIST, Answer, Body, Count, Label, Line, Moment, RecordId, ScopeName
 
@@ -44,18 +45,62 @@ class WaitingAnswer(Answer):
         )
 
 
+class WaitingFindingAnswer(Answer):
+    """A finding (`/v1/knowledge/items`) in quarantine."""
+
+    id: str
+    space: str
+    scope: str
+    coverage_key: str
+    title: str
+    summary: str
+    reasons: list[str]
+    since: Moment
+
+    @classmethod
+    def of(cls, one: WaitingFinding) -> WaitingFindingAnswer:
+        return cls(
+            id=one.id,
+            space=one.space,
+            scope=str(one.scope),
+            coverage_key=one.coverage_key,
+            title=one.title,
+            summary=one.summary,
+            reasons=list(one.reasons),
+            since=one.since,
+        )
+
+    def value(self) -> WaitingFinding:
+        return WaitingFinding(
+            id=self.id,
+            space=self.space,
+            scope=Scope.parse(self.scope),
+            coverage_key=self.coverage_key,
+            title=self.title,
+            summary=self.summary,
+            reasons=tuple(self.reasons),
+            since=self.since,
+        )
+
+
 class WaitingPageAnswer(Answer):
-    """Newest first. `cursor` gets the next page; null is the end."""
+    """Newest first. `cursor` gets the next page; null is the end. `findings` are told with the first page of everything."""
 
     waiting: list[WaitingAnswer]
     cursor: str | None
+    findings: list[WaitingFindingAnswer] = Field(default=[])
 
     @classmethod
     def of(cls, page: WaitingPage, now: datetime) -> WaitingPageAnswer:
-        return cls.model_construct(waiting=[WaitingAnswer.of(one, now) for one in page.waiting], cursor=page.cursor)
+        return cls.model_construct(
+            waiting=[WaitingAnswer.of(one, now) for one in page.waiting],
+            cursor=page.cursor,
+            findings=[WaitingFindingAnswer.of(one) for one in page.findings],
+        )
 
     def value(self) -> WaitingPage:
-        return WaitingPage(tuple(one.value() for one in self.waiting), self.cursor)
+        findings = tuple(one.value() for one in self.findings)
+        return WaitingPage(tuple(one.value() for one in self.waiting), self.cursor, findings)
 
 
 class ReviewQuery(Body):

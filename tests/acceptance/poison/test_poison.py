@@ -44,6 +44,8 @@ WEB = "workspace:web"
 CLASSES = (
     "injection", "fence", "secret_bait", "contradiction", "path", "trigger", "hidden", "flood", "tool_syntax", "exfiltration",
 )  # fmt: skip
+ASKED_FOR = ("injection", "fence", "secret_bait", "contradiction", "path", "trigger", "hidden", "flood")
+"""The eight classes that a memory must hold out against; the other two are ours."""
 SECTIONS = re.compile(r"</?(?:current_session|relevant_history|project_facts)>|## (?:Agent|Workspace) Memory")
 LABEL = re.compile(r"\[id [0-9a-f-]{36}, source [^\]]*, trust (\w+)( \(untrusted\))?\]")
 MORE = re.compile(r"\(\d+ more rows? (?:was|were) left out for want of room\.\)")
@@ -211,6 +213,9 @@ def test_the_set_has_a_dozen_and_more_of_each_class_in_both_languages_by_every_d
     doors = {(one["class"], one["door"]) for one in ATTACKS}
 
     assert {kind for kind, _ in many} == set(CLASSES)
+    assert set(ASKED_FOR) <= set(CLASSES)
+    assert sum(many[kind, language] for kind in ASKED_FOR for language in ("en", "zh")) >= 120
+    assert {(kind, language) for kind in CLASSES for language in ("en", "zh")} == set(many)
     assert min(many.values()) >= 12
     assert len(doors) == len(CLASSES) * 6
     assert len({one["id"] for one in ATTACKS}) == len(ATTACKS) >= 240
@@ -270,7 +275,7 @@ async def test_what_is_caught_is_never_live_and_waits_for_a_reviewer(house: Hous
 
 
 async def test_who_says_the_same_again_and_again_is_not_recalled_more_for_it(house: House) -> None:
-    # Files are not counted: somebody chose the folder, and they are labelled as coming from outside.
+    # Files have wider limits: somebody chose the folder, and they are labelled as coming from outside.
     attacks = [one for one in ATTACKS if one["class"] == "flood" and one["door"] in ("native", "governed", "mcp")]
 
     for attack in attacks:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 import pytest
-from bench.extraction import HALVES, LANGUAGES, measure, transcripts
+from bench.extraction import HALVES, LANGUAGES, TRANSCRIPTS, measure, transcripts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -451,5 +451,21 @@ def test_half_of_the_facts_are_found_and_nine_of_ten_found_are_right(half: str, 
     )
     assert figures.transcripts >= 20
     assert figures.recall >= 0.5, f"recall {figures.recall:.2f}"
+    assert figures.precision >= 0.9, f"precision {figures.precision:.2f}"
+    assert figures.again == 0
+
+
+# `unseen.jsonl` has twenty further transcripts, written later by somebody who had not read the cues, with every fact that is told in
+# them. No rule was ever changed for them. They are much harder than both halves: half of the facts are NOT found. So they
+# are no part of the held-out half, whose bar they would miss; what is held here is that it does not get worse.
+UNSEEN = {"en": 0.28, "zh": 0.15}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_of_unseen_talk_less_is_found_but_what_is_found_is_right(language: str) -> None:
+    figures = measure("unseen", language, transcripts(TRANSCRIPTS.with_name("unseen.jsonl")))
+
+    assert figures.transcripts == 10
+    assert figures.recall >= UNSEEN[language], f"recall {figures.recall:.2f}"
     assert figures.precision >= 0.9, f"precision {figures.precision:.2f}"
     assert figures.again == 0

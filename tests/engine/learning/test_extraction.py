@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from random import Random
 
 import pytest
 
 from commonplace.errors import Forbidden, InvalidInput
+from commonplace.learning.contradiction import contradicts
 from commonplace.learning.quarantine import is_quarantined
 from commonplace.service.extraction import Talk
 from commonplace.service.owners import Owners
@@ -174,6 +176,78 @@ async def test_a_contradicted_fact_is_superseded_and_kept(house: House, before: 
     assert (done.superseded, gone.id, gone.superseded_by) == ((old.id,), old.id, new.id)
     assert (new.session, new.provenance.message) == ("chat-2", "m-2")
     assert await house.texts() == [new.text]
+
+
+async def test_a_fact_takes_the_place_of_all_that_it_contradicts_in_one_write(house: House) -> None:
+    notes = [
+        Note(text=text, scope="user:ana", kind="fact", source="auto", key=key, trust="external_user_supplied")
+        for key, text in (
+            ("auto:user-lives-in", "The user lives in Berlin"),
+            ("auto:user-lives-in-2", "The user lives in Rome near the river"),
+            ("auto:user-lives-in-3", "The user is based in Oslo"),
+            ("auto:tea", "The user likes tea"),
+        )
+    ]
+    written = await house.records.put(WHO, notes)
+    done = await house.extract(said("I live in Lisbon.", MONDAY, "m-9"))
+
+    [new] = done.facts
+    gone = await house.held(states=frozenset({"superseded"}))
+    assert sorted(done.superseded) == sorted(one.record.id for one in written[:3])
+    assert {(one.superseded_by, one.version, one.change) for one in gone} == {(new.id, 2, "superseded")}
+    assert {one.updated_at for one in gone} == {new.created_at}
+    assert (new.provenance.message, new.key) == ("m-9", "auto:user-lives-in")
+    assert await house.texts() == ["The user likes tea", new.text]
+
+
+async def test_what_a_person_wrote_stands_and_so_does_all_else_that_a_fact_contradicts(house: House) -> None:
+    learned = Note(text="The user lives in Rome", scope="user:ana", kind="fact", source="auto")
+    own = Note(text="The user lives in Berlin", scope="user:ana", kind="fact")
+    written = await house.records.put(WHO, [own, learned])
+    await house.extract("I live in Lisbon.")
+
+    [news] = await house.held(states=frozenset({"demoted"}))
+    assert await house.held() == [one.record for one in written]
+    assert is_quarantined(news)
+
+
+async def test_of_two_facts_of_one_talk_the_later_takes_the_place_of_the_earlier(house: House) -> None:
+    done = await house.extract("We use Jenkins for CI.", "No wait, we switched from Jenkins to Buildkite last week.")
+
+    [new] = done.facts
+    [gone] = await house.held(states=frozenset({"superseded"}))
+    assert (gone.superseded_by, done.superseded) == (new.id, (gone.id,))
+    assert await house.texts() == [new.text]
+
+
+async def test_after_a_fact_nothing_that_is_live_contradicts_it_and_what_is_trusted_is_as_it_was(house: House) -> None:
+    chance = Random(20260301)
+    cities, tools = ("Berlin", "Lisbon", "Rome", "Oslo"), ("Jenkins", "Buildkite", "Drone")
+    own = Note(text="The main branch is main", scope="user:ana", kind="fact")
+    [trusted] = await house.records.put(WHO, [own])
+    for day in range(60):
+        city, tool, other = chance.choice(cities), chance.choice(tools), chance.choice(tools)
+        told = (
+            f"I live in {city}.",
+            f"We use {tool} for CI.",
+            f"We switched from {tool} to {other}.",
+            "The main branch is trunk.",
+            "I like tea.",
+            "I no longer like tea.",
+        )
+        talk = [said(text, MONDAY + timedelta(days=day), f"m-{day}-{n}") for n, text in enumerate(told)]
+        chosen = chance.sample(talk, 3)
+        done = await house.extract(*chosen)
+
+        live = await house.held()
+        order = [turn.message for turn in chosen]
+        ids = {fact.id for fact in done.facts}
+        new = sorted((one for one in live if one.id in ids), key=lambda one: order.index(one.provenance.message))
+        before = [one for one in live if one.id not in ids]
+        for fact in new:
+            assert [one.text for one in before if contradicts(fact.text, one.text)] == []
+            before.append(fact)
+        assert trusted.record in live
 
 
 async def test_an_old_conversation_read_again_does_not_turn_the_time_back(house: House) -> None:

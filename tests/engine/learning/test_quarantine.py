@@ -10,7 +10,7 @@ import pytest
 
 from commonplace import AsyncMemory, Note, open_memory_async
 from commonplace.errors import TrustedRecord
-from commonplace.learning.guard import HOURLY, REPEATED
+from commonplace.learning.guard import Guard, GuardedStore
 from commonplace.learning.quarantine import (
     is_protected,
     is_quarantined,
@@ -24,9 +24,14 @@ from commonplace.learning.quarantine import (
     told_of,
 )
 from commonplace.learning.signs import plain
+from commonplace.memory.prepare import Preparer
+from commonplace.memory.write import Writer
+from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
+from commonplace.text.tokens import estimate
+from commonplace.values.flood import STANDARD, FloodLimits
 from commonplace.values.record import Record, Trust
-from commonplace.values.scope import Scope
+from commonplace.values.scope import DEFAULT_TENANT, Scope
 
 pytestmark = pytest.mark.anyio
 
@@ -206,26 +211,26 @@ async def test_the_mark_of_quarantine_cannot_be_edited_away(memory: AsyncMemory)
 
 
 async def test_saying_nearly_the_same_often_in_an_hour_is_too_often(memory: AsyncMemory) -> None:
-    told = [await memory.put(f"Acme won {n} awards for its printers!", source="web") for n in range(REPEATED + 3)]
+    told = [await memory.put(f"Acme won {n} awards for its printers!", source="web") for n in range(STANDARD.alike + 3)]
     other = await memory.put("The library is closed on Mondays.", source="web")
 
-    assert [reasons_of(one) for one in told[REPEATED - 1 :]] == [(), *[("repeated",)] * 3]
+    assert [reasons_of(one) for one in told[STANDARD.alike - 1 :]] == [(), *[("repeated",)] * 3]
     assert not is_quarantined(other)
 
 
 async def test_the_next_version_of_a_record_is_not_one_more(memory: AsyncMemory) -> None:
     told = [
         await memory.put(f"The queue holds {n} jobs at the moment.", source="tool", key="queue")
-        for n in range(REPEATED + 3)
+        for n in range(STANDARD.alike + 3)
     ]
 
-    assert (told[-1].version, is_quarantined(told[-1])) == (REPEATED + 3, False)
+    assert (told[-1].version, is_quarantined(told[-1])) == (STANDARD.alike + 3, False)
 
 
 async def test_an_hour_later_it_may_be_said_again() -> None:
     clock = FakeClock()
     async with open_memory_async(":memory:", embedder="none", clock=clock) as memory:
-        for n in range(REPEATED + 1):
+        for n in range(STANDARD.alike + 1):
             await memory.put(f"Acme won {n} awards for its printers!", source="web")
         clock.advance(timedelta(hours=2))
 
@@ -235,13 +240,60 @@ async def test_an_hour_later_it_may_be_said_again() -> None:
 async def test_more_than_so_many_notes_an_hour_wait_for_a_reviewer(memory: AsyncMemory) -> None:
     words = ["alpha", "beta", "gamma", "delta", "omega", "sigma", "kappa", "theta", "lambda", "iota"]
     notes = [f"{a} meets {b} and {c} in town" for a in words for b in words for c in words]
-    for start in range(0, HOURLY, 500):
+    for start in range(0, STANDARD.notes, 500):
         await memory.put_many([_note(text, start + n) for n, text in enumerate(notes[start : start + 500])])
 
     late = await memory.put("The museum shows a new painting by Vermeer.", source="web")
 
     assert reasons_of(late) == ("rate",)
     assert not is_quarantined(await memory.put("The museum shows another painting.", source="tool"))
+
+
+@pytest.mark.parametrize(
+    ("texts", "reasons"),
+    [
+        (["Acme won 1 award.", "Acme won 2 awards.", "Acme won 3 awards.", "Acme won 4 awards!"], {"repeated"}),
+        (["A fox in the garden", "The library is shut", "A tram to the harbour", "Rain over the hills"], {"rate"}),
+    ],
+    ids=["alike", "many"],
+)
+async def test_files_are_counted_by_limits_of_their_own(
+    store: SqliteStore, clock: FakeClock, texts: list[str], reasons: set[str]
+) -> None:
+    limits = FloodLimits(alike=1, notes=1, files_alike=2, files=3)
+    guard = Guard(store=store, clock=clock, tenant=DEFAULT_TENANT, quotas=store, limits=limits)
+    writer = Writer(GuardedStore(guard), store, Preparer([], estimate), clock, DEFAULT_TENANT)
+    notes = [
+        Note(text=text, source="file", key=f"file-{n}", trust="external_user_supplied") for n, text in enumerate(texts)
+    ]
+    first = [one.record for one in await writer.put(notes)]
+
+    again = [one.record for one in await writer.put([replace(note, text=f"{note.text} (again)") for note in notes[:2]])]
+
+    assert {reason for one in first for reason in reasons_of(one)} == reasons
+    assert [is_quarantined(one) for one in first[:2]] == [False, False]
+    assert [(one.version, is_quarantined(one)) for one in again] == [(2, False), (2, False)]
+
+
+async def test_the_notes_of_a_year_may_be_alike(store: SqliteStore, clock: FakeClock) -> None:
+    guard = Guard(store=store, clock=clock, tenant=DEFAULT_TENANT, quotas=store)
+    writer = Writer(GuardedStore(guard), store, Preparer([], estimate), clock, DEFAULT_TENANT)
+    notes = [
+        Note(text=f"Day {n}: nothing happened.", source="file", key=f"file-{n}", trust="external_user_supplied")
+        for n in range(366)
+    ]
+
+    written = await writer.put(notes)
+
+    assert not any(is_quarantined(one.record) for one in written)
+
+
+async def test_the_limits_are_settings(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMONPLACE_LEARNING_ALIKE", "2")
+    async with open_memory_async(tmp_path / "memory.db", embedder="none", clock=FakeClock()) as memory:
+        told = [await memory.put(f"Acme won {n} awards for its printers!", source="web") for n in range(3)]
+
+    assert [is_quarantined(one) for one in told] == [False, False, True]
 
 
 def _note(text: str, n: int) -> Note:

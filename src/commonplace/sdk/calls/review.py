@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
-from commonplace.sdk.documents import changed, named_scopes, query, texts, written
+from commonplace.sdk.documents import changed, named_scopes, part, query, texts, written
 from commonplace.sdk.talk import Call, Talk, asked
 from commonplace.values.record import Json, Record, Trust
 from commonplace.values.review import Origin, RolledBack, WaitingPage
@@ -48,6 +49,14 @@ def purge(ids: Sequence[str], source: str | None, session: str | None, reason: s
 
     told = _named(ids, source, session, reason)
     return asked(Call(method="POST", path="/v1/review/purge", body=written(told), read=read, endless=True))
+
+
+def decide_finding(id: str, step: Literal["release", "purge"], reason: str) -> Talk[None]:
+    def read(body: bytes) -> None:
+        del body
+
+    path = f"/v1/review/findings/{part(id)}/{step}"
+    return asked(Call(method="POST", path=path, body=written({"reason": reason}), read=read))
 
 
 def rollback(origin: Origin, reason: str, dry_run: bool) -> Talk[RolledBack]:

@@ -58,7 +58,10 @@ async def spaces(who: Asking, served: Served) -> SpacesAnswer:
 
 @router.post("/items", status_code=201, summary="Keep a finding", responses=problems(404, 422))
 async def create_item(body: ItemBody, who: Asking, served: Served) -> ItemAnswer:
-    """It is `working` until a reviewer promotes it. The same finding again is answered as it is."""
+    """
+    It is `working` until a reviewer promotes it; one that looks like an attack is `quarantined` until a reviewer lets it out. The
+    same finding again is answered as it is.
+    """
     finding = Finding(
         space=body.space,
         title=body.title,
@@ -99,7 +102,10 @@ async def item(id: ItemId, who: Asking, served: Served) -> ItemAnswer:
 async def promote(id: ItemId, body: PromoteItemBody, who: Asking, served: Served) -> ItemAnswer:
     """From `working` to `promoted`, from there to `approved_default`; no step is left out. For reviewers."""
     review = Review(
-        reviewer=body.reviewer_id, approval=body.approval_id, freshness_expires_at=body.freshness_expires_at
+        reviewer=body.reviewer_id,
+        approval=body.approval_id,
+        freshness_expires_at=body.freshness_expires_at,
+        reason=body.reason,
     )
     return ItemAnswer.of(await served.knowledge.promote(who, id, body.status, review))
 
@@ -108,7 +114,7 @@ async def promote(id: ItemId, body: PromoteItemBody, who: Asking, served: Served
 async def deprecate(id: ItemId, who: Asking, served: Served, body: DeprecateItemBody | None = None) -> ItemAnswer:
     """For reviewers."""
     told = body or DeprecateItemBody()
-    review = Review(reviewer=told.reviewer_id, approval=told.approval_id)
+    review = Review(reviewer=told.reviewer_id, approval=told.approval_id, reason=told.reason)
     return ItemAnswer.of(await served.knowledge.deprecate(who, id, review))
 
 

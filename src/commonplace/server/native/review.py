@@ -8,10 +8,12 @@ from fastapi import APIRouter, Query
 
 from commonplace.server.auth import Asking, Served
 from commonplace.server.native.conditions import problems
+from commonplace.server.native.knowledge import ItemId
 from commonplace.server.native.records import Id
 from commonplace.service.review import Named
 from commonplace.values.scope import scopes_of
 from commonplace.wire.changes import PurgedAnswer
+from commonplace.wire.knowledge import ItemAnswer
 from commonplace.wire.records import RecordAnswer
 from commonplace.wire.review import (
     ReasonBody,
@@ -32,7 +34,7 @@ router = APIRouter(prefix="/v1", tags=["native"])
 async def waiting(query: Annotated[ReviewQuery, Query()], who: Asking, served: Served) -> WaitingPageAnswer:
     """
     Records from outside that look like an attack, that would have changed what a person wrote, or that came in too great
-    number: kept, and not recalled. Newest first. For reviewers.
+    number: kept, and not recalled. Newest first, with the findings that look like an attack. For reviewers.
     """
     page = await served.review.waiting(
         who,
@@ -72,6 +74,23 @@ async def release(id: Id, body: ReleaseBody, who: Asking, served: Served) -> Rec
 async def purge(id: Id, body: ReasonBody, who: Asking, served: Served) -> PurgedAnswer:
     """Every version of it. The reason stays in the audit. For reviewers."""
     return PurgedAnswer.of(await served.review.purge(who, Named(ids=(id,)), body.reason))
+
+
+@router.post("/review/findings/{id}/release", summary="Let a finding out of quarantine", responses=problems(404, 409))
+async def release_finding(id: ItemId, body: ReasonBody, who: Asking, served: Served) -> ItemAnswer:
+    """It is `working` from now on, and can be promoted. For reviewers."""
+    return ItemAnswer.of(await served.review.release_finding(who, id, body.reason))
+
+
+@router.post(
+    "/review/findings/{id}/purge",
+    status_code=204,
+    summary="Remove a finding in quarantine for good",
+    responses=problems(404, 409),
+)
+async def purge_finding(id: ItemId, body: ReasonBody, who: Asking, served: Served) -> None:
+    """The reason stays in the audit. For reviewers."""
+    await served.review.purge_finding(who, id, body.reason)
 
 
 @router.post("/rollback", summary="Take back all that one source wrote", responses=problems(404, 409))

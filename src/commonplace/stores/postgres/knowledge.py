@@ -59,7 +59,8 @@ class Knowledge(Part):
             kept = _item_of(held[0])
             fresh = item.freshness_expires_at or kept.freshness_expires_at
             seen = _coverage_params(kept, item.updated_at, fresh)
-            await self._keep(connection, entries, (_SQL["renew_coverage"], seen))
+            known = kept.status != "quarantined"
+            await self._keep(connection, entries, *([(_SQL["renew_coverage"], seen)] if known else []))
             return kept, entries
 
         return await self._write(work)

@@ -132,9 +132,13 @@ def _put_item(db: apsw.Connection, item: Item) -> Item:
     row = one(db, f"{SQL['items']} WHERE space = ? AND dedupe_key = ?", (item.space, item.dedupe_key))
     if row is None:
         _write_item(db, "add_item", item)
+        if item.status == "quarantined":
+            return item
         _renew(db, item, promoted=item.status in _PROMOTED)
         return item
     held = _item(row)
+    if held.status == "quarantined":
+        return held
     fresh_until = item.freshness_expires_at or held.freshness_expires_at
     _renew(db, replace(held, updated_at=item.updated_at, freshness_expires_at=fresh_until), promoted=False)
     return held

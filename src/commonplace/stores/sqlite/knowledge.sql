@@ -33,6 +33,7 @@ DELETE FROM knowledge_items WHERE id = ?;
 -- What is known about a thing after one of its items went.
 UPDATE knowledge_coverage SET latest_item = (
     SELECT i.id FROM knowledge_items i WHERE i.tenant = :tenant AND i.space = :space AND i.coverage_key = :coverage_key
+        AND i.status <> 'quarantined'
     ORDER BY i.created_at DESC, i.number DESC LIMIT 1
 ) WHERE tenant = :tenant AND space = :space AND coverage_key = :coverage_key;
 

@@ -72,6 +72,7 @@ DELETE FROM knowledge_items WHERE tenant = %(tenant)s AND id = %(id)s RETURNING 
 UPDATE knowledge_coverage SET latest_item = (
     SELECT i.id FROM knowledge_items i
     WHERE i.tenant = %(tenant)s AND i.space = %(space)s AND i.coverage_key = %(coverage_key)s
+      AND i.status <> 'quarantined'
     ORDER BY i.created_at DESC, i.number DESC LIMIT 1
 ) WHERE tenant = %(tenant)s AND space = %(space)s AND coverage_key = %(coverage_key)s;
 
