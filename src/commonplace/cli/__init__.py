@@ -13,11 +13,13 @@ from typing import Annotated, Any, cast
 import typer
 
 from commonplace.cli import (
+    budgets,
     doctor,
     extracting,
     lifecycle,
     mcp,
     moving,
+    opening,
     reading,
     remembering,
     review,
@@ -97,7 +99,22 @@ def before(
     remember(ctx, store=store, tenant=tenant, embedder=embedder, json=json, quiet=quiet, debug=debug)
 
 
-for group in (writing, remembering, extracting, reading, lifecycle, review, moving, upkeep, doctor, serve, mcp, tour):
+for group in (
+    writing,
+    remembering,
+    extracting,
+    reading,
+    lifecycle,
+    review,
+    moving,
+    upkeep,
+    budgets,
+    doctor,
+    serve,
+    opening,
+    mcp,
+    tour,
+):
     group.add_to(app)
 
 

@@ -12,6 +12,7 @@ from commonplace.cli.moments import age, now, stamp
 from commonplace.values.query import Hit
 from commonplace.values.record import Record
 from commonplace.values.upkeep import Finding, Rule, Stats, Upkeep
+from commonplace.values.usage import Budget, to_usd
 
 MARKS = {"ok": "ok", "warning": "warning", "error": "ERROR"}
 
@@ -151,6 +152,31 @@ def rules(rules: Sequence[Rule]) -> None:
 def limits(rule: Rule) -> tuple[str, str]:
     days = f"{rule.max_age.total_seconds() / 86400:g} days" if rule.max_age else "any age"
     return days, f"{rule.max_records:,} records" if rule.max_records is not None else "any number"
+
+
+def budget(budget: Budget) -> None:
+    for row in spending(budget):
+        _row(*row)
+
+
+def spending(budget: Budget) -> list[tuple[str, ...]]:
+    """Purpose, model, calls, tokens, cost, the day's cap and what is left: a row a purpose, and all of them together."""
+    rows = [
+        (total.purpose, total.model, f"{total.tasks:,}", f"{total.input_tokens + total.output_tokens:,}",
+         money(total.cost_micro_usd), "-", "-")
+        for total in budget.totals
+    ]  # fmt: skip
+    calls = sum(total.tasks for total in budget.totals)
+    tokens = sum(total.input_tokens + total.output_tokens for total in budget.totals)
+    cost = money(sum(total.cost_micro_usd for total in budget.totals))
+    every = ("all", budget.model or "-", f"{calls:,}", f"{tokens:,}", cost, money(budget.daily), money(budget.left))
+    return [*rows, every]
+
+
+def money(micro_usd: int) -> str:
+    """US dollars, to the cent, and further where it is less."""
+    usd = to_usd(micro_usd)
+    return f"${usd:,.2f}" if micro_usd % 10_000 == 0 else f"${usd:,.6f}".rstrip("0")
 
 
 def upkeep(log: Sequence[Upkeep]) -> None:

@@ -17,6 +17,7 @@ from commonplace.cli.moments import age, now, stamp
 from commonplace.values.query import Hit
 from commonplace.values.record import Record
 from commonplace.values.upkeep import Finding, Rule, Stats, Upkeep
+from commonplace.values.usage import Budget
 
 _SOURCES = {
     "manual": "cyan",
@@ -138,6 +139,13 @@ def rules(rules: Sequence[Rule]) -> None:
     table = _table("scope", "kept for", "at most")
     for rule in rules:
         table.add_row(Text(rule.scope, style="blue"), *plain.limits(rule))
+    _print(table)
+
+
+def budget(budget: Budget) -> None:
+    table = _table("purpose", "model", "calls", "tokens", "cost", "cap a day", "left today")
+    for row in plain.spending(budget):
+        table.add_row(*(Text(oneline(cell)) for cell in row))
     _print(table)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, Self, TextIO, TypeAlias, Unpac
 
 from commonplace.embedded.choice import Chosen
 from commonplace.embedded.configuration import Configuration
+from commonplace.embedded.learner import AsyncLearner
 from commonplace.embedded.store import Opened
 from commonplace.errors import InvalidInput, InvalidQuery, StoreClosed, VersionNotFound
 from commonplace.learning.guard import Guard, GuardedStore
@@ -41,7 +42,7 @@ Progress: TypeAlias = Callable[[int, int], None]
 MAX_PAGE: Final = 1_000_000
 
 
-class AsyncMemory:
+class AsyncMemory(AsyncLearner):
     """
     One tenant's memory in one store. `open_memory_async` opens it.
 
@@ -67,7 +68,15 @@ class AsyncMemory:
         self._preparer = preparer
         self._recall = Recall(store, chosen.embedders, clock, tenant, settings.cache_bytes)
         # Whoever opens the store may review, too.
-        guard = Guard(store=store, clock=clock, tenant=tenant, actor=actor, reviews=True, quotas=opened.store)
+        guard = Guard(
+            store=store,
+            clock=clock,
+            tenant=tenant,
+            actor=actor,
+            reviews=True,
+            quotas=opened.store,
+            limits=settings.limits,
+        )
         self._guarded = GuardedStore(guard)
         self._writer = Writer(self._guarded, store, preparer, clock, tenant)
         self._lifecycle = Lifecycle(self._guarded, preparer, clock, tenant, actor)
@@ -425,6 +434,7 @@ class AsyncMemory:
             await self._ready()
         finally:
             self._closed = True
+            await self._unlearn()
             for embedder in self._chosen.own:
                 await embedder.aclose()
             await self._opened.aclose()

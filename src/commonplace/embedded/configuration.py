@@ -11,6 +11,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from commonplace.values.flood import STANDARD, FloodLimits
 from commonplace.values.scope import DEFAULT_TENANT
 
 
@@ -27,6 +28,7 @@ class Configuration:
     token_budget: int = 2000
     url: str | None = None
     token: str | None = None
+    limits: FloodLimits = STANDARD
 
     @property
     def address(self) -> str | Path:
@@ -57,4 +59,5 @@ def configuration() -> Configuration:
         token_budget=read.token_budget,
         url=read.url,
         token=read.token.get_secret_value() if read.token else None,
+        limits=read.flood_limits,
     )

@@ -19,10 +19,12 @@ from commonplace.memory.lifecycle import Changes, SuccessorFields
 from commonplace.memory.transfer import LoadReport
 from commonplace.ports.clock import Clock
 from commonplace.ports.embedder import Embedder
+from commonplace.values.extraction import Extracted, TalkFields
 from commonplace.values.note import Note
 from commonplace.values.query import Hit, Mode, Order, Page
 from commonplace.values.record import Json, Record, State, Trust, Turn, Visibility
 from commonplace.values.scope import Scope
+from commonplace.values.task import ContextMode, MemoryTask, TargetScope
 from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
 
 if TYPE_CHECKING:
@@ -148,6 +150,35 @@ class Memory:
     ) -> Record:
         """Change the fields named, and empty those in `clear` (`key`, `at`, `expires_at`, `tags`, `metadata`)."""
         return self._run(self._memory.edit(id, clear=clear, expected=expected, reason=reason, **changes))
+
+    # ---- learn
+
+    def extract(
+        self,
+        talk: str | Sequence[Turn] | None = None,
+        *,
+        wait: bool = True,
+        **told: Unpack[TalkFields],
+    ) -> Extracted:
+        """
+        Learn from a finished conversation: turns, a transcript whose lines say who speaks, or (None) what is kept of its
+        `session`. Say whose memory it is for: `agents`, `workspace`, `scope`. By the language model of the settings, else by
+        rules; it is waited for in any case.
+        """
+        return self._run(self._memory.extract(talk, wait=wait, **told))
+
+    def remember_workspace_memory(
+        self, content: str, *, context_mode: ContextMode = "workspace", scope: TargetScope | None = None
+    ) -> MemoryTask:
+        """
+        Hand over a fact, to be filed in Markdown: in the home folder, or with the workspace around the current folder. Where that
+        takes longer than 20 seconds, poll the task until it `is_over`. In the mode `clean` no existing memory is looked at.
+        """
+        return self._run(self._memory.remember_workspace_memory(content, context_mode=context_mode, scope=scope))
+
+    def get_workspace_memory_remember_task(self, id: str) -> MemoryTask:
+        """How it goes."""
+        return self._run(self._memory.get_workspace_memory_remember_task(id))
 
     # ---- read
 

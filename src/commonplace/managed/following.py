@@ -4,7 +4,8 @@ Records that follow files.
 An entry's file is the truth; the store holds a record of it, so that it is found like any other memory. `sync` looks at the
 folder and brings the records up to it: an edit becomes the next version, a file that is gone leaves a tombstone, a file that
 cannot be read leaves its record alone, and so does a whole folder that is not there. A folder that looks as it did is not read and the store is not asked. In a chat room's
-file every line is a record of its own.
+file every line is a record of its own. Records of a workspace bear the mark of its folder in their keys, so that another folder
+of the same name has records of its own; those of before there were marks are given theirs when they are first met.
 
 The file stays as its owner wrote it. Its record holds no secret and says so, and what means to steer an agent is flagged
 and not trusted.
@@ -15,10 +16,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Final
 
-from commonplace.errors import CommonplaceError, InvalidInput, PathNotFound
+from commonplace.errors import CommonplaceError, InvalidInput, PathNotFound, RecordChanged, RecordNotFound
 from commonplace.managed.confine import MOST_LISTED, Found, Parts
 from commonplace.managed.cues import normal
 from commonplace.managed.entries import Entry, Kept, Problem, load
@@ -29,12 +32,14 @@ from commonplace.memory.write import Writer
 from commonplace.ports.clock import Clock
 from commonplace.ports.records import RecordStore
 from commonplace.text.scrub import scrub
+from commonplace.values.moment import utc
 from commonplace.values.note import Note
 from commonplace.values.query import ALL_STATES, Filter
-from commonplace.values.record import MAX_KEY, Json, Provenance, Record, Trust
+from commonplace.values.record import MAX_KEY, Draft, Json, Provenance, Record, Trust
 
 SOURCE: Final = "managed"
 GONE: Final = "the file is gone"
+MARKED: Final = "the key names the folder"
 EVERY: Final = 2.0
 BATCH: Final = 100
 PAGE: Final = 200
@@ -104,8 +109,9 @@ class Following:
         seen = self._seen.get(root)
         if seen is not None and seen[0] == marks:
             return Synced(problems=seen[1].problems)
-        prefix = f"managed:{root.kind}:"
-        known = await self._known(root, prefix)
+        known = await self._known(root, _prefix(root))
+        if root.mark and root not in self._seen:
+            known |= await self._adopted(root, files, known)
         unmoved = frozenset(seen[0]) if seen else None
         work = await asyncio.to_thread(self._work, root, files, known, unmoved)
         written = 0
@@ -145,6 +151,27 @@ class Following:
             known.update({record.key: record for record in page.records if record.key})
             if (cursor := page.cursor) is None:
                 return known
+
+    async def _adopted(self, root: Root, files: Sequence[Found], known: Mapping[str, Record]) -> dict[str, Record]:
+        """
+        Records that follow this folder since before its mark was in their keys, under their new keys: those of files that are
+        there, and, once one of them is known to be ours, those of files that are gone.
+        """
+        old = await self._known(root, f"managed:{root.kind}:")
+        if not old:
+            return {}
+        paths = {_unmarked(root, one.path): one for one in files}
+        here = {key: record for key, record in old.items() if key in paths}
+        ours = old if any(_same_file(record, paths[key]) for key, record in here.items()) else here
+        now = self._clock.now()
+        renamed: dict[str, Record] = {}
+        for key, record in ours.items():
+            new = key_of(root, paths[key].path if key in paths else record.provenance.file or key)
+            if new not in known:
+                draft = Draft(record=_renamed(record, new, now, self._actor), expected=record.version)
+                with suppress(RecordChanged, RecordNotFound):
+                    [renamed[new]] = await self._store.revise([draft])
+        return renamed
 
     async def _put(self, notes: Sequence[Note], work: _Work) -> int:
         """Write the notes; where one of them is refused, all others alone."""
@@ -260,13 +287,34 @@ class Following:
 
 
 def key_of(root: Root, path: str) -> str:
-    """`managed:<kind>:<path>`; what is too long is shortened and told apart by its hash."""
-    key = f"managed:{root.kind}:{path}"
+    """`managed:<kind>:<path>`, of a workspace `managed:project@<mark>:<path>`; what is too long is shortened and told apart by its hash."""
+    key = f"{_prefix(root)}{path}"
     if len(key) <= MAX_KEY and key.isprintable():
         return key
     mark = hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     shown = "".join(character if character.isprintable() else "�" for character in key)
     return f"{shown[: MAX_KEY - len(mark) - 1]}~{mark}"
+
+
+def _prefix(root: Root) -> str:
+    return f"managed:{root.kind}@{root.mark}:" if root.mark else f"managed:{root.kind}:"
+
+
+def _unmarked(root: Root, path: str) -> str:
+    return key_of(replace(root, mark=""), path)
+
+
+def _renamed(record: Record, key: str, now: datetime, actor: str | None) -> Record:
+    return replace(
+        record,
+        version=record.version + 1,
+        updated_at=max(utc(now), record.updated_at),
+        key=key,
+        change="edited" if record.deleted_at is None else record.change,
+        actor=actor,
+        reason=MARKED if record.deleted_at is None else record.reason,
+        restores=None,
+    )
 
 
 def _files(root: Root) -> list[Found] | None:

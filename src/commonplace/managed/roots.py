@@ -3,11 +3,15 @@ Where files of memory lie.
 
 A person's own under `<home>/memories`, those of a workspace under `<home>/projects/<name>/memory` or, where it is set so, in
 the workspace itself, and those of a chat room under `<home>/channels/memory/<channel>/<chat>`. These functions only
-compute; nothing is looked up and nothing is made.
+compute; nothing is made.
+
+A workspace goes by the name of its folder, and two folders may have one name. They share a scope, then, and their records are told
+apart by the `mark` of the folder, which is part of their keys.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from hashlib import sha256
@@ -31,7 +35,8 @@ _LONGEST: Final = 80
 class Root:
     """
     A folder of memory, the scope its records belong to, and how far they are trusted. What is `inside` the anchor may be
-    somebody else's making (a workspace is cloned) and is never followed through a link; the anchor itself is ours.
+    somebody else's making (a workspace is cloned) and is never followed through a link; the anchor itself is ours. `mark`
+    tells a workspace from others in a folder of the same name.
     """
 
     kind: RootKind
@@ -39,6 +44,7 @@ class Root:
     inside: Parts = ()
     scope: Scope
     trust: Trust = "system_generated"
+    mark: str = ""
 
     @property
     def path(self) -> Path:
@@ -65,14 +71,17 @@ def user_root(home: Path, owner: str = LOCAL_USER) -> Root:
 def workspace_root(home: Path, workspace: Path, id: str) -> Root:
     """The memory of the workspace whose git root (or folder) is `workspace`, kept in our home."""
     folder = home / "projects" / workspace_name(workspace) / "memory"
-    return Root(kind="project", anchor=folder, scope=Scope("workspace", id))
+    # As the folder has it: reached by another name, it is another folder.
+    return Root(kind="project", anchor=folder, scope=Scope("workspace", id), mark=_hash(workspace.as_posix(), 8))
 
 
 def local_root(workspace: Path, id: str) -> Root:
     """The memory kept in the workspace itself. Whoever wrote the workspace wrote it: it is not ours to trust."""
     inside = (".commonplace", "memory")
     scope = Scope("workspace", id)
-    return Root(kind="project", anchor=workspace, inside=inside, scope=scope, trust="external_user_supplied")
+    # The files are the same by whatever name the workspace is reached.
+    mark = _hash(Path(os.path.realpath(workspace)).as_posix(), 8)
+    return Root(kind="project", anchor=workspace, inside=inside, scope=scope, trust="external_user_supplied", mark=mark)
 
 
 def channel_root(home: Path, channel: str, chat: str) -> Root:

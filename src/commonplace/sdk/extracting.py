@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Unpack
 
 from commonplace.sdk.calls import extraction
-from commonplace.sdk.reviewing import AsyncReviewer, Reviewer
+from commonplace.sdk.spending import AsyncSpender, Spender
 from commonplace.values.extraction import Extracted, TalkFields
 from commonplace.values.record import Record, Turn
 
 
-class AsyncExtractor(AsyncReviewer):
+class AsyncExtractor(AsyncSpender):
     async def extract(
         self,
         talk: str | Sequence[Turn] | None = None,
@@ -35,7 +35,7 @@ class AsyncExtractor(AsyncReviewer):
         return await self._run(extraction.learnings(agents))
 
 
-class Extractor(Reviewer):
+class Extractor(Spender):
     def extract(
         self,
         talk: str | Sequence[Turn] | None = None,

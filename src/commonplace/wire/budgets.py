@@ -49,10 +49,22 @@ class TotalAnswer(Answer):
             cost_usd=to_usd(total.cost_micro_usd),
         )
 
+    def value(self) -> UsageTotal:
+        return UsageTotal(
+            purpose=self.purpose,
+            model=self.model,
+            tasks=self.tasks,
+            failed=self.failed,
+            input_tokens=self.input_tokens,
+            output_tokens=self.output_tokens,
+            cost_micro_usd=to_micro(self.cost_usd),
+        )
+
 
 class UsageAnswer(Answer):
     """One task. `session` names the work, for instance `memory-extract:<session>`."""
 
+    tenant: str
     at: Moment
     session: str
     purpose: str
@@ -67,6 +79,7 @@ class UsageAnswer(Answer):
     @classmethod
     def of(cls, usage: Usage) -> UsageAnswer:
         return cls(
+            tenant=usage.tenant,
             at=usage.at,
             session=usage.session,
             purpose=usage.purpose,
@@ -77,6 +90,21 @@ class UsageAnswer(Answer):
             output_tokens=usage.output_tokens,
             cost_usd=to_usd(usage.cost_micro_usd),
             ok=usage.ok,
+        )
+
+    def value(self) -> Usage:
+        return Usage(
+            tenant=self.tenant,
+            at=self.at,
+            session=self.session,
+            purpose=self.purpose,
+            model=self.model,
+            agent=self.agent,
+            workspace=self.workspace,
+            input_tokens=self.input_tokens,
+            output_tokens=self.output_tokens,
+            cost_micro_usd=to_micro(self.cost_usd),
+            ok=self.ok,
         )
 
 
@@ -111,4 +139,17 @@ class BudgetAnswer(Answer):
             since=budget.since,
             totals=[TotalAnswer.of(total) for total in budget.totals],
             latest=[UsageAnswer.of(usage) for usage in budget.latest],
+        )
+
+    def value(self) -> Budget:
+        return Budget(
+            model=self.model,
+            daily=to_micro(self.daily_usd),
+            standard=to_micro(self.standard_usd),
+            own=self.own,
+            spent=to_micro(self.spent_usd),
+            resets_at=self.resets_at,
+            since=self.since,
+            totals=tuple(total.value() for total in self.totals),
+            latest=tuple(usage.value() for usage in self.latest),
         )

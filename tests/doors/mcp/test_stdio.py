@@ -105,7 +105,7 @@ async def test_deleting_is_not_offered_and_refused_unless_it_was_allowed(atlas: 
         refused = await model("memory_delete", id=stored["id"])
         left = await model.found("gate code")
 
-    assert offered == {"memory_search", "memory_store", "memory_list", "memory_context"}
+    assert offered == {"memory_search", "memory_store", "memory_remember", "memory_list", "memory_context"}
     assert (refused["ok"], refused["reason"]) == (False, "forbidden")
     assert len(left) == 1
 

@@ -49,7 +49,14 @@ async def test_every_tool_says_what_it_takes_what_it_answers_and_whether_it_chan
     async with at(memory, allow_delete=True) as model:
         tools = {tool.name: tool for tool in (await model.client.list_tools()).tools}
 
-    assert set(tools) == {"memory_search", "memory_store", "memory_list", "memory_context", "memory_delete"}
+    assert set(tools) == {
+        "memory_search",
+        "memory_store",
+        "memory_remember",
+        "memory_list",
+        "memory_context",
+        "memory_delete",
+    }
     hints = {name: tool.annotations for name, tool in tools.items() if tool.annotations}
     assert {name for name, hint in hints.items() if hint.read_only_hint} == {
         "memory_search",

@@ -83,6 +83,7 @@ async def test_what_was_spent_is_told_by_purpose_and_task(running: InProcess, ht
     ]
     assert told["latest"] == [
         {
+            "tenant": "default/default",
             "at": "2026-03-01T22:00:00.000Z",
             "session": "memory-extract:s1",
             "purpose": "extract",

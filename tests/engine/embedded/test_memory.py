@@ -39,7 +39,7 @@ def memory(tmp_path: Path, clock: FakeClock) -> Any:
 
 
 def public(kind: type) -> dict[str, Any]:
-    return {name: member for name, member in vars(kind).items() if not name.startswith("_")}
+    return {name: member for name, member in inspect.getmembers(kind) if not name.startswith("_")}
 
 
 def test_both_faces_have_the_same_methods_with_the_same_signatures() -> None:

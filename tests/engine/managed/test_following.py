@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from commonplace.errors import CommonplaceError, PathEscape
 from commonplace.managed.confine import Folder
 from commonplace.managed.following import Following, Synced, key_of
 from commonplace.managed.remember import remember
-from commonplace.managed.roots import Root, channel_root, local_root
+from commonplace.managed.roots import Root, channel_root, local_root, workspace_root
 from commonplace.memory.lifecycle import Lifecycle
 from commonplace.memory.prepare import Preparer
 from commonplace.memory.write import Writer
@@ -65,7 +66,7 @@ async def test_each_entry_becomes_a_record_of_its_roots_scope(place: Place, foll
         await followed.following.sync(root)
 
     tea = (await followed.records(place.user))["managed:user:user/tea.md"]
-    wiki = (await followed.records(place.project))["managed:project:reference/wiki.md"]
+    wiki = (await followed.records(place.project))[f"managed:project@{place.project.mark}:reference/wiki.md"]
     stat = (place.user.path / "user/tea.md").stat()
     assert (str(tea.scope), str(wiki.scope)) == ("user:local", "workspace:web")
     assert (tea.kind, wiki.kind, tea.source, tea.trust) == ("fact", "note", "managed", "system_generated")
@@ -94,6 +95,119 @@ async def test_a_persons_edit_is_the_next_version_and_the_file_is_not_touched(pl
     assert "black tea" in record.text
     assert file.read_bytes() == written
     assert len(await followed.store.history(DEFAULT_TENANT, record.id)) == 2
+
+
+# ---- two folders of one name
+
+
+async def before(followed: Followed, root: Root) -> list[Record]:
+    """As the release before marks left it."""
+    await followed.following.sync(replace(root, mark=""))
+    return list((await followed.records(root)).values())
+
+
+def beside(place: Place) -> Root:
+    """Another workspace in a folder of the same name."""
+    other = workspace_root(place.outside / "home", place.outside / "web", "web")
+    other.folder.make()
+    return other
+
+
+async def test_two_folders_of_one_name_have_records_of_their_own(place: Place, followed: Followed) -> None:
+    other = beside(place)
+    place.entry(place.project, "project/db.md", "The database is Postgres.")
+    place.entry(place.project, "project/ci.md", "The CI is Buildkite.")
+    place.entry(other, "project/db.md", "The database is MySQL.")
+
+    for _ in range(2):
+        for root in (place.project, other):
+            await followed.afresh().sync(root)
+
+    records = await followed.records(place.project)
+    assert place.project.scope == other.scope
+    assert sorted((record.text.split()[-1], record.version) for record in records.values()) == [
+        ("Buildkite.", 1),
+        ("MySQL.", 1),
+        ("Postgres.", 1),
+    ]
+
+
+async def test_a_file_that_is_gone_buries_no_record_of_another_folder(place: Place, followed: Followed) -> None:
+    other = beside(place)
+    file = place.entry(place.project, "project/db.md", "The database is Postgres.")
+    place.entry(other, "project/db.md", "The database is MySQL.")
+    for root in (place.project, other):
+        await followed.following.sync(root)
+    file.unlink()
+
+    done = await followed.following.sync(place.project)
+
+    [left] = (await followed.records(other)).values()
+    assert (done.deleted, left.key) == (1, key_of(other, "project/db.md"))
+
+
+async def test_records_of_the_release_before_are_followed_on_and_not_written_twice(
+    place: Place, followed: Followed
+) -> None:
+    place.entry(place.project, "project/db.md", "The database is Postgres.")
+    edited = place.entry(place.project, "project/ci.md", "The CI is Jenkins.")
+    gone = place.entry(place.project, "project/old.md", "The wiki is at old.example.")
+    old = {record.provenance.file: record for record in await before(followed, place.project)}
+    place.entry(place.project, "project/ci.md", "The CI is Buildkite now.")
+    gone.unlink()
+
+    done = await followed.afresh().sync(place.project)
+    again = await followed.afresh().sync(place.project)
+
+    records = {record.provenance.file: record for record in (await followed.records(place.project)).values()}
+    assert edited.exists()
+    assert (done.written, done.deleted, again.changed) == (1, 1, False)
+    assert {path: record.id for path, record in records.items()} == {
+        path: record.id for path, record in old.items() if path != "project/old.md"
+    }
+    assert {record.key for record in records.values()} == {
+        key_of(place.project, path) for path in ("project/db.md", "project/ci.md")
+    }
+    assert "Buildkite" in records["project/ci.md"].text
+
+
+async def test_what_a_person_deleted_before_stays_deleted(place: Place, followed: Followed) -> None:
+    place.entry(place.project, "project/db.md", "The database is Postgres.")
+    place.entry(place.project, "project/ci.md", "The CI is Jenkins.")
+    [record, _] = await before(followed, place.project)
+    await followed.lifecycle.delete(record.id)
+
+    done = await followed.afresh().sync(place.project)
+
+    assert not done.changed
+    assert len(await followed.records(place.project)) == 1
+    assert len(await followed.records(place.project, deleted=True)) == 2
+
+
+async def test_a_folder_leaves_alone_what_followed_another_one_before(place: Place, followed: Followed) -> None:
+    other = beside(place)
+    place.entry(place.project, "project/db.md", "The database is Postgres.")
+    [held] = await before(followed, place.project)
+    place.entry(other, "project/wiki.md", "The wiki is at wiki.example.")
+
+    done = await followed.afresh().sync(other)
+    await followed.afresh().sync(place.project)
+
+    records = {record.id: record for record in (await followed.records(place.project)).values()}
+    assert (done.written, done.deleted) == (1, 0)
+    assert len(records) == 2
+    assert records[held.id].key == key_of(place.project, "project/db.md")
+
+
+async def test_a_workspace_reached_by_another_name_is_the_same_one(place: Place) -> None:
+    real, link = place.outside / "web", place.outside / "link"
+    real.mkdir()
+    link.symlink_to(real)
+
+    assert local_root(link, "web").mark == local_root(real, "web").mark != ""
+
+
+# ---- edits
 
 
 async def test_an_edit_that_keeps_time_and_size_is_noticed(place: Place, followed: Followed) -> None:

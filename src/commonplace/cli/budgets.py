@@ -1,0 +1,62 @@
+"""The command that tells what language models cost: `commonplace budgets`."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from commonplace.cli.door import Door, command
+from commonplace.errors import InvalidInput
+from commonplace.values.usage import Budget, to_micro
+
+PANEL = "Look after"
+
+
+def budgets(
+    door: Door,
+    days: Annotated[
+        int, typer.Option("--days", "-d", metavar="N", help="Of how many days, today included.", min=1, max=366)
+    ] = 1,
+    daily: Annotated[
+        float | None,
+        typer.Option("--daily", metavar="USD", help="Set what may be spent in a day; 0 turns models off.", min=0),
+    ] = None,
+    standard: Annotated[
+        bool, typer.Option("--standard", help="Go back to the budget of the settings (llm_daily_budget_usd).")
+    ] = False,
+) -> None:
+    """Show what language models cost, by purpose, what may be spent in a day (UTC), and what is left of it."""
+    if standard and daily is not None:
+        raise InvalidInput("Give --daily or --standard, not both.")
+    sets = standard or daily is not None
+    budget = _asked(door, days, daily, sets=sets)
+    door.answer(budget, lambda: door.screen.budget(budget))
+    if budget.model is None:
+        door.say("There is no language model: everything is done by rules.")
+
+
+def _asked(door: Door, days: int, daily: float | None, *, sets: bool) -> Budget:
+    """Of the daemon where one is named, else of the store itself, as its operator."""
+    if door.url is not None:
+        with door.client(door.url) as client:
+            if sets:
+                client.set_budget(daily)
+            return client.budgets(days=days)
+    # The engine brings numpy and the stores: `--help` does without.
+    from commonplace.daemon.composition import Wanted, composed, operator
+    from commonplace.settings import load_settings
+
+    settings = load_settings(store=door.store, tenant=door.tenant, embedder=door.embedder)
+
+    async def asked() -> Budget:
+        async with composed(settings, Wanted(recalls=False)) as services:
+            who = operator(settings.tenant)
+            if sets:
+                await services.budgets.set(who, None if daily is None else to_micro(daily))
+            return await services.budgets.read(who, days=days)
+
+    return asyncio.run(asked())
+
+
+def add_to(app: typer.Typer) -> None:
+    command(app, "commonplace budgets --days 7", "commonplace budgets --daily 0.25", panel=PANEL)(budgets)
