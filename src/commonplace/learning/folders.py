@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -28,13 +28,17 @@ _DAY: Final = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?!\d)")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Found:
-    """A file, its path below the root in forward slashes, and what the folder says about it."""
+    """
+    A file, its path below the root in forward slashes, and what the folder says about it. One that came with a request
+    brings its `content`, and lies nowhere.
+    """
 
     path: Path
     name: str
     size: int
     mtime: int
     at: datetime | None = None
+    content: bytes | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,7 +78,7 @@ def survey(path: Path, layout: Layout) -> Folder:
         entries = [*_named(real, "MEMORY.md"), *days]
     else:
         entries = _walk(real, real, problems)
-    files = [_dated(found) if layout == "openclaw" else found for found in _found(entries, real, problems)]
+    files = [dated(found) if layout == "openclaw" else found for found in _found(entries, real, problems)]
     files.sort(key=lambda found: found.name)
     return Folder(root=real, whole=True, files=tuple(files), problems=tuple(problems))
 
@@ -98,7 +102,7 @@ def _named(folder: Path, name: str) -> Iterator[Path]:
         yield path
 
 
-def _dated(found: Found) -> Found:
+def dated(found: Found) -> Found:
     """A daily note tells of the day in its name."""
     day = _DAY.match(found.path.name)
     if day is None:
@@ -107,7 +111,7 @@ def _dated(found: Found) -> Found:
         at = datetime(*(int(part) for part in day.groups()), tzinfo=UTC)  # pyright: ignore[reportArgumentType]
     except ValueError:
         return found
-    return Found(path=found.path, name=found.name, size=found.size, mtime=found.mtime, at=at)
+    return replace(found, at=at)
 
 
 def _found(paths: Iterator[Path] | Sequence[Path], root: Path, problems: list[tuple[str, str]]) -> Iterator[Found]:

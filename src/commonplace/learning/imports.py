@@ -110,6 +110,20 @@ class Importer:
         folder = await asyncio.to_thread(survey, path, layout)
         if not folder.files and not sync_deletes:
             raise InvalidInput(_nothing(path, layout), path=str(path))
+        return await self.import_folder(
+            folder, scope=scope, layout=layout, sync_deletes=sync_deletes, progress=progress
+        )
+
+    async def import_folder(
+        self,
+        folder: Folder,
+        *,
+        scope: Scope,
+        layout: Layout,
+        sync_deletes: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportReport:
+        """Bring the files of a folder into `scope`: one that was looked through, or that came with a request."""
         space = namespace(folder.root, layout, scope)
         tally = _Tally(problems=list(folder.problems))
         known = await self._known(space, scope)
@@ -160,7 +174,7 @@ class Importer:
         size = 0
         for done, found in enumerate(folder.files, start=1):
             before = known.get(key_of(space, found.name))
-            if before and before.stands and (before.mtime, before.size) == (found.mtime, found.size):
+            if before and before.stands and _unmoved(found, before):
                 tally.skipped += 1
             elif read := await asyncio.to_thread(_read, found, space, scope, before, tally):
                 batch.append(read)
@@ -219,6 +233,11 @@ def key_of(space: str, name: str) -> str:
     return f"{kept[: MAX_KEY - len(mark) - 1]}~{mark}"
 
 
+def _unmoved(found: Found, before: _Known) -> bool:
+    """What came with a request has no time of its own: its content tells."""
+    return found.content is None and (before.mtime, before.size) == (found.mtime, found.size)
+
+
 def _read(found: Found, space: str, scope: Scope, before: _Known | None, tally: _Tally) -> _Read | None:
     """The note of a file, or None where it is unchanged or cannot be one."""
     name = readable(Path(found.name))
@@ -226,7 +245,7 @@ def _read(found: Found, space: str, scope: Scope, before: _Known | None, tally: 
         tally.problems.append((name, f"larger than {MAX_TEXT_BYTES // 1024 // 1024} MiB"))
         return None
     try:
-        content = found.path.read_bytes()
+        content = found.path.read_bytes() if found.content is None else found.content
         text = content.decode("utf-8-sig")
     except OSError as error:
         tally.problems.append((name, error.strerror or "cannot be read"))

@@ -2,9 +2,9 @@
 The five file tools of an agent that writes memory and may touch nothing else.
 
 Paths are absolute, inside one of the roots, or relative: then the first folder, which is a type, says which root is meant.
-A file is replaced only by somebody who has read it as it is now. In a clean task nothing is read but what the task itself
-wrote. What is written is Markdown without secrets; the index is not written by hand. Searching is for plain text: a
-pattern would let whoever wrote the memory decide how long it takes.
+A file is replaced only by somebody who has read it as it is now. Only a dream removes one, by writing nothing into it. In a
+clean task nothing is read but what the task itself wrote. What is written is Markdown without secrets; the index is not
+written by hand. Searching is for plain text: a pattern would let whoever wrote the memory decide how long it takes.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ class MemoryFiles:
         self._changes = {root.path: Change(root, what, now, by) for root in self._roots}
         self.escaped = False
         """Whether a write was meant for a place outside the roots, or for one that a link leads out of."""
+        self._removes = what == "dream"
         self._clean = clean
         self._refuse = refuse
         self._seen: dict[tuple[Root, Parts], Held] = {}
@@ -131,8 +132,9 @@ class MemoryFiles:
     def write_file(self, path: str, content: str) -> str:
         """Make a file, or replace one that was read before. Answers its whole path."""
         root, parts = self._aimed(path)
-        _refuse_place(root, parts)
-        text = self._kept(content)
+        refuse_place(root, parts)
+        removing = self._removes and not content.strip()
+        text = "" if removing else self._kept(content)
         with self._noticing():
             held = held_at(root.folder, parts)
         seen = self._seen.get((root, parts))
@@ -140,12 +142,12 @@ class MemoryFiles:
             raise FileChanged("There is a file of that name. Read it first, or choose another name.")
         if held is not None and seen is not None and held.stamp != seen.stamp:
             raise FileChanged
-        return self._write(root, parts, text, held)
+        return self._remove(root, parts, held) if removing else self._write(root, parts, text, held)
 
     def edit(self, path: str, old_string: str, new_string: str, replace_all: bool = False) -> str:
         """Replace `old_string`, which must occur once unless `replace_all`. Answers the file's whole path."""
         root, parts = self._aimed(path)
-        _refuse_place(root, parts)
+        refuse_place(root, parts)
         self._refuse_unseen(root, parts)
         with self._noticing():
             held = root.folder.read(parts)
@@ -179,6 +181,14 @@ class MemoryFiles:
     def _write(self, root: Root, parts: Parts, text: str, held: Held | None) -> str:
         check_content(text)
         self._seen[root, parts] = self._changes[root.path].write(parts, text, expected=held)
+        self._written.add((root, parts))
+        return str(root.path.joinpath(*parts))
+
+    def _remove(self, root: Root, parts: Parts, held: Held | None) -> str:
+        if held is None:
+            raise PathNotFound
+        self._changes[root.path].remove(parts, expected=held)
+        self._seen.pop((root, parts), None)
         self._written.add((root, parts))
         return str(root.path.joinpath(*parts))
 
@@ -236,7 +246,8 @@ def _bases(root: Root) -> set[str]:
     return {str(root.path), str(root.path.resolve())}
 
 
-def _refuse_place(root: Root, parts: Parts) -> None:
+def refuse_place(root: Root, parts: Parts) -> None:
+    """Raises PathEscape: no file of memory is written there."""
     if root.kind == "channel":
         if parts != (INDEX,):
             raise PathEscape(f"A room has one file of memory: {INDEX}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from commonplace.ports.census import Census
 from commonplace.ports.embedder import VectorCache
 from commonplace.ports.events import EventLog
 from commonplace.ports.jobs import JobQueue
@@ -21,5 +22,5 @@ class MemoryStore(RecordStore, RecallStore, StoreKeeper, VectorCache, Protocol):
     """What a memory inside a program needs."""
 
 
-class Store(MemoryStore, Journal, EventLog, JobQueue, Registry, Quotas, KnowledgeStore, UsageLedger, Protocol):
+class Store(MemoryStore, Journal, EventLog, JobQueue, Registry, Quotas, KnowledgeStore, UsageLedger, Census, Protocol):
     """What a daemon needs."""

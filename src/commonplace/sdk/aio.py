@@ -378,6 +378,10 @@ class AsyncClient(AsyncExtractor):
         """Whose key this is, its role, and which scopes it reaches."""
         return await self._run(keeping.me())
 
+    async def sign_in_url(self) -> tuple[str, datetime]:
+        """An address that signs a browser in to the console, once, and until when it does."""
+        return await self._run(keeping.sign_in_url())
+
     async def create_key(
         self,
         name: str,

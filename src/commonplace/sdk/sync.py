@@ -374,6 +374,10 @@ class Client(Extractor):
         """Whose key this is, its role, and which scopes it reaches."""
         return self._run(keeping.me())
 
+    def sign_in_url(self) -> tuple[str, datetime]:
+        """An address that signs a browser in to the console, once, and until when it does."""
+        return self._run(keeping.sign_in_url())
+
     def create_key(
         self,
         name: str,

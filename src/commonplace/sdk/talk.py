@@ -69,7 +69,8 @@ class Reply:
 class Call(Generic[T]):
     """
     A request, and how its answer is read. `key` is its idempotency key. One that `reads`, or that has a key, may be sent again
-    where nobody knows what became of it. `endless`: the answer may take as long as it takes.
+    where nobody knows what became of it. `endless`: the answer may take as long as it takes. `condition` is the header that says
+    what the request is to find.
     """
 
     method: str
@@ -80,6 +81,7 @@ class Call(Generic[T]):
     key: str | None = None
     reads: bool = False
     endless: bool = False
+    condition: tuple[str, str] | None = None
 
     @property
     def headers(self) -> dict[str, str]:
@@ -88,6 +90,8 @@ class Call(Generic[T]):
             headers["Content-Type"] = "application/json"
         if self.key is not None:
             headers["Idempotency-Key"] = self.key
+        if self.condition is not None:
+            headers.update([self.condition])
         return headers
 
     @property

@@ -22,6 +22,7 @@ from prometheus_client.multiprocess import (
 )
 
 from commonplace.errors import CommonplaceError
+from commonplace.server.latency import Latencies
 
 FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 _BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0)
@@ -32,9 +33,10 @@ _WRITES: Final = frozenset(
 
 
 class Metrics:
-    """`subscribers` and `jobs` are for the event stream and the workers to count in."""
+    """`subscribers` and `jobs` are for the event stream and the workers to count in; `recalls` are this process's own."""
 
     def __init__(self) -> None:
+        self.recalls = Latencies()
         # When each counter was made interests nobody, and doubles the page.
         disable_created_metrics()
         own = self._registry = CollectorRegistry()
@@ -74,11 +76,13 @@ class Metrics:
             outcome = error.code if isinstance(error, CommonplaceError) else "internal_error"
             raise
         finally:
-            use_case = f"{service}.{name}"
+            use_case, took = f"{service}.{name}", perf_counter() - started
             self.calls.labels(use_case, outcome).inc()
-            self.call_seconds.labels(use_case).observe(perf_counter() - started)
+            self.call_seconds.labels(use_case).observe(took)
             if name in _SEARCHES:
                 self.searches.labels(outcome).inc()
+                if outcome == "ok":
+                    self.recalls.add(took)
             elif name in _WRITES:
                 self.writes.labels(outcome).inc()
 

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
-from typing import Final, TextIO, cast
+from typing import Any, Final, TextIO, cast
 
 from commonplace.errors import Forbidden, InvalidInput
 from commonplace.governance.access import require_role, require_scope, visible
 from commonplace.learning.folders import Layout
 from commonplace.learning.imports import ImportReport
+from commonplace.learning.sent import check_paths, folder_of, sifted
 from commonplace.memory.transfer import LoadReport
 from commonplace.ports.journal import Entries
 from commonplace.ports.keeping import Progress
 from commonplace.ports.records import RecordStore
 from commonplace.service.account import Account, Journaled
 from commonplace.service.desk import Desk
-from commonplace.values.job import Job, NewJob
+from commonplace.values.job import PRIVATE, Job, NewJob
 from commonplace.values.moment import new_id
+from commonplace.values.moving import SentFile
 from commonplace.values.principal import Principal, ScopePattern
 from commonplace.values.record import Json, Lineage, Written
 from commonplace.values.scope import Scope
@@ -64,13 +68,56 @@ class Moving:
                 client=who.client,
                 unique=f"{scope} {layout}{' sync' if sync_deletes else ''} {real}",
             )
-            if (same := await self._waiting(job)) is not None:
-                await account.note("unchanged", job=same.id)
-                return same
-            news = account.news("job.queued", scope=scope, data={"job": job.id, "kind": IMPORT})
-            await desk.store.note(Entries(audit=(account.row("ok"),), jobs=(job,), events=(news,)))
-            # Where somebody was quicker by a moment, theirs is there and ours is not.
-            return await self._waiting(job) or await desk.store.job(who.tenant, job.id)
+            return await self._queued(account, job)
+
+    async def queue_files(
+        self, who: Principal, files: Sequence[SentFile], *, scope: Scope, layout: Layout = "directory"
+    ) -> Job:
+        """
+        Import files that came with the request, in the background. They wait in the job itself, which every worker of the
+        store can read, and are forgotten when it is done.
+
+        Raises:
+            InvalidInput: a path is not a plain relative one, or there are too many files.
+        """
+        desk = self._desk
+        async with desk.account(who, "record.import", scope=scope) as account:
+            _require(who, scope, layout)
+            check_paths(files)
+            kept, problems = await asyncio.to_thread(sifted, files, layout)
+            now = desk.clock.now()
+            sent: dict[str, Json] = {
+                "files": [{"path": file.path, "text": file.text} for file in kept],
+                "problems": [[path, reason] for path, reason in problems],
+            }
+            payload: dict[str, Json] = {
+                "scope": str(scope),
+                "layout": layout,
+                "who": written_principal(who),
+                PRIVATE: sent,
+            }
+            mark = sha256(json.dumps(sent, sort_keys=True).encode()).hexdigest()
+            job = NewJob(
+                id=new_id(now),
+                tenant=who.tenant,
+                kind=IMPORT,
+                payload=payload,
+                created_at=now,
+                created_by=who.subject,
+                client=who.client,
+                unique=f"{scope} {layout} sent {mark}",
+            )
+            return await self._queued(account, job)
+
+    async def _queued(self, account: Account, job: NewJob) -> Job:
+        desk = self._desk
+        if (same := await self._waiting(job)) is not None:
+            await account.note("unchanged", job=same.id)
+            return same
+        news = account.news("job.queued", scope=account.scope, data={"job": job.id, "kind": IMPORT})
+        await desk.store.note(Entries(audit=(account.row("ok"),), jobs=(job,), events=(news,)))
+        # Where somebody was quicker by a moment, theirs is there and ours is not.
+        return await self._waiting(job) or await desk.store.job(job.tenant, job.id)
 
     async def _waiting(self, job: NewJob) -> Job | None:
         """The same import, where it waits or runs."""
@@ -105,22 +152,39 @@ class Moving:
         told = job.payload
         who = read_principal(job.tenant, told["who"])
         await self._desk.require_good(who, "record.import")
-        report = await self.import_now(
-            who,
-            str(told["path"]),
-            scope=Scope.parse(str(told["scope"])),
-            layout=cast(Layout, told["layout"]),
-            sync_deletes=bool(told["sync_deletes"]),
-            progress=progress,
-        )
+        scope, layout = Scope.parse(str(told["scope"])), cast(Layout, told["layout"])
+        if PRIVATE in told:
+            report = await self._import_sent(who, told[PRIVATE], scope, layout, progress)
+        else:
+            report = await self.import_now(
+                who,
+                str(told["path"]),
+                scope=scope,
+                layout=layout,
+                sync_deletes=bool(told["sync_deletes"]),
+                progress=progress,
+            )
         problems: list[Json] = [{"file": file, "reason": reason} for file, reason in report.problems]
         return {**asdict(report), "problems": problems}
 
+    async def _import_sent(
+        self, who: Principal, sent: Json, scope: Scope, layout: Layout, progress: Progress
+    ) -> ImportReport:
+        told = cast("Mapping[str, list[Any]]", sent)
+        files = [SentFile(path=file["path"], text=file["text"]) for file in told["files"]]
+        problems = [(str(path), str(reason)) for path, reason in told["problems"]]
+        desk = self._desk
+        async with desk.account(who, "record.import", scope=scope) as account:
+            _require(who, scope, layout)
+            importer = desk.engines(who).importer(Journaled(desk.store, account), who.subject)
+            folder = await asyncio.to_thread(folder_of, files, problems, layout)
+            report = await importer.import_folder(folder, scope=scope, layout=layout, progress=progress)
+            report = replace(report, discovered_files=len(files) + len(problems))
+            await account.note(files=report.indexed_files, errors=report.errors)
+            return report
+
     async def _allowed(self, who: Principal, path: str, scope: Scope, layout: str) -> Path:
-        require_role(who, "writer")
-        require_scope(who, scope)
-        if layout not in _LAYOUTS:
-            raise InvalidInput(f"{layout!r:.40} is no format. Use one of {', '.join(_LAYOUTS)}.")
+        _require(who, scope, layout)
         if not path.strip() or "\0" in path:
             raise InvalidInput("Name the file or the folder to import.")
         real = await asyncio.to_thread(lambda: Path(path).expanduser().resolve())
@@ -149,6 +213,13 @@ class Moving:
             require_role(who, "admin")
             store = _Reached(desk.store, account)
             return await desk.engines(who).transfer(store).load(source, progress=progress)
+
+
+def _require(who: Principal, scope: Scope, layout: str) -> None:
+    require_role(who, "writer")
+    require_scope(who, scope)
+    if layout not in _LAYOUTS:
+        raise InvalidInput(f"{layout!r:.40} is no format. Use one of {', '.join(_LAYOUTS)}.")
 
 
 class _Reached(Journaled):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from commonplace.service.budgets import Budgets
+from commonplace.service.census import Counting
 from commonplace.service.desk import Desk
 from commonplace.service.director import Directing
 from commonplace.service.distill import Distilling
@@ -24,6 +25,7 @@ from commonplace.service.recall import Recalling
 from commonplace.service.records import Records
 from commonplace.service.retrieval import Retrieval
 from commonplace.service.review import Reviewing
+from commonplace.service.shelves import Shelves
 from commonplace.service.tree import Browsing
 
 
@@ -36,6 +38,7 @@ class Services:
     recall: Recalling
     moving: Moving
     keeping: Keeping
+    census: Counting
     budgets: Budgets
     owners: Owners
     gateway: Gateway
@@ -47,6 +50,7 @@ class Services:
     distilling: Distilling
     knowledge: Registry
     managed: Managed
+    shelves: Shelves
     lanes: Lanes
     tasks: Tasks
     events: Listening

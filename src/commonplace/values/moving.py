@@ -13,6 +13,14 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SentFile:
+    """A file that comes with a request: its path, relative and of forward slashes, and its text."""
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class LoadReport:
     """`unchanged` were here already, at the same version or a later one."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import ConfigDict, Field
 
-from commonplace.values.moving import ImportReport, Layout, LoadReport
-from commonplace.wire.shapes import Answer, Body, Count, Line, ScopeName
+from commonplace.values.moving import ImportReport, Layout, LoadReport, SentFile
+from commonplace.wire.shapes import MAX_LIST, MAX_TEXT, Answer, Body, Count, Line, ScopeName
 from commonplace.wire.tasks import TaskAnswer
 
 
@@ -18,6 +18,30 @@ class ImportBody(Body):
     scope: ScopeName = "global"
     format: Layout = "directory"
     sync_deletes: bool = Field(default=False, description="Also delete what came from files that are gone.")
+
+
+class FileBody(Body):
+    path: Line = Field(description="Relative, with forward slashes: `notes/a.md`.")
+    text: str = Field(max_length=MAX_TEXT)
+
+
+class ImportFilesBody(Body):
+    """Files that come with the request."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"scope": "workspace:web", "files": [{"path": "notes/ship.md", "text": "We ship on Fridays."}]}
+            ]
+        }
+    )
+
+    files: list[FileBody] = Field(min_length=1, max_length=MAX_LIST)
+    scope: ScopeName = "global"
+    format: Layout = "directory"
+
+    def sent(self) -> list[SentFile]:
+        return [SentFile(path=one.path, text=one.text) for one in self.files]
 
 
 class QueuedAnswer(Answer):

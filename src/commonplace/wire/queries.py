@@ -7,8 +7,10 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from commonplace.values.audit import AuditOutcome, AuditQuery
+from commonplace.values.census import By
 from commonplace.values.query import Filters, Mode, Order
 from commonplace.values.record import State, Trust, Visibility
+from commonplace.values.scope import ScopeKind
 from commonplace.wire.search import SearchBody
 from commonplace.wire.shapes import MAX_LABEL, KeyName, Label, Line, Moment, Question, ScopeName
 
@@ -35,14 +37,13 @@ class Narrowed(Asked):
     until: Moment | None = Field(default=None, description="Before this time.")
 
 
-class ListQuery(Narrowed):
+class Chosen(Narrowed):
+    """Which records are listed or counted."""
+
     visibility: Visibility | None = None
     key: KeyName | None = None
     key_prefix: KeyName | None = None
     state: list[State] = Field(default=[], max_length=_MANY, description="live, where none is given.")
-    order: Order = "newest"
-    limit: int = Field(default=100, ge=1, le=1000)
-    cursor: Cursor | None = None
 
     def states(self) -> list[State]:
         return self.state or ["live"]
@@ -62,6 +63,22 @@ class ListQuery(Narrowed):
             "key": self.key,
             "key_prefix": self.key_prefix,
         }
+
+
+class ListQuery(Chosen):
+    order: Order = "newest"
+    limit: int = Field(default=100, ge=1, le=1000)
+    cursor: Cursor | None = None
+
+
+class CountsQuery(Chosen):
+    by: list[By] = Field(min_length=1, max_length=2, description="One or two; `day` is the UTC day of creation.")
+
+
+class ScopesQuery(Asked):
+    q: Annotated[Line, Field(description="Anywhere in the name, whatever the case.")] = ""
+    kind: list[ScopeKind] = Field(default=[], max_length=_MANY)
+    limit: int = Field(default=100, ge=1, le=1000)
 
 
 class SearchQuery(Narrowed):

@@ -28,6 +28,7 @@ class TaskAnswer(Answer):
     updated_at: Moment
     not_before: Moment | None
     client: str | None
+    line: str | None = Field(default=None, description="Tasks of one line are done one after another.")
     attempts: Count
     max_attempts: Count
     done: Count
@@ -50,6 +51,7 @@ class TaskAnswer(Answer):
             updated_at=job.updated_at,
             not_before=job.not_before,
             client=job.client,
+            line=job.line,
             attempts=job.attempts,
             max_attempts=job.max_attempts,
             done=job.done,

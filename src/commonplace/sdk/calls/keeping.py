@@ -13,7 +13,15 @@ from commonplace.values.record import Json
 from commonplace.values.upkeep import Finding, Rule, Stats, Upkeep
 from commonplace.wire.audit import AuditAnswer
 from commonplace.wire.keeping import FindingsAnswer, LogAnswer, ReindexedAnswer, RulesAnswer, StatsAnswer
-from commonplace.wire.people import KeyAnswer, KeysAnswer, MeAnswer, NewKeyAnswer, NewUserAnswer, UsersAnswer
+from commonplace.wire.people import (
+    CodeAnswer,
+    KeyAnswer,
+    KeysAnswer,
+    MeAnswer,
+    NewKeyAnswer,
+    NewUserAnswer,
+    UsersAnswer,
+)
 
 # ---- upkeep
 
@@ -74,6 +82,14 @@ def me() -> Talk[Principal]:
         return MeAnswer.model_validate_json(body).value()
 
     return asked(Call(method="GET", path="/v1/me", read=read, reads=True))
+
+
+def sign_in_url() -> Talk[tuple[str, datetime]]:
+    def read(body: bytes) -> tuple[str, datetime]:
+        made = CodeAnswer.model_validate_json(body)
+        return made.url, made.expires_at
+
+    return asked(Call(method="POST", path="/v1/codes", read=read))
 
 
 def create_key(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 from commonplace.errors import InvalidInput
-from commonplace.sdk.documents import given, part, written
+from commonplace.sdk.documents import document, given, part, written
 from commonplace.sdk.talk import Call, Pause, Talk, asked, error_of
 from commonplace.values.job import ENDED
 from commonplace.values.moving import ImportReport, Layout, LoadReport
+from commonplace.values.record import Json
 from commonplace.values.scope import Scope
 from commonplace.wire.moving import ImportReportAnswer, LoadAnswer, QueuedAnswer
 from commonplace.wire.tasks import TaskAnswer
@@ -29,13 +30,31 @@ def import_folder(
     sync_deletes: bool,
     progress: Callable[[int, int], None] | None,
 ) -> Talk[ImportReport]:
-    def read(body: bytes) -> TaskAnswer:
-        return QueuedAnswer.model_validate_json(body).job
-
     # Seen from here: the daemon has another current folder.
     where = str(Path(path).expanduser().absolute())
     body = {**given({"scope": scope, "format": format}), "path": where, "sync_deletes": sync_deletes}
-    job = yield from asked(Call(method="POST", path="/v1/import", body=written(body), read=read))
+    return (yield from _done("/v1/import", body, progress))
+
+
+def import_files(
+    files: Mapping[str, str],
+    *,
+    scope: Scope | str,
+    format: Layout,  # noqa: A002 - what the world calls it
+    progress: Callable[[int, int], None] | None,
+) -> Talk[ImportReport]:
+    sent: list[Json] = [{"path": document(path), "text": document(text)} for path, text in files.items()]
+    body = {**given({"scope": scope, "format": format}), "files": sent}
+    return (yield from _done("/v1/import/files", body, progress))
+
+
+def _done(path: str, body: Mapping[str, Json], progress: Callable[[int, int], None] | None) -> Talk[ImportReport]:
+    """The import is asked for, and looked at until it ends."""
+
+    def read(body: bytes) -> TaskAnswer:
+        return QueuedAnswer.model_validate_json(body).job
+
+    job = yield from asked(Call(method="POST", path=path, body=written(body), read=read))
     look = Call(method="GET", path=f"/v1/tasks/{part(job.id)}", read=TaskAnswer.model_validate_json, reads=True)
     pause = _FIRST_LOOK
     while job.state not in ENDED:

@@ -102,7 +102,7 @@ def listing(
     """A page as long as asked for, of as many of the daemon's as that takes."""
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_PAGE:  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
         raise InvalidInput(f"A page has 1 to {MAX_PAGE:,} records.")
-    if (wanted := _narrowed(scopes, states, filters)) is None:
+    if (wanted := narrowed(scopes, states, filters)) is None:
         return Page((), None)
     found: list[Record] = []
     while True:
@@ -115,7 +115,7 @@ def listing(
             return Page(tuple(found), cursor)
 
 
-def _narrowed(scopes: Scopes, states: Sequence[State], filters: Filters) -> tuple[tuple[str, str], ...] | None:
+def narrowed(scopes: Scopes, states: Sequence[State], filters: Filters) -> tuple[tuple[str, str], ...] | None:
     """The filters as a query; None where nothing fits them: no scope at all, or no state."""
     if unknown := set(filters) - Filters.__optional_keys__:
         raise InvalidQuery(

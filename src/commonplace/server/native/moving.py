@@ -11,7 +11,7 @@ from commonplace.server.auth import Asking, Served
 from commonplace.server.native.conditions import problems
 from commonplace.server.native.streams import LINES, LINES_OUT, nothing, spooled, streamed
 from commonplace.values.scope import Scope, scopes_of
-from commonplace.wire.moving import ImportBody, LoadAnswer, QueuedAnswer
+from commonplace.wire.moving import ImportBody, ImportFilesBody, LoadAnswer, QueuedAnswer
 from commonplace.wire.queries import ExportQuery
 from commonplace.wire.tasks import TaskAnswer
 
@@ -31,6 +31,18 @@ async def import_folder(body: ImportBody, who: Asking, served: Served, response:
     job = await served.moving.queue_import(
         who, body.path, scope=Scope.parse(body.scope), layout=body.format, sync_deletes=body.sync_deletes
     )
+    response.headers["Location"] = f"/v1/tasks/{job.id}"
+    return QueuedAnswer(job=TaskAnswer.of(job))
+
+
+@router.post("/import/files", status_code=202, summary="Import files that come along", responses=problems(413))
+async def import_files(body: ImportFilesBody, who: Asking, served: Served, response: Response) -> QueuedAnswer:
+    """
+    Bring in Markdown and text files that are sent with the request, up to 1,000 of them, in the background. A record comes from
+    the path that was sent; the same file again changes nothing. The task's `result` names the files that were left out,
+    and why.
+    """
+    job = await served.moving.queue_files(who, body.sent(), scope=Scope.parse(body.scope), layout=body.format)
     response.headers["Location"] = f"/v1/tasks/{job.id}"
     return QueuedAnswer(job=TaskAnswer.of(job))
 

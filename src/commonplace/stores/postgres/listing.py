@@ -14,7 +14,7 @@ from commonplace.errors import InvalidQuery
 from commonplace.stores.postgres.connection import Connection, rows, statements
 from commonplace.stores.postgres.rows import as_uuid
 from commonplace.values.moment import to_ms
-from commonplace.values.query import ALL_STATES, Filter, Order
+from commonplace.values.query import ALL_STATES, LIVE, Filter, Order
 from commonplace.values.record import Record
 
 _SQL = statements("sql/records.sql")
@@ -71,7 +71,9 @@ async def filter_params(connection: Connection, tenant: str, filter: Filter, now
     ids = [known for known in map(as_uuid, filter.ids) if known]
     return {
         "tenant": number,
-        "scopes": scopes,
+        "scopes": scopes if scopes is None or len(scopes) > 1 else None,
+        "scope": scopes[0] if scopes is not None and len(scopes) == 1 else None,
+        "live": filter.states == LIVE,
         "ids": ids if filter.ids else None,
         "kinds": _some(filter.kinds),
         "sources": _some(filter.sources),
@@ -87,7 +89,7 @@ async def filter_params(connection: Connection, tenant: str, filter: Filter, now
         "told_by": filter.told_by,
         "since": _moment(filter.since),
         "until": _moment(filter.until),
-        "states": None if filter.states == ALL_STATES else sorted(filter.states),
+        "states": None if filter.states in (ALL_STATES, LIVE) else sorted(filter.states),
         "now": to_ms(now),
     }
 

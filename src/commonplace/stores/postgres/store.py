@@ -7,6 +7,7 @@ from typing import Self
 from commonplace.ports.clock import Clock
 from commonplace.stores.postgres.address import parse_address
 from commonplace.stores.postgres.cache import Cache
+from commonplace.stores.postgres.census import Counting
 from commonplace.stores.postgres.connection import Database
 from commonplace.stores.postgres.events import Log
 from commonplace.stores.postgres.jobs import Jobs
@@ -21,10 +22,10 @@ from commonplace.stores.postgres.schema import prepare
 from commonplace.stores.postgres.usage import Spending
 
 
-class PostgresStore(Records, Recall, Keeping, Cache, Notes, Log, Jobs, Known, Counted, Knowledge, Spending):
+class PostgresStore(Records, Recall, Keeping, Cache, Notes, Log, Jobs, Known, Counted, Knowledge, Spending, Counting):
     """
     Satisfies `RecordStore`, `RecallStore`, `StoreKeeper` and `VectorCache`, and what a daemon needs beside them: `Journal`,
-    `EventLog`, `JobQueue`, `Registry`, `Quotas`, `KnowledgeStore` and `UsageLedger`.
+    `EventLog`, `JobQueue`, `Registry`, `Quotas`, `KnowledgeStore`, `UsageLedger` and `Census`.
 
     The address is a postgresql:// URI; `?schema=name` puts the tables in another schema than `commonplace`, so that
     several stores can share a database.

@@ -17,6 +17,7 @@ from commonplace.ports.journal import Beside, BesidePurge
 from commonplace.ports.keeping import Content, Progress
 from commonplace.ports.recall import Changes, Entry, Mark
 from commonplace.stores.sqlite import keeping, reads, recall
+from commonplace.stores.sqlite.census import Census
 from commonplace.stores.sqlite.connection import Readers, WriterThread, patiently
 from commonplace.stores.sqlite.events import Events
 from commonplace.stores.sqlite.jobs import Jobs
@@ -33,7 +34,7 @@ from commonplace.values.scope import Scope
 from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
 
 
-class SqliteStore(Journal, Events, Jobs, Registry, Quotas, Knowledge, Spending):
+class SqliteStore(Journal, Events, Jobs, Registry, Quotas, Knowledge, Spending, Census):
     """
     Satisfies RecordStore, RecallStore, StoreKeeper and VectorCache, and what its parts satisfy. Open it with
     `SqliteStore.open`.

@@ -53,9 +53,12 @@ SELECT s.number FROM unnest(%(kinds)s::text[], %(ids)s::text[]) AS asked (kind, 
 JOIN scopes s ON s.tenant = %(tenant)s AND s.kind = asked.kind AND s.id = asked.id;
 
 -- name: fits
--- Part of other queries: the conditions of a Filter on records `r`. A null parameter asks for nothing.
+-- Part of other queries: the conditions of a Filter on records `r`. A null parameter asks for nothing. A scope alone, and live
+-- records alone, are asked for in words of their own: so the planner knows how many there are, and an index tells the order.
 r.tenant = %(tenant)s
 AND (%(scopes)s::bigint[] IS NULL OR r.scope = ANY(%(scopes)s::bigint[]))
+AND (%(scope)s::bigint IS NULL OR r.scope = %(scope)s::bigint)
+AND (NOT %(live)s::boolean OR r.live AND (r.expires_at IS NULL OR r.expires_at > %(now)s))
 AND (%(ids)s::uuid[] IS NULL OR r.id = ANY(%(ids)s::uuid[]))
 AND (%(kinds)s::text[] IS NULL OR r.kind = ANY(%(kinds)s::text[]))
 AND (%(sources)s::text[] IS NULL OR r.source = ANY(%(sources)s::text[]))
@@ -74,12 +77,16 @@ AND (%(told_by)s::text IS NULL OR %(told_by)s::text IN (r.speaker, r.actor) OR E
     AND %(told_by)s::text IN (o.speaker, o.actor)))
 AND (%(since)s::bigint IS NULL OR coalesce(r.at, r.created_at) >= %(since)s::bigint)
 AND (%(until)s::bigint IS NULL OR coalesce(r.at, r.created_at) < %(until)s::bigint)
-AND (%(states)s::text[] IS NULL OR CASE
+AND (%(states)s::text[] IS NULL OR {state} = ANY(%(states)s::text[]))
+
+-- name: state
+-- Part of other queries: the state of a record `r`.
+CASE
     WHEN r.deleted_at IS NOT NULL THEN 'deleted'
     WHEN r.superseded_by IS NOT NULL THEN 'superseded'
     WHEN r.demoted THEN 'demoted'
     WHEN r.expires_at <= %(now)s THEN 'expired'
-    ELSE 'live' END = ANY(%(states)s::text[]))
+    ELSE 'live' END
 
 -- name: unmoved
 -- Part of the listings: not written since the first page was read.

@@ -1,0 +1,31 @@
+"""The weights of the ranking in words, for whoever wants to turn one of them and see what happens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from commonplace.memory.rank import Weights
+from commonplace.values.census import Weight
+
+_MEANINGS: Final[Mapping[str, str]] = {
+    "k1": "How soon repeats of a word in one passage stop counting.",
+    "shortest": "Passages below this many terms are not preferred for being short.",
+    "words": "What the words of the question count.",
+    "meaning": "What the embedder counts beside the words; several share it.",
+    "further": "How much of that each further embedder adds.",
+    "coverage": "The words count in full where the best passage holds this share of what was asked, else less.",
+    "before": "What a very short turn borrows from the turn before it.",
+    "after": "What a very short turn borrows from the turn after it.",
+    "second": "How much of that a turn two places away lends.",
+    "terse": "A turn of this many terms borrows half as much as a very short one.",
+    "session": "What a record receives of the best score in its session.",
+    "recency": "What a memory gains by being new.",
+    "half_life": "Days after which that is half gone.",
+    "pin": "What a pinned record gains.",
+    "importance": "What a record of importance 100 gains; others by their share.",
+    "copies": "What a near-copy of a better hit loses.",
+}
+WEIGHTS: Final[tuple[Weight, ...]] = tuple(
+    Weight(name=name, default=float(getattr(Weights(), name)), meaning=meaning) for name, meaning in _MEANINGS.items()
+)

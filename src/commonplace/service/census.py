@@ -1,0 +1,57 @@
+"""How much there is and of what: scopes, counts, and where a record was recalled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from commonplace.errors import InvalidInput
+from commonplace.governance.access import require_role
+from commonplace.service.desk import Desk
+from commonplace.values.census import BYS, MOST_COUNTS, MOST_SEARCHES, By, Recalls, ScopeCounts, Tally
+from commonplace.values.principal import Principal
+from commonplace.values.query import Filter
+from commonplace.values.scope import ScopeKind
+
+MOST_SCOPES: Final = 1_000
+MOST_RECALLS: Final = 1_000
+
+
+class Counting:
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def scopes(
+        self, who: Principal, *, text: str = "", kinds: Sequence[ScopeKind] = (), limit: int = 100
+    ) -> ScopeCounts:
+        """Those that the caller reaches and that have `text` in their names, last written first."""
+        desk = self._desk
+        async with desk.account(who, "scope.list"):
+            require_role(who, "reader")
+            if not 1 <= limit <= MOST_SCOPES:
+                raise InvalidInput(f"Ask for 1 to {MOST_SCOPES:,} scopes.")
+            return await desk.store.scopes(who.tenant, await desk.readable(who, None), text, kinds, limit)
+
+    async def counts(self, who: Principal, filter: Filter, by: Sequence[By]) -> Tally:
+        """How many records fit, of those the caller may read, by one or two of their fields."""
+        desk = self._desk
+        async with desk.account(who, "record.count"):
+            require_role(who, "reader")
+            if not 1 <= len(by) <= 2 or len(set(by)) != len(by) or not set(by) <= set(BYS):
+                raise InvalidInput(f"Count by one or two of {', '.join(BYS)}.")
+            return await desk.store.tally(who.tenant, await desk.narrowed(who, filter), by, MOST_COUNTS)
+
+    async def recalls(self, who: Principal, id: str, *, limit: int = 50) -> Recalls:
+        """
+        Which of the tenant's latest searches showed a record, newest first. Never what was asked.
+
+        Raises:
+            RecordNotFound: there is none, or it is out of reach.
+        """
+        desk = self._desk
+        async with desk.account(who, "record.recalls") as account:
+            require_role(who, "reader")
+            if not 1 <= limit <= MOST_RECALLS:
+                raise InvalidInput(f"Ask for 1 to {MOST_RECALLS:,} recalls.")
+            record = await desk.found(who, account, id)
+            return await desk.store.recalls(who.tenant, record.id, MOST_SEARCHES, limit)

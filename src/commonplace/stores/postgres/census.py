@@ -1,0 +1,86 @@
+"""Counting what the store holds, and looking back at what was recalled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from commonplace.stores.postgres.connection import Connection, rows, statements
+from commonplace.stores.postgres.listing import filter_params
+from commonplace.stores.postgres.part import Part
+from commonplace.values.census import By, Count, Recalled, Recalls, ScopeCount, ScopeCounts, Tally, bears
+from commonplace.values.moment import from_ms, to_ms
+from commonplace.values.query import Filter
+from commonplace.values.scope import Scope, ScopeKind
+
+_SQL = statements("sql/census.sql")
+_RECORDS = statements("sql/records.sql")
+# A file of SQL knows its own blocks only: these two are those of the listings.
+_TALLY = (
+    _SQL["tally"]
+    .replace(b"{fields}", _SQL["fields"])
+    .replace(b"{state}", _RECORDS["state"])
+    .replace(b"{fits}", _RECORDS["fits"])
+)
+
+
+class Counting(Part):
+    """Satisfies the port `Census`."""
+
+    async def tally(self, tenant: str, filter: Filter, by: Sequence[By], limit: int) -> Tally:
+        async def work(connection: Connection) -> Tally:
+            params = await filter_params(connection, tenant, filter, self._clock.now())
+            if params is None:
+                return Tally()
+            asked = {**params, "first": by[0], "second": by[1] if len(by) > 1 else None, "limit": limit + 1}
+            found = await rows(connection, _TALLY, asked)
+            counts = tuple(Count(by=dict(zip(by, row[:2], strict=False)), records=row[2]) for row in found[:limit])
+            return Tally(counts=counts, total=found[0][3] if found else 0, truncated=len(found) > limit)
+
+        return await self._database.read(work)
+
+    async def scopes(
+        self, tenant: str, among: Sequence[Scope] | None, text: str, kinds: Sequence[ScopeKind], limit: int
+    ) -> ScopeCounts:
+        params: dict[str, Any] = {
+            "tenant": tenant,
+            "kinds": list(kinds) or None,
+            "limit": limit + 1,
+            "now": to_ms(self._clock.now()),
+        }
+
+        async def work(connection: Connection) -> ScopeCounts:
+            numbers = None if among is None and not text else await _named(connection, tenant, among, text.casefold())
+            found = await rows(connection, _SQL["scopes"], {**params, "among": numbers})
+            counted = [
+                ScopeCount(
+                    scope=Scope(kind, id), records=records, updated_at=None if updated is None else from_ms(updated)
+                )
+                for kind, id, updated, records in found[:limit]
+            ]
+            return ScopeCounts(scopes=tuple(counted), more=len(found) > limit)
+
+        return await self._database.read(work)
+
+    async def recalls(self, tenant: str, record: str, searches: int, limit: int) -> Recalls:
+        async def work(connection: Connection) -> Recalls:
+            # One more tells whether there are others.
+            [(there,)] = await rows(connection, _SQL["searches"], {"tenant": tenant, "searches": searches + 1})
+            asked = {"tenant": tenant, "searches": searches, "record": record, "limit": limit}
+            told = [
+                Recalled(at=from_ms(at), by=actor, action=action, door=door, run=run, client=client, rank=rank)
+                for at, actor, action, door, run, client, rank in await rows(connection, _SQL["recalls"], asked)
+            ]
+            return Recalls(recalls=tuple(told), searched=min(there, searches), complete=there <= searches)
+
+        return await self._database.read(work)
+
+
+async def _named(connection: Connection, tenant: str, among: Sequence[Scope] | None, text: str) -> list[int]:
+    """The numbers of the scopes with `text` in their names. What the database calls the same letter depends on its locale."""
+    wanted = None if among is None else {(scope.kind, scope.id) for scope in among}
+    return [
+        number
+        for number, kind, id in await rows(connection, _SQL["names"], {"tenant": tenant})
+        if (wanted is None or (kind, id) in wanted) and bears(kind, id, text)
+    ]

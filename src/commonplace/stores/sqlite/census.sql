@@ -1,0 +1,52 @@
+-- name: tally
+-- How many records fit, by one or two of their fields. The window counts all groups, also those beyond the limit.
+SELECT CASE :first {fields} END AS one, CASE :second {fields} END AS two, count(*) AS records,
+    sum(count(*)) OVER () AS total
+FROM records v JOIN scopes s ON s.number = v.scope WHERE {where}
+GROUP BY one, two
+ORDER BY CASE 'day' WHEN :first THEN one WHEN :second THEN two END, records DESC, one, two LIMIT :limit;
+
+-- name: fields
+-- Part of the one above.
+WHEN 'source' THEN v.source
+WHEN 'kind' THEN v.kind
+WHEN 'scope' THEN s.kind || CASE s.id WHEN '' THEN '' ELSE ':' || s.id END
+WHEN 'trust' THEN v.trust
+WHEN 'state' THEN {state}
+WHEN 'day' THEN date(v.created_at / 1000.0, 'unixepoch')
+
+-- name: scopes
+-- Those that fit, last written first. Records are looked at only where an index tells what is asked, and counted only for
+-- the scopes that are answered.
+SELECT kind, id, updated_at, (
+    SELECT count(*) FROM records v INDEXED BY records_listed
+    WHERE v.scope = found.number AND v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0
+        AND (v.expires_at IS NULL OR v.expires_at > :now)
+)
+FROM (
+    SELECT s.number, s.kind, s.id, (SELECT max(v.updated_at) FROM records v WHERE v.scope = s.number) AS updated_at
+    FROM scopes s
+    WHERE s.tenant = :tenant AND (:kinds = '[]' OR s.kind IN (SELECT value FROM json_each(:kinds)))
+        AND (:among IS NULL OR s.number IN (SELECT value FROM json_each(:among)))
+    ORDER BY updated_at DESC, s.number DESC LIMIT :limit
+) found;
+
+-- name: recalls
+-- Which of the latest searches showed a record.
+WITH latest AS (
+    SELECT number, at, actor, action, door, run, client, details FROM audit
+    WHERE tenant = :tenant AND action IN ('record.search', 'record.context')
+    ORDER BY at DESC, number DESC LIMIT :searches
+)
+SELECT a.at, a.actor, a.action, a.door, a.run, a.client, j.key + 1
+FROM latest a, json_each(a.details, '$.ids') j WHERE j.value = :record
+ORDER BY a.at DESC, a.number DESC LIMIT :limit;
+
+-- name: names
+SELECT number, kind, id FROM scopes WHERE tenant = ?;
+
+-- name: searches
+-- How many there are, as far as it matters.
+SELECT count(*) FROM (
+    SELECT 1 FROM audit WHERE tenant = :tenant AND action IN ('record.search', 'record.context') LIMIT :searches
+);

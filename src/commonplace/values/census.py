@@ -1,0 +1,110 @@
+"""How much there is and of what, and where a record was recalled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal, get_args
+
+from commonplace.values.scope import Scope
+
+By = Literal["source", "kind", "scope", "trust", "state", "day"]
+"""What records are counted by; a day is the UTC day on which a record came to be."""
+
+BYS: Final[tuple[By, ...]] = get_args(By)
+MOST_COUNTS: Final = 10_000
+MOST_SEARCHES: Final = 5_000
+
+RECALLS: Final = ("record.search", "record.context")
+"""What leaves in the audit the ids of the records it showed. An index of each store names them, too."""
+
+
+def bears(kind: str, id: str, text: str) -> bool:
+    """Whether a scope has `text`, which is casefolded, in its name, whatever the case there."""
+    return text in (f"{kind}:{id}" if id else kind).casefold()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScopeCount:
+    """A scope, its live records, and when one of its records was last written (None: it holds none any more)."""
+
+    scope: Scope
+    records: int
+    updated_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScopeCounts:
+    """Last written first. `more`: there are others that fit."""
+
+    scopes: tuple[ScopeCount, ...]
+    more: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Count:
+    by: Mapping[By, str]
+    records: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tally:
+    """
+    The days in order where days are counted, else most records first. `total` is the sum of all; `truncated`: there were
+    more counts than were asked for, and the rest was left out.
+    """
+
+    counts: tuple[Count, ...] = ()
+    total: int = 0
+    truncated: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recalled:
+    """A search or a context block that showed a record, at which `rank` (the best is 1). Never the question."""
+
+    at: datetime
+    by: str
+    action: str
+    door: str
+    rank: int
+    run: str | None = None
+    client: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recalls:
+    """Newest first. `searched` audit rows were looked through; not `complete`: there are older ones."""
+
+    recalls: tuple[Recalled, ...] = ()
+    searched: int = 0
+    complete: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Weight:
+    """A weight of the ranking that a search may override."""
+
+    name: str
+    default: float
+    meaning: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Quantiles:
+    """How long so many recalls took, in seconds; None where there were none."""
+
+    count: int = 0
+    p50: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Latency:
+    """Of the recalls that one process answered: the last hour as a whole, and each of its minutes that had any."""
+
+    since: datetime
+    whole: Quantiles
+    minutes: tuple[tuple[datetime, Quantiles], ...] = ()

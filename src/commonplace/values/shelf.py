@@ -1,0 +1,83 @@
+"""Files of managed memory, as people see and edit them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from commonplace.values.record import Trust
+from commonplace.values.scope import Scope
+
+ShelfName = Literal["user", "project"]
+"""Whose files: the person's own, or those of the workspace."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShelfFile:
+    """
+    A file of a shelf. `stale`: it was last written so long ago that a recall says so. `problem` says why it is no entry; then
+    it has no type, name or description.
+    """
+
+    path: str
+    bytes: int
+    modified_at: datetime
+    etag: str | None = None
+    type: str | None = None
+    name: str | None = None
+    description: str | None = None
+    stale: bool = False
+    problem: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShelfFiles:
+    """A folder of memory: its index, and its files, newest first; `total` counts those that were left out, too."""
+
+    root: ShelfName
+    scope: Scope
+    trust: Trust
+    index: str
+    files: tuple[ShelfFile, ...]
+    total: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShelfText:
+    """A file as it is. `etag` names this very content."""
+
+    root: ShelfName
+    path: str
+    text: str
+    bytes: int
+    modified_at: datetime
+    etag: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShelfWritten:
+    """`file` is None where it was removed, `change` None where nothing changed: there is nothing to undo then."""
+
+    file: ShelfText | None
+    change: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShelfChange:
+    """A change of one or several files that can be taken back. `task` is the one that made it, where one did."""
+
+    id: str
+    root: ShelfName
+    what: str
+    at: datetime
+    paths: tuple[str, ...]
+    task: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShelfUndone:
+    """What was put back, and what was left because somebody had edited it since."""
+
+    restored: tuple[str, ...]
+    left: tuple[str, ...]

@@ -1,0 +1,252 @@
+"""The files of managed memory over HTTP."""
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from commonplace.testing.daemon import InProcess, served
+
+pytestmark = pytest.mark.anyio
+
+NEW = {"If-None-Match": "*"}
+TONE = "---\nname: Tone\ndescription: Plain and short\ntype: feedback\n---\nWrite plainly about quokkas.\n"
+PLACE = "/v1/managed/user/feedback/tone.md"
+
+
+def code(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["error"]["code"]
+
+
+def is_there(home: Path, name: str) -> bool:
+    return any(home.rglob(name))
+
+
+async def made(http: httpx.AsyncClient, text: str = TONE, place: str = PLACE) -> dict[str, Any]:
+    answer = await http.put(place, json={"text": text}, headers=NEW)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+async def texts(http: httpx.AsyncClient) -> list[str]:
+    return [one["text"] for one in (await http.get("/v1/records?source=managed")).json()["records"]]
+
+
+async def test_a_file_that_is_made_is_listed_read_and_recalled(http: httpx.AsyncClient) -> None:
+    written = await made(http)
+
+    [user, project] = (await http.get("/v1/managed")).json()["roots"]
+    read = await http.get(PLACE)
+    [record] = await texts(http)
+
+    [file] = user["files"]
+    assert (user["root"], user["scope"], user["total"], project["root"]) == ("user", "user:local", 1, "project")
+    assert (file["path"], file["type"], file["name"], file["description"], file["stale"], file["problem"]) == (
+        "feedback/tone.md",
+        "feedback",
+        "Tone",
+        "Plain and short",
+        False,
+        None,
+    )
+    assert "tone.md" in user["index"]
+    assert read.json() == written["file"]
+    assert read.json()["text"] == TONE
+    assert read.headers["ETag"] == file["etag"] == written["file"]["etag"]
+    assert "quokkas" in record
+
+
+async def test_a_file_is_changed_by_whoever_saw_it_as_it_is(http: httpx.AsyncClient, home: Path) -> None:
+    etag = (await made(http))["file"]["etag"]
+
+    answer = await http.put(PLACE, json={"text": TONE.replace("plainly", "clearly")}, headers={"If-Match": etag})
+    same = await http.put(
+        PLACE, json={"text": TONE.replace("plainly", "clearly")}, headers={"If-Match": answer.headers["ETag"]}
+    )
+
+    assert answer.status_code == 200
+    assert answer.json()["file"]["etag"] == answer.headers["ETag"] != etag
+    assert "clearly" in (home / "memories/feedback/tone.md").read_text(encoding="utf-8")
+    assert ["clearly" in text for text in await texts(http)] == [True]
+    assert same.json()["change"] is None
+
+
+async def test_whoever_comes_second_is_shown_what_the_first_wrote_and_nothing_is_lost(
+    http: httpx.AsyncClient, home: Path
+) -> None:
+    etag = (await made(http))["file"]["etag"]
+    file = home / "memories/feedback/tone.md"
+    file.write_text(TONE + "By hand.\n", encoding="utf-8")
+
+    answer = await http.put(PLACE, json={"text": TONE + "By browser.\n"}, headers={"If-Match": etag})
+    deleted = await http.delete(PLACE, headers={"If-Match": etag})
+    again = await http.put(PLACE, json={"text": "Anew"}, headers=NEW)
+
+    details = answer.json()["error"]["details"]
+    assert code(answer) == code(deleted) == code(again) == (412, "file_precondition_failed")
+    assert details["text"] == TONE + "By hand.\n" == file.read_text(encoding="utf-8")
+    assert details["etag"] == (await http.get(PLACE)).headers["ETag"]
+
+
+async def test_a_file_that_went_meanwhile_is_told_as_gone(http: httpx.AsyncClient, home: Path) -> None:
+    etag = (await made(http))["file"]["etag"]
+    (home / "memories/feedback/tone.md").unlink()
+
+    answer = await http.put(PLACE, json={"text": TONE}, headers={"If-Match": etag})
+
+    assert code(answer) == (412, "file_precondition_failed")
+    assert answer.json()["error"]["details"] == {"text": None, "etag": None}
+    assert code(await http.get(PLACE)) == (404, "path_not_found")
+
+
+async def test_a_write_that_does_not_say_what_it_replaces_is_refused(http: httpx.AsyncClient) -> None:
+    etag = (await made(http))["file"]["etag"]
+
+    assert code(await http.put(PLACE, json={"text": "x"})) == (428, "precondition_required")
+    assert code(await http.delete(PLACE)) == (428, "precondition_required")
+    assert code(await http.put(PLACE, json={"text": "x"}, headers={"If-Match": "*"})) == (400, "invalid_input")
+    assert code(await http.put(PLACE, json={"text": "x"}, headers={"If-None-Match": etag})) == (400, "invalid_input")
+    assert code(await http.put(PLACE, json={"text": "x"}, headers={"If-Match": etag, **NEW})) == (400, "invalid_input")
+
+
+async def test_what_the_reader_has_already_is_not_sent_again(http: httpx.AsyncClient) -> None:
+    etag = (await made(http))["file"]["etag"]
+
+    answer = await http.get(PLACE, headers={"If-None-Match": f'"x", {etag}'})
+
+    assert (answer.status_code, answer.content) == (304, b"")
+
+
+async def test_a_removed_file_takes_its_record_along_and_undo_brings_both_back(
+    http: httpx.AsyncClient, home: Path
+) -> None:
+    etag = (await made(http))["file"]["etag"]
+    removed = await http.delete(PLACE, headers={"If-Match": etag})
+    [latest, first] = (await http.get("/v1/managed/changes")).json()["changes"]
+    gone = await texts(http)
+
+    undone = await http.post(f"/v1/managed/changes/{removed.json()['change']}/undo")
+
+    assert (removed.status_code, removed.json()["file"], gone) == (200, None, [])
+    assert (latest["id"], latest["what"], latest["root"], latest["paths"]) == (
+        removed.json()["change"],
+        "edit",
+        "user",
+        ["feedback/tone.md"],
+    )
+    assert first["at"] <= latest["at"]
+    assert undone.json() == {"restored": ["feedback/tone.md"], "left": []}
+    assert (home / "memories/feedback/tone.md").read_text(encoding="utf-8") == TONE
+    assert len(await texts(http)) == 1
+
+
+async def test_what_was_edited_since_is_left_by_an_undo(http: httpx.AsyncClient, home: Path) -> None:
+    change = (await made(http))["change"]
+    (home / "memories/feedback/tone.md").write_text("By hand.\n", encoding="utf-8")
+
+    undone = await http.post(f"/v1/managed/changes/{change}/undo")
+    unknown = await http.post("/v1/managed/changes/edit-nobody/undo")
+
+    assert undone.json() == {"restored": [], "left": ["feedback/tone.md"]}
+    assert code(unknown) == (409, "nothing_to_undo")
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("user/MEMORY.md", (403, "path_escape")),
+        ("user/feedback/tone.txt", (403, "path_escape")),
+        ("user/%2e%2e/outside.md", (403, "path_escape")),
+        ("user/feedback/..%2f..%2foutside.md", (403, "path_escape")),
+        ("user//etc/passwd.md", (403, "path_escape")),
+        ("user/.history/x.md", (403, "path_escape")),
+        ("user/a%00.md", (403, "path_escape")),
+        ("channel/MEMORY.md", (400, "invalid_input")),
+    ],
+)
+async def test_no_path_leads_out_of_the_folder_or_to_what_is_not_written_by_hand(
+    http: httpx.AsyncClient, place: str, expected: tuple[int, str], home: Path
+) -> None:
+    answer = await http.put(f"/v1/managed/{place}", json={"text": "x"}, headers=NEW)
+
+    assert code(answer) == expected
+    assert not is_there(home, "outside.md")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "invalid_content"),
+        ("a\0b", "invalid_content"),
+        ("x" * (1 << 20) + "y", "content_too_large"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\n-----END RSA PRIVATE KEY-----\n", "secret_refused"),
+    ],
+)
+async def test_what_no_file_of_memory_may_hold_is_refused(http: httpx.AsyncClient, text: str, expected: str) -> None:
+    answer = await http.put(PLACE, json={"text": text}, headers=NEW)
+
+    assert answer.json()["error"]["code"] == expected
+    assert (await http.get(PLACE)).status_code == 404
+
+
+async def test_only_whom_the_folder_belongs_to_sees_and_writes_it(http: httpx.AsyncClient, keyed: Any) -> None:
+    made_now = await made(http)
+    web, reader = await keyed("writer", "workspace:*"), await keyed("reader", "user:local")
+
+    listed = (await http.get("/v1/managed", headers=web)).json()["roots"]
+    changes = (await http.get("/v1/managed/changes", headers=web)).json()["changes"]
+    undone = await http.post(f"/v1/managed/changes/{made_now['change']}/undo", headers=web)
+    etag = {"If-Match": made_now["file"]["etag"]}
+
+    assert [one["root"] for one in listed] == ["project"]
+    assert changes == []
+    assert code(await http.get(PLACE, headers=web)) == (403, "forbidden")
+    assert code(await http.put(PLACE, json={"text": "x"}, headers={**web, **etag})) == (403, "forbidden")
+    assert code(undone) == (409, "nothing_to_undo")
+    assert (await http.get(PLACE, headers=reader)).status_code == 200
+    assert code(await http.put(PLACE, json={"text": "x"}, headers={**reader, **etag})) == (403, "forbidden")
+    assert code(await http.delete(PLACE, headers={**reader, **etag})) == (403, "forbidden")
+
+
+async def test_an_edit_is_told_to_listeners_and_kept_in_the_audit(running: InProcess) -> None:
+    written = await made(running.client)
+
+    [row] = (await running.client.get("/v1/audit?action=managed.write")).json()["rows"]
+    tenant = row["tenant"]
+    heard = [event.news for event in await running.services.desk.store.read_events(0, 100)]
+
+    assert (row["outcome"], row["scope"], row["details"]["files"], row["details"]["change"]) == (
+        "ok",
+        "user:local",
+        ["feedback/tone.md"],
+        written["change"],
+    )
+    [news] = [one for one in heard if one.type == "memory_changed"]
+    assert (news.tenant, news.data["touchedScopes"], str(news.scope)) == (tenant, ["user"], "user:local")
+
+
+async def test_a_file_that_is_no_entry_is_listed_with_the_reason(http: httpx.AsyncClient, home: Path) -> None:
+    folder = home / "memories/user"
+    folder.mkdir(parents=True)
+    (folder / "bad.md").write_bytes(b"\xff\xfe\x00")
+
+    [user, _] = (await http.get("/v1/managed")).json()["roots"]
+    read = await http.get("/v1/managed/user/user/bad.md")
+
+    [file] = user["files"]
+    assert (file["path"], file["name"], file["etag"], file["bytes"]) == ("user/bad.md", None, None, 3)
+    assert file["problem"]
+    assert code(read) == (400, "invalid_content")
+
+
+async def test_where_it_is_switched_off_there_is_none(tmp_path: Path) -> None:
+    async with served(tmp_path / "off", managed_memory=False) as running:
+        answers = [
+            await running.client.get("/v1/managed"),
+            await running.client.get(PLACE),
+            await running.client.put(PLACE, json={"text": "x"}, headers=NEW),
+            await running.client.get("/v1/managed/changes"),
+        ]
+
+    assert [code(one) for one in answers] == [(409, "managed_memory_unavailable")] * 4
