@@ -46,8 +46,18 @@ $(VENV)/.stamp-clients: $(VENV)/.stamp-venv tests/clients/package.json tests/cli
 	@npm --prefix tests/clients ci --silent --no-audit --no-fund
 	@touch $@
 
+# The tests of the console look at it in a real browser, with letters for Chinese.
+$(VENV)/.stamp-browser: $(VENV)/.stamp-venv
+	@has() { { [ -x "$${COMMONPLACE_CHROMIUM:-}" ] || command -v chromium >/dev/null; } && [ -n "$$(fc-list :lang=zh 2>/dev/null)" ]; }; \
+	if ! has && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo 'Installing Chromium and a Chinese font, for the tests of the console …'; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-noto-cjk fontconfig >/dev/null; \
+	fi; \
+	has || { echo 'The tests of the console need Chromium and a font with Chinese letters. Install the packages chromium, fonts-noto-cjk and fontconfig, or say COMMONPLACE_CHROMIUM=/path/to/chromium.' >&2; exit 1; }
+	@touch $@
+
 .PHONY: install
-install: $(VENV)/.stamp-test $(VENV)/.stamp-clients  ## Install everything a contributor needs, run nothing
+install: $(VENV)/.stamp-test $(VENV)/.stamp-clients $(VENV)/.stamp-browser  ## Install everything a contributor needs, run nothing
 
 # --- what people ask for ------------------------------------------------------------------------------------------------
 
@@ -60,7 +70,7 @@ tour: $(VENV)/.stamp-run  ## Install, then a guided first session in the termina
 	@$(BIN)/commonplace tour
 
 .PHONY: test
-test: $(VENV)/.stamp-test $(VENV)/.stamp-clients  ## Install what tests need, then run them all (PYTEST_ARGS="-k name" for some)
+test: $(VENV)/.stamp-test $(VENV)/.stamp-clients $(VENV)/.stamp-browser  ## Install what tests need, then run them all (PYTEST_ARGS="-k name" for some)
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 .PHONY: check
@@ -96,5 +106,5 @@ lock: $(VENV)/.stamp-venv  ## Compile requirements/*.txt anew from pyproject.tom
 
 .PHONY: clean
 clean:  ## Remove .venv and every cache
-	@rm -rf $(VENV) build dist tests/clients/node_modules .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) build dist tests/clients/node_modules .screens .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -84,10 +84,28 @@ def native(session: Session) -> None:
     key = session.made("/v1/keys", name="reader", role="reader")["secret"]
     session.secrets.append(key)
     session.ask("GET", "/v1/me", who=key)
+    browsing(session, key)
     session.ask("POST", "/v1/records", who=key, json=body)
     space = session.made("/v1/knowledge/spaces", scope="project", project="zoo", namespace="n")["id"]
     session.made("/v1/knowledge/items", space=space, title=TEXT, subject="s", summary=PASSWORD)
     session.made("/v1/knowledge/preflight", project="zoo", subject=ASKED)
+
+
+def browsing(session: Session, key: str) -> None:
+    """A browser, signed in with a key and with a code, used twice; and what it shows when both are over."""
+    code = session.ask("POST", "/v1/codes", who=key).json()["code"]
+    session.secrets.append(code)
+    with httpx.Client(base_url=session.daemon.url) as browser:
+        for body in ({"key": key}, {"code": code}, {"code": code}, {"key": PASSWORD}, {"code": f"c1.{PASSWORD}"}):
+            answer = browser.post("/v1/session", json=body)
+            session.secrets += answer.cookies.values()
+            session.errors += [answer.text] if answer.is_error else []
+        assert len(session.secrets) == 4
+        for path in ("/v1/me", "/v1/session", "/v1/export", "/", f"/console/{PASSWORD}/{ASKED}"):
+            browser.get(path)
+        refused = browser.post("/v1/records", json={"text": TEXT})
+        session.errors.append(refused.text)
+        browser.delete("/v1/session", headers={"X-Commonplace": "console"})
 
 
 def keyed(session: Session) -> None:

@@ -11,6 +11,7 @@ import typer
 from commonplace.cli.documents import written
 from commonplace.cli.door import Door, command
 from commonplace.cli.moments import now, span
+from commonplace.cli.opening import nearest
 from commonplace.cli.quick import QuickGroup
 from commonplace.cli.tour import as_called
 from commonplace.errors import InvalidInput
@@ -25,6 +26,10 @@ PANEL = "Serve"
 T = TypeVar("T")
 
 HELLO = """Commonplace listens on {address}
+
+  {command} open{place}
+
+signs a browser in to the console there. For programs:
 
   curl -H "Authorization: Bearer $({command} token)" {address}/v1/stats
 
@@ -66,7 +71,12 @@ def serve(
         log_format=log_format,
     )
     hello = HELLO.replace("{command}", as_called())
-    served(settings, lambda address: door.say(hello.replace("{address}", address)))
+    served(settings, lambda address: door.say(hello.replace("{address}", address).replace("{place}", _place(address))))
+
+
+def _place(address: str) -> str:
+    """How `commonplace open` is told where the daemon is; nothing where it looks there anyway."""
+    return "" if address == nearest() else f" --url {address}"
 
 
 def token(door: Door) -> None:

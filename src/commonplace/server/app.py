@@ -10,7 +10,18 @@ from fastapi import APIRouter, FastAPI
 from starlette.middleware import Middleware
 
 from commonplace.governance.limits import RateLimits
-from commonplace.server import events, gateway, governed, governed_context, keyed, mcp, operators, workspace
+from commonplace.server import (
+    console,
+    events,
+    gateway,
+    governed,
+    governed_context,
+    keyed,
+    mcp,
+    operators,
+    session,
+    workspace,
+)
 from commonplace.server.auth import Standing, is_open, require_access
 from commonplace.server.bodies import Bodies, Deadlines
 from commonplace.server.errors import HANDLERS
@@ -25,6 +36,8 @@ from commonplace.server.watching import Watching
 from commonplace.service.services import Services
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
+    console.router,
+    session.router,
     operators.router,
     native.router,
     events.router,

@@ -22,6 +22,7 @@ from fastapi.security import HTTPBearer
 from commonplace.errors import InvalidClientId, InvalidInput, TooManyRequests, Unauthenticated
 from commonplace.governance.limits import RateLimits, RequestTier
 from commonplace.server.exchange import exchange_of
+from commonplace.server.guarding import require_own_page, session_of
 from commonplace.server.metrics import Metrics
 from commonplace.server.options import Options
 from commonplace.service.account import Once
@@ -29,8 +30,11 @@ from commonplace.service.identity import Visit
 from commonplace.service.services import Services
 from commonplace.values.principal import Principal
 
-PUBLIC: Final = frozenset({"/health"})
-"""Routes for everybody: they tell nothing but that we are here."""
+PUBLIC: Final = frozenset({"/health", "/", "/console/{build}/{path:path}", "/v1/session"})
+"""Routes for everybody: they tell nothing but that we are here, and let in whoever shows a key in the body."""
+
+CONSOLE: Final = "/console/"
+"""Where the console's files are: the same for everybody."""
 
 LOCAL: Final = frozenset({"/ready", "/docs", "/openapi.json"})
 """Without anybody's data; for everybody who is on this machine, where only this machine can ask."""
@@ -134,9 +138,14 @@ async def principal(request: Request, *, strict: bool) -> Principal:
     """
     Raises:
         Unauthenticated, Forbidden, TooManyRequests: as `service.identity` says.
+        OriginNotAllowed: it came with a session, and not from a page of ours.
         InvalidClientId: the client's id is not one.
     """
-    who = await services(request).identity.principal(visit(request, strict=strict), _bearer(request))
+    secret = bearer(request)
+    session = session_of(request.scope) if secret is None else None
+    if session is not None:
+        require_own_page(request.scope)
+    who = await services(request).identity.principal(visit(request, strict=strict), secret, session=session)
     return admitted(request, who)
 
 
@@ -176,7 +185,8 @@ def tier_of(method: str, path: str) -> RequestTier:
     return "prompt" if last in _PROMPTS else "mutation"
 
 
-def _bearer(request: Request) -> str | None:
+def bearer(request: Request) -> str | None:
+    """The key in the header, None where there is no such header."""
     written = request.headers.getlist("authorization")
     if not written:
         return None
@@ -246,4 +256,4 @@ def _calls(dependant: Dependant) -> Iterator[Any]:
 
 def is_open(options: Options, path: str) -> bool:
     """Whether a request for this path may come without a key."""
-    return path in PUBLIC or path.startswith(PAIRED) or (options.is_local and path in LOCAL)
+    return path in PUBLIC or path.startswith((CONSOLE, *PAIRED)) or (options.is_local and path in LOCAL)

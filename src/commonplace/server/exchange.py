@@ -28,6 +28,7 @@ _PATHS: Final[tuple[tuple[str, DoorName], ...]] = (
     ("/metrics", "operators"),
     ("/docs", "operators"),
     ("/openapi.json", "operators"),
+    ("/console", "operators"),
 )
 _METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 

@@ -1,6 +1,6 @@
 """
-Who may knock at all: the right host (against DNS rebinding), the right origin (against pages of others), and a key in
-the hand. Whether the key opens anything is for `auth`.
+Who may knock at all: the right host (against DNS rebinding), the right origin (against pages of others), and a key or a
+session in the hand. Whether it opens anything is for `auth`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from starlette.datastructures import MutableHeaders
+from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -24,6 +25,12 @@ _HEADERS: Final = (
     "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Mcp-Protocol-Version, "
     "Mcp-Session-Id, X-Client-Id, X-Qwen-Client-Id, X-Request-Id, X-Tenant"
 )
+
+
+_OWN_SITES: Final = frozenset({None, "same-origin", "none"})
+_SAFE: Final = frozenset({"GET", "HEAD"})
+OURS: Final = ("x-commonplace", "console")
+"""The header of a request that the console's own scripts send; a page of another origin has to ask before it can."""
 
 
 class Hosts:
@@ -101,7 +108,7 @@ class Origins:
 
 class Gate:
     """
-    A request without any key ends here, whatever route it is for, before its body is read. `is_open` tells which paths
+    A request without any key or session ends here, whatever route it is for, before its body is read. `is_open` tells which paths
     are for everybody or carry their credential in the body.
     """
 
@@ -110,10 +117,44 @@ class Gate:
         self._is_open = is_open
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not self._is_open(scope["path"]) and not header(scope, b"authorization"):
+        if scope["type"] == "http" and not self._is_open(scope["path"]) and not _shows_something(scope):
             await error_response(scope, Unauthenticated())(scope, receive, send)
             return
         await self._app(scope, receive, send)
+
+
+def cookie_name(scope: Scope) -> str:
+    """It bears the port that was asked: browsers share cookies between the ports of a host."""
+    url = HTTPConnection(scope).url
+    return f"commonplace-{url.port or (443 if url.scheme == 'https' else 80)}"
+
+
+def session_of(scope: Scope) -> str | None:
+    """The session that came with a request, in its cookie."""
+    if not any(name == b"cookie" for name, _ in scope["headers"]):
+        return None
+    return HTTPConnection(scope).cookies.get(cookie_name(scope)) or None
+
+
+def require_own_page(scope: Scope) -> None:
+    """
+    A browser adds the cookie by itself, so a request that comes with it must be one of our own pages', or of nobody's.
+
+    Raises:
+        OriginNotAllowed: another page may have sent it.
+    """
+    connection = HTTPConnection(scope)
+    origin = connection.headers.get("origin")
+    if connection.headers.get("sec-fetch-site") not in _OWN_SITES:
+        raise OriginNotAllowed("A page of another origin sent this with your session.")
+    if origin is not None and _host(origin) != connection.headers.get("host", "").lower():
+        raise OriginNotAllowed("A page of another origin sent this with your session.")
+    if scope["method"] not in _SAFE and connection.headers.get(OURS[0]) != OURS[1]:
+        raise OriginNotAllowed("With a session, whatever changes something bears the header X-Commonplace: console.")
+
+
+def _shows_something(scope: Scope) -> bool:
+    return bool(header(scope, b"authorization")) or session_of(scope) is not None
 
 
 def _host(origin: str) -> str | None:

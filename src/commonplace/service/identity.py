@@ -12,6 +12,7 @@ from commonplace.errors import Forbidden, InvalidInput, NotFound, TokenRequired,
 from commonplace.governance.access import require_role, require_scope
 from commonplace.governance.keys import new_key_secret, new_user_secret, same_hash, secret_hash
 from commonplace.governance.limits import Guessing
+from commonplace.governance.sessions import CODE_LASTS, SESSION_LASTS, new_signing_secret, sign, verify
 from commonplace.ports.journal import Entries
 from commonplace.service.account import Account
 from commonplace.service.desk import Desk
@@ -34,35 +35,62 @@ class Visit:
     strict: bool = False
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Session:
+    """Somebody who signed in. `cookie` stands for their key until `ends_at`."""
+
+    who: Principal
+    cookie: str
+    ends_at: datetime
+
+
 class Identity:
     """
-    `token` is the hash of the operator's own. Without authentication, which the operator has to ask for, a visitor
-    without a key is a writer of the default tenant.
+    `token` is the hash of the operator's own, `signing` the secret that sessions and one-time codes are signed with. Without
+    authentication, which the operator has to ask for, a visitor without a key is a writer of the default tenant.
     """
 
-    def __init__(self, desk: Desk, token: bytes | None, *, open_to_all: bool = False) -> None:
+    def __init__(
+        self, desk: Desk, token: bytes | None, *, open_to_all: bool = False, signing: bytes | None = None
+    ) -> None:
         self._desk = desk
         self._token = token
         self._open = open_to_all
+        self._signing = signing or new_signing_secret()
         self._guessing = Guessing()
 
     # ---- who asks
 
-    async def principal(self, visit: Visit, secret: str | None) -> Principal:
+    async def principal(self, visit: Visit, secret: str | None, *, session: str | None = None) -> Principal:
         """
+        Whose key this is, or whose session, where no key is shown.
+
         Raises:
-            Unauthenticated: no key, or one that opens nothing.
+            Unauthenticated: no key, or one that opens nothing; a session that is over.
             TokenRequired: none, at a strict route of a daemon that is open otherwise.
             Forbidden: the key is another tenant's.
             TooManyRequests: too many wrong keys came from the same address.
         """
+        if secret is not None:
+            return await self._known(visit, secret_hash(secret))
+        if session is not None:
+            return await self._known(visit, self._session(session))
+        if visit.tenant is not None:
+            check_tenant(visit.tenant)
+        if self._open and not visit.strict:
+            return self._anonymous(visit)
+        raise TokenRequired if self._open else Unauthenticated
+
+    def _session(self, shown: str) -> bytes:
+        found = verify(self._signing, "session", shown, self._desk.clock.now())
+        if found is None:
+            # Not counted as a guess: a browser shows what it has until it is told better.
+            raise Unauthenticated("The session is over. Sign in again.")
+        return found.hashed
+
+    async def _known(self, visit: Visit, hashed: bytes) -> Principal:
         tenant = None if visit.tenant is None else check_tenant(visit.tenant)
-        if secret is None:
-            if self._open and not visit.strict:
-                return self._anonymous(visit)
-            raise TokenRequired if self._open else Unauthenticated
         self._refuse_guessing(visit)
-        hashed = secret_hash(secret)
         is_operator = same_hash(hashed, self._token or _NOBODY) and self._token is not None
         key = await self._desk.store.key_by_secret(hashed)
         if is_operator:
@@ -132,6 +160,41 @@ class Identity:
         self._guessing.failed(visit.address or "unknown", self._desk.clock.now().timestamp())
         nobody = self._made(visit, subject="unknown", tenant=tenant or DEFAULT_TENANT, role="reader", key=key)
         await self._desk.account(nobody, "auth.denied").note("denied")
+
+    # ---- sessions
+
+    async def sign_in(self, visit: Visit, secret: str) -> Session:
+        """A session for whoever shows their key. Raises as `principal` does."""
+        who = await self.principal(visit, secret)
+        return await self._begun(who, secret_hash(secret), by="key")
+
+    async def code(self, who: Principal, secret: str) -> tuple[str, datetime]:
+        """
+        A code that stands for the key once, within a minute, and its end. It asks for the key itself: a session that could
+        make codes could outlive itself.
+        """
+        async with self._desk.account(who, "auth.code") as account:
+            ends_at = utc(self._desk.clock.now()) + CODE_LASTS
+            code = sign(self._signing, "code", secret_hash(secret), ends_at)
+            await account.note()
+            return code, ends_at
+
+    async def redeem(self, visit: Visit, code: str) -> Session:
+        """A session for the first who shows this code. Raises Unauthenticated, TooManyRequests."""
+        self._refuse_guessing(visit)
+        found = verify(self._signing, "code", code, self._desk.clock.now())
+        # In one tenant for all, so that the tenant a request names makes no second counter.
+        if found is None or not await self._desk.store.spend(
+            DEFAULT_TENANT, f"code:{found.nonce}", 2 * CODE_LASTS, {"used": 1}, {"used": 1}
+        ):
+            await self._wrong(visit, None)
+            raise Unauthenticated("The code is used, or over. `commonplace open` makes a new one.")
+        return await self._begun(await self._known(visit, found.hashed), found.hashed, by="code")
+
+    async def _begun(self, who: Principal, hashed: bytes, *, by: str) -> Session:
+        ends_at = utc(self._desk.clock.now()) + SESSION_LASTS
+        await self._desk.account(who, "auth.signed_in").note("ok", by=by)
+        return Session(who=who, cookie=sign(self._signing, "session", hashed, ends_at), ends_at=ends_at)
 
     # ---- keys
 

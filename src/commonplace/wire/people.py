@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from commonplace.values.principal import Key, Principal, Role, ScopePattern, User
-from commonplace.wire.shapes import Answer, Body, Label, Moment
+from commonplace.wire.shapes import Answer, Body, Label, Line, Moment
 
 Pattern = Annotated[str, Field(min_length=1, max_length=300, examples=["workspace:web-*"])]
 
 
 class MeAnswer(Answer):
-    """Who asks. `scopes` null reaches every scope of the tenant."""
+    """Who asks. `scopes` null reaches every scope of the tenant. `open`: the daemon asks nobody for a key."""
 
     subject: str
     tenant: str
@@ -23,10 +23,12 @@ class MeAnswer(Answer):
     operator: bool
     key: str | None
     client: str | None
+    open: bool = False
 
     @classmethod
-    def of(cls, who: Principal) -> MeAnswer:
+    def of(cls, who: Principal, *, open: bool = False) -> MeAnswer:  # noqa: A002 - as the field is called
         return cls(
+            open=open,
             subject=who.subject,
             tenant=who.tenant,
             role=who.role,
@@ -46,6 +48,37 @@ class MeAnswer(Answer):
             key=self.key,
             client=self.client,
         )
+
+
+class SessionBody(Body):
+    """A key, or a one-time code. `stay` false: the browser forgets the session when it is closed."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"key": "cp_…"}]})
+
+    key: Line | None = None
+    code: Line | None = None
+    stay: bool = True
+
+    @model_validator(mode="after")
+    def _either(self) -> Self:
+        if (self.key is None) == (self.code is None):
+            raise ValueError("give a key or a code")
+        return self
+
+
+class SessionAnswer(Answer):
+    """`me` is null where nobody is signed in. `open`: nobody needs to be."""
+
+    open: bool
+    me: MeAnswer | None
+
+
+class CodeAnswer(Answer):
+    """Good once, until `expires_at`. `url` signs a browser in with it."""
+
+    code: str
+    url: str
+    expires_at: Moment
 
 
 class KeyBody(Body):

@@ -37,7 +37,10 @@ async def test_no_route_answers_without_a_key_but_those_that_are_named(home: Pat
             answer = await running.stranger.request(method, path)
             if path not in PUBLIC | LOCAL:
                 assert 400 <= answer.status_code < 500, (method, path)
-                assert answer.status_code == 401 or path.startswith(("/memories", "/resources")), (method, path)
+                assert answer.status_code == 401 or path.startswith(("/memories", "/resources", "/console/")), (
+                    method,
+                    path,
+                )
 
 
 async def test_no_route_answers_a_wrong_key(home: Path, clock: FakeClock) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
-from commonplace.server.auth import Asking, Served, Strict
+from commonplace.server.auth import Asking, Served, Strict, Told
 from commonplace.server.native.conditions import problems
 from commonplace.wire.people import (
     KeyAnswer,
@@ -33,9 +33,9 @@ def _unkept(response: Response) -> None:
 
 
 @router.get("/me", summary="Who am I?", responses=problems())
-async def me(who: Asking) -> MeAnswer:
+async def me(who: Asking, told: Told) -> MeAnswer:
     """Whose key this is, its tenant, its role, and which scopes it reaches (null: all)."""
-    return MeAnswer.of(who)
+    return MeAnswer.of(who, open=told.open_to_all)
 
 
 @router.post("/keys", status_code=201, summary="Make a key", responses=problems())
