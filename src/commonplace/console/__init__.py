@@ -1,0 +1,1 @@
+"""The web console: plain ES modules and CSS, served by `server.console`. Nothing here is Python."""

@@ -1,0 +1,72 @@
+// Elements from plain calls. Text becomes text nodes, never markup: nothing in the console assigns innerHTML.
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+/**
+ * An element. `props`: `on` maps events to listeners, `style` and `data` map names to values, `class` may be a list; a name that
+ * the element knows as a property is set as one (value, checked, disabled), others are attributes. null and false leave one out.
+ */
+export function h(tag, props = {}, ...children) {
+  return dress(document.createElement(tag), props, children);
+}
+
+export function svg(tag, props = {}, ...children) {
+  return dress(document.createElementNS(SVG, tag), props, children);
+}
+
+const AS_PROPERTY = new Set(['value', 'checked', 'disabled', 'indeterminate', 'selected', 'hidden', 'multiple', 'open', 'readOnly']);
+
+function dress(element, props, children) {
+  for (const [name, value] of Object.entries(props ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === 'on') for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
+    else if (name === 'class') element.setAttribute('class', Array.isArray(value) ? value.filter(Boolean).join(' ') : value);
+    else if (name === 'style') for (const [key, one] of Object.entries(value)) element.style.setProperty(key, one);
+    else if (name === 'data') Object.assign(element.dataset, value);
+    else if (AS_PROPERTY.has(name)) element[name] = value;
+    else element.setAttribute(name, value === true ? '' : String(value));
+  }
+  // A select has its value only once its options are there.
+  fill(element, ...children);
+  if (props && 'value' in props && element.tagName === 'SELECT') element.value = props.value;
+  return element;
+}
+
+/** Put these in the place of whatever is in `element`; lists are flattened, null and false left out. */
+export function fill(element, ...children) {
+  element.replaceChildren(...children.flat(Infinity).filter((one) => one !== null && one !== undefined && one !== false && one !== ''));
+  return element;
+}
+
+// Characters that would change how their neighbours are read, or cannot be seen: controls, direction marks, zero width, tags.
+export const HIDDEN =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+
+/** Text somebody stored, as nodes: what cannot be seen is shown as a mark with its code. At most `most` characters of it. */
+export function plain(text, most = Infinity) {
+  const shown = text.length > most ? text.slice(0, most) : text;
+  const nodes = [];
+  let start = 0;
+  for (const found of shown.matchAll(HIDDEN)) {
+    if (found.index > start) nodes.push(shown.slice(start, found.index));
+    const code = `U+${found[0].codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
+    nodes.push(h('span', { class: 'hidden-character', title: code }, code));
+    start = found.index + found[0].length;
+  }
+  if (start < shown.length) nodes.push(shown.slice(start));
+  if (shown.length < text.length) nodes.push('…');
+  return h('bdi', {}, nodes);
+}
+
+let counted = 0;
+/** An id for a label and what it labels. */
+export const fresh = (name) => `${name}-${++counted}`;
+
+/** Call `act` once no further call came for `wait` milliseconds. */
+export function later(act, wait = 150) {
+  let timer;
+  return (...given) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => act(...given), wait);
+  };
+}

@@ -1,0 +1,20 @@
+// Small labels: where a memory comes from, how far it is trusted, what state it is in, when something was.
+
+import { h } from '../dom.js';
+import { moment, named, since } from '../words.js';
+
+const COLOURED = new Set(['manual', 'auto', 'director', 'import', 'file', 'turn', 'distilled', 'resource']);
+
+export const source = (value) =>
+  h('span', { class: `badge source source-${COLOURED.has(value) ? value : 'other'}` }, named('frame.source', value));
+
+const TRUSTED = new Set(['system_generated', 'verified', 'human_approved']);
+
+export const trust = (value) =>
+  h('span', { class: `badge trust ${TRUSTED.has(value) ? 'trusted' : 'untrusted'}` }, named('frame.trust', value));
+
+export const state = (value) => h('span', { class: `badge state state-${value}` }, named('frame.state', value));
+
+/** A moment as people say it; the exact one when asked. */
+export const time = (written) =>
+  written ? h('time', { datetime: written, title: moment(written) }, since(written)) : h('span', { class: 'soft' }, '–');

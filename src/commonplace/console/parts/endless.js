@@ -1,0 +1,222 @@
+// A list that stays quick at a hundred thousand rows: only those in sight are in the document, all of one height.
+
+import { fill, h } from '../dom.js';
+import { t } from '../words.js';
+
+/**
+ * `load(cursor, signal)` answers { rows, cursor }: the next rows, and where to go on (null: that is all). `row(one, index)` makes the cells
+ * of a row; `onOpen(one)` is for Enter and a click on a row, `onActive(one)` for the row that the keys are at, or null. `height` is in pixels.
+ * `columns`: the names of the columns.
+ *
+ * Answers the element with `reload()`, `rows`, `active`, `update(id, row)`, `drop(id)`, `insert(row, index)`,
+ * `replace(rows, ids)`, `repaint()`, `focusOn(index)`.
+ */
+export function endless({
+  load,
+  row,
+  columns = [],
+  label,
+  id = (one) => one.id,
+  height = 56,
+  signal,
+  empty = t('frame.nothing'),
+  onOpen = () => {},
+  onRows = () => {},
+  onActive = () => {},
+}) {
+  const OVER = 8;
+  let rows = [];
+  let cursor = null;
+  let ended = false;
+  let loading = null;
+  let active = 0;
+  let run = 0;
+  let told = null;
+
+  const inner = h('div', { class: 'endless-rows', role: 'rowgroup' });
+  // Plain: a grid may hold nothing with a role but rows.
+  const note = h('div', { class: 'soft endless-note' });
+  const names = columns.map((name) => h('span', { role: 'columnheader' }, name));
+  const head = columns.length
+    ? h('div', { role: 'rowgroup', class: 'endless-head' }, h('div', { 'role': 'row', 'aria-rowindex': '1' }, names))
+    : null;
+  const element = h(
+    'div',
+    {
+      'class': 'endless',
+      'role': 'grid',
+      'aria-label': label,
+      'aria-rowcount': '-1',
+      'tabindex': '0',
+      'style': { '--row': `${height}px` },
+      'on': { scroll: paint, keydown: onKey },
+    },
+    head,
+    inner,
+    note,
+  );
+  const live = new Map();
+
+  function paint() {
+    const first = Math.max(0, Math.floor(element.scrollTop / height) - OVER);
+    const last = Math.min(rows.length, Math.ceil((element.scrollTop + element.clientHeight) / height) + OVER);
+    for (const [key, made] of live) {
+      const index = made.index;
+      if (index < first || index >= last || rows[index] !== made.one) {
+        made.node.remove();
+        live.delete(key);
+      }
+    }
+    for (let index = first; index < last; index += 1) {
+      const one = rows[index];
+      const key = id(one);
+      if (live.has(key)) continue;
+      const node = h(
+        'div',
+        {
+          'role': 'row',
+          'class': 'endless-row',
+          'aria-rowindex': String(index + 2),
+          'id': `row-${key}`,
+          'data': { id: key },
+          'tabindex': '-1',
+          'style': { transform: `translateY(${index * height}px)` },
+          'on': {
+            click: (event) => {
+              active = index;
+              mark();
+              if (!event.target.closest('button, a, input, select, textarea, label')) onOpen(one);
+            },
+          },
+        },
+        row(one, index),
+      );
+      live.set(key, { node, index, one });
+      inner.append(node);
+    }
+    mark();
+    if (!ended && !loading && element.scrollTop + element.clientHeight > (rows.length - 60) * height) more();
+  }
+
+  function mark() {
+    for (const { node, index } of live.values()) node.classList.toggle('active', index === active);
+    const one = rows[active] ?? null;
+    if (one !== told) {
+      told = one;
+      onActive(one);
+    }
+    if (one && live.has(id(one))) element.setAttribute('aria-activedescendant', `row-${id(one)}`);
+    else element.removeAttribute('aria-activedescendant');
+  }
+
+  async function more() {
+    const mine = run;
+    loading = load(cursor, signal);
+    if (!rows.length) fill(note, t('frame.loading'));
+    try {
+      const page = await loading;
+      if (mine !== run) return;
+      const had = new Set(rows.map(id));
+      rows.push(...page.rows.filter((one) => !had.has(id(one))));
+      cursor = page.cursor;
+      ended = cursor === null || cursor === undefined;
+      stretch();
+    } catch (error) {
+      if (error.name === 'AbortError' || mine !== run) return;
+      ended = true;
+      const again = h(
+        'button',
+        {
+          type: 'button',
+          on: {
+            click: () => {
+              ended = false;
+              more();
+            },
+          },
+        },
+        t('frame.retry'),
+      );
+      fill(note, h('span', { role: 'alert' }, t('frame.problem', { message: error.message })), ' ', again);
+      return;
+    } finally {
+      if (mine === run) loading = null;
+    }
+    paint();
+  }
+
+  function stretch() {
+    inner.style.setProperty('height', `${rows.length * height}px`);
+    element.setAttribute('aria-rowcount', ended ? String(rows.length + 1) : '-1');
+    fill(note, ended ? (rows.length ? t('frame.end') : empty) : '');
+    onRows(rows, ended);
+  }
+
+  function again() {
+    for (const { node } of live.values()) node.remove();
+    live.clear();
+    stretch();
+    paint();
+  }
+
+  function onKey(event) {
+    if (event.target !== element && event.target.closest('input, textarea, select')) return;
+    const page = Math.max(1, Math.floor(element.clientHeight / height) - 1);
+    const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity }[event.key];
+    if (step !== undefined) {
+      event.preventDefault();
+      element.focusOn(Math.max(0, Math.min(rows.length - 1, active + step)));
+    } else if (event.key === 'Enter' && event.target === element && rows[active]) {
+      event.preventDefault();
+      onOpen(rows[active]);
+    }
+  }
+
+  Object.defineProperty(element, 'rows', { get: () => rows });
+  Object.defineProperty(element, 'active', { get: () => rows[active] ?? null });
+  element.focusOn = (index) => {
+    active = index;
+    const top = index * height;
+    const sight = element.clientHeight - (head?.offsetHeight ?? 0);
+    if (top < element.scrollTop) element.scrollTop = top;
+    else if (top + height > element.scrollTop + sight) element.scrollTop = top + height - sight;
+    paint();
+  };
+  element.reload = () => {
+    run += 1;
+    loading = null;
+    rows = [];
+    cursor = null;
+    ended = false;
+    active = 0;
+    element.scrollTop = 0;
+    again();
+    return loading;
+  };
+  element.update = (key, one) => {
+    const index = rows.findIndex((held) => id(held) === key);
+    if (index >= 0) rows[index] = one;
+    again();
+  };
+  element.drop = (key) => {
+    rows = rows.filter((held) => id(held) !== key);
+    active = Math.min(active, Math.max(0, rows.length - 1));
+    again();
+  };
+  element.insert = (one, index = 0) => {
+    rows.splice(index, 0, one);
+    again();
+  };
+  element.repaint = again;
+  /** After many changed at once: `changed` in the place of those with their ids, those of `gone` left out. */
+  element.replace = (changed, gone = []) => {
+    const anew = new Map(changed.map((one) => [id(one), one]));
+    const out = new Set(gone);
+    rows = rows.filter((held) => !out.has(id(held))).map((held) => anew.get(id(held)) ?? held);
+    active = Math.min(active, Math.max(0, rows.length - 1));
+    again();
+  };
+  new ResizeObserver(paint).observe(element);
+  queueMicrotask(paint);
+  return element;
+}

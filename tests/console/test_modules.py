@@ -1,0 +1,76 @@
+"""What holds for every file of the console, read as text: no browser is needed."""
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+
+from commonplace.server.console import site
+
+CONSOLE = Path(__file__).parents[2] / "src" / "commonplace" / "console"
+SCRIPTS = sorted(CONSOLE.rglob("*.js"))
+STYLES = sorted(CONSOLE.rglob("*.css"))
+PAGES = sorted(path.stem for path in (CONSOLE / "pages").glob("*.js"))
+MARKUP = re.compile(
+    r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|setAttribute\('style'"
+)
+ELSEWHERE = re.compile(r"""["'(]\s*(?:https?:)?//(?!www\.w3\.org/2000/svg)[\w.]""")
+KEY = re.compile(r"^  '?([\w.-]+)'?:", re.MULTILINE)
+USED = re.compile(r"""\bt\('([a-z]+\.[^'${}]+)'""")
+MOST_LINES, LONGEST = 500, 160
+MOST_BYTES = 250_000
+
+
+def _named(path: Path) -> str:
+    return str(path.relative_to(CONSOLE))
+
+
+def _words(language: str, page: str) -> set[str]:
+    return set(KEY.findall((CONSOLE / "words" / language / f"{page}.js").read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=_named)
+def test_a_script_makes_no_markup_from_text(path: Path) -> None:
+    found = MARKUP.findall(path.read_text(encoding="utf-8").partition("\n")[2])
+
+    assert not found
+
+
+@pytest.mark.parametrize("path", [*SCRIPTS, *STYLES, CONSOLE / "index.html"], ids=_named)
+def test_nothing_comes_from_elsewhere(path: Path) -> None:
+    assert not ELSEWHERE.findall(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", [*SCRIPTS, *STYLES], ids=_named)
+def test_a_file_can_be_read_in_one_sitting(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+
+    assert len(lines) <= MOST_LINES
+    assert path.suffix == ".css" or "words" in path.parts or max(map(len, lines)) <= LONGEST
+
+
+@pytest.mark.parametrize("page", sorted({path.stem for path in (CONSOLE / "words" / "en").glob("*.js")}))
+def test_both_languages_say_the_same_things(page: str) -> None:
+    assert _words("en", page) == _words("zh", page)
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=_named)
+def test_every_word_that_is_used_is_there(path: Path) -> None:
+    used = {tuple(name.split(".", 1)) for name in USED.findall(path.read_text(encoding="utf-8"))}
+
+    missing = [f"{page}.{key}" for page, key in used if key not in _words("en", page)]
+
+    assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_has_its_words_and_its_style(page: str) -> None:
+    assert (CONSOLE / "words" / "en" / f"{page}.js").is_file()
+    assert (CONSOLE / "styles" / f"{page}.css").is_file()
+
+
+def test_all_of_it_together_is_small() -> None:
+    sent = [site().page, *site().held.values()]
+
+    assert sum(len(gzip.compress(one.whole)) for one in sent) < MOST_BYTES
