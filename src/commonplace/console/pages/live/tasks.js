@@ -1,0 +1,47 @@
+// Work that goes on after the request that asked for it: what runs and waits, and what ended last.
+
+import { get } from '../../api.js';
+import { complain } from '../../app.js';
+import { fill, h, later, plain } from '../../dom.js';
+import { time } from '../../parts/badge.js';
+import { named, number, t } from '../../words.js';
+
+const DOTS = { queued: '', running: 'warn', done: 'good', failed: 'problem' };
+
+export function tasks(signal) {
+  const element = h('div', { 'aria-live': 'polite' }, h('p', { class: 'soft' }, t('frame.loading')));
+
+  async function load() {
+    try {
+      const { tasks: found } = await get('/v1/tasks', { limit: 12 }, { signal });
+      fill(element, found.length ? found.map(row) : h('p', { class: 'soft' }, t('live.tasks.none')));
+      // Progress is told by nobody: whoever watches has to look.
+      if (found.some((one) => one.state === 'running')) soon();
+    } catch (error) {
+      complain(error);
+    }
+  }
+  const soon = later(() => signal.aborted || load(), 1000);
+  return { element, refresh: load };
+}
+
+function row(task) {
+  const progress = task.state === 'running' && task.total > 0;
+  return h(
+    'div',
+    { class: 'task' },
+    h(
+      'span',
+      {},
+      h('span', { class: `dot ${DOTS[task.state]}` }),
+      ' ',
+      h('strong', {}, task.kind),
+      ' ',
+      named('live.task', task.state),
+      task.scope && [' ', h('span', { class: 'mono soft' }, plain(task.scope, 60))],
+      task.error && h('span', { class: 'problem' }, ' ', plain(task.error.message, 160)),
+    ),
+    h('span', { class: 'soft small' }, progress ? `${number(task.done)} / ${number(task.total)}` : time(task.updated_at)),
+    progress && h('progress', { 'value': task.done, 'max': task.total, 'aria-label': task.kind }),
+  );
+}
