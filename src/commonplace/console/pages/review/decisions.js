@@ -1,0 +1,155 @@
+// Accept, mend, reject: each asks for a reason and stays open until the server has agreed.
+
+import { patch, post } from '../../api.js';
+import { complain } from '../../app.js';
+import { HIDDEN, h } from '../../dom.js';
+import { field, form, reasoned } from '../../parts/form.js';
+import { toast } from '../../parts/toast.js';
+import { named, number, t } from '../../words.js';
+
+const BATCH = 100;
+const TRUSTS = ['human_approved', 'verified', 'external_user_supplied'];
+
+/** Which label it bears from now on; '' leaves the one it has. */
+function trusts() {
+  return h(
+    'select',
+    { name: 'trust' },
+    h('option', { value: '' }, t('review.trust.same')),
+    TRUSTS.map((one) => h('option', { value: one }, named('review.trust', one))),
+  );
+}
+
+/** Findings one by one, records some hundred at a time; where one fails, those before it are not asked for again. */
+async function settle(many, done, deed, body) {
+  const left = (type) => many.filter((one) => one.type === type && !done.has(one.id)).map((one) => one.id);
+  for (const id of left('finding')) {
+    await post(`/v1/review/findings/${id}/${deed}`, { reason: body.reason });
+    done.add(id);
+  }
+  for (let ids = left('record'); ids.length; ids = ids.slice(BATCH)) {
+    await post(`/v1/review/${deed}`, { ...body, ids: ids.slice(0, BATCH) });
+    for (const id of ids.slice(0, BATCH)) done.add(id);
+  }
+  return many.map((one) => one.id);
+}
+
+/** Let these out, or (`whole`) all of a source or a session. Answers the ids that are settled, or null. */
+export async function accept(many, { whole = null, onBack = null } = {}) {
+  if (!whole && many.length === 1 && many[0].held) return acceptChange(many[0], onBack);
+  const { why, row } = reasoned();
+  const trust = trusts();
+  const done = new Set();
+  const labelled = Boolean(whole) || many.some((one) => one.type === 'record');
+  const act = async () => {
+    const reason = why.value.trim();
+    const label = trust.value || null;
+    if (whole) {
+      const { records } = await post('/v1/review/release', { ...whole, reason, trust: label });
+      return said(
+        'accepted',
+        records.map((one) => one.id),
+      );
+    }
+    return said('accepted', await settle(many, done, 'release', { reason, trust: label }), many, onBack);
+  };
+  const text = whole ? t('review.accept.whole', about(whole)) : t('review.accept.text', number(many.length), many.length);
+  const fields = [h('p', {}, text), labelled && field(t('review.trust'), trust, t('review.trust.hint')), row];
+  return form(t('review.accept'), fields, { label: t('review.accept'), focus: why, act });
+}
+
+/** What waits beside a record of ours: put it there, or keep both. */
+async function acceptChange(one, onBack) {
+  const { why, row } = reasoned();
+  const trust = trusts();
+  const choice = (value, on) =>
+    h('label', { class: 'check' }, h('input', { type: 'radio', name: 'how', value, checked: on }), ' ', t(`review.accept.${value}`));
+  const how = h('fieldset', { class: 'stack' }, h('legend', {}, t('review.accept.how')), choice('beside', true), choice('change', false));
+  let changed = false;
+  const act = async () => {
+    const reason = why.value.trim();
+    if (how.querySelector(':checked').value === 'beside') {
+      await post(`/v1/review/${one.id}/release`, { reason, trust: trust.value || null });
+      return said('accepted', [one.id], [one], onBack);
+    }
+    // Whoever accepts a text in the place of ours vouches for it. What waited is then told twice, and goes.
+    const label = trust.value || 'human_approved';
+    if (!changed) await patch(`/v1/records/${one.held.id}`, { text: one.text, reason, trust: label, expected: one.held.version });
+    changed = true;
+    await post(`/v1/review/${one.id}/purge`, { reason });
+    return said('accepted', [one.id]);
+  };
+  return form(t('review.accept'), [how, field(t('review.trust'), trust, t('review.trust.hint')), row], {
+    label: t('review.accept'),
+    focus: why,
+    act,
+  });
+}
+
+/** Change the text, then let it out. */
+export async function mend(one) {
+  const { why, row } = reasoned();
+  const trust = trusts();
+  const text = h('textarea', { rows: 8, required: true, value: one.text });
+  const hidden = (one.text.match(HIDDEN) ?? []).length;
+  const strip = () => {
+    text.value = text.value.replace(HIDDEN, '');
+    text.focus();
+  };
+  const bare =
+    hidden > 0 &&
+    h(
+      'p',
+      { class: 'warn' },
+      t('review.mend.hidden', number(hidden)),
+      ' ',
+      h('button', { type: 'button', on: { click: strip } }, t('review.mend.bare')),
+    );
+  let held = one.record;
+  const act = async () => {
+    const reason = why.value.trim();
+    // It stays in quarantine until the second step; if that fails, only it is tried again.
+    if (text.value !== held.text) held = await patch(`/v1/records/${one.id}`, { text: text.value, reason, expected: held.version });
+    Object.assign(one, { record: held, text: held.text, title: held.text });
+    await post(`/v1/review/${one.id}/release`, { reason, trust: trust.value || null });
+    return said('mended', [one.id]);
+  };
+  const fields = [field(t('review.text'), text), bare, field(t('review.trust'), trust, t('review.trust.hint')), row];
+  return form(t('review.mend'), fields, { label: t('review.mend.do'), wide: true, act });
+}
+
+/** Remove these for good, or (`whole`) all of a source or a session. */
+export async function reject(many, { whole = null } = {}) {
+  const { why, row } = reasoned();
+  const done = new Set();
+  const act = async () => {
+    const reason = why.value.trim();
+    if (whole) {
+      const { records } = await post('/v1/review/purge', { ...whole, reason });
+      toast(t('review.done.rejected', number(records), records));
+      return [];
+    }
+    return said('rejected', await settle(many, done, 'purge', { reason }));
+  };
+  const text = whole ? t('review.reject.whole', about(whole)) : t('review.reject.text', number(many.length), many.length);
+  return form(t('review.reject'), [h('p', {}, text), row], { label: t('review.reject'), danger: true, focus: why, act });
+}
+
+const about = (whole) => ({ what: whole.source ?? whole.session });
+
+/** One that was let out can be taken back at once: the version before was in quarantine. */
+function said(what, settled, many = [], onBack = null) {
+  const [one] = many;
+  const back = async () => {
+    try {
+      await post(`/v1/records/${one.id}/undo`, { reason: t('review.taken-back') });
+      toast(t('review.done.waits'));
+      onBack();
+    } catch (error) {
+      complain(error);
+    }
+  };
+  const action = onBack && many.length === 1 && one.type === 'record' ? { label: t('frame.undo'), act: back } : null;
+  toast(t(`review.done.${what}`, number(settled.length), settled.length), { action });
+  return settled;
+}

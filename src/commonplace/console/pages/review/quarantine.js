@@ -1,0 +1,256 @@
+// What is in quarantine: why, from where, and what it would change. Let it out, mend it, or remove it for good.
+
+import { get } from '../../api.js';
+import { complain } from '../../app.js';
+import { fill, fresh, h, later, plain } from '../../dom.js';
+import { source, time, trust } from '../../parts/badge.js';
+import { differences } from '../../parts/differences.js';
+import { picker } from '../../parts/picker.js';
+import { named, t } from '../../words.js';
+import { accept, mend, reject } from './decisions.js';
+import { desk, toRecord } from './desk.js';
+import { rollback } from './rollback.js';
+
+const PAGE = 100;
+const MOST = 20_000;
+
+export function quarantine(panel, { query, signal, settle }) {
+  const asked = { scope: query.scope ?? '', source: query.source ?? '', session: query.session ?? '' };
+  const deeds = [
+    { name: 'accept', label: t('review.accept'), key: 'a', kind: 'primary', act: (many) => accept(many, { onBack: () => made.reload() }) },
+    { name: 'mend', label: t('review.mend'), key: 'e', alone: true, act: ([one]) => mend(one) },
+    { name: 'reject', label: t('review.reject'), key: 'r', kind: 'danger', act: (many) => reject(many) },
+  ];
+  const fits = (deed, one) => deed.name !== 'mend' || one.type === 'record';
+
+  const load = async (cursor, wanted) => {
+    const page = await get('/v1/review', { ...asked, limit: PAGE, cursor }, { signal: wanted });
+    return { rows: [...page.findings.map(finding), ...page.waiting.map(record)], cursor: page.cursor };
+  };
+  const made = desk({
+    label: t('review.quarantine'),
+    empty: t('review.quarantine.empty'),
+    load,
+    lines,
+    deeds,
+    fits,
+    signal,
+    onRows: suggest,
+    detail: (one, place, wanted) => detail(one, place, wanted, { narrow, again: () => made.reload() }),
+    note: () => ofAll(),
+  });
+
+  const box = (name) =>
+    h('input', {
+      'type': 'search',
+      'aria-label': t(`review.${name}`),
+      'placeholder': t(`review.${name}`),
+      'value': asked[name],
+      'list': fresh(name),
+      'on': { input: later(() => narrow({ [name]: boxes[name].value.trim() }), 250) },
+    });
+  const boxes = { source: box('source'), session: box('session') };
+  const lists = Object.fromEntries(Object.entries(boxes).map(([name, one]) => [name, h('datalist', { id: one.getAttribute('list') })]));
+  const scope = picker({ value: asked.scope, onPick: (picked) => narrow({ scope: picked }), signal });
+
+  function suggest(rows) {
+    for (const [name, list] of Object.entries(lists)) {
+      const found = [
+        ...new Set(
+          rows
+            .slice(0, 1000)
+            .map((one) => one[name])
+            .filter(Boolean),
+        ),
+      ].slice(0, 50);
+      fill(
+        list,
+        found.map((value) => h('option', { value })),
+      );
+    }
+  }
+
+  function narrow(wanted) {
+    Object.assign(asked, wanted);
+    boxes.source.value = asked.source;
+    boxes.session.value = asked.session;
+    scope.pick(asked.scope);
+    settle(asked);
+    made.reload();
+  }
+
+  /** Where one source or one session is shown, all of it can be settled at once, what was not scrolled to as well. */
+  function ofAll() {
+    const told = Object.entries(asked).filter(([, value]) => value);
+    if (told.length !== 1 || told[0][0] === 'scope') return null;
+    const [[name, value]] = told;
+    const whole = async (act) => {
+      const settled = await act([], { whole: { [name]: value } });
+      if (settled && !signal.aborted) made.reload();
+    };
+    return h(
+      'span',
+      { class: 'row' },
+      h('button', { type: 'button', on: { click: () => whole(accept) } }, t(`review.accept-${name}`)),
+      h('button', { type: 'button', class: 'danger', on: { click: () => whole(reject) } }, t(`review.reject-${name}`)),
+    );
+  }
+
+  fill(
+    panel,
+    h('p', { class: 'soft' }, t('review.quarantine.lead')),
+    h('div', { class: 'filters' }, scope, ...Object.values(boxes), ...Object.values(lists)),
+    made,
+  );
+}
+
+const finding = (one) => ({ type: 'finding', ...one, text: one.summary, source: null, session: null });
+const record = (one) => ({
+  type: 'record',
+  id: one.record.id,
+  title: one.record.text,
+  text: one.record.text,
+  source: one.record.source,
+  session: one.record.session,
+  scope: one.record.scope,
+  reasons: one.reasons,
+  since: one.since,
+  beside: one.beside,
+  key: one.key,
+  record: one.record,
+});
+
+function lines(one) {
+  const why = one.reasons.map((reason) => named('review.sign', reason)).join(t('review.comma'));
+  return [
+    h('div', { class: 'cut' }, plain(one.title, 200)),
+    h(
+      'div',
+      { class: 'cut small soft' },
+      one.source ? source(one.source) : h('span', { class: 'badge' }, t('review.finding')),
+      ' ',
+      why,
+      ' · ',
+      h('span', { class: 'mono' }, one.scope),
+      ' · ',
+      time(one.since),
+    ),
+  ];
+}
+
+const text = (words) => h('div', { class: 'text review-text' }, plain(words, MOST));
+
+const sign = (reason) =>
+  h('li', {}, h('strong', {}, named('review.sign', reason)), ' ', h('code', {}, reason), h('br'), named('review.sign.told', reason));
+
+async function detail(one, place, signal, ways) {
+  const beside = h('div', {});
+  const isFinding = one.type === 'finding';
+  fill(
+    place,
+    h('h2', {}, t('review.why')),
+    h('ul', { class: 'review-signs' }, one.reasons.map(sign)),
+    beside,
+    isFinding ? found(one) : told(one, ways),
+  );
+  if (!one.beside) {
+    return fill(
+      beside,
+      h('h2', {}, t(isFinding ? 'review.finding' : 'review.text')),
+      isFinding && h('h3', {}, plain(one.title, 500)),
+      text(one.text),
+    );
+  }
+  fill(beside, h('p', { class: 'soft' }, t('frame.loading')));
+  try {
+    return compare(beside, await get(`/v1/records/${one.beside}`, {}, { signal }), one);
+  } catch (error) {
+    if (error.name === 'AbortError') return null;
+    // It may be gone, or in a scope that this key does not reach: what waits can be read all the same.
+    if (error.status !== 404) complain(error);
+    return fill(beside, h('p', { class: 'warn' }, t('review.beside.gone')), h('h2', {}, t('review.text')), text(one.text));
+  }
+}
+
+function compare(place, held, one) {
+  one.held = held;
+  return fill(
+    place,
+    h(
+      'div',
+      { class: 'columns' },
+      h(
+        'div',
+        {},
+        h('h2', {}, t('review.beside.now')),
+        h('p', { class: 'small' }, source(held.source), ' ', trust(held.trust), ' ', toRecord(held.id, t('review.open'))),
+        text(held.text),
+      ),
+      h(
+        'div',
+        {},
+        h('h2', {}, t('review.beside.then')),
+        h('p', { class: 'small' }, source(one.source), ' ', trust(one.record.trust)),
+        text(one.text),
+      ),
+    ),
+    h('h2', {}, t('review.beside.differences')),
+    h('div', { class: 'text review-text' }, differences(held.text, one.text)),
+  );
+}
+
+const facts = (pairs) =>
+  h(
+    'dl',
+    { class: 'facts' },
+    pairs.filter(([, value]) => value).map(([name, value]) => [h('dt', {}, t(name)), h('dd', {}, value)]),
+  );
+const mono = (value, most = 255) => value && h('span', { class: 'mono' }, plain(value, most));
+
+const found = (one) =>
+  facts([
+    ['review.scope', mono(one.scope)],
+    ['review.coverage', mono(one.coverage_key, 500)],
+    ['review.since', time(one.since)],
+  ]);
+
+function told(one, { narrow, again }) {
+  const held = one.record;
+  const metadata = Object.fromEntries(Object.entries(held.metadata).filter(([name]) => name !== 'quarantine'));
+  const press = (name, act) => h('button', { type: 'button', class: 'quiet small', on: { click: act } }, t(name));
+  const only = (name, value, ...more) =>
+    value &&
+    h(
+      'span',
+      { class: 'row' },
+      mono(value),
+      press(`review.only-${name}`, () => narrow({ source: '', session: '', scope: '', [name]: value })),
+      more,
+    );
+  return [
+    h('h2', {}, t('review.origin')),
+    facts([
+      [
+        'review.source',
+        only(
+          'source',
+          one.source,
+          press('review.rollback.this', () => rollback({ by: 'source', value: one.source, onDone: again })),
+        ),
+      ],
+      ['review.session', only('session', one.session)],
+      ['review.scope', mono(held.scope)],
+      ['review.trust', trust(held.trust)],
+      ['review.key', (one.key ?? held.key) && h('code', {}, plain(one.key ?? held.key, 255))],
+      ['review.speaker', held.speaker && plain(held.speaker, 255)],
+      ['review.actor', held.actor && plain(held.actor, 255)],
+      ['review.run', mono(held.provenance.run)],
+      ['review.message', mono(held.provenance.message)],
+      ['review.file', mono(held.provenance.file, 500)],
+      ['review.since', time(one.since ?? held.created_at)],
+      ['review.record', toRecord(held.id)],
+    ]),
+    Object.keys(metadata).length > 0 &&
+      h('details', {}, h('summary', {}, t('review.metadata')), h('pre', {}, plain(JSON.stringify(metadata, null, 2), MOST))),
+  ];
+}
