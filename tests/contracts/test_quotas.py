@@ -135,3 +135,14 @@ async def test_giving_back_makes_the_next_window_no_larger(store: Store, clock: 
     assert not await store.spend(T, "llm", HOUR, {"micro_usd": 101}, limits)
     assert await store.spend(T, "llm", HOUR, {"micro_usd": 100}, limits)
     assert not await store.spend(T, "llm", HOUR, {"micro_usd": 1}, limits)
+
+
+async def test_windows_that_are_over_are_forgotten_and_others_go_on(store: Store, clock: FakeClock) -> None:
+    await store.spend(T, "short", MINUTE, {"queries": 1}, {})
+    await store.spend(T, "long", HOUR, {"queries": 1}, {})
+    clock.advance(MINUTE)
+
+    assert await store.trim_quotas() == 1
+
+    assert await store.trim_quotas() == 0
+    assert await store.spent(T, "long", HOUR) == {"queries": 1}

@@ -25,3 +25,7 @@ class Quotas(Protocol):
     async def spent(self, tenant: str, name: str, window: timedelta) -> dict[str, int]:
         """The counters of the window that is running now; empty where none is."""
         ...
+
+    async def trim_quotas(self) -> int:
+        """Forget the windows that are over; answers how many there were."""
+        ...

@@ -1,4 +1,4 @@
-"""What a store sheds by itself, every hour, by one daemon for all: old events, replies that expired, jobs that ended."""
+"""What a store sheds by itself, every hour, by one daemon for all: old events, replies that expired, counters of times past, jobs that ended."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ class Housekeeping:
         told: dict[str, Json] = {"events": await store.trim_events(before=before, keep=self.most_events)}
         progress(1, 3)
         told["replies"] = await store.trim_replies()
+        told["quotas"] = await store.trim_quotas()
         progress(2, 3)
         told["jobs"] = await store.trim_jobs(
             older_than=self.jobs_kept, keep=self.most_jobs, failed=self.failed_jobs_kept

@@ -40,6 +40,12 @@ class Counted(Part):
             return spent
         return {}
 
+    async def trim_quotas(self) -> int:
+        async def work(connection: Connection) -> int:
+            return (await connection.execute(_SQL["trim_quotas"], {"now": to_ms(self._clock.now())})).rowcount
+
+        return await self._database.write(work)
+
     def _window(self, tenant: str, name: str, window: timedelta) -> dict[str, Any]:
         now = to_ms(self._clock.now())
         return {"tenant": tenant, "name": name, "duration": window // _MILLISECOND, "now": now}

@@ -169,6 +169,9 @@ class Quotas(Part):
         row = await self._readers.run(lambda db: one(db, SQL["quota"], bound))
         return {} if row is None else json.loads(row[0])
 
+    async def trim_quotas(self) -> int:
+        return await self._change(SQL["trim_quotas"], (self._now(),))
+
     def _window(self, tenant: str, name: str, window: timedelta) -> dict[str, Any]:
         length = window // timedelta(milliseconds=1)
         return {"tenant": tenant, "name": name, "length": length, "now": self._now()}

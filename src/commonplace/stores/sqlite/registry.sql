@@ -53,3 +53,6 @@ VALUES (:tenant, :name, :length, :now + :length, :spent);
 
 -- name: count_spent
 UPDATE quotas SET spent = :spent WHERE tenant = :tenant AND name = :name AND length = :length;
+
+-- name: trim_quotas
+DELETE FROM quotas WHERE ends_at <= ?;

@@ -18,3 +18,7 @@ RETURNING true;
 -- The counters of the window that is running.
 SELECT spent FROM quotas
 WHERE tenant = %(tenant)s AND name = %(name)s AND duration = %(duration)s AND began + duration > %(now)s;
+
+-- name: trim_quotas
+-- Windows that are over.
+DELETE FROM quotas WHERE began + duration <= %(now)s;
