@@ -1,0 +1,191 @@
+// The records of a scope: found, read, written and tended.
+
+import { complain, may, settle } from '../app.js';
+import { get, post } from '../api.js';
+import { fill, h } from '../dom.js';
+import { endless } from '../parts/endless.js';
+import { picker } from '../parts/picker.js';
+import { shortcut } from '../parts/shortcuts.js';
+import { compact, number, t } from '../words.js';
+import { cells, columns } from './memory/cells.js';
+import { doings } from './memory/doing.js';
+import { filters } from './memory/filters.js';
+import { news } from './memory/news.js';
+import { MOST_FOUND, PAGE, asAddress, asCounting, asListing, asSearch, viewOf } from './memory/view.js';
+
+const HEIGHT = 64;
+
+export async function show(place, { part, query, signal }) {
+  const view = viewOf(part, query);
+  const selects = may('writer');
+  const page = { view, signal, chosen: new Map(), height: HEIGHT, fresh: h('div', { class: 'fresh' }), ...known() };
+  const doing = doings(page);
+  page.list = endless({
+    label: t('frame.memory'), height: HEIGHT, signal, columns: columns(), onOpen: doing.open, empty: t('memory.nothing'),
+    load: (cursor, until) => load(page, cursor, until),
+    row: (record) => cells(record, { doing, chosen: page.chosen, scoped: Boolean(view.scope), selects }),
+    onRows: () => bar.paint(),
+  });
+  page.filters = filters(view, () => page.refresh());
+  const bar = toolbar(page, doing, selects);
+  selection(page, bar);
+  page.busy = bar.busy;
+  page.recount = (anew) => recount(page, bar, anew);
+  page.refresh = (anew = false) => {
+    settle('memory', view.scope, asAddress(view));
+    page.filters.paint();
+    page.chosen.clear();
+    if (!page.list.querySelector('.editing form')?.isTouched()) page.list.querySelector('.editing')?.remove();
+    page.news.forget();
+    page.list.reload();
+    page.recount(anew);
+  };
+  page.news = news({ view, isKnown: page.isKnown, onNews: bar.news, signal });
+  fill(place,
+    h('div', { class: 'page-head' },
+      h('h1', {}, t('frame.memory')),
+      picker({ value: view.scope, signal, onPick: (scope) => { view.scope = scope; page.refresh(); } }),
+      h('span', { class: 'grow' }),
+      may('writer') && h('button', { type: 'button', class: 'primary', title: t('memory.new.key'), on: { click: doing.write } }, t('memory.new'))),
+    page.filters.element, page.fresh, bar.element, page.list);
+  keys(page, doing);
+  page.recount();
+}
+
+/** Which versions this page has seen or made, so that they are no news. */
+function known() {
+  const versions = new Map();
+  return {
+    keep: (record) => versions.set(record.id, Math.max(record.version, versions.get(record.id) ?? 0)),
+    isKnown: (id, version) => (versions.get(id) ?? 0) >= version,
+  };
+}
+
+async function load(page, cursor, signal) {
+  const { view } = page;
+  if (view.q) {
+    const { hits } = await post('/v1/search', asSearch(view), { signal });
+    const rows = hits.map((hit) => hit.record);
+    rows.forEach(page.keep);
+    return { rows, cursor: null };
+  }
+  const { records, cursor: next } = await get('/v1/records', { ...asListing(view), limit: PAGE, cursor }, { signal });
+  records.forEach(page.keep);
+  return { rows: records, cursor: next };
+}
+
+/** How many there are, and how many each filter would show. Where only those filters changed, we know already. */
+async function recount(page, bar, anew = true) {
+  const asked = asCounting(page.view);
+  const name = JSON.stringify(asked);
+  page.counting?.abort();
+  page.counting = new AbortController();
+  try {
+    if (anew || page.counted?.name !== name) {
+      const { counts } = await get('/v1/counts', asked, { signal: AbortSignal.any([page.signal, page.counting.signal]) });
+      page.counted = { name, counts };
+    }
+  } catch (error) {
+    return complain(error);
+  }
+  const { kind, source } = page.view;
+  const { counts } = page.counted;
+  const fits = ({ by }) => (!kind || by.kind === kind) && (!source || by.source === source);
+  page.filters.count(counts);
+  bar.total(counts.filter(fits).reduce((sum, one) => sum + one.records, 0));
+}
+
+function selection(page, bar) {
+  let last = null;
+  page.select = (record, through = false) => {
+    const { rows } = page.list;
+    const at = rows.findIndex((one) => one.id === record.id);
+    const from = through && last !== null ? rows.findIndex((one) => one.id === last) : at;
+    const wanted = !page.chosen.has(record.id);
+    for (const one of rows.slice(Math.min(at, from < 0 ? at : from), Math.max(at, from) + 1)) {
+      if (wanted) page.chosen.set(one.id, one);
+      else page.chosen.delete(one.id);
+    }
+    last = record.id;
+    page.list.update(record.id, rows[at]);
+    bar.paint();
+  };
+  page.selectAll = (wanted) => {
+    page.chosen.clear();
+    if (wanted) for (const one of page.list.rows) page.chosen.set(one.id, one);
+    page.list.repaint();
+    bar.paint();
+  };
+  /** After many were changed: those that still belong here, and those that do not. */
+  page.replace = (changed, gone) => {
+    page.list.replace(changed, gone.map((one) => one.id));
+    bar.paint();
+  };
+}
+
+function toolbar(page, doing, selects) {
+  let total = null;
+  const all = h('input', { type: 'checkbox', 'aria-label': t('memory.select.all'), on: { click: () => page.selectAll(all.checked) } });
+  const count = h('span', { class: 'count', role: 'status' });
+  const action = (what, kind = '') => h('button', { type: 'button', class: kind, on: { click: () => doing.many(what) } }, t(`memory.do.${what}`));
+  const actions = h('div', { class: 'row', role: 'group', 'aria-label': t('memory.selected.do'), hidden: true },
+    action('pin'), action('unpin'), may('reviewer') && action('promote'), action('demote'), action('delete', 'danger'),
+    h('button', { type: 'button', class: 'quiet', on: { click: () => page.selectAll(false) } }, t('memory.select.none')));
+  const steps = h('progress', { hidden: true, 'aria-label': t('memory.progress') });
+  const fresh = h('button', { type: 'button', class: 'news', hidden: true, on: { click: () => page.refresh(true) } });
+  const element = h('div', { class: 'toolbar row' }, selects && all, count, steps, actions, h('span', { class: 'grow' }), fresh, page.filters.order);
+
+  function paint() {
+    const { size } = page.chosen;
+    const loaded = page.list?.rows.length ?? 0;
+    all.checked = size > 0 && size === loaded;
+    all.indeterminate = size > 0 && size < loaded;
+    actions.hidden = !size;
+    const text = size ? t('memory.selected', number(size)) : found(loaded);
+    if (count.textContent !== text) fill(count, text);
+  }
+
+  function found(loaded) {
+    if (page.view.q) return t('memory.found', `${number(loaded)}${loaded >= MOST_FOUND ? '+' : ''}`);
+    return total === null ? t('frame.loading') : t('memory.total', total, number(total));
+  }
+
+  return {
+    element,
+    paint,
+    total: (value) => { total = value; paint(); },
+    news: (waiting) => {
+      fresh.hidden = !waiting;
+      fill(fresh, t('memory.news', waiting, compact(waiting)));
+    },
+    busy: (at, of) => {
+      const done = at === null;
+      steps.hidden = done;
+      for (const button of actions.querySelectorAll('button')) button.disabled = !done;
+      if (!done) {
+        Object.assign(steps, { max: of, value: at });
+        fill(count, t('memory.busy', { at, of }));
+      } else paint();
+    },
+  };
+}
+
+function keys(page, doing) {
+  const on = (key, act) => shortcut(key, t(`memory.key.${act}`), () => page.list.active && doing[act](page.list.active), page.signal);
+  const move = (key, name) => shortcut(key, t(`memory.key.${name}`), (event) => !page.list.contains(event.target) && page.list.focus(), page.signal);
+  move('j', 'next');
+  move('k', 'before');
+  on('o', 'open');
+  on('m', 'more');
+  shortcut('/', t('frame.shortcuts.search'), () => { page.filters.search.focus(); page.filters.search.select(); }, page.signal);
+  if (!may('writer')) return;
+  on('e', 'edit');
+  on('p', 'pin');
+  on('i', 'weigh');
+  on('#', 'remove');
+  shortcut('x', t('memory.key.select'), () => page.list.active && page.select(page.list.active), page.signal);
+  shortcut('X', t('memory.key.range'), () => page.list.active && page.select(page.list.active, true), page.signal);
+  shortcut('n', t('memory.new'), doing.write, page.signal);
+  shortcut('z', t('memory.key.back'), doing.back, page.signal);
+  shortcut('Escape', t('memory.select.none'), () => page.chosen.size && page.selectAll(false), page.signal);
+}

@@ -1,0 +1,250 @@
+// What the person does with the list: one record, or many at once. Seen at once, then sent; what is refused is put back.
+
+import { complain, go, may } from '../../app.js';
+import { get } from '../../api.js';
+import { h } from '../../dom.js';
+import { entry } from '../../parts/entry.js';
+import {
+  askDemotion, askImportance, askPromotion, deleted, demoted, each, isCaptured, isConflict, menu, offers, pinned, promoted, takenBack, weighed,
+} from '../../parts/tending.js';
+import { toast } from '../../parts/toast.js';
+import { named, t } from '../../words.js';
+
+const captured = (record) => t('memory.captured', { source: named('frame.source', record.source) });
+
+/** `page` has view, list, chosen, keep(record), recount(), refresh(), bar and signal. */
+export function doings(page) {
+  let lastUndo = null;
+  const shown = (record) => page.list.rows.findIndex((one) => one.id === record.id);
+  const latest = (record) => page.list.rows[shown(record)] ?? record;
+
+  function put(record) {
+    page.keep(record);
+    page.list.update(record.id, record);
+    if (page.chosen.has(record.id)) page.chosen.set(record.id, record);
+  }
+
+  /** Tell what was done, with a way back, for the pointer and for the key z. */
+  function tell(text, undo) {
+    lastUndo = undo;
+    toast(text, { action: { label: t('frame.undo'), act: back } });
+  }
+
+  async function back() {
+    const undo = lastUndo;
+    lastUndo = null;
+    await undo?.();
+  }
+
+  /** Somebody changed it meanwhile: show it as it is now. */
+  async function refused(record, error) {
+    if (!isConflict(error)) return complain(error);
+    toast(t('memory.changed-meanwhile'), { kind: 'problem' });
+    put(await get(`/v1/records/${record.id}`).catch(() => record));
+  }
+
+  /** A form with something in it that is not stored yet: it is not left by a slip. */
+  const typed = () => [...page.fresh.children, ...page.list.querySelectorAll('.editing form')].find((form) => form.isTouched());
+
+  async function change(record, guess, act) {
+    put({ ...record, ...guess });
+    try {
+      put(await act(record));
+    } catch (error) {
+      put(record);
+      await refused(record, error);
+    }
+  }
+
+  const doing = {
+    pin: (record) => offers(record).pin && change(record, { pinned: !record.pinned }, (one) => pinned(one, !record.pinned)),
+
+    async weigh(record) {
+      if (!offers(record).weigh) return;
+      const importance = await askImportance(record);
+      if (importance !== null && importance !== record.importance) await change(latest(record), { importance }, (one) => weighed(one, importance));
+    },
+
+    async remove(record) {
+      if (!offers(record).delete) return;
+      const index = shown(record);
+      page.list.drop(record.id);
+      page.chosen.delete(record.id);
+      try {
+        const gone = await deleted(record);
+        page.keep(gone);
+        page.recount();
+        tell(t('memory.deleted', 1), () => restore([{ record: gone, index }]));
+      } catch (error) {
+        page.list.insert(record, Math.max(0, index));
+        await refused(record, error);
+      }
+    },
+
+    async promote(record) {
+      if (!offers(record).promote) return;
+      const answer = await askPromotion([record]);
+      if (answer) await step(record, (one) => promoted(one, answer), t('memory.promoted', 1));
+    },
+
+    async demote(record) {
+      if (!offers(record).demote) return;
+      const answer = await askDemotion([record]);
+      if (answer) await step(record, (one) => demoted(one, answer.reason), t('memory.demoted', 1));
+    },
+
+    select(record, event) {
+      page.select(record, event.shiftKey);
+      page.list.focus();
+    },
+
+    open(record) {
+      const form = typed();
+      if (form) form.begin();
+      else go('record', record.id);
+    },
+    back,
+
+    edit(record) {
+      if (!may('writer')) return;
+      if (isCaptured(record)) return void toast(captured(record));
+      if (offers(record).edit) openEditor(record);
+    },
+
+    more(record) {
+      const can = offers(record);
+      const entries = [
+        { key: 'o', label: t('memory.open'), act: () => doing.open(record) },
+        can.edit && { key: 'e', label: t('memory.edit'), act: () => doing.edit(record) },
+        can.pin && { key: 'p', label: t(record.pinned ? 'memory.unpin' : 'memory.pin'), act: () => doing.pin(latest(record)) },
+        can.weigh && { key: 'i', label: t('memory.importance.set'), act: () => doing.weigh(latest(record)) },
+        can.promote && { label: t('memory.promote'), act: () => doing.promote(latest(record)) },
+        can.demote && { label: t('memory.demote'), act: () => doing.demote(latest(record)) },
+        can.undo && { label: t('memory.undo-last'), act: () => step(latest(record), takenBack, t('frame.undone')) },
+        can.delete && { key: '#', label: t('frame.delete'), danger: true, act: () => doing.remove(latest(record)) },
+      ].filter(Boolean);
+      menu(record.key ?? record.text.slice(0, 60), entries, may('writer') && isCaptured(record) ? captured(record) : null);
+    },
+
+    write: () => openNew(),
+    many,
+  };
+
+  async function step(record, act, told) {
+    try {
+      const changed = await act(latest(record));
+      seen(changed);
+      fits(changed) ? put(changed) : page.list.drop(record.id);
+      page.recount();
+      tell(told, () => restore([{ record: changed, index: Math.max(0, shown(changed)) }]));
+    } catch (error) {
+      await refused(record, error);
+    }
+  }
+
+  /** What we did is no news; that it left this scope is told without a version. */
+  function seen(record) {
+    page.keep(page.view.scope && record.scope !== page.view.scope ? { id: record.id, version: Infinity } : record);
+    return record;
+  }
+
+  const fits = (record) => record.state === page.view.state && (!page.view.scope || record.scope === page.view.scope);
+
+  async function restore(gone) {
+    const { done, failed } = await each(gone.map((one) => one.record), (one) => takenBack(one));
+    const places = new Map(gone.map((one) => [one.record.id, one.index]));
+    for (const record of done.sort((a, b) => places.get(a.id) - places.get(b.id))) {
+      page.keep(record);
+      if (shown(record) >= 0) put(record);
+      else if (fits(record)) page.list.insert(record, Math.min(places.get(record.id), page.list.rows.length));
+    }
+    page.recount();
+    if (failed.length) complain(failed[0].error);
+    else toast(t('frame.undone'));
+  }
+
+  // ---- many at once
+
+  async function many(what) {
+    const records = [...page.chosen.values()].map(latest);
+    const act = await chosenAct(what, records);
+    if (!act || !records.length) return;
+    page.busy(0, records.length);
+    const places = new Map(records.map((one) => [one.id, shown(one)]));
+    const { done, failed } = await each(records, async (one) => seen(await act(one)), (count) => page.busy(count, records.length));
+    for (const record of done) page.chosen.delete(record.id);
+    page.replace(done.filter(fits), done.filter((one) => !fits(one)));
+    page.busy(null);
+    page.recount();
+    const told = t(`memory.many.${what}`, done.length);
+    if (failed.length) toast(`${told} ${t('memory.many.failed', failed.length, failed[0].error.message)}`, { kind: 'problem' });
+    const undo = () => restore(done.map((record) => ({ record, index: Math.max(0, places.get(record.id)) })));
+    if (done.length) tell(told, undo);
+  }
+
+  async function chosenAct(what, records) {
+    if (what === 'promote') {
+      const answer = await askPromotion(records);
+      return answer && ((one) => promoted(one, answer));
+    }
+    if (what === 'demote') {
+      const answer = await askDemotion(records);
+      return answer && ((one) => demoted(one, answer.reason));
+    }
+    return { pin: (one) => pinned(one, true), unpin: (one) => pinned(one, false), delete: deleted }[what];
+  }
+
+  // ---- forms
+
+  function openNew() {
+    if (!may('writer')) return;
+    const before = page.fresh.querySelector('form');
+    if (before) return void before.begin();
+    const close = () => {
+      page.fresh.replaceChildren();
+      page.list.focus();
+    };
+    const form = entry({
+      scope: page.view.scope, signal: page.signal, onCancel: close,
+      onSaved(record) {
+        close();
+        page.keep(record);
+        page.list.drop(record.id);
+        if (fits(record)) page.list.insert(record, 0);
+        page.list.focusOn(0);
+        page.recount();
+        toast(t('memory.kept'));
+      },
+    });
+    page.fresh.append(form);
+    form.begin();
+  }
+
+  function openEditor(record) {
+    const rows = page.list.querySelector('.endless-rows');
+    const before = rows.querySelector('.editing form');
+    if (before?.isTouched()) return void before.begin();
+    before?.closest('.editing').remove();
+    const close = () => {
+      over.remove();
+      page.list.focus();
+    };
+    const form = entry({
+      record, signal: page.signal, onCancel: close,
+      onSaved(changed) {
+        close();
+        put(changed);
+        page.recount();
+        toast(t('memory.saved'));
+      },
+    });
+    // Over the list, at the row: the others keep their height and their place.
+    const down = `translateY(${Math.max(0, shown(record)) * page.height}px)`;
+    const over = h('div', { role: 'row', class: 'editing', style: { transform: down } }, h('div', { role: 'gridcell' }, form));
+    rows.append(over);
+    form.begin();
+    over.scrollIntoView({ block: 'nearest' });
+  }
+
+  return doing;
+}

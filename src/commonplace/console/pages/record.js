@@ -1,0 +1,196 @@
+// The whole life of a record: what it says, what it said before, where it comes from, who touched it, where it was recalled.
+
+import { address, complain, go, may } from '../app.js';
+import { get, post } from '../api.js';
+import { fill, fresh, h, plain } from '../dom.js';
+import * as badge from '../parts/badge.js';
+import { confirm } from '../parts/dialog.js';
+import { entry } from '../parts/entry.js';
+import { shortcut } from '../parts/shortcuts.js';
+import {
+  askDemotion, askImportance, askPromotion, deleted, demoted, edited, isCaptured, isConflict, offers, pinned, promoted, takenBack, weighed,
+} from '../parts/tending.js';
+import { toast } from '../parts/toast.js';
+import { learn, named, t } from '../words.js';
+import { facts } from './record/facts.js';
+import { origin } from './record/origin.js';
+import { traces } from './record/traces.js';
+import { versions } from './record/versions.js';
+
+const MOST = 2_200_000;
+
+export async function show(place, { part, signal }) {
+  // It is tended as in the list, in the same words.
+  await learn('memory');
+  const page = { id: part, signal, record: null, parts: sections() };
+  fill(place, page.parts.head, page.parts.note, h('div', { class: 'life' },
+    h('div', {}, page.parts.text, page.parts.versions, page.parts.traces),
+    h('aside', { 'aria-label': t('record.facts') }, page.parts.facts, page.parts.origin)));
+  page.refresh = () => refresh(page);
+  page.goBack = (version) => doings(page).goBack(version);
+  keys(page);
+  await refresh(page);
+}
+
+function sections() {
+  const part = (name) => h('section', { class: name });
+  return {
+    head: h('div', {}, h('div', { class: 'page-head' }, h('h1', {}, t('frame.record'))), h('p', { class: 'soft' }, t('frame.loading'))),
+    note: h('div', { role: 'status' }),
+    ...Object.fromEntries(['text', 'versions', 'traces', 'facts', 'origin'].map((name) => [name, part(`${name}-part`)])),
+  };
+}
+
+async function refresh(page) {
+  const { signal, parts } = page;
+  try {
+    page.record = await get(`/v1/records/${encodeURIComponent(page.id)}`, {}, { signal });
+  } catch (error) {
+    if (error.name === 'AbortError') return;
+    for (const part of Object.values(parts)) fill(part);
+    fill(parts.head,
+      h('div', { class: 'page-head' }, h('h1', {}, t('frame.record'))),
+      h('p', { class: 'notice', role: 'alert' }, error.status === 404 ? t('record.gone') : error.message),
+      h('p', {}, h('a', { href: address('memory') }, t('record.back'))));
+    return;
+  }
+  page.id = page.record.id;
+  paint(page);
+  await Promise.all([versions(page), origin(page), traces(page)]);
+}
+
+/** What is known of the record itself, at once. */
+function paint(page) {
+  const { record, parts } = page;
+  fill(parts.head,
+    h('p', { class: 'small back' }, h('a', { href: address('memory', record.scope) }, '← ', plain(record.scope))),
+    h('div', { class: 'page-head' },
+      h('h1', {}, t('frame.record'), record.key && [' ', h('span', { class: 'mono' }, plain(record.key))]),
+      badge.source(record.source), badge.state(record.state), badge.trust(record.trust),
+      record.pinned && h('span', { class: 'badge pinned' }, t('frame.pinned'))),
+    buttons(page));
+  const captured = isCaptured(record) && may('writer');
+  fill(parts.note, captured && h('p', { class: 'soft small' }, t('memory.captured', { source: named('frame.source', record.source) })));
+  text(page);
+  facts(page);
+}
+
+function buttons(page) {
+  const { record } = page;
+  const can = offers(record);
+  const doing = doings(page);
+  const button = (name, label, kind = '') => can[name] && h('button', { type: 'button', class: kind, on: { click: () => doing[name]() } }, label);
+  return h('div', { class: 'row doing', role: 'group', 'aria-label': t('record.doing') },
+    button('edit', t('memory.edit'), 'primary'),
+    button('pin', t(record.pinned ? 'memory.unpin' : 'memory.pin')),
+    button('weigh', t('record.importance', { n: record.importance })),
+    button('promote', t('memory.promote')),
+    button('demote', t('memory.demote')),
+    button('undo', t('memory.undo-last')),
+    button('delete', t('frame.delete'), 'danger'),
+    button('purge', t('record.purge'), 'danger'));
+}
+
+function text(page) {
+  const { record, parts } = page;
+  fill(parts.text, h('h2', {}, t('record.text')),
+    h('div', { class: 'card text whole', tabindex: '0', role: 'region', 'aria-label': t('record.text') }, plain(record.text, MOST)));
+}
+
+function doings(page) {
+  /** Do it with the record as it is shown, show what became of it, and offer the way back. */
+  const step = async (act, told) => {
+    try {
+      const changed = await act(page.record);
+      await page.refresh();
+      toast(told, { action: { label: t('frame.undo'), act: () => takenBack(changed).then(() => toast(t('frame.undone')), complain).then(page.refresh) } });
+    } catch (error) {
+      if (!isConflict(error)) return complain(error);
+      toast(t('memory.changed-meanwhile'), { kind: 'problem' });
+      await page.refresh();
+    }
+  };
+  return {
+    edit: () => edit(page),
+    pin: () => step((one) => pinned(one, !one.pinned), t(page.record.pinned ? 'record.unpinned' : 'record.pinned')),
+    weigh: async () => {
+      const importance = await askImportance(page.record);
+      if (importance !== null && importance !== page.record.importance) await step((one) => weighed(one, importance), t('record.weighed'));
+    },
+    promote: async () => {
+      const answer = await askPromotion([page.record]);
+      if (answer) await step((one) => promoted(one, answer), t('memory.promoted'));
+    },
+    demote: async () => {
+      const answer = await askDemotion([page.record]);
+      if (answer) await step((one) => demoted(one, answer.reason), t('memory.demoted'));
+    },
+    undo: async () => {
+      const answer = await confirm(t('memory.undo-last'), t('record.undo.lead'), { reason: true });
+      if (answer) await step((one) => takenBack(one, answer.reason), t('frame.undone'));
+    },
+    delete: () => step(deleted, t('memory.deleted', 1)),
+    purge: () => purge(page),
+    /** Write the content of an earlier version anew; those in between stay in the history. */
+    goBack: (version) => step((one) => edited(one, contentOf(version)), t('record.went-back', { version: version.version })),
+  };
+}
+
+function contentOf(version) {
+  const optional = ['key', 'at', 'expires_at'];
+  const { redactions, ...metadata } = version.metadata;
+  const held = Object.fromEntries(optional.filter((name) => version[name] !== null).map((name) => [name, version[name]]));
+  const { kind, tags, importance } = version;
+  const clear = optional.filter((name) => version[name] === null);
+  const reason = t('record.back-to', { version: version.version });
+  return { text: version.text, kind, tags, metadata, importance, pinned: version.pinned, ...held, clear, reason };
+}
+
+function edit(page) {
+  if (!offers(page.record).edit || page.parts.text.querySelector('form')) return;
+  const form = entry({
+    record: page.record, signal: page.signal, onCancel: () => text(page),
+    onSaved: async () => {
+      await page.refresh();
+      toast(t('memory.saved'));
+    },
+  });
+  fill(page.parts.text, h('h2', {}, t('memory.edit')), form);
+  form.begin();
+}
+
+/** For good: asked for twice, the second time by typing. */
+async function purge(page) {
+  const { record } = page;
+  const word = record.id.slice(0, 8);
+  const id = fresh('word');
+  const typed = h('input', { id, class: 'mono', required: true, pattern: word, autocomplete: 'off', spellcheck: 'false', title: word });
+  const answer = await confirm(t('record.purge'), t('record.purge.lead'), {
+    label: t('record.purge.do'),
+    danger: true,
+    extra: h('div', { class: 'field' }, h('label', { for: id }, t('record.purge.type'), ' ', h('code', {}, word)), typed),
+  });
+  if (!answer || typed.value !== word) return;
+  try {
+    await post('/v1/purge', { ids: [record.id] });
+    toast(t('record.purged'));
+    go('memory', record.scope);
+  } catch (error) {
+    complain(error);
+  }
+}
+
+function keys(page) {
+  const on = (key, name, told, offered = name) => shortcut(key, told, () => page.record && offers(page.record)[offered] && doings(page)[name](), page.signal);
+  shortcut('u', t('record.back'), () => go('memory', page.record?.scope ?? ''), page.signal);
+  if (!may('writer')) return;
+  shortcut('e', t('memory.key.edit'), () => {
+    if (page.record && isCaptured(page.record)) toast(t('memory.captured', { source: named('frame.source', page.record.source) }));
+    else if (page.record) edit(page);
+  }, page.signal);
+  on('p', 'pin', t('memory.key.pin'));
+  on('i', 'weigh', t('memory.key.weigh'));
+  on('#', 'delete', t('memory.key.remove'));
+  on('z', 'undo', t('memory.undo-last'));
+}
+
