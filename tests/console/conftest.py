@@ -108,6 +108,13 @@ def memory(daemon: Daemon) -> Generator[Memory]:
         yield Memory(daemon, tenant, made["secret"], client)
 
 
+@pytest.fixture
+def operator(daemon: Daemon) -> Generator[httpx.Client]:
+    """Managed Markdown belongs to the daemon's own tenant, which the operator's token opens."""
+    with daemon.client() as client:
+        yield client
+
+
 # ---- the browser
 
 

@@ -139,14 +139,20 @@ function list(lines, at, context, depth) {
     else break;
     end += 1;
   }
-  return [
-    h(
-      ordered ? 'ol' : 'ul',
-      { start: ordered && parseInt(first[2], 10) !== 1 ? parseInt(first[2], 10) : null },
-      items.map((one) => item(one, context, depth)),
-    ),
-    end,
-  ];
+  const start = ordered ? parseInt(first[2], 10) : 1;
+  return [h(ordered ? 'ol' : 'ul', { start: start === 1 ? null : start }, shownItems(items, context, depth)), end];
+}
+
+function shownItems(items, context, depth) {
+  const made = [];
+  for (let index = 0; index < items.length; index += 1) {
+    if (context.left < 1) {
+      made.push(h('li', {}, plain(items.slice(index).flat().join('\n'))));
+      break;
+    }
+    made.push(item(items[index], context, depth));
+  }
+  return made;
 }
 
 /** Whether the list goes on after an empty line. */
