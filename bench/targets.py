@@ -37,6 +37,7 @@ def judged(results: Results) -> Iterator[Judged]:
     yield from _small(results)
     yield from _learning(results)
     yield from _daemon(results)
+    yield from _console(results)
     yield from _peers(results)
 
 
@@ -125,6 +126,19 @@ def _daemon(results: Results) -> Iterator[Judged]:
     yield _at_most("daemon: seconds to the first answer", 5, found["starts"]["slowest_first_answer_s"])
     yield _at_most("daemon: MB when idle", 200, found["starts"]["after_a_put_and_a_search_mb"])
     yield _at_most(f"daemon: MB for {found['streams']['streams']:,} idle streams", 150, found["streams"]["cost_mb"])
+
+
+def _console(results: Results) -> Iterator[Judged]:
+    if "console" not in results:
+        return
+    found = results["console"]
+    if found["records"] >= _HUNDRED_THOUSAND:
+        where = f"console, {found['records']:,} records"
+        for one in found["paint"]:
+            yield _at_most(f"{where}, {one['cache']} cache: first paint, ms", 300, one["first_ms"])
+        for one in found["interactions"]:
+            yield _at_most(f"{where}: {one['interaction']}: feedback, ms", 100, one["feedback_ms"])
+    yield _at_most("console: kB sent for all pages", 250, found["transfer"]["all_pages_kb"])
 
 
 def _peers(results: Results) -> Iterator[Judged]:

@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
+from types import ModuleType
 from typing import Final, Literal, TypeAlias
 
 from commonplace.learning.caution import is_attack, is_secret, is_suspect
@@ -44,6 +45,7 @@ _HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _VAGUE: Final = re.compile(
     r"\b(?:this|that|these|those)\b (?!is\b|are\b|the\b|we\b)|这个|那个|這個|那個", re.IGNORECASE
 )
+_LETTER: Final = re.compile(r"\s*(?:Dear\s+(?-i:[A-Z])|To whom it may concern|尊敬的|亲爱的|親愛的)", re.IGNORECASE)
 _MARKS: Final = re.compile(r"[^\w\s]+")
 _ASSISTANTS: Final = frozenset(
     "assistant ai bot chatbot agent model llm beaver commonplace claude chatgpt gpt gemini copilot 助手 机器人 助理 機器人".split()
@@ -150,12 +152,14 @@ def read_turns(turns: Sequence[Turn], read: int) -> Iterator[tuple[int, Turn, li
 
 
 def _told(turns: Sequence[Turn], read: int, assistants: Collection[str]) -> Iterator[_Told]:
+    about: dict[str, str] = {}
     for place, turn, said in read_turns(turns, read):
         voice = voice_of(turn, assistants)
-        if voice.role == "other":
+        if voice.role == "other" or _LETTER.match(turn.text):
             continue
         for sentence in said:
-            for finding in findings(sentence, voice):
+            named, about[turn.speaker] = _language(sentence).named(sentence, about.get(turn.speaker, ""))
+            for finding in findings(named, voice):
                 if (dated := _dated(finding, turn.at)) is not None:
                     told, at = dated
                     yield _Told(told, place, voice, at, word_sets(told.text))
@@ -178,8 +182,7 @@ def findings(sentence: str, voice: Voice) -> list[Finding]:
     """What one sentence tells that is sure enough and safe to keep."""
     if not SHORTEST <= len(sentence) <= 2 * LONGEST:
         return []
-    reader = chinese.read if _is_chinese(sentence) else english.read
-    found = [_weighed(finding, voice) for finding in reader(sentence, voice)]
+    found = [_weighed(finding, voice) for finding in _language(sentence).read(sentence, voice)]
     kept = [finding for finding in found if _is_worth(finding, voice)]
     # Few sentences tell anything: the dearer look at what must not be learned is for those alone.
     return [] if not kept or is_suspect(sentence) or is_secret(sentence) else kept
@@ -197,6 +200,10 @@ def _is_worth(finding: Finding, voice: Voice) -> bool:
     return (finding.strong or voice.role != "assistant") and not is_suspect(finding.text)
 
 
+def _language(sentence: str) -> ModuleType:
+    return chinese if _is_chinese(sentence) else english
+
+
 def _is_chinese(sentence: str) -> bool:
     han = len(_HAN.findall(sentence))
     return han >= 3 or (han > 0 and _HAN.match(sentence.lstrip()) is not None)
@@ -208,7 +215,9 @@ def _says_nothing(finding: Finding, voice: Voice) -> bool:
         return True
     name = voice.name.lower()
     said = finding.text.lower()
-    return bool(name) and (said in (f"{name} is {name}", f"{name}的名字是{name}") or said.endswith(f"name is {name}"))
+    return bool(name) and (
+        said in (f"{name} is {name}", f"{name}的名字是{name}", f"{name}是{name}") or said.endswith(f"name is {name}")
+    )
 
 
 def _distinct(told: Iterator[_Told]) -> list[_Told]:

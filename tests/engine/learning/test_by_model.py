@@ -189,6 +189,29 @@ async def test_nearly_the_same_is_dropped_within_an_answer_and_against_what_is_h
     assert (again.facts, again.dropped) == ((), {"known": 1})
 
 
+async def test_what_the_workspace_or_an_agent_of_the_run_holds_is_not_learned_again_by_another(housed: Housed) -> None:
+    twice = (fact(scope="agent", key="a"), fact("The team deploys with make ship.", key="b"))
+    house, first = await learned(housed, answer(*twice), agents=("ana", "bo"))
+    _, flipped = await learned(housed, answer(fact(key="c")), agents=("bo", "ana"))
+    await house.records.delete(WHO, first.facts[0].id)
+    _, deleted = await learned(housed, answer(fact(key="d")), agents=("bo", "ana"))
+    _, apart = await learned(housed, answer(fact(key="e")), agents=("cy",), workspace="app")
+
+    assert (len(first.facts), first.dropped) == (1, {"known": 1})
+    assert (flipped.facts, deleted.facts) == ((), ())
+    assert len(apart.facts) == 1
+
+
+async def test_what_another_scope_of_the_run_holds_is_news_where_the_contrary_is_held(housed: Housed) -> None:
+    lisbon, berlin = "The user lives in Lisbon", "The user lives in Berlin"
+    house, _ = await learned(housed, answer(fact(lisbon, scope="agent", key="a")))
+    await learned(housed, answer(fact(berlin, key="b")), agents=())
+    _, again = await learned(housed, answer(fact(lisbon, key="c")))
+
+    assert await house.texts("workspace:web") == [lisbon]
+    assert len(again.superseded) == 1
+
+
 async def test_a_model_may_name_the_fact_that_is_no_longer_so(housed: Housed) -> None:
     house, first = await learned(housed, answer(fact("Releases are cut by hand", key="releases")))
     _, again = await learned(housed, answer(fact("A robot does that work", key="robot", replaces=1)))

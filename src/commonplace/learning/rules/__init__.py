@@ -35,7 +35,8 @@ _BRINGS_SPACE: Final = re.compile(r"(@(?:ADV|OFTEN|HABIT|THING|PRESENT)) ")
 class Cue:
     """
     `topic` names what has one value only. `strong` cues count in an assistant's mouth. `states` says that the pattern also fits
-    what is so for the moment only, which is then left out; `dated`, that a day may be named: the day goes, the rest stays.
+    what is so for the moment only, which is then left out; `dated`, that a day may be named: the day goes, the rest stays; `specific`,
+    that it must name something: a number, a name, how often, a must.
     """
 
     pattern: re.Pattern[str]
@@ -47,6 +48,7 @@ class Cue:
     strong: bool = False
     states: bool = False
     dated: bool = False
+    specific: bool = False
 
 
 def load(language: str) -> dict[str, tuple[Cue, ...]]:

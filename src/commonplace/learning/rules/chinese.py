@@ -16,7 +16,7 @@ from commonplace.learning.sentences import bare, in_quotes, is_cut
 
 _CUES: Final = load("chinese")
 _OF_SENTENCES: Final = (*_CUES["outcomes"], *_CUES["lessons"])
-_OF_CLAUSES: Final = (*_CUES["orders"], *_CUES["personal"], *_CUES["project"], *_CUES["outcomes"])
+_OF_CLAUSES: Final = (*_CUES["orders"], *_CUES["personal"], *_CUES["project"], *_CUES["outcomes"], *_CUES["general"])
 _STRONG: Final = tuple(cue for cue in _OF_SENTENCES if cue.strong)
 
 # One character for one, so that a place in the folded text is the same place in the text.
@@ -41,9 +41,21 @@ _LEADS: Final = re.compile(
     r"|经过讨论|讨论后|开会讨论后|.{1,12}的时候)"
 )
 _COMMA: Final = re.compile(r"\s*(?:，|,(?!\d))\s*")
+_KIN: Final = re.compile(
+    r"我们?家?的?(?:老妈|老爸|爸妈|婆婆|岳母|岳父|公公|妈妈?|爸爸?|妻子|老婆|太太|爱人|媳妇|丈夫|老公|对象|[女男]朋友|[女男]友|女儿|闺女|儿子|孩子|小孩|宝宝|娃|哥哥?|姐姐?|弟弟?|妹妹?|母亲|父亲|父母|爷爷|奶奶|外公|外婆|姥姥|姥爷|狗|猫|领导|老板|经理|主管|导师|室友|房东|同桌)"
+)
 _SUBJECT: Final = re.compile(r"我是(?=[\u4e00-\u9fff]{2,3}$)|我们(?!的)|咱们(?!的)|我(?!的)")
 _TAG: Final = re.compile(r"(?:对吗|是吗|对吧|是吧|对不对|是不是|没错吧|好吗|可以吗)[？?]?$")
-_GOES_ON: Final = re.compile(r"只能|必须|不能|不得|不准|需要|一律|默认|但不能|并且|禁止")
+_GOES_ON: Final = re.compile(r"只能|不是|必须|不能|不得|不准|需要|一律|默认|但不能|并且|禁止")
+_MORE_OF_IT: Final = re.compile(r"(?:名字|小名)?叫(?!我)|[一二两三另]\S?(?:叫|是|在|个)")
+_HABIT: Final = re.compile(r"(?:平时|平常|一般|通常|周末|偶尔|经常|每天|每晚|每周|从小|一直|工作日)(?!我|你)")
+_NO_MORE: Final = re.compile(
+    r"写(?!周|日)|做|给|画|生成|看|改|加|搞|弄|推荐|讲|说|翻译|来|整|出个|换|再|想|试|查|谢|好|行|嗯|辛苦|哈|能|可以|有推荐|求|总结|分析"
+)
+_SPECIFIC: Final = re.compile(
+    r"[\dA-Za-z“「『《]|[一二两三四五六七八九十百千万半]+(?:个|天|周|月|年|点|次|人|位|名|小时|分钟|秒|元|块|岁|号|条|份|台|套|级|层|楼|日|期|倍|成|折|公里|米|斤|轮|遍|段|页|字|家|块|张|种)"
+    r"|必须|只能|一律|统一|不许|不准|不得|禁止|都要|都得|至少|最多|最晚|最迟|每|优先|负责|截止|默认|先|不能|为准|签字|审|批|提前|由.{2,4}|[一二三四五六七八九十]+[点楼]|.{2,3}管.{2}|发给|抄送|交给|报给|不允许|周[一二三四五六日末]|归.+管|月底|年底|季度|不接受|只"
+)
 _OWN_SUBJECT: Final = re.compile(r"我|你|您|他|她|它|咱|这|那|请|大家|如果|因为")
 
 _ASKS: Final = re.compile(
@@ -56,7 +68,7 @@ _SUPPOSES: Final = re.compile(
     r"如果|假如|要是|假设|的话|万一|倘若|比如|例如|举个例子|譬如|设想|假使|若是|除非|就算|即使"
 )
 _DOUBTS: Final = re.compile(
-    r"可能|也许|或许|大概|好像|似乎|应该(?:是|会|在|就)|说不定|不确定|不太确定|估计|我觉得|我猜|我认为|貌似|不知道|不清楚|记不清|没想好|没决定|还没(?:定|想)|考虑|犹豫|打算|计划(?:要|去|在)|想试"
+    r"可能|也许|或许|大概(?!\s*[\dA-Z一二两三四五六七八九十])|好像|似乎|应该(?:是|会|在|就)|说不定|不确定|不太确定|估计|我觉得|我猜|我认为|貌似|不知道|不清楚|记不清|没想好|没决定|还没(?:定|想)|考虑|犹豫|(?<!不)打算|计划(?:要|去|在)|想试"
     r"|开玩笑|哈哈|看起来|看样子|听起来|怀疑|不一定|未必|恐怕|差点|希望能|想要"
 )
 _REPORTS: Final = re.compile(
@@ -71,7 +83,7 @@ _DAY: Final = re.compile(
     r"今天|今晚|今早|今日|明天|明早|昨天|昨晚|后天|前天|这周|本周|下周[一二三四五六日末]?|上周[一二三四五六日末]?|这个月|下个?月|上个?月|刚刚?(?!好)"
 )
 _STATE: Final = re.compile(
-    r"挂了|挂掉|坏了|崩了|崩溃|报错|出错|失败|卡住|卡死|有(?:点)?问题|出问题|很慢|太慢|好慢|超时了|没反应|红了|不行|打不开|连不上|很?忙|累|困|生病|感冒|在开会|在路上|好的$|对的$|错的$|空的?$|满了|不见了|丢了"
+    r"发烧|咳嗽|拉肚子|挂了|挂掉|坏了|崩了|崩溃|报错|出错|失败|卡住|卡死|有(?:点)?问题|出问题|很慢|太慢|好慢|超时了|没反应|红了|不行|打不开|连不上|很?忙|累|困|生病|感冒|在开会|在路上|好的$|对的$|错的$|空的?$|满了|不见了|丢了"
     r"|用不了|没了|炸了|正常$|不对|不错|一样$|时$|的时候$|怪怪的|乱|正常的$|有点|在(?:写|改|重启|升级|加载|编译|构建|修)|写了$|顺手|起来|不多|一下$|很远|紧$|需要[一二两三四五六七八九十几\d]+个?(?:天|小时|分钟|周|月)"
 )
 
@@ -81,9 +93,31 @@ _REMEMBER: Final = re.compile(
 )
 _VAGUE: Final = re.compile(r"(?:这|那|它|他|她|吧|没|要|去|来|给|带|买|的|我说|怎)")
 
+# Plans for a life, not for an afternoon.
+_PLANS: Final = re.compile(
+    r"我?(?:打算|计划|准备)(?:明年|今年|年底|毕业后|以后|年后|.{1,3}月份?)?(?:去|就)?(?:考|搬|转行|换工作|结婚|移民|买房|退休|留学|读|创业|辞职|生|备孕|装修|跑.{0,4}马)"
+)
+SHORT_DOUBT: Final = 5
+SURE: Final = 0.7
+"""What is less sure than that and has no subject of its own goes on with the clause before it."""
+
 _SHIELDED: Final = re.compile(r"`[^`]*`|“[^”]*”|「[^」]*」|\"[^\"]*\"|[A-Za-z]+://\S+")
-_PRONOUN: Final = re.compile(r"我[们們]|咱[们們]?|我司|(?<![自忘])我(?![国國行])|本人|[你您](?:[们們])?")
+_PRONOUN: Final = re.compile(
+    r"(?P<own>我[们們]的?(?=家|公司|学校|學校|班|小区|单位|医院|店))|(?P<team>我[们們]|咱[们們]?|我司)"
+    r"|(?P<self>(?<![自忘])我(?![国國行])|本人)|(?P<you>(?<!用)[你您][们們]?)"
+)
 _EDGES: Final = re.compile(r"(?:哦|啊|呀|哈|啦|喔|噢|呢|嘛|谢谢|謝謝|了哦|就好)+$")
+_MEANT: Final = re.compile(r"(?P<before>^|[，,]\s*)[他她](?![们們说說讲講问問]|告|提|认|認|觉|覺|表示|建|的)")
+
+
+def named(sentence: str, about: str) -> tuple[str, str]:
+    """The sentence with 她 and 他 as who was spoken of last, and who that is now."""
+    start = 0
+    for someone in _KIN.finditer(sentence.translate(_FOLD)):
+        about, start = sentence[someone.start() : someone.end()], someone.end()
+    if not about:
+        return sentence, about
+    return sentence[:start] + _MEANT.sub(rf"\g<before>{about}", sentence[start:]), about
 
 
 def read(sentence: str, voice: Voice) -> list[Finding]:
@@ -94,10 +128,10 @@ def read(sentence: str, voice: Voice) -> list[Finding]:
     folded = told.translate(_FOLD)
     if voice.role == "person" and (asked_to := _REMEMBER.match(folded)):
         return _remembered(told[asked_to.end() :], voice)
-    if _has(folded, _SUPPOSES, _DOUBTS, _REPORTS, _TAG):
+    if _has(folded, _REPORTS, _TAG):
         return []
     cues = _STRONG if voice.role == "assistant" else _OF_SENTENCES
-    found = None if _has(folded, _ASKS, _MOMENT) else _stated(cues, told, voice)
+    found = None if _has(folded, _ASKS, _MOMENT, _SUPPOSES, _DOUBTS) else _stated(cues, told, voice)
     if found:
         return [found]
     return [] if voice.role == "assistant" else _clauses(told, voice)
@@ -146,34 +180,85 @@ def _parts(told: str) -> list[str]:
 
 
 def _clauses(told: str, voice: Voice) -> list[Finding]:
-    found: list[Finding] = []
-    subject = ""
-    for part in _parts(told):
+    """What the clauses tell. A doubt reaches to the end of the sentence, and one in a few words ("应该吧") all of it."""
+    reading = _Reading(voice)
+    for place, part in enumerate(_parts(told)):
         clause = _opened(part)
         folded = clause.translate(_FOLD)
-        if _has(folded, _ASKS, _MOMENT) or _TASKS.match(folded) or in_quotes(clause):
-            subject = ""
+        planned = _PLANS.match(folded)
+        if _has(folded, _SUPPOSES, _DOUBTS) and not planned:
+            return reading.found if len(folded) > SHORT_DOUBT else []
+        if _has(folded, _ASKS, _MOMENT) or (_TASKS.match(folded) and not planned) or in_quotes(clause):
+            reading.breaks_off()
             continue
-        own = _SUBJECT.match(folded)
-        new = _stated(_OF_CLAUSES, clause, voice)
-        if not new and subject and not _OWN_SUBJECT.match(folded):
-            new = _stated(_OF_CLAUSES, subject + clause, voice)
+        if not place and _HABIT.match(folded):
+            reading.subject = "我"
+        if reading.is_told_more(part, folded):
+            reading.join(part)
+        else:
+            reading.read(part, clause, folded)
+    return reading.found
+
+
+class _Reading:
+    """What a sentence told so far, of whom, and whether the next clause may go on with it."""
+
+    def __init__(self, voice: Voice) -> None:
+        self.found: list[Finding] = []
+        self.subject = ""
+        self._voice = voice
+        self._goes_on = False
+
+    def breaks_off(self) -> None:
+        self.subject, self._goes_on = "", False
+
+    def is_told_more(self, part: str, folded: str) -> bool:
+        """ "…，叫豆豆", "…，只能走堡垒机": plainly about what the clause before told."""
+        if not self._goes_on:
+            return False
+        return bool(_MORE_OF_IT.match(folded) or (self.found[-1].scope == "workspace" and _GOES_ON.match(part)))
+
+    def read(self, part: str, clause: str, folded: str) -> None:
+        kin = _KIN.match(folded)
+        own = None if kin else _SUBJECT.match(folded)
+        new = _stated(_OF_CLAUSES, clause, self._voice)
+        if self.subject and not _is_sure(new) and not _OWN_SUBJECT.match(folded):
+            new = _stated(_OF_CLAUSES, self.subject + clause, self._voice) or new
+        elif kin:
+            self.subject = ""
         elif own:
-            subject = own[0] if new or own[0] == "我是" else ""
+            self.subject = own[0] if new or own[0] == "我是" else ""
+        if self._goes_on and _continues(folded) and not self._is_apart(new, bool(kin or own)):
+            self.join(part)
+            return
+        self._goes_on = new is not None
         if new:
-            found.append(new)
-        elif found and found[-1].scope == "workspace" and _GOES_ON.match(folded):
-            found[-1] = found[-1]._replace(text=f"{found[-1].text}，{_third(bare(clause), voice)}")
-    return found
+            self.found.append(new)
+
+    def join(self, part: str) -> None:
+        """A clause that tells nothing sure by itself goes on with the one before it."""
+        last = self.found[-1]
+        self.found[-1] = last._replace(text=f"{last.text}，{_third(_EDGES.sub('', bare(part)), self._voice)}")
+
+    def _is_apart(self, new: Finding | None, has_subject: bool) -> bool:
+        return _is_sure(new) or (new is not None and (has_subject or bool(self.found[-1].topic)))
+
+
+def _is_sure(finding: Finding | None) -> bool:
+    return finding is not None and finding.confidence >= SURE
+
+
+def _continues(folded: str) -> bool:
+    return not _OWN_SUBJECT.match(folded) and not _NO_MORE.match(folded) and not _has(folded, _DAY, _STATE)
 
 
 def _stated(cues: tuple[Cue, ...], clause: str, voice: Voice) -> Finding | None:
     """What the first cue that fits makes of a clause."""
-    plain = _EDGES.sub("", bare(clause))
+    plain = bare(_EDGES.sub("", bare(clause)))
     folded = plain.translate(_FOLD)
     for cue in cues:
         found = cue.pattern.fullmatch(folded)
-        if not found or (cue.states and _STATE.search(folded)) or (not cue.dated and _DAY.search(folded)):
+        if not found or not _lasts(cue, folded):
             continue
         told = {name: _third(plain[slice(*found.span(name))], voice) for name in found.groupdict()}
         text = cue.says.format_map({**told, "who": _who(voice, plain), "all": _third(plain, voice)})
@@ -183,6 +268,13 @@ def _stated(cues: tuple[Cue, ...], clause: str, voice: Voice) -> Finding | None:
         told_day = day[0] if day else ""
         return Finding(text.strip(" ，,"), cue.category, cue.scope, cue.confidence, cue.topic, cue.strong, told_day)
     return None
+
+
+def _lasts(cue: Cue, folded: str) -> bool:
+    """Whether a clause tells more than how things are just then."""
+    if (cue.states and _STATE.search(folded)) or (cue.specific and not _SPECIFIC.search(folded)):
+        return False
+    return cue.dated or not _DAY.search(folded)
 
 
 def _undated(text: str) -> str:
@@ -205,10 +297,10 @@ def _third(text: str, voice: Voice) -> str:
     who = _who(voice, text)
     team = "团队" if text.translate(_FOLD) == text else "團隊"
 
+    names = {"own": who, "self": who, "team": team, "you": "助手"}
+
     def named(match: re.Match[str]) -> str:
-        if match[0] in ("我", "本人"):
-            return who
-        return "助手" if match[0][0] in "你您" else team
+        return names[match.lastgroup or "self"]
 
     parts: list[str] = []
     place = 0

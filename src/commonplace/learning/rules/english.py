@@ -16,7 +16,7 @@ from commonplace.learning.sentences import bare, in_quotes, is_cut
 
 _CUES: Final = load("english")
 _OF_SENTENCES: Final = (*_CUES["conditions"], *_CUES["outcomes"], *_CUES["lessons"])
-_OF_CLAUSES: Final = (*_CUES["personal"], *_CUES["orders"], *_CUES["project"], *_CUES["outcomes"])
+_OF_CLAUSES: Final = (*_CUES["personal"], *_CUES["orders"], *_CUES["project"], *_CUES["outcomes"], *_CUES["general"])
 _STRONG: Final = tuple(cue for cue in _OF_SENTENCES if cue.strong)
 
 _REMEMBER: Final = re.compile(
@@ -36,6 +36,38 @@ _EDGES: Final = re.compile(
     r"[,;:\s]+(?:right|ok|okay|please|thanks|thank you|though|too|as well|btw|by the way|fyi|cheers|haha|either|already|anyway)\s*[.!]*$",
     re.IGNORECASE,
 )
+_FEMALE: Final = r"wife|girlfriend|daughter|sister|mother|mom|mum|grandmother|grandma|aunt|niece"
+_MALE: Final = r"husband|boyfriend|son|brother|father|dad|grandfather|grandpa|uncle|nephew"
+_EITHER: Final = r"partner|fianc[ée]e?|kid|child|baby|toddler|dog|cat|puppy|boss|manager|landlord|roommate|flatmate|doctor|coach|mentor|colleague|assistant|client|neighbou?r|cousin|friend"
+_SOMEBODY: Final = re.compile(
+    rf"\b(?:my|our) (?:[\w-]+ ){{0,2}}?(?:(?P<she>{_FEMALE})|(?P<he>{_MALE})|{_EITHER})\b(?:,? (?-i:[A-Z]\w+)){{0,2}}"
+    r"|\b(?:have|got|adopted|bought|own|our|my) (?:an? )?(?P<kind>(?:[\w-]+ ){1,3})(?:called|named) (?P<name>(?-i:[A-Z]\w+))",
+    re.IGNORECASE,
+)
+_MEANT: Final = re.compile(
+    r"(?P<before>^|[,;—–]\s+(?:and |but |so )?)(?P<who>he|she)(?P<is>['’]s)?(?=\s)", re.IGNORECASE
+)
+
+
+def named(sentence: str, about: str) -> tuple[str, str]:
+    """
+    The sentence with "she" and "he" as who was spoken of last, and who that is now.
+
+    "My daughter is six. She hates fish" tells that my daughter hates fish.
+    """
+    start = 0
+    for someone in _SOMEBODY.finditer(sentence):
+        about, start = f"my {someone['kind']}{someone['name']}" if someone["name"] else someone[0], someone.end()
+    if not about or grammar.is_reported(sentence):
+        return sentence, about
+    other = rf"\b(?:{_MALE})\b", rf"\b(?:{_FEMALE})\b"
+
+    def replaced(match: re.Match[str]) -> str:
+        if re.search(other[match["who"].lower() == "he"], about, re.IGNORECASE):
+            return match[0]
+        return f"{match['before']}{about}{' is' if match['is'] else ''}"
+
+    return sentence[:start] + _MEANT.sub(replaced, sentence[start:]), about
 
 
 def read(sentence: str, voice: Voice) -> list[Finding]:
@@ -100,9 +132,12 @@ def _is_unfit(part: str) -> bool:
 
 def _stated(cues: tuple[Cue, ...], clause: str, lead: str, voice: Voice) -> Iterator[Finding]:
     """What the first cue that fits makes of a clause."""
-    plain = _EDGES.sub("", bare(clause))
+    whole = bare(clause)
+    plain = _EDGES.sub("", whole)
     for cue in cues:
-        if (found := cue.pattern.fullmatch(plain)) and _lasts(cue, plain, lead):
+        # "Short answers, please": the last word is what makes an order of it.
+        found = cue.pattern.fullmatch(plain) or (cue.scope == "agent" and cue.pattern.fullmatch(whole))
+        if found and _lasts(cue, plain, lead):
             text = _text(cue, found, voice)
             if lead:
                 text = f"{text} {grammar.shifted(lead)}"
@@ -115,7 +150,7 @@ def _stated(cues: tuple[Cue, ...], clause: str, lead: str, voice: Voice) -> Iter
 
 def _lasts(cue: Cue, plain: str, lead: str) -> bool:
     """Whether a clause tells more than how things are just then, or between two who talk."""
-    if cue.states and grammar.is_state(plain):
+    if (cue.states and grammar.is_state(plain)) or (cue.specific and not grammar.is_specific(plain)):
         return False
     if cue.scope != "agent" and cue.topic != "called" and _SECOND_PERSON.search(plain):
         return False
@@ -127,6 +162,7 @@ def _text(cue: Cue, found: re.Match[str], voice: Voice) -> str:
     if cue.says == "{rest}":
         return grammar.spoken(found["rest"], who)
     words = {name: grammar.shifted(value or "") for name, value in found.groupdict().items()}
+    words["me"] = who if who != "The user" else "the user"
     words.update({name: words[name].lower() for name in ("adv", "base", "cond") if name in words})
     if "verb" in words:
         words["verb"] = grammar.third(words["verb"])

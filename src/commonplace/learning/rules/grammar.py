@@ -13,7 +13,7 @@ from typing import Final
 _I: Final = re.IGNORECASE
 
 _OPENERS: Final = re.compile(
-    r"(?:(?:ok(?:ay)?|yes|yeah|yep|yup|no|nope|well|so|also|and|but|oh|btw|by the way|fyi|for your information|just so you know"
+    r"(?:(?:ok(?:ay)?|yes|yeah|yep|yup|no(?=[,.!:;—–-]|\s+(?:I|we|it|that|the|my|our)\b)|nope|well|so|also|and|but|oh|btw|by the way|fyi|for your information|just so you know"
     r"|(?:just )?to be clear|for (?:some )?(?:context|background|reference|the record|future reference)|(?:some |quick )?(?:context|background|note|recap|intro|introduction|question|update|heads[ -]up)(?=[:,])"
     r"|(?:one|another)(?: more)? thing|as (?:I|we) (?:said|mentioned)(?: before| earlier)?|as (?:mentioned|discussed|you know)|actually|basically"
     r"|(?:many )?thanks(?: a lot| so much)?|thank you(?: so much)?|great|perfect|cool|sure|right|good|nice|awesome|got it|anyway|plus|finally|lastly"
@@ -31,20 +31,23 @@ _BETWEEN_CLAUSES: Final = re.compile(
     r"\s+[—–-]{1,2}\s+|—"
     r"|,?\s+(?:and|but|so)(?:\s+(?:also|then|that'?s why))?\s+(?=(?:I|I'm|I've|we|we're|we've|please|can|could|would you|let's|let me|what|how|why|should|do you|is there)\b)"
     r"|,\s+(?:and|but|so|because|while|whereas|although|though)\s+"
-    r"(?=(?:my|our|the|it|it's|that|that's|this|there|you|he|she|they|all|every|always|never|don't)\b)"
+    r"(?=(?:my|our|the|it|it's|that|that's|this|there|you|he|she|they|all|every|(?:always|never)(?! (?:on|in|at|before|after|during|by|with|from|for)\b)|don't)\b)"
     r"|,\s+(?:but|because|while|whereas|although|though)\s+(?=(?-i:[A-Z]))|,\s+so\s+"
-    r"|,\s+(?=(?:I|I'm|I've|we|we're|we've|my|our|please|can you|could you|would you|do you|is that|what|how|let's|right\?|ok\?)\b)",
+    r"|,\s+(?=(?:I|I'm|I've|we|we're|we've|my|our|please|can you|could you|would you|do you|is that|what|how|let's|right\?|ok\?|got (?:one|any|some)|any)\b)",
     _I,
 )
 
 _ASKS: Final = re.compile(
-    r"(?:what|why|how|who|whom|which|whose|do|does|did|is|are|am|was|were|can|could|should|would|will|shall|may|any|anyone|wanna|want to)\b",
+    r"(?:what|why|how|who|whom|which|whose|do|does|did|is|are|am|was|were|can|could|should|would|will|shall|may|wanna|want to|any (?:ideas?|thoughts|tips|suggestions|chance|way|recommendations|news)|any(?:one|body) (?:know|here|got|have|else))\b",
     _I,
 )
 _TASKS: Final = re.compile(
     r"(?:please\s+)?(?:can|could|would|will) you\b|(?:please\s+)?(?:help|translate|proofread|rewrite|rephrase|paraphrase|summari[sz]e|write|draft|generate|create|fix|explain)\b|let(?:'s| us| me)\b|I(?:'d| would) (?:like|love|prefer|rather|want)"
     r"|I (?:want|need|have) (?:to|you)\b|I(?:'m| am) (?:going|about|trying|looking|planning|hoping|wondering|working on)\b|we (?:need|have|want|should|must) to\b",
     _I,
+)
+_LASTING: Final = re.compile(
+    r"\b(?:from now on|going forward|every time|each time|in future|by default|as a rule)\b", _I
 )
 _SUPPOSES: Final = re.compile(
     r"(?:if|suppose|supposing|imagine|assume|assuming|let'?s say|what if|unless|hypothetically|in theory|pretend|say you|say we|were I|had I|for example|for instance|e\.g\.)\b"
@@ -87,8 +90,14 @@ _STATE: Final = re.compile(
     r"(?:broken|down|failing|failed|slow|up(?! to)|back|stuck|sick|ill|tired|busy|late|angry|upset|ready|done|finished|wrong|missing|gone|full|empty|red|green|flaky|fixed"
     r"|fine|ok|okay|good|bad|great|nice|weird|odd|strange|unclear|here|there|away|out|home|on fire|offline|online|unavailable|timing|better|worse|over|hard|easy|difficult"
     r"|huge|confusing|annoying|interesting|important|possible|impossible|clear|ugly|terrible|awful|amazing|awesome|like|dead|asleep|high|low|about to|due|merged|closed|open"
-    r"|messy|happy|sad|nervous|excited|worried|confused|lost|wrong|right|correct|true|false|complete|incomplete|outdated|stale|a mess|behind|ahead|in use|in review|in a meeting|at risk|on hold|exhausted|hungry|[a-z]+ing(?![\w.@/-]))\b",
+    r"|messy|happy|sad|nervous|excited|worried|confused|lost|wrong|right|correct|true|false|complete|incomplete|outdated|stale|a mess|behind|ahead|in use|in review|in a meeting|at risk|on hold|exhausted|hungry|(?!(?:wedding|building|evening|morning|thing|ring|king|spring|housing|clothing|parking|ceiling|pricing|nursing)\b)[a-z]+ing(?![\w.@/-]))\b",
     _I,
+)
+_SPECIFIC: Final = re.compile(
+    r"\d|(?<=\s)(?!I\b|I['’])[A-Z]|\w[._/]\w|\w-v?\d|`"
+    r"|(?i:\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|hundred|only|always|never|every|each|must(?:n['’]t)?|no longer|no more than"
+    r"|allowed|forbidden|banned|mandatory|required|by default|instead of|at least|at most|until|before|after|without|unless|weekdays?|weekends?|annually|daily"
+    r"|weekly|monthly|nightly|(?:mon|tues|wednes|thurs|fri|satur|sun)days|rather than|not|cannot|can['’]t)\b)"
 )
 
 _SHIELDED: Final = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|\S*(?:://|@|/)\S*")
@@ -166,7 +175,7 @@ def is_question(clause: str) -> bool:
 
 def is_task(clause: str) -> bool:
     """A wish for now: "can you", "I need to"."""
-    return bool(_TASKS.match(clause))
+    return bool(_TASKS.match(clause)) and not _LASTING.search(clause)
 
 
 def is_supposed(sentence: str) -> bool:
@@ -207,6 +216,11 @@ def undated(clause: str) -> str:
 def is_state(clause: str) -> bool:
     """How something is just then: broken, busy, being rebuilt."""
     return bool(_STATE.search(clause))
+
+
+def is_specific(clause: str) -> bool:
+    """Whether it names something: a number, a name, how often, a must."""
+    return bool(_SPECIFIC.search(clause))
 
 
 def spoken(text: str, who: str) -> str:
