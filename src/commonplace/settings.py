@@ -143,13 +143,13 @@ class Settings(BaseSettings):
         "in a conversation is not counted.",
     )
     learning_files_alike: int = Field(
-        default=400,
-        ge=1,
-        description="How many new files from outside, imported or in a workspace, may say nearly the same in an hour. More than "
-        "the daily notes of a year.",
+        default=0,
+        ge=0,
+        description="How many new files from outside, imported or in a workspace, may say nearly the same in an hour; what is more "
+        "waits for a reviewer. 0: as many as there are, since whoever imports a folder chose it.",
     )
     learning_files: int = Field(
-        default=10_000, ge=1, description="How many new files from outside may become memories in an hour."
+        default=0, ge=0, description="How many new files from outside may become memories in an hour. 0: as many as there are."
     )
 
     managed_memory: bool = Field(

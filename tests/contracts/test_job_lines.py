@@ -70,6 +70,20 @@ async def test_other_lines_other_tenants_and_jobs_of_no_line_do_not_wait(store: 
     assert [job and job.id for job in claimed] == [*ids, None]
 
 
+async def test_who_names_a_tenant_and_a_line_is_given_no_other_jobs(store: Store, queue: Queue) -> None:
+    await queue(tenant="acme/web")
+    await queue(line=Line(name="app"))
+    await queue(line=None)
+    own = await queue()
+
+    claimed = [await store.claim_job(KINDS, "w1", MINUTE, tenant=T, line="web") for _ in range(2)]
+    of_tenant = [await store.claim_job(KINDS, "w1", MINUTE, tenant=T) for _ in range(3)]
+
+    assert [job and job.id for job in claimed] == [own, None]
+    assert [job and job.line for job in of_tenant] == ["app", None, None]
+    assert of_tenant[-1] is None
+
+
 async def test_of_many_workers_at_once_one_gets_the_line(open_store: OpenStore, queue: Queue) -> None:
     for _ in range(6):
         await queue()

@@ -38,6 +38,12 @@ def test_both_at_once_are_refused(cli: Any) -> None:
     assert cli("budgets", "--daily", "1", "--standard", "--json").error == "invalid_input"
 
 
+@BOTH
+@pytest.mark.parametrize("amount", ["inf", "nan", "-1", "1000001"])
+def test_an_amount_that_is_none_is_refused(cli: Any, amount: str) -> None:
+    assert cli("budgets", "--daily", amount).code == 2
+
+
 def test_what_was_spent_is_told_by_purpose(cli: Any, tmp_path: Path) -> None:
     async def spend() -> None:
         store = await SqliteStore.open(tmp_path / "memory.db", SystemClock())

@@ -1,6 +1,7 @@
 """The command that tells what language models cost: `commonplace budgets`."""
 
 import asyncio
+import math
 from typing import Annotated
 
 import typer
@@ -28,6 +29,8 @@ def budgets(
     """Show what language models cost, by purpose, what may be spent in a day (UTC), and what is left of it."""
     if standard and daily is not None:
         raise InvalidInput("Give --daily or --standard, not both.")
+    if daily is not None and not math.isfinite(daily):
+        raise InvalidInput("A daily budget is 0 to 1,000,000 US dollars.")
     sets = standard or daily is not None
     budget = _asked(door, days, daily, sets=sets)
     door.answer(budget, lambda: door.screen.budget(budget))

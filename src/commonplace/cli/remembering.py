@@ -85,7 +85,7 @@ async def _alone(door: Door, fact: str, clean: bool, target: TargetScope | None)
     settings = load_settings(store=door.store, tenant=door.tenant, embedder=door.embedder)
     async with composed(settings, Wanted()) as services:
         lanes, who = services.lanes, operator(settings.tenant)
-        worker = Worker(services.desk.store, services.desk.clock, memory_lanes(lanes))
+        worker = Worker(services.desk.store, services.desk.clock, memory_lanes(lanes, own=True))
         lanes.on_queued(worker.wake)
         task = await lanes.remember(who, fact, context_mode="clean" if clean else "workspace", scope=target)
         working = asyncio.create_task(worker.run())

@@ -117,7 +117,7 @@ class Learning:
 
     def _work(self) -> None:
         if self._working is None or self._working.done():
-            worker = Worker(self._desk.store, self._desk.clock, memory_lanes(self._lanes))
+            worker = Worker(self._desk.store, self._desk.clock, memory_lanes(self._lanes, own=True))
             self._lanes.on_queued(worker.wake)
             self._working = asyncio.create_task(worker.run())
 

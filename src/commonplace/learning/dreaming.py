@@ -1,5 +1,5 @@
 """
-A memory tidied by a hidden agent, as `remembering` has it: five file tools, six turns, 295 seconds for all of it.
+A memory tidied by a hidden agent, as `remembering` has it: five file tools, eight turns for each memory, 295 seconds for all of it.
 
 The memory of a person and that of a workspace are tidied apart, each by an agent that sees nothing of the other: what a
 stranger wrote into a workspace cannot come to stand in what a person is trusted for. What an agent has left out is no
@@ -27,7 +27,7 @@ from commonplace.errors import (
     RememberPathEscape,
     SpendingCapReached,
 )
-from commonplace.learning.remembering import SECONDS, TURNS, Errand, fenced, refuse, summary_of, take_back, tools_of
+from commonplace.learning.remembering import SECONDS, Errand, fenced, refuse, summary_of, take_back, tools_of
 from commonplace.managed import dream as tidying
 from commonplace.managed.changes import MAX_SUMMARY, Outcome
 from commonplace.managed.entries import TYPES, Kept
@@ -39,6 +39,8 @@ from commonplace.ports.models import LanguageModel, Limits, Task
 from commonplace.text.tokens import estimate
 from commonplace.values.usage import work_session
 
+TURNS: Final = 8
+"""More than a fact needs: an entry is brought up to date before another one goes."""
 MOST_SHOWN: Final = 48_000
 """Characters of entries that are shown from the start. The rest can be read."""
 
@@ -89,15 +91,18 @@ async def dream(model: LanguageModel | None, errand: Errand, now: datetime, sess
     done: list[_Tidied] = []
     busy = 0
     for root in (one for one in errand.roots if one.kind != "channel"):
+        mine = True
         try:
-            if not await asyncio.to_thread(begin_consolidation, root.state, now):
+            mine = await asyncio.to_thread(begin_consolidation, root.state, now)
+            if not mine:
                 busy += 1
                 continue
             done.append(await _tidied(model, errand, root, now, max(until - clock(), _LEAST_SECONDS)))
             await asyncio.to_thread(_closed, root, now, session)
         finally:
             # Also where this is cancelled: the lock would stand for as long as the process lives.
-            await asyncio.shield(asyncio.to_thread(end_consolidation, root.state))
+            if mine:
+                await asyncio.shield(asyncio.to_thread(end_consolidation, root.state))
     return _dreamt(done, busy)
 
 

@@ -181,8 +181,8 @@ class Guard:
                 left.update(["notes"])
                 mark = marks[n]
                 left.update([mark] if mark else [])
-                flood: Reason | None = "rate" if left["notes"] > most else None
-                flood = "repeated" if mark and left[mark] > alike else flood
+                flood: Reason | None = "rate" if most and left["notes"] > most else None
+                flood = "repeated" if mark and alike and left[mark] > alike else flood
                 # There are many files: whether one is only followed on is asked where it would be one too many.
                 if flood and not (files and await self._held(records[n]) is not None):
                     floods[n] = flood

@@ -71,17 +71,20 @@ class Shelf:
         self._batch: list[tuple[Words, bytes]] = []
         self._replaced: set[str] = set()
 
-    def judge(self, lesson: Lesson) -> Verdict:
-        """What `lesson` is to this scope. One that is new counts for those after it, and what it replaces is theirs no more."""
+    def judge(self, lesson: Lesson, others: Sequence[Shelf] = ()) -> Verdict:
+        """
+        What `lesson` is to this scope. One that is new counts for those after it, and what it replaces is theirs no more. What
+        one of the `others` knows is no news here either, unless something here says the contrary.
+        """
         fact = lesson.fact
         made = (word_sets(fact.text), digest(fact.text))
         if self._recalled.has(fact.text, fact.voice):
             return Verdict(kind="recalled")
-        if any(_same(made, held) for held in self._batch) or any(
-            self._is_known(made, lesson, one) for one in self._held
-        ):
+        if self.knows(lesson):
             return Verdict(kind="known")
         found = self._contradicted(fact)
+        if not found and any(shelf.knows(lesson) for shelf in others):
+            return Verdict(kind="known")
         if any(_is_earlier(lesson, record) for record in found):
             return Verdict(kind="outdated")
         self._batch.append(made)
@@ -91,6 +94,13 @@ class Shelf:
         over = tuple(record for record in found if record.source in CAPTURED)
         self._replaced.update(record.id for record in over)
         return Verdict(kind="new", over=over)
+
+    def knows(self, lesson: Lesson) -> bool:
+        """Whether `lesson` is there in nearly the same words, or was and is not to come back."""
+        made = (word_sets(lesson.fact.text), digest(lesson.fact.text))
+        return any(_same(made, one) for one in self._batch) or any(
+            self._is_known(made, lesson, one) for one in self._held
+        )
 
     @staticmethod
     def _is_known(made: tuple[Words, bytes], lesson: Lesson, held: _Held) -> bool:

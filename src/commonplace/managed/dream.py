@@ -26,6 +26,8 @@ from commonplace.text.similarity import NEAR, overlap, words
 
 TAKEN_UP: Final = 0.8
 """How much of a line must stand in one entry, by the words that say something, for the line not to be lost."""
+_NEGATIONS: Final = frozenset("cannot neither never no nobody none nor not nothing nowhere t without".split())
+_NEGATING: Final = frozenset("不没沒无無别別勿未非")
 
 
 def dream(roots: Sequence[Root], *, now: datetime, session: str | None = None, by: str | None = None) -> Outcome:
@@ -138,4 +140,10 @@ def _told(text: str) -> frozenset[str]:
 
 
 def _is_said(said: frozenset[str], bags: Sequence[frozenset[str]]) -> bool:
-    return any(len(said & bag) >= TAKEN_UP * len(said) for bag in bags)
+    firm = frozenset(word for word in said if _is_firm(word))
+    return any(firm <= bag and len(said & bag) >= TAKEN_UP * len(said) for bag in bags)
+
+
+def _is_firm(word: str) -> bool:
+    """One word less turns what was said into its contrary, or into another day."""
+    return word in _NEGATIONS or not _NEGATING.isdisjoint(word) or any(letter.isdigit() for letter in word)

@@ -142,6 +142,7 @@ class MemoryFiles:
             raise FileChanged("There is a file of that name. Read it first, or choose another name.")
         if held is not None and seen is not None and held.stamp != seen.stamp:
             raise FileChanged
+        _refuse_unshown(held)
         return self._remove(root, parts, held) if removing else self._write(root, parts, text, held)
 
     def edit(self, path: str, old_string: str, new_string: str, replace_all: bool = False) -> str:
@@ -268,6 +269,15 @@ def check_content(content: str) -> None:
         raise InvalidContent("The content holds a NUL character.")
     if size > LARGEST:
         raise ContentTooLarge
+
+
+def _refuse_unshown(held: Held | None) -> None:
+    """A secret that a person wrote, and what is long, is not shown to a model: written anew, the file would be without."""
+    text = "" if held is None else _decoded(held)
+    if len(text) > MOST_READ:
+        raise InvalidContent("The file is too long to be written anew. Leave it, or change it with edit.")
+    if scrub(text).report.status != "passed":
+        raise InvalidContent("The file holds a secret that you are not shown. Leave it, or change the rest with edit.")
 
 
 def _decoded(held: Held) -> str:

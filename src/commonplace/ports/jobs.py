@@ -22,9 +22,11 @@ class JobQueue(Protocol):
     `note` raises QueueFull and keeps nothing.
     """
 
-    async def claim_job(self, kinds: Sequence[str], worker: str, lease: timedelta) -> Job | None:
+    async def claim_job(
+        self, kinds: Sequence[str], worker: str, lease: timedelta, *, tenant: str | None = None, line: str | None = None
+    ) -> Job | None:
         """
-        The oldest job of these kinds that is queued and due, or whose lease ran out, now running for `worker`, its
+        The oldest job of these kinds, and where they are named of this tenant and this line, that is queued and due, or whose lease ran out, now running for `worker`, its
         attempts raised by one. One that has used up its attempts is not handed out again: it has failed, with the code
         `attempts_exhausted`. One whose line has a job that is running waits for that. No two workers ever get the same one.
         """

@@ -73,7 +73,7 @@ async def memory_status(who: Asking, served: Served) -> MemoryStatus:
 
 
 @router.post("/workspace/memory", summary="Add to a file of memory, or replace it")
-async def write_memory(body: Write, who: Strict, served: Served) -> Written:
+async def write_memory(who: Strict, served: Served, body: Write = Write()) -> Written:  # noqa: B008 - frozen
     """What is added goes into the section `## Added Memories` of `MEMORY.md`."""
     added = await served.managed.add(who, scope=body.scope, content=body.content, mode=body.mode)
     return Written(
@@ -85,7 +85,7 @@ async def write_memory(body: Write, who: Strict, served: Served) -> Written:
 
 
 @router.post("/workspace/memory/remember", status_code=202, summary="Hand over a fact")
-async def remember(body: Remember, who: Strict, served: Served) -> RememberQueued:
+async def remember(who: Strict, served: Served, body: Remember = Remember()) -> RememberQueued:  # noqa: B008 - frozen
     """It is filed in the background, by a model or by rules. Poll the task until it is `completed` or `failed`."""
     queued = await served.lanes.remember(who, body.content, context_mode=body.context_mode, scope=body.scope)
     return RememberQueued.model_validate(_plain(queued))
@@ -98,7 +98,7 @@ async def remember_task(task: TaskId, who: Strict, served: Served) -> RememberTa
 
 
 @router.post("/workspace/memory/forget", status_code=202, summary="Have something forgotten")
-async def forget(body: Forget, who: Strict, served: Served) -> ForgetQueued:
+async def forget(who: Strict, served: Served, body: Forget = Forget()) -> ForgetQueued:  # noqa: B008 - frozen
     """At most five entries that fit are removed. What goes can be brought back while it is in the history."""
     return ForgetQueued.model_validate(_plain(await served.lanes.forget(who, body.query, scope=body.scope)))
 

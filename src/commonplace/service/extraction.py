@@ -211,7 +211,9 @@ class Extracting:
             recalled = await recalled_into(desk, who, talk.runs, named=talk.recalled, session=talk.session)
             for _ in range(_ATTEMPTS):
                 try:
-                    kept = await self._learned.keep(account, placed, run=talk.run, recalled=recalled)
+                    kept = await self._learned.keep(
+                        account, placed, run=talk.run, recalled=recalled, around=talk.scopes
+                    )
                 except RecordChanged:
                     await asyncio.sleep(random() * _PAUSE)
                     continue

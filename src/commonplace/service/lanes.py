@@ -119,6 +119,10 @@ class Lanes:
         self._dreams = dreams
         self._wake: list[Callable[[str], None]] = []
 
+    @property
+    def ground(self) -> Ground:
+        return self._managed.ground
+
     def on_queued(self, wake: Callable[[str], None]) -> None:
         """Call `wake` with the kind of each task that is queued here, so that nobody has to look for it."""
         self._wake.append(wake)
@@ -347,9 +351,18 @@ class Lanes:
         )
 
 
-def memory_lanes(lanes: Lanes) -> dict[str, Lane]:
-    """What a worker does with each kind. All stand in one line: what ends lets the others look."""
-    return {kind: Lane(handler=lanes.run, told=lanes.told, shares=LANES) for kind in LANES}
+def memory_lanes(lanes: Lanes, *, own: bool = False) -> dict[str, Lane]:
+    """
+    What a worker does with each kind. All stand in one line: what ends lets the others look. Tasks of a tenant whose files are not
+    here are left to others, and where memory in Markdown is switched off, all are. `own`: only those of this workspace are done,
+    by somebody who is here for a moment and may have another home than the daemon that they wait for.
+    """
+    ground = lanes.ground
+    if not ground.enabled:
+        return {}
+    line = ground.line if own else None
+    lane = Lane(handler=lanes.run, told=lanes.told, shares=LANES, tenant=ground.tenant, line=line)
+    return dict.fromkeys(LANES, lane)
 
 
 def shown(job: Job) -> MemoryTask:

@@ -10,7 +10,7 @@ until a reviewer has looked.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Final
@@ -77,18 +77,20 @@ class Learned:
         run: str | None = None,
         recalled: Recalled | None = None,
         beside: Sequence[Note] = (),
+        around: Collection[Scope] = (),
     ) -> Kept:
         """
-        Write what is news, with the notes `beside` in the same moment. What takes other records' place is written first,
-        one by one: done again after a failure in between, it is no news any more. So is what a later fact of the same talk
-        contradicts.
+        Write what is news, with the notes `beside` in the same moment. What one of the scopes `around` holds is none. What takes
+        other records' place is written first, one by one: done again after a failure in between, it is no news any more. So is
+        what a later fact of the same talk contradicts.
 
         Raises:
             RecordChanged: somebody else wrote meanwhile. Read again what is to be learned, and ask again.
         """
         *earlier, last = rounds([(one.scope, one.lesson) for one in placed])
-        done = [await self._keep(account, [placed[n] for n in part], run, recalled) for part in earlier]
-        done.append(await self._keep(account, [placed[n] for n in last], run, recalled, beside))
+        shown = (run, recalled, around)
+        done = [await self._keep(account, [placed[n] for n in part], *shown) for part in earlier]
+        done.append(await self._keep(account, [placed[n] for n in last], *shown, beside))
         superseded = tuple(id for kept in done for id in kept.superseded)
         return Kept(
             facts=tuple(fact for kept in done for fact in kept.facts if fact.id not in superseded),
@@ -103,16 +105,19 @@ class Learned:
         placed: Sequence[Placed],
         run: str | None,
         recalled: Recalled | None,
+        around: Collection[Scope],
         beside: Sequence[Note] = (),
     ) -> Kept:
         who, desk = account.who, self._desk
         shelves = {scope: await self._shelf(who, scope, placed, recalled) for scope in {one.scope for one in placed}}
+        others = await self._others(who, frozenset(around) - shelves.keys()) if placed else Shelf((), desk.clock.now())
         dropped: Counter[str] = Counter()
         notes: list[Note] = []
         followed: list[tuple[tuple[Record, ...], Note]] = []
         doubted: list[tuple[Record, Note]] = []
         for one in placed:
-            verdict = shelves[one.scope].judge(one.lesson)
+            elsewhere = [others, *(shelf for scope, shelf in shelves.items() if scope != one.scope)]
+            verdict = shelves[one.scope].judge(one.lesson, elsewhere)
             if verdict.kind != "new":
                 dropped[verdict.kind] += 1
                 continue
@@ -156,6 +161,16 @@ class Learned:
                     asked = Query(text=one.lesson.fact.text, filter=live, limit=_NEAREST, mode="words")
                     found |= {hit.record.id: hit.record for hit in await recall.search(asked)}
         return Shelf(list(found.values()), now, recalled)
+
+    async def _others(self, who: Principal, scopes: frozenset[Scope]) -> Shelf:
+        """The newest hundred of several scopes together that live, and those that do not."""
+        store, now = self._desk.store, self._desk.clock.now()
+        if not scopes:
+            return Shelf((), now)
+        live = Filter(scopes=tuple(scopes), kinds=_KINDS)
+        filters = (live, replace(live, states=ALL_STATES - {"live"}))
+        pages = [await store.find(who.tenant, wanted, "newest", COMPARED, None) for wanted in filters]
+        return Shelf([record for page in pages for record in page.records], now)
 
     async def _under_a_free_key(self, who: Principal, note: Note) -> Note:
         """

@@ -54,13 +54,16 @@ class Queue(JobQueue, Journal, Protocol):
 class Lane:
     """
     What is done with the jobs of a kind. With `every` there is always one such job for the whole store, so often. `told` is what
-    else is to be told of one that is done. `shares`: the kinds that may stand in one line with it, and wait for its end.
+    else is to be told of one that is done. `shares`: the kinds that may stand in one line with it, and wait for its end. `tenant`
+    and `line`: the only ones whose jobs this worker can do.
     """
 
     handler: Handler
     every: timedelta | None = None
     told: Callable[[Job, Mapping[str, Json]], tuple[News, ...]] | None = None
     shares: tuple[str, ...] = ()
+    tenant: str | None = None
+    line: str | None = None
 
 
 @dataclass(slots=True)
@@ -135,7 +138,7 @@ class Worker:
                     await self._store.note(Entries(jobs=(_recurring(kind, self._clock.now()),)))
                     planned = now()
                 self._awake[kind].clear()
-                job = await self._claimed(kind)
+                job = await self._claimed(kind, lane)
                 if job is not None:
                     self._counted(kind, "started")
                     await self._work(job, lane)
@@ -153,9 +156,11 @@ class Worker:
                 log.exception("a job of kind %s could not be ended", kind)
                 await asyncio.sleep(_PAUSE)
 
-    async def _claimed(self, kind: str) -> Job | None:
+    async def _claimed(self, kind: str, lane: Lane) -> Job | None:
         """The next job. One that was claimed while this is cancelled is given back: others may be waiting for its end."""
-        claiming = asyncio.ensure_future(self._store.claim_job([kind], self.name, self._lease))
+        claiming = asyncio.ensure_future(
+            self._store.claim_job([kind], self.name, self._lease, tenant=lane.tenant, line=lane.line)
+        )
         try:
             return await asyncio.shield(claiming)
         except asyncio.CancelledError:

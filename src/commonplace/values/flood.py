@@ -10,14 +10,14 @@ from typing import Final
 class FloodLimits:
     """
     How many notes one source may bring in an hour, and how many of them may say nearly the same, before the rest waits for a
-    reviewer. What is said is not counted. Files have limits of their own: somebody chose the folder, and the notes of a year may well
-    be alike.
+    reviewer. What is said is not counted. Files have limits of their own, and none (0) unless somebody sets one: whoever imports a folder
+    chose it, and the notes of ten years may well be alike.
     """
 
     alike: int = 8
     notes: int = 1_000
-    files_alike: int = 400
-    files: int = 10_000
+    files_alike: int = 0
+    files: int = 0
 
 
 STANDARD: Final = FloodLimits()

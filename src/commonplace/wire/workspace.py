@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_serializer
+from pydantic import BaseModel, ConfigDict, Field, model_serializer, model_validator
 from pydantic.alias_generators import to_camel
 from pydantic_core.core_schema import SerializerFunctionWrapHandler
 
@@ -18,10 +18,16 @@ Target = Literal["user", "project"]
 class Given(BaseModel):
     """
     What a caller sends. Whether it can be used is for the service to say, with a code of its own, and what we do not know is
-    passed by: these clients are newer or older than we are.
+    passed by: these clients are newer or older than we are. A body that is no object says nothing.
     """
 
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _object(cls, given: Any) -> Any:
+        is_object = bool(isinstance(given, dict | Given))
+        return given if is_object else {}
 
 
 class Remember(Given):

@@ -40,6 +40,7 @@ async def test_what_is_added_is_in_the_file_and_told_once(desk: MemoryDesk) -> N
 @pytest.mark.parametrize(
     ("body", "status", "code"),
     [
+        (None, 400, "invalid_scope"),
         ({"content": "x"}, 400, "invalid_scope"),
         ({"scope": "project", "content": "x"}, 400, "invalid_scope"),
         ({"scope": "global", "content": "x", "mode": "insert"}, 400, "invalid_mode"),

@@ -28,6 +28,9 @@ def told(response: httpx.Response) -> tuple[int, str]:
 @pytest.mark.parametrize(
     "body",
     [
+        None,
+        [],
+        "a fact",
         {},
         {"content": None},
         {"content": ""},
@@ -38,7 +41,7 @@ def told(response: httpx.Response) -> tuple[int, str]:
         {"content": "a\0b"},
     ],
 )
-async def test_content_that_is_missing_empty_or_too_large_is_refused(desk: MemoryDesk, body: dict[str, Any]) -> None:
+async def test_content_that_is_missing_empty_or_too_large_is_refused(desk: MemoryDesk, body: Any) -> None:
     refused = await desk.post("remember", body)
 
     assert told(refused) == (400, "invalid_content")

@@ -57,8 +57,8 @@ async def test_entries_that_say_the_same_become_one_in_a_dream(desk: MemoryDesk)
     assert (body["result"]["dedupedEntries"], body["result"]["touchedTopics"]) == (1, ["project"])
 
 
-@pytest.mark.parametrize("body", [{}, {"query": "  "}, {"query": 3}, {"query": "x" * 65_537}])
-async def test_a_query_that_says_nothing_or_too_much_is_refused(desk: MemoryDesk, body: dict[str, Any]) -> None:
+@pytest.mark.parametrize("body", [None, [], {}, {"query": "  "}, {"query": 3}, {"query": "x" * 65_537}])
+async def test_a_query_that_says_nothing_or_too_much_is_refused(desk: MemoryDesk, body: Any) -> None:
     refused = await desk.post("forget", body)
 
     assert (refused.status_code, refused.json()["code"]) == (400, "invalid_query")

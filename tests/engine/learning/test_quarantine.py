@@ -275,12 +275,12 @@ async def test_files_are_counted_by_limits_of_their_own(
     assert [(one.version, is_quarantined(one)) for one in again] == [(2, False), (2, False)]
 
 
-async def test_the_notes_of_a_year_may_be_alike(store: SqliteStore, clock: FakeClock) -> None:
+async def test_files_may_be_alike_and_many_unless_somebody_sets_a_limit(store: SqliteStore, clock: FakeClock) -> None:
     guard = Guard(store=store, clock=clock, tenant=DEFAULT_TENANT, quotas=store)
     writer = Writer(GuardedStore(guard), store, Preparer([], estimate), clock, DEFAULT_TENANT)
     notes = [
         Note(text=f"Day {n}: nothing happened.", source="file", key=f"file-{n}", trust="external_user_supplied")
-        for n in range(366)
+        for n in range(1_200)
     ]
 
     written = await writer.put(notes)

@@ -161,6 +161,20 @@ def test_secrets_are_taken_out_or_refused_and_what_steers_is_refused(place: Plac
     assert files.list_directory("user") == ["a.md"]
 
 
+@pytest.mark.parametrize("text", ["The key is sk-abcdefghijklmnopqrstuvwxyz1234567890", "long " * 12_000])
+def test_a_file_that_is_not_shown_whole_is_edited_but_not_written_anew(
+    place: Place, files: MemoryFiles, text: str
+) -> None:
+    path = place.entry(place.user, "user/notes.md", f"Fridays are free. {text}")
+    files.read_file("user/notes.md")
+
+    with pytest.raises(InvalidContent):
+        files.write_file("user/notes.md", "Fridays are free.\n")
+    files.edit("user/notes.md", "Fridays", "Mondays", replace_all=True)
+
+    assert f"Mondays are free. {text}".strip() in path.read_text(encoding="utf-8")
+
+
 def test_an_edit_leaves_what_a_person_wrote_around_it(place: Place, files: MemoryFiles) -> None:
     place.save(place.user, "user/a.md", "Mine: ghp_abcdefghij1234567890.\nLikes tea.\n")
 

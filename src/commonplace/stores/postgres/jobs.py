@@ -38,9 +38,12 @@ class _Overtaken(Conflict):
 class Jobs(Part):
     """Satisfies the port `JobQueue`."""
 
-    async def claim_job(self, kinds: Sequence[str], worker: str, lease: timedelta) -> Job | None:
+    async def claim_job(
+        self, kinds: Sequence[str], worker: str, lease: timedelta, *, tenant: str | None = None, line: str | None = None
+    ) -> Job | None:
         now = self._clock.now()
-        params = {"kinds": list(kinds), "worker": worker, "message": _EXHAUSTED, **_lease(now, lease)}
+        of = {"kinds": list(kinds), "tenant": tenant, "line": line}
+        params = {**of, "worker": worker, "message": _EXHAUSTED, **_lease(now, lease)}
 
         async def work(connection: Connection) -> list[tuple[Any, ...]]:
             try:

@@ -66,8 +66,10 @@ def _held(db: apsw.Connection, tenant: str, id: str) -> Job:
 class Jobs(Part):
     """Satisfies the port `JobQueue`."""
 
-    async def claim_job(self, kinds: Sequence[str], worker: str, lease: timedelta) -> Job | None:
-        bound = {"kinds": json.dumps(list(kinds)), "now": self._now()}
+    async def claim_job(
+        self, kinds: Sequence[str], worker: str, lease: timedelta, *, tenant: str | None = None, line: str | None = None
+    ) -> Job | None:
+        bound = {"kinds": json.dumps(list(kinds)), "now": self._now(), "tenant": tenant, "line": line}
 
         def job(db: apsw.Connection) -> Row | None:
             db.execute(SQL["give_up_jobs"], bound | {"error": _EXHAUSTED})

@@ -2,6 +2,7 @@
 -- One that waits for others of its line is none yet.
 SELECT EXISTS (
     SELECT 1 FROM jobs j WHERE state IN ('queued', 'running') AND kind IN (SELECT value FROM json_each(:kinds))
+        AND (:tenant IS NULL OR tenant = :tenant) AND (:line IS NULL OR line = :line)
         AND CASE state WHEN 'queued' THEN ifnull(not_before, 0) ELSE leased_until END <= :now
         AND (line IS NULL OR state = 'running' OR NOT EXISTS (
             SELECT 1 FROM jobs o WHERE o.tenant = j.tenant AND o.line = j.line AND o.line IS NOT NULL AND o.state = 'running'
@@ -20,6 +21,7 @@ UPDATE jobs SET state = 'running', worker = :worker, leased_until = :now + :leas
     updated_at = :now
 WHERE number = (
     SELECT number FROM jobs j WHERE state IN ('queued', 'running') AND kind IN (SELECT value FROM json_each(:kinds))
+        AND (:tenant IS NULL OR tenant = :tenant) AND (:line IS NULL OR line = :line)
         AND CASE state WHEN 'queued' THEN ifnull(not_before, 0) ELSE leased_until END <= :now
         AND (line IS NULL OR state = 'running' OR NOT EXISTS (
             SELECT 1 FROM jobs o WHERE o.tenant = j.tenant AND o.line = j.line AND o.line IS NOT NULL AND o.state = 'running'

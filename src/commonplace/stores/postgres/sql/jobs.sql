@@ -21,6 +21,7 @@ WHERE id IN (SELECT j.id FROM jobs j WHERE {is_free} AND j.attempts >= j.max_att
 -- The oldest that is free, in a statement of its own: it has to see who gave up.
 WITH next AS (
     SELECT j.id FROM jobs j WHERE {is_free} AND j.attempts < j.max_attempts
+        AND (%(tenant)s::text IS NULL OR j.tenant = %(tenant)s::text) AND (%(line)s::text IS NULL OR j.line = %(line)s::text)
     ORDER BY j.created_at, j.number LIMIT 1 FOR UPDATE SKIP LOCKED
 )
 UPDATE jobs j SET state = 'running', worker = %(worker)s, leased_until = %(until)s, attempts = j.attempts + 1,
