@@ -4,7 +4,7 @@ What a reviewer does: look at what is in quarantine, let it out or remove it, an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -91,19 +91,32 @@ class Reviewing:
         """Remove an item of knowledge in quarantine for good. Raises NotInReview, NotFound."""
         await self._registry.purge(who, id, _reason(reason))
 
-    async def release(self, who: Principal, named: Named, reason: str, *, trust: Trust | None = None) -> list[Record]:
+    async def release(
+        self,
+        who: Principal,
+        named: Named,
+        reason: str,
+        *,
+        trust: Trust | None = None,
+        seen: Mapping[str, int] | None = None,
+    ) -> list[Record]:
         """
         Let records out of quarantine: from now on they are recalled, labelled as they were, or with the `trust` that the
-        reviewer gives them.
+        reviewer gives them. `seen` are the versions that were looked at, by id: what was written since nobody vouched for.
 
         Raises:
             NotInReview: one of them is not in quarantine; none is let out.
+            RecordChanged: one of them is at another version than was seen.
         """
-        told = _reason(reason)
+        told, versions = _reason(reason), seen or {}
         found = await self._named(who, "review.release", named, told)
-        return [await self._release(who, record, told, trust) for record in found]
+        _require_seen(found, versions)
+        return [await self._release(who, record, told, trust, fixed=record.id in versions) for record in found]
 
-    async def _release(self, who: Principal, record: Record, reason: str, trust: Trust | None) -> Record:
+    async def _release(
+        self, who: Principal, record: Record, reason: str, trust: Trust | None, *, fixed: bool
+    ) -> Record:
+        """`fixed`: as this version, or not at all."""
         desk = self._desk
         async with desk.account(who, "review.release", scope=record.scope, record=record.id) as account:
             for _ in range(_ATTEMPTS):
@@ -123,6 +136,8 @@ class Reviewing:
                 try:
                     [released] = await Journaled(desk.store, account).revise([draft])
                 except RecordChanged:
+                    if fixed:
+                        raise
                     record = _required(await desk.found(who, account, record.id))
                 else:
                     return released
@@ -216,6 +231,14 @@ def _reason(reason: str) -> str:
     if not told:
         raise InvalidInput("Say why: the reason is kept in the audit.")
     return scrub(told).text
+
+
+def _require_seen(found: Sequence[Record], versions: Mapping[str, int]) -> None:
+    if versions.keys() - {record.id for record in found}:
+        raise InvalidInput("A version is given for a record that is not among these. Write its id in full.")
+    changed = [record.id for record in found if versions.get(record.id, record.version) != record.version]
+    if changed:
+        raise RecordChanged(ids=changed)
 
 
 def _required(record: Record) -> Record:

@@ -11,7 +11,7 @@ from commonplace.values.record import Trust
 from commonplace.values.review import Origin, RollbackStep, RolledBack, StepKind, Waiting, WaitingFinding, WaitingPage
 from commonplace.values.scope import Scope
 from commonplace.wire.records import RecordAnswer
-from commonplace.wire.shapes import MAX_LIST, Answer, Body, Count, Label, Line, Moment, RecordId, ScopeName
+from commonplace.wire.shapes import MAX_LIST, Answer, Body, Count, Label, Line, Moment, RecordId, ScopeName, Version
 
 Why = Annotated[Line, Field(json_schema_extra={"minLength": 1}, description="Why; it is kept in the audit.")]
 
@@ -125,6 +125,7 @@ class ReleaseBody(ReasonBody):
     """`trust` labels what is let out; without it the label stays, and it is recalled as untrusted."""
 
     trust: Trust | None = None
+    expected: Version | None = Field(default=None, description="The version you looked at; another is not let out.")
 
 
 class SeveralBody(ReasonBody):
@@ -139,6 +140,11 @@ class SeveralBody(ReasonBody):
 
 class ReleaseSeveralBody(SeveralBody):
     trust: Trust | None = None
+    versions: dict[RecordId, Version] = Field(
+        default={},
+        max_length=MAX_LIST,
+        description="The versions you looked at, by id. Where one is another by now, none is let out.",
+    )
 
 
 class ReleasedAnswer(Answer):

@@ -51,7 +51,7 @@ async def waiting(query: Annotated[ReviewQuery, Query()], who: Asking, served: S
 async def release_several(body: ReleaseSeveralBody, who: Asking, served: Served) -> ReleasedAnswer:
     """From now on they are recalled. All of them must be in quarantine. For reviewers."""
     named = Named(ids=tuple(body.ids), source=body.source, session=body.session)
-    found = await served.review.release(who, named, body.reason, trust=body.trust)
+    found = await served.review.release(who, named, body.reason, trust=body.trust, seen=body.versions)
     now = served.desk.clock.now()
     return ReleasedAnswer.model_construct(records=[RecordAnswer.of(one, now) for one in found])
 
@@ -66,7 +66,8 @@ async def purge_several(body: SeveralBody, who: Asking, served: Served) -> Purge
 @router.post("/review/{id}/release", summary="Let a record out of quarantine", responses=problems(404, 409))
 async def release(id: Id, body: ReleaseBody, who: Asking, served: Served) -> RecordAnswer:
     """From now on it is recalled, labelled as untrusted unless `trust` says otherwise. For reviewers."""
-    [record] = await served.review.release(who, Named(ids=(id,)), body.reason, trust=body.trust)
+    seen = None if body.expected is None else {id: body.expected}
+    [record] = await served.review.release(who, Named(ids=(id,)), body.reason, trust=body.trust, seen=seen)
     return RecordAnswer.of(record, served.desk.clock.now())
 
 
