@@ -36,7 +36,10 @@ export async function ask(method, path, { query, body, headers = {}, signal, who
     if (error.name === 'AbortError') throw error;
     throw new Problem(0, 'out_of_reach', error.message);
   }
-  const data = await read(response);
+  const data = await read(response).catch((error) => {
+    if (error.name === 'AbortError') throw error;
+    throw new Problem(0, 'out_of_reach', error.message);
+  });
   if (!response.ok) {
     const told = data?.error ?? {};
     if (response.status === 401 && !quiet) for (const listener of gone) listener();
@@ -108,13 +111,18 @@ export async function listen({ query = {}, onEvent, onState = () => {}, signal }
 async function* frames(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let held = '';
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    held += value;
-    const parts = held.split(/\r?\n\r?\n/);
-    held = parts.pop();
-    for (const part of parts) yield frame(part);
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      held += value;
+      const parts = held.split(/\r?\n\r?\n/);
+      held = parts.pop();
+      for (const part of parts) yield frame(part);
+    }
+  } finally {
+    // Where nobody reads on, the line is given back: the next one would else stand beside it.
+    reader.cancel().catch(() => {});
   }
 }
 
@@ -142,13 +150,11 @@ function frame(part) {
 
 const slept = (ms, signal) =>
   new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer);
-        resolve();
-      },
-      { once: true },
-    );
+    const wake = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', wake);
+      resolve();
+    };
+    const timer = setTimeout(wake, ms);
+    signal.addEventListener('abort', wake);
   });

@@ -5,6 +5,7 @@ import { fill, h } from './dom.js';
 import { closeAll } from './parts/dialog.js';
 import { shortcut, showShortcuts } from './parts/shortcuts.js';
 import { toast } from './parts/toast.js';
+import { mayBeLost } from './parts/unsaved.js';
 import { LANGUAGES, language, learn, named, speak, t } from './words.js';
 
 const ROLES = ['reader', 'writer', 'reviewer', 'admin'];
@@ -42,13 +43,23 @@ export function address(page, part = '', query = {}) {
 
 /** Change the address without leaving the page: it can be kept and sent. */
 export function settle(page, part = '', query = {}) {
+  // What a page says when it was just left must not bring its address back.
+  if (asked().page !== page) return;
   history.replaceState(null, '', address(page, part, query));
 }
 
 function asked() {
   const [path, query = ''] = location.hash.replace(/^#\/?/, '').split('?');
   const [page, ...rest] = path.split('/');
-  return { page: page || 'memory', part: decodeURIComponent(rest.join('/')), query: Object.fromEntries(new URLSearchParams(query)) };
+  return { page: page || 'memory', part: decoded(rest.join('/')), query: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** Tell of a problem, unless it is only that the page was left. */
@@ -65,7 +76,7 @@ async function start() {
   onSignedOut(() => {
     if (me) signIn(t('frame.sign-in.ended'));
   });
-  addEventListener('hashchange', () => route().catch(complain));
+  addEventListener('hashchange', (event) => move(event.oldURL).catch(complain));
   shortcut('?', t('frame.shortcuts.open'), showShortcuts);
   if (await enteredByCode()) return;
   me = (await ask('GET', '/v1/session', { quiet: true })).me;
@@ -85,7 +96,8 @@ async function enteredByCode() {
 
 async function enter(given) {
   me = await ask('POST', '/v1/session', { body: given, quiet: true });
-  await welcome();
+  // Whoever is in stays in, whatever becomes of the first page.
+  await welcome().catch(complain);
 }
 
 async function welcome() {
@@ -177,8 +189,13 @@ export function icon(path) {
 }
 
 async function signOut() {
-  await remove('/v1/session').catch(() => {});
-  me = null;
+  try {
+    await remove('/v1/session');
+  } catch (error) {
+    // The cookie is still there: to say otherwise would leave the door open behind somebody's back.
+    complain(error);
+    return;
+  }
   signIn();
 }
 
@@ -246,6 +263,15 @@ function signIn(told = '') {
   key.focus();
 }
 
+/** To where the address points now; back to where it did, where somebody would rather keep what they typed. */
+async function move(from) {
+  const to = location.hash;
+  history.replaceState(null, '', new URL(from).hash);
+  if (!(await mayBeLost())) return;
+  history.replaceState(null, '', to);
+  await route();
+}
+
 async function route() {
   if ((await enteredByCode()) || !me) return;
   const at = asked();
@@ -253,7 +279,7 @@ async function route() {
   closeAll();
   const leaving = new AbortController();
   shown = { page: at.page, leaving };
-  const page = PAGES[at.page];
+  const page = Object.hasOwn(PAGES, at.page) ? PAGES[at.page] : null;
   for (const link of document.querySelectorAll('nav a')) {
     if (link.dataset.page === (at.page === 'record' ? 'memory' : at.page)) {
       link.setAttribute('aria-current', 'page');
@@ -270,10 +296,20 @@ async function route() {
   document.title = `${t(`frame.${at.page}`)} · Commonplace`;
   place.dataset.page = at.page;
   place.classList.add(`page-${at.page}`);
-  const [module] = await Promise.all([import(`./pages/${at.page}.js`), learn(at.page), dressed(at.page)]);
+  const [module] = await Promise.all([import(`./pages/${at.page}.js`), learn(at.page), dressed(at.page)]).catch(renewed);
   if (leaving.signal.aborted) return;
   await module.show(place, { me, part: at.part, query: at.query, signal: leaving.signal });
   place.dataset.ready = 'true';
+}
+
+/** A daemon that is another version by now has its files at another address: begin anew, at the same page. */
+async function renewed(error) {
+  const page = await fetch('/', { cache: 'no-store' }).then(
+    (response) => (response.ok ? response.text() : ''),
+    () => '',
+  );
+  if (page && !page.includes(base.pathname)) location.reload();
+  throw error;
 }
 
 /** The style of a page, once. */

@@ -38,22 +38,34 @@ export function fill(element, ...children) {
   return element;
 }
 
-// Characters that would change how their neighbours are read, or cannot be seen: controls, direction marks, zero width, tags.
-export const HIDDEN =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+// Characters that would change how their neighbours are read, or cannot be seen: controls, direction marks, zero width, tags. What joins
+// two pictures to one (a family) is a part of the picture.
+const LONE_JOINER = /(?<![\p{Extended_Pictographic}\u{1f3fb}-\u{1f3ff}\ufe0f])\u200d|\u200d(?!\p{Extended_Pictographic})/u;
+const UNSEEN =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/u;
+export const HIDDEN = new RegExp(`${LONE_JOINER.source}|${UNSEEN.source}`, 'gu');
 
-/** Text somebody stored, as nodes: what cannot be seen is shown as a mark with its code. At most `most` characters of it. */
+const RUNS = new RegExp(`(${HIDDEN.source})\\1*`, 'gu');
+// So many marks a text has at most: a browser would take its time with more. After them a dot stands for what cannot be seen.
+const MOST_MARKS = 2_000;
+
+/**
+ * Text somebody stored, as nodes: what cannot be seen is shown as a mark with its code, and how many there are in a row. At most `most`
+ * characters of it.
+ */
 export function plain(text, most = Infinity) {
   const shown = text.length > most ? text.slice(0, most) : text;
   const nodes = [];
   let start = 0;
-  for (const found of shown.matchAll(HIDDEN)) {
+  for (const found of shown.matchAll(RUNS)) {
+    if (nodes.length > 2 * MOST_MARKS) break;
     if (found.index > start) nodes.push(shown.slice(start, found.index));
     const code = `U+${found[0].codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
-    nodes.push(h('span', { class: 'hidden-character', title: code }, code));
+    const times = found[0].length / found[1].length;
+    nodes.push(h('span', { class: 'hidden-character', title: code }, times > 1 ? `${code} ×${times}` : code));
     start = found.index + found[0].length;
   }
-  if (start < shown.length) nodes.push(shown.slice(start));
+  if (start < shown.length) nodes.push(shown.slice(start).replace(RUNS, ' · '));
   if (shown.length < text.length) nodes.push('…');
   return h('bdi', {}, nodes);
 }
@@ -61,6 +73,17 @@ export function plain(text, most = Infinity) {
 let counted = 0;
 /** An id for a label and what it labels. */
 export const fresh = (name) => `${name}-${++counted}`;
+
+/** Call `act` at most once in `wait` milliseconds, however often it is asked for, and once more after the last time. */
+export function paced(act, wait = 1000) {
+  let timer = null;
+  return () => {
+    timer ??= setTimeout(() => {
+      timer = null;
+      act();
+    }, wait);
+  };
+}
 
 /** Call `act` once no further call came for `wait` milliseconds. */
 export function later(act, wait = 150) {

@@ -23,11 +23,10 @@ export async function show(place, { query, signal }) {
     line?.abort();
     line = new AbortController();
     const mine = line;
-    signal.addEventListener('abort', () => mine.abort());
     let before = null;
     listen({
       query: { type: chosen.type, scope: chosen.scope },
-      signal: mine.signal,
+      signal: AbortSignal.any([signal, mine.signal]),
       onState: (now, seconds) => {
         const words = now === 'waiting' ? t('live.lost', { seconds }) : t(before === 'waiting' ? 'live.resumed' : 'live.open');
         fill(state, h('span', { class: `dot ${now === 'open' ? 'good' : 'warn'}` }), words);
@@ -36,7 +35,7 @@ export async function show(place, { query, signal }) {
       },
       onEvent: (event) => {
         heard.add(event);
-        if (event.type.startsWith('job.')) work.refresh();
+        if (event.type.startsWith('job.')) work.stir();
         written?.stir();
       },
     });

@@ -106,7 +106,9 @@ function makeLab(query, signal) {
     // A slider's last word may come when the page was just left: it must not bring its address back.
     if (signal.aborted || !location.hash.startsWith('#/recall')) return null;
     kept();
-    return asked.text.trim() ? act() : lab.onHits(null, null, asked);
+    if (asked.text.trim()) return act();
+    for (const one of [running, fitting]) one?.abort();
+    return lab.onHits(null, null, asked);
   };
   lab.ask = when(() => Promise.all([hits(), block()]));
   lab.turn = later(when(hits), 80);

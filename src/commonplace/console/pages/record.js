@@ -93,17 +93,24 @@ function buttons(page) {
 
 function text(page) {
   const { record, parts } = page;
+  // What somebody is typing stays; that the record is another by now is told when it is stored.
+  const form = parts.text.querySelector('form');
+  form?.follow(record);
+  if (form?.isTouched()) return;
   fill(parts.text, h('h2', {}, t('record.text')),
     h('div', { class: 'card text whole', tabindex: '0', role: 'region', 'aria-label': t('record.text') }, plain(record.text, MOST)));
 }
 
 function doings(page) {
   /** Do it with the record as it is shown, show what became of it, and offer the way back. */
-  const step = async (act, told) => {
+  const step = async (act, told, { isBack = false } = {}) => {
+    const before = page.record;
     try {
-      const changed = await act(page.record);
+      const changed = await act(before);
       await page.refresh();
-      toast(told, { action: { label: t('frame.undo'), act: () => takenBack(changed).then(() => toast(t('frame.undone')), complain).then(page.refresh) } });
+      const back = () => takenBack(changed).then(() => toast(t('frame.undone')), complain).then(page.refresh);
+      // To take back once more would go further back, and where nothing changed it would take back what somebody did before.
+      toast(told, { action: isBack || changed.version === before.version ? null : { label: t('frame.undo'), act: back } });
     } catch (error) {
       if (!isConflict(error)) return complain(error);
       toast(t('memory.changed-meanwhile'), { kind: 'problem' });
@@ -127,7 +134,7 @@ function doings(page) {
     },
     undo: async () => {
       const answer = await confirm(t('memory.undo-last'), t('record.undo.lead'), { reason: true });
-      if (answer) await step((one) => takenBack(one, answer.reason), t('frame.undone'));
+      if (answer) await step((one) => takenBack(one, answer.reason), t('frame.undone'), { isBack: true });
     },
     delete: () => step(deleted, t('memory.deleted', 1)),
     purge: () => purge(page),
@@ -149,8 +156,9 @@ function contentOf(version) {
 function edit(page) {
   if (!offers(page.record).edit || page.parts.text.querySelector('form')) return;
   const form = entry({
-    record: page.record, signal: page.signal, onCancel: () => text(page),
+    record: page.record, signal: page.signal, onCancel: () => { fill(page.parts.text); text(page); },
     onSaved: async () => {
+      fill(page.parts.text);
       await page.refresh();
       toast(t('memory.saved'));
     },

@@ -77,5 +77,5 @@ export async function show(place, { part, query, signal }) {
     panel,
   );
   signal.addEventListener('abort', () => leaving?.abort());
-  choose(part in TABS ? part : 'quarantine', query);
+  choose(Object.hasOwn(TABS, part) ? part : 'quarantine', query);
 }

@@ -191,15 +191,17 @@ function ground(width, height, steps, format) {
 
 /** Names below the columns, as many as there is room for. */
 function under(names, { width, height, wide, left }) {
-  const every = Math.max(1, Math.ceil(90 / Math.max(1, wide)));
-  return names
-    .map((name, index) => [name, index])
-    .filter(([, index]) => index % every === 0)
-    .map(([name, index]) => {
-      const x = left + index * wide + wide / 2;
-      const anchor = x > width - 45 ? 'end' : x < left + 40 ? 'start' : 'middle';
-      return svg('text', { 'x': anchor === 'end' ? width : anchor === 'start' ? left : x, 'y': height - 6, 'text-anchor': anchor }, name);
-    });
+  const made = [];
+  let end = -Infinity;
+  names.forEach((name, index) => {
+    // Letters of 12 px are some 7 wide, Chinese ones 12.
+    const long = [...name].reduce((sum, letter) => sum + (letter > '\u2e7f' ? 12 : 7), 0);
+    const begin = Math.max(left, left + index * wide + wide / 2 - long / 2);
+    if (begin < end + 12 || begin + long > width) return;
+    end = begin + long;
+    made.push(svg('text', { x: begin, y: height - 6 }, name));
+  });
+  return made;
 }
 
 function figure({ label, draw, height, legend, tints, head, rows }) {
@@ -207,7 +209,7 @@ function figure({ label, draw, height, legend, tints, head, rows }) {
   const box = h('div', { class: 'chart-box', style: { height: `${height}px` } });
   const table = h(
     'table',
-    { class: 'visually-hidden' },
+    {},
     h('caption', {}, label),
     h(
       'thead',
@@ -241,7 +243,8 @@ function figure({ label, draw, height, legend, tints, head, rows }) {
       { class: 'legend' },
       legend.map((name, index) => h('li', {}, h('span', { class: 'swatch', style: { background: tints[index] } }), name)),
     ),
-    h('div', { class: 'chart-table' }, table),
+    // A table is as wide as its figures, whatever it is told: what hides it is a box around it.
+    h('div', { class: 'visually-hidden' }, table),
   );
   let drawn = 0;
   new ResizeObserver(([entry]) => {

@@ -23,12 +23,22 @@ export function dialog(title, content, { wide = false, onClose = () => {} } = {}
     back?.focus?.();
     onClose();
   });
+  // A click beside it closes it; one on its edge, or a selection that was drawn out of it, does not: something may be typed inside.
+  let beside = false;
+  made.addEventListener('pointerdown', (event) => {
+    beside = event.target === made && isBeside(made, event);
+  });
   made.addEventListener('click', (event) => {
-    if (event.target === made) made.close();
+    if (beside && event.target === made && isBeside(made, event)) made.close();
   });
   document.body.append(made);
   made.showModal();
   return made;
+}
+
+function isBeside(element, { clientX: x, clientY: y }) {
+  const { left, right, top, bottom } = element.getBoundingClientRect();
+  return x < left || x > right || y < top || y > bottom;
 }
 
 /**

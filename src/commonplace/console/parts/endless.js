@@ -32,6 +32,7 @@ export function endless({
   let active = 0;
   let run = 0;
   let told = null;
+  let broken = false; // the last page did not come
 
   const inner = h('div', { class: 'endless-rows', role: 'rowgroup' });
   // Plain: a grid may hold nothing with a role but rows.
@@ -112,6 +113,7 @@ export function endless({
   async function more() {
     const mine = run;
     loading = load(cursor, signal);
+    broken = false;
     if (!rows.length) fill(note, t('frame.loading'));
     try {
       const page = await loading;
@@ -124,6 +126,7 @@ export function endless({
     } catch (error) {
       if (error.name === 'AbortError' || mine !== run) return;
       ended = true;
+      broken = true;
       const again = h(
         'button',
         {
@@ -147,8 +150,9 @@ export function endless({
 
   function stretch() {
     inner.style.setProperty('height', `${rows.length * height}px`);
-    element.setAttribute('aria-rowcount', ended ? String(rows.length + 1) : '-1');
-    fill(note, ended ? (rows.length ? t('frame.end') : empty) : '');
+    element.setAttribute('aria-rowcount', ended && !broken ? String(rows.length + 1) : '-1');
+    // The way to try again stays where rows change meanwhile.
+    if (!broken) fill(note, ended ? (rows.length ? t('frame.end') : empty) : '');
     onRows(rows, ended);
   }
 
@@ -188,6 +192,7 @@ export function endless({
     rows = [];
     cursor = null;
     ended = false;
+    broken = false;
     active = 0;
     element.scrollTop = 0;
     again();

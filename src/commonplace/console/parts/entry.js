@@ -6,11 +6,12 @@ import { moment, t } from '../words.js';
 import { differences } from './differences.js';
 import { picker } from './picker.js';
 import { edited, isConflict } from './tending.js';
+import { mayBeLost, unsaved } from './unsaved.js';
 
 /**
  * `record`: the one to change, or null for a new one, which goes to `scope` or to one that is chosen. `onSaved(record)` and
  * `onCancel()` are told. Answers the form; `form.begin()` puts the cursor into it, `form.isTouched()` tells whether
- * something was typed.
+ * something was typed, `form.follow(record)` takes the record as it is now.
  */
 export function entry({ record = null, scope = '', onSaved, onCancel, signal }) {
   const ids = { key: fresh('key'), text: fresh('text'), weight: fresh('weight'), reason: fresh('reason') };
@@ -75,7 +76,9 @@ export function entry({ record = null, scope = '', onSaved, onCancel, signal }) 
   );
 
   function onKey(event) {
-    if (event.key === 'Escape' && !event.defaultPrevented) onCancel();
+    // Escape and Enter are the input method's as long as it composes.
+    if (event.isComposing) event.stopPropagation();
+    else if (event.key === 'Escape' && !event.defaultPrevented) mayBeLost(form.isTouched).then((may) => may && onCancel());
     else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) store();
     // What is typed here means nothing to the list below.
     event.stopPropagation();
@@ -179,7 +182,15 @@ export function entry({ record = null, scope = '', onSaved, onCancel, signal }) 
   }
 
   form.isTouched = () => text.value !== (held?.text ?? '') || key.value !== (held?.key ?? '');
+  unsaved(() => form.isConnected && form.isTouched(), signal);
   form.begin = () => text.focus();
+  /** It was pinned or weighed meanwhile: that is no conflict with what is typed, and not undone by it. */
+  form.follow = (now) => {
+    if (now.id !== held?.id || now.text !== held.text || now.key !== held.key) return;
+    if (pin.checked === held.pinned) pin.checked = now.pinned;
+    if (Number(weight.value) === held.importance) weight.value = now.importance;
+    held = now;
+  };
   return form;
 }
 

@@ -25,6 +25,7 @@ export function picker({
   let active = -1;
   let chosen = value;
   let asking = null;
+  let typed = false; // since the options were asked for
 
   const box = h('input', {
     'type': 'text',
@@ -43,7 +44,10 @@ export function picker({
         box.select();
         open('');
       },
-      input: later(() => open(box.value.trim()), 120),
+      input: () => {
+        typed = true;
+        search();
+      },
       keydown: onKey,
       blur: () => setTimeout(close, 120),
     },
@@ -51,7 +55,10 @@ export function picker({
   const list = h('ul', { 'id': listId, 'role': 'listbox', 'aria-label': label, 'hidden': true, 'class': 'options' });
   const element = h('div', { class: 'picker' }, box, list);
 
+  const search = later(() => typed && open(box.value.trim()), 120);
+
   async function open(text) {
+    typed = false;
     asking?.abort();
     asking = new AbortController();
     try {
@@ -64,7 +71,7 @@ export function picker({
     if (document.activeElement !== box || signal?.aborted) return;
     if (all && !text) options.unshift({ scope: '', records: null });
     if (anew && isScope(text) && !options.some((one) => one.scope === text)) options.unshift({ scope: text, records: null, fresh: true });
-    active = options.findIndex((one) => one.scope === chosen);
+    active = options.findIndex((one) => one.scope === (text || chosen));
     paint();
   }
 
@@ -121,6 +128,7 @@ export function picker({
   }
 
   function onKey(event) {
+    if (event.isComposing) return;
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
       event.preventDefault();
       if (list.hidden) return open(box.value.trim());
@@ -128,15 +136,24 @@ export function picker({
       paint();
     } else if (event.key === 'Enter') {
       event.preventDefault();
-      const typed = box.value.trim();
-      if (active >= 0 && options[active]) choose(options[active].scope);
-      else if (options.length && typed && !options[0].fresh) choose(options[0].scope);
-      else if (anew && isScope(typed)) choose(typed);
-      else if (all && !typed) choose('');
+      take();
     } else if (event.key === 'Escape' && !list.hidden) {
+      // It closes the list, not the dialog around it.
+      event.preventDefault();
       event.stopPropagation();
       close();
     }
+  }
+
+  async function take() {
+    // Somebody was quicker than the search: what is listed answers an older question.
+    if (typed) await open(box.value.trim());
+    if (document.activeElement !== box) return;
+    const text = box.value.trim();
+    if (active >= 0 && options[active]) choose(options[active].scope);
+    else if (options.length && text && !options[0].fresh) choose(options[0].scope);
+    else if (anew && isScope(text)) choose(text);
+    else if (all && !text) choose('');
   }
 
   element.pick = (scope) => {

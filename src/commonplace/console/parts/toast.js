@@ -7,7 +7,9 @@ let shelf;
 
 /** Say `text`. `action`: { label, act } is a button. It goes away by itself, later where there is something to do. */
 export function toast(text, { kind = 'news', action = null, seconds = action ? 10 : kind === 'problem' ? 8 : 4 } = {}) {
-  shelf ??= document.body.appendChild(h('div', { 'class': 'toasts', 'role': 'region', 'aria-live': 'polite', 'aria-label': 'Messages' }));
+  shelf ??= document.body.appendChild(
+    h('div', { 'class': 'toasts', 'role': 'region', 'aria-live': 'polite', 'aria-label': t('frame.messages') }),
+  );
   const gone = () => made.remove();
   const act = async () => {
     gone();

@@ -97,5 +97,7 @@ export function passage(hit, most = 700) {
   }
   if (start < text.length) nodes.push(plain(text.slice(start)));
   if (hit.passage.length > most) nodes.push('…');
-  return h('p', { class: 'text passage', dir: 'auto' }, nodes);
+  // One that may be taller than its box can be scrolled from the keyboard.
+  const tall = text.length > 120 || text.split('\n').length > 5;
+  return h('p', { class: 'text passage', dir: 'auto', tabindex: tall ? '0' : null }, nodes);
 }

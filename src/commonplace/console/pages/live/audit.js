@@ -2,7 +2,7 @@
 
 import { get, written } from '../../api.js';
 import { address, complain } from '../../app.js';
-import { fill, h, later, plain } from '../../dom.js';
+import { fill, h, later, paced, plain } from '../../dom.js';
 import { time } from '../../parts/badge.js';
 import { named, t } from '../../words.js';
 
@@ -12,6 +12,7 @@ const PAGE = 25;
 export function audit(signal) {
   const chosen = { actor: '', action: '', outcome: '' };
   let older = null;
+  let run = 0;
   const body = h('tbody');
   const more = h('button', { type: 'button', hidden: true, on: { click: () => load(older) } }, t('live.older'));
   const file = h('a', { class: 'button', href: '/v1/audit/export', download: 'audit.jsonl' }, t('live.export'));
@@ -66,8 +67,11 @@ export function audit(signal) {
   }
 
   async function load(cursor = null) {
+    const mine = ++run;
     try {
       const page = await get('/v1/audit', { ...chosen, limit: PAGE, cursor }, { signal });
+      // Something else was asked for since.
+      if (mine !== run) return;
       older = page.cursor;
       more.hidden = !older;
       const rows = page.rows.map(row);
@@ -78,7 +82,7 @@ export function audit(signal) {
     }
   }
 
-  return { element, refresh: () => load(), stir: later(() => signal.aborted || (body.childElementCount <= PAGE && load()), 1000) };
+  return { element, refresh: () => load(), stir: paced(() => signal.aborted || (body.childElementCount <= PAGE && load())) };
 }
 
 function row(one) {

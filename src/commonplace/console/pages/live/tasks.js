@@ -2,7 +2,7 @@
 
 import { get } from '../../api.js';
 import { complain } from '../../app.js';
-import { fill, h, later, plain } from '../../dom.js';
+import { fill, h, paced, plain } from '../../dom.js';
 import { time } from '../../parts/badge.js';
 import { named, number, t } from '../../words.js';
 
@@ -11,9 +11,13 @@ const DOTS = { queued: '', running: 'warn', done: 'good', failed: 'problem' };
 export function tasks(signal) {
   const element = h('div', { 'aria-live': 'polite' }, h('p', { class: 'soft' }, t('frame.loading')));
 
+  let run = 0;
+
   async function load() {
+    const mine = ++run;
     try {
       const { tasks: found } = await get('/v1/tasks', { limit: 12 }, { signal });
+      if (mine !== run) return;
       fill(element, found.length ? found.map(row) : h('p', { class: 'soft' }, t('live.tasks.none')));
       // Progress is told by nobody: whoever watches has to look.
       if (found.some((one) => one.state === 'running')) soon();
@@ -21,8 +25,10 @@ export function tasks(signal) {
       complain(error);
     }
   }
-  const soon = later(() => signal.aborted || load(), 1000);
-  return { element, refresh: load };
+  const soon = paced(() => signal.aborted || load(), 1000);
+  // Many tasks end in a moment; one look tells of them all.
+  const stir = paced(() => signal.aborted || load(), 150);
+  return { element, refresh: load, stir };
 }
 
 function row(task) {

@@ -14,27 +14,31 @@ const captured = (record) => t('memory.captured', { source: named('frame.source'
 
 /** `page` has view, list, chosen, keep(record), recount(), refresh(), bar and signal. */
 export function doings(page) {
-  let lastUndo = null;
+  let ways = []; // what can be taken back, the latest last
   const shown = (record) => page.list.rows.findIndex((one) => one.id === record.id);
   const latest = (record) => page.list.rows[shown(record)] ?? record;
 
   function put(record) {
+    // An answer that was overtaken by a later one says nothing new.
+    if (record.version < latest(record).version) return;
     page.keep(record);
     page.list.update(record.id, record);
+    page.list.querySelector('.editing form')?.follow(record);
     if (page.chosen.has(record.id)) page.chosen.set(record.id, record);
   }
 
-  /** Tell what was done, with a way back, for the pointer and for the key z. */
+  /** Tell what was done, with a way back: each message takes back what it tells of, the key z the latest. */
   function tell(text, undo) {
-    lastUndo = undo;
-    toast(text, { action: { label: t('frame.undo'), act: back } });
+    const way = () => {
+      ways = ways.filter((one) => one !== way);
+      gone();
+      return undo();
+    };
+    const gone = toast(text, { action: { label: t('frame.undo'), act: way } });
+    ways.push(way);
   }
 
-  async function back() {
-    const undo = lastUndo;
-    lastUndo = null;
-    await undo?.();
-  }
+  const back = () => ways.at(-1)?.();
 
   /** Somebody changed it meanwhile: show it as it is now. */
   async function refused(record, error) {
@@ -120,7 +124,7 @@ export function doings(page) {
         can.weigh && { key: 'i', label: t('memory.importance.set'), act: () => doing.weigh(latest(record)) },
         can.promote && { label: t('memory.promote'), act: () => doing.promote(latest(record)) },
         can.demote && { label: t('memory.demote'), act: () => doing.demote(latest(record)) },
-        can.undo && { label: t('memory.undo-last'), act: () => step(latest(record), takenBack, t('frame.undone')) },
+        can.undo && { label: t('memory.undo-last'), act: () => step(latest(record), (one) => takenBack(one), t('frame.undone'), { isBack: true }) },
         can.delete && { key: '#', label: t('frame.delete'), danger: true, act: () => doing.remove(latest(record)) },
       ].filter(Boolean);
       menu(record.key ?? record.text.slice(0, 60), entries, may('writer') && isCaptured(record) ? captured(record) : null);
@@ -130,13 +134,16 @@ export function doings(page) {
     many,
   };
 
-  async function step(record, act, told) {
+  async function step(record, act, told, { isBack = false } = {}) {
+    const before = latest(record);
     try {
-      const changed = await act(latest(record));
+      const changed = await act(before);
       seen(changed);
       fits(changed) ? put(changed) : page.list.drop(record.id);
       page.recount();
-      tell(told, () => restore([{ record: changed, index: Math.max(0, shown(changed)) }]));
+      // To take back once more would go further back, and where nothing changed it would take back what somebody did before.
+      if (isBack || changed.version === before.version) toast(told);
+      else tell(told, () => restore([{ record: changed, index: Math.max(0, shown(changed)) }]));
     } catch (error) {
       await refused(record, error);
     }
@@ -178,8 +185,12 @@ export function doings(page) {
     page.recount();
     const told = t(`memory.many.${what}`, done.length);
     if (failed.length) toast(`${told} ${t('memory.many.failed', failed.length, failed[0].error.message)}`, { kind: 'problem' });
-    const undo = () => restore(done.map((record) => ({ record, index: Math.max(0, places.get(record.id)) })));
-    if (done.length) tell(told, undo);
+    // One that was so already has no change of ours to take back: an undo would reach for what somebody did before.
+    const versions = new Map(records.map((one) => [one.id, one.version]));
+    const ours = done.filter((one) => one.version > versions.get(one.id));
+    const undo = () => restore(ours.map((record) => ({ record, index: Math.max(0, places.get(record.id)) })));
+    if (ours.length) tell(told, undo);
+    else if (done.length && !failed.length) toast(told);
   }
 
   async function chosenAct(what, records) {

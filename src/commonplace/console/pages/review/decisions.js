@@ -4,6 +4,7 @@ import { patch, post } from '../../api.js';
 import { complain } from '../../app.js';
 import { HIDDEN, h } from '../../dom.js';
 import { field, form, reasoned } from '../../parts/form.js';
+import { isConflict, takenBack } from '../../parts/tending.js';
 import { toast } from '../../parts/toast.js';
 import { named, number, t } from '../../words.js';
 
@@ -20,16 +21,20 @@ function trusts() {
   );
 }
 
-/** Findings one by one, records some hundred at a time; where one fails, those before it are not asked for again. */
+/** Findings one by one, records some hundred at a time; where one fails, those before it, in `done`, are not asked for again. */
 async function settle(many, done, deed, body) {
+  const versions = new Map(many.map((one) => [one.id, one.record?.version]));
   const left = (type) => many.filter((one) => one.type === type && !done.has(one.id)).map((one) => one.id);
   for (const id of left('finding')) {
     await post(`/v1/review/findings/${id}/${deed}`, { reason: body.reason });
-    done.add(id);
+    done.set(id, null);
   }
   for (let ids = left('record'); ids.length; ids = ids.slice(BATCH)) {
-    await post(`/v1/review/${deed}`, { ...body, ids: ids.slice(0, BATCH) });
-    for (const id of ids.slice(0, BATCH)) done.add(id);
+    const now = ids.slice(0, BATCH);
+    // What was written since it was looked at, nobody has vouched for.
+    const seen = deed === 'release' ? { versions: Object.fromEntries(now.map((id) => [id, versions.get(id)])) } : {};
+    const { records } = await post(`/v1/review/${deed}`, { ...body, ids: now, ...seen });
+    for (const id of now) done.set(id, deed === 'release' ? records.find((one) => one.id === id) : null);
   }
   return many.map((one) => one.id);
 }
@@ -39,7 +44,7 @@ export async function accept(many, { whole = null, onBack = null } = {}) {
   if (!whole && many.length === 1 && many[0].held) return acceptChange(many[0], onBack);
   const { why, row } = reasoned();
   const trust = trusts();
-  const done = new Set();
+  const done = new Map();
   const labelled = Boolean(whole) || many.some((one) => one.type === 'record');
   const act = async () => {
     const reason = why.value.trim();
@@ -51,7 +56,8 @@ export async function accept(many, { whole = null, onBack = null } = {}) {
         records.map((one) => one.id),
       );
     }
-    return said('accepted', await settle(many, done, 'release', { reason, trust: label }), many, onBack);
+    const settled = await settle(many, done, 'release', { reason, trust: label }).catch((error) => anew(error, onBack));
+    return said('accepted', settled, { released: many.length === 1 ? done.get(many[0].id) : null, onBack });
   };
   const text = whole ? t('review.accept.whole', about(whole)) : t('review.accept.text', number(many.length), many.length);
   const fields = [h('p', {}, text), labelled && field(t('review.trust'), trust, t('review.trust.hint')), row];
@@ -69,8 +75,9 @@ async function acceptChange(one, onBack) {
   const act = async () => {
     const reason = why.value.trim();
     if (how.querySelector(':checked').value === 'beside') {
-      await post(`/v1/review/${one.id}/release`, { reason, trust: trust.value || null });
-      return said('accepted', [one.id], [one], onBack);
+      const body = { reason, trust: trust.value || null, expected: one.record.version };
+      const released = await post(`/v1/review/${one.id}/release`, body).catch((error) => anew(error, onBack));
+      return said('accepted', [one.id], { released, onBack });
     }
     // Whoever accepts a text in the place of ours vouches for it. What waited is then told twice, and goes.
     const label = trust.value || 'human_approved';
@@ -111,7 +118,7 @@ export async function mend(one) {
     // It stays in quarantine until the second step; if that fails, only it is tried again.
     if (text.value !== held.text) held = await patch(`/v1/records/${one.id}`, { text: text.value, reason, expected: held.version });
     Object.assign(one, { record: held, text: held.text, title: held.text });
-    await post(`/v1/review/${one.id}/release`, { reason, trust: trust.value || null });
+    await post(`/v1/review/${one.id}/release`, { reason, trust: trust.value || null, expected: held.version });
     return said('mended', [one.id]);
   };
   const fields = [field(t('review.text'), text), bare, field(t('review.trust'), trust, t('review.trust.hint')), row];
@@ -121,7 +128,7 @@ export async function mend(one) {
 /** Remove these for good, or (`whole`) all of a source or a session. */
 export async function reject(many, { whole = null } = {}) {
   const { why, row } = reasoned();
-  const done = new Set();
+  const done = new Map();
   const act = async () => {
     const reason = why.value.trim();
     if (whole) {
@@ -137,19 +144,24 @@ export async function reject(many, { whole = null } = {}) {
 
 const about = (whole) => ({ what: whole.source ?? whole.session });
 
-/** One that was let out can be taken back at once: the version before was in quarantine. */
-function said(what, settled, many = [], onBack = null) {
-  const [one] = many;
+/** It is told in the form, and the list below shows what there is to look at now. */
+function anew(error, onBack) {
+  if (isConflict(error)) onBack?.();
+  throw error;
+}
+
+/** One that was let out can be taken back at once, unless somebody changed it since: the version before was in quarantine. */
+function said(what, settled, { released = null, onBack = null } = {}) {
   const back = async () => {
     try {
-      await post(`/v1/records/${one.id}/undo`, { reason: t('review.taken-back') });
+      await takenBack(released, t('review.taken-back'));
       toast(t('review.done.waits'));
       onBack();
     } catch (error) {
       complain(error);
     }
   };
-  const action = onBack && many.length === 1 && one.type === 'record' ? { label: t('frame.undo'), act: back } : null;
+  const action = onBack && released ? { label: t('frame.undo'), act: back } : null;
   toast(t(`review.done.${what}`, number(settled.length), settled.length), { action });
   return settled;
 }
