@@ -11,6 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 UV_VERSION := 0.13.7
+PRETTIER := tests/clients/node_modules/.bin/prettier --log-level warn 'src/commonplace/console/**/*.js'
 
 # The first Python of 3.11 or newer that can make an environment, unless PYTHON says which; asked only when .venv is made.
 FIND_PYTHON = for python in $(PYTHON) python3 python3.13 python3.12 python3.11 python; do \
@@ -74,17 +75,19 @@ test: $(VENV)/.stamp-test $(VENV)/.stamp-clients $(VENV)/.stamp-browser  ## Inst
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 .PHONY: check
-check: $(VENV)/.stamp-test  ## Format, lint, types, layers, generated docs
+check: $(VENV)/.stamp-test $(VENV)/.stamp-clients  ## Format, lint, types, layers, generated docs
 	@$(BIN)/ruff format --check --quiet . || { echo 'Run `make fix`.' >&2; exit 1; }
 	@$(BIN)/ruff check --quiet .
+	@$(PRETTIER) --check || { echo 'Run `make fix`.' >&2; exit 1; }
 	@$(BIN)/lint-imports
 	@$(BIN)/python tools/reference.py --check
 	@$(BIN)/basedpyright
 
 .PHONY: fix
-fix: $(VENV)/.stamp-test  ## Format, and mend what the linter can
+fix: $(VENV)/.stamp-test $(VENV)/.stamp-clients  ## Format, and mend what the linter can
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format .
+	@$(PRETTIER) --write
 
 .PHONY: docs
 docs: $(VENV)/.stamp-test  ## Write docs/reference from the command and the settings
@@ -93,6 +96,13 @@ docs: $(VENV)/.stamp-test  ## Write docs/reference from the command and the sett
 .PHONY: bench
 bench: $(VENV)/.stamp-test  ## Measure recall, speed and size (BENCH_ARGS="--help" says how)
 	@$(BIN)/python -m bench $(BENCH_ARGS)
+
+.PHONY: picture
+picture: $(VENV)/.stamp-test $(VENV)/.stamp-clients $(VENV)/.stamp-browser  ## Take the pictures of the README and the docs anew
+	@$(BIN)/python -m pytest -q tests/console/test_screens.py -k 'readme or recall-en-wide'
+	@mkdir -p docs/images
+	@cp .screens/readme.png docs/images/console.png
+	@cp .screens/recall-en-wide-light.png docs/images/recall.png
 
 .PHONY: soak
 soak: $(VENV)/.stamp-test  ## Kill writers, race writers, for longer than the suite does

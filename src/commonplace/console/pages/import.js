@@ -17,11 +17,13 @@ const OVER = new Set(['done', 'failed']);
 
 export async function show(place, { signal, query }) {
   const past = makePast(signal);
-  fill(place,
+  fill(
+    place,
     h('div', { class: 'page-head' }, h('h1', {}, t('frame.import'))),
     may('writer') ? makeImport(signal, past, query.scope ?? '') : h('p', { class: 'notice' }, t('import.may-not')),
     past.element,
-    h('div', { class: 'columns' }, makeExport(signal), may('admin') && makeLoad(signal)));
+    h('div', { class: 'columns' }, makeExport(signal), may('admin') && makeLoad(signal)),
+  );
   await past.reload();
 }
 
@@ -38,34 +40,69 @@ function makeImport(signal, past, scope) {
   const where = picker({ value: scope, all: false, anew: true, label: t('import.scope'), signal, onPick: pick });
   const outcome = h('div', { class: 'outcome' });
   const work = { task, signal, past, outcome, onTask: (listener) => listeners.add(listener) };
-  return h('section', { class: 'card', 'aria-label': t('import.bring') },
+  return h(
+    'section',
+    { 'class': 'card', 'aria-label': t('import.bring') },
     h('h2', {}, t('import.bring')),
     h('p', { class: 'soft' }, t('import.lead')),
-    h('div', { class: 'where' },
-      h('div', { class: 'field' },
-        h('span', { class: 'label', 'aria-hidden': 'true' }, t('import.scope')), where, h('small', { class: 'soft' }, t('import.scope.hint'))),
-      h('div', { class: 'field' }, h('label', { for: format }, t('import.format')),
-        h('select', { id: format, on: { change: (event) => { task.format = event.target.value; } } },
-          FORMATS.map((one) => h('option', { value: one }, t(`import.format.${one}`)))))),
-    makeDrop(work), outcome, makePath(work));
+    h(
+      'div',
+      { class: 'where' },
+      h(
+        'div',
+        { class: 'field' },
+        h('span', { 'class': 'label', 'aria-hidden': 'true' }, t('import.scope')),
+        where,
+        h('small', { class: 'soft' }, t('import.scope.hint')),
+      ),
+      h(
+        'div',
+        { class: 'field' },
+        h('label', { for: format }, t('import.format')),
+        h(
+          'select',
+          {
+            id: format,
+            on: {
+              change: (event) => {
+                task.format = event.target.value;
+              },
+            },
+          },
+          FORMATS.map((one) => h('option', { value: one }, t(`import.format.${one}`))),
+        ),
+      ),
+    ),
+    makeDrop(work),
+    outcome,
+    makePath(work),
+  );
 }
 
 /** Files of this computer: chosen or dropped, looked at, then sent. */
 function makeDrop(work) {
   let files = { kept: [], left: [] };
-  const summary = h('div', { class: 'summary', 'aria-live': 'polite' });
+  const summary = h('div', { 'class': 'summary', 'aria-live': 'polite' });
   const go = h('button', { type: 'button', class: 'primary', disabled: true, on: { click: start } }, t('import.go', 0));
-  const drop = h('div', { class: 'drop', on: { dragover: over, dragleave: () => drop.classList.remove('over'), drop: take } },
+  const drop = h(
+    'div',
+    { class: 'drop', on: { dragover: over, dragleave: () => drop.classList.remove('over'), drop: take } },
     h('p', {}, t('import.drop')),
-    h('div', { class: 'row' },
+    h(
+      'div',
+      { class: 'row' },
       chooser(t('import.choose-files'), { multiple: true, accept: '.md,.markdown,.mdx,.txt' }, pick),
-      chooser(t('import.choose-folder'), { multiple: true, webkitdirectory: true }, pick)));
+      chooser(t('import.choose-folder'), { multiple: true, webkitdirectory: true }, pick),
+    ),
+  );
   const element = h('div', {}, drop, summary, h('div', { class: 'row' }, go));
   work.onTask(ready);
   // A file dropped beside the box would otherwise be opened in the place of this page.
   for (const type of ['dragover', 'drop']) addEventListener(type, (event) => event.preventDefault(), { signal: work.signal });
 
-  function pick(list) { hold(chosen(list)); }
+  function pick(list) {
+    hold(chosen(list));
+  }
   function over(event) {
     event.preventDefault();
     drop.classList.add('over');
@@ -73,14 +110,25 @@ function makeDrop(work) {
   async function take(event) {
     event.preventDefault();
     drop.classList.remove('over');
-    hold(await dropped(event.dataTransfer).catch((error) => { complain(error); return []; }));
+    hold(
+      await dropped(event.dataTransfer).catch((error) => {
+        complain(error);
+        return [];
+      }),
+    );
   }
   function hold(found) {
     files = sifted(found);
     const bytes = files.kept.reduce((sum, one) => sum + one.file.size, 0);
-    fill(summary,
-      h('p', {}, files.kept.length ? t('import.held', { files: t('import.files', files.kept.length), size: size(bytes) }) : t('import.held.none')),
-      listed(t('import.left', files.left.length), files.left.map(told)));
+    fill(
+      summary,
+      h(
+        'p',
+        {},
+        files.kept.length ? t('import.held', { files: t('import.files', files.kept.length), size: size(bytes) }) : t('import.held.none'),
+      ),
+      listed(t('import.left', files.left.length), files.left.map(told)),
+    );
     ready();
   }
   function ready() {
@@ -105,12 +153,20 @@ function makeDrop(work) {
 /** A button that chooses files, in the page's language: the browser's own speaks the browser's. */
 function chooser(label, props, onPick) {
   const id = fresh('files');
-  const input = h('input', { id, type: 'file', class: 'visually-hidden', ...props, on: { change: () => {
-    const files = [...input.files];
-    // Emptied, so that the same choice made again is a choice.
-    input.value = '';
-    onPick(files);
-  } } });
+  const input = h('input', {
+    id,
+    type: 'file',
+    class: 'visually-hidden',
+    ...props,
+    on: {
+      change: () => {
+        const files = [...input.files];
+        // Emptied, so that the same choice made again is a choice.
+        input.value = '';
+        onPick(files);
+      },
+    },
+  });
   return h('span', { class: 'chooser' }, input, h('label', { for: id, class: 'button' }, label));
 }
 
@@ -127,8 +183,13 @@ async function bring(work, { kept, left }) {
   addEventListener('beforeunload', hold);
   try {
     await send(kept, {
-      scope: task.scope, format: task.format, signal,
-      onSent: (count, job) => { tasks.push({ job, count }); view.sent(tasks); },
+      scope: task.scope,
+      format: task.format,
+      signal,
+      onSent: (count, job) => {
+        tasks.push({ job, count });
+        view.sent(tasks);
+      },
       onLeft: (file, reason) => problems.push(told({ file, reason })),
     });
   } catch (error) {
@@ -141,7 +202,14 @@ async function bring(work, { kept, left }) {
   past.reload();
   try {
     await watch(tasks, signal, () => view.worked(tasks));
-    if (!signal.aborted) fill(outcome, report(tasks.map((one) => one.job), problems));
+    if (!signal.aborted)
+      fill(
+        outcome,
+        report(
+          tasks.map((one) => one.job),
+          problems,
+        ),
+      );
   } catch (error) {
     failed(outcome, error);
   }
@@ -150,12 +218,13 @@ async function bring(work, { kept, left }) {
 }
 
 function failed(outcome, error) {
-  if (error.name !== 'AbortError') fill(outcome, h('p', { class: 'problem', role: 'alert' }, t('frame.problem', { message: error.message })));
+  if (error.name !== 'AbortError')
+    fill(outcome, h('p', { class: 'problem', role: 'alert' }, t('frame.problem', { message: error.message })));
 }
 
 function makeProgress(total) {
   const text = h('p', { role: 'status' }, t('import.sending', { done: '0', total: number(total) }));
-  const bar = h('progress', { max: total * 2 || 1, value: 0, 'aria-label': t('import.progress') });
+  const bar = h('progress', { 'max': total * 2 || 1, 'value': 0, 'aria-label': t('import.progress') });
   const sum = (tasks, read) => tasks.reduce((all, one) => all + read(one), 0);
   const sent = (tasks) => {
     const done = sum(tasks, (one) => one.count);
@@ -173,9 +242,16 @@ function makeProgress(total) {
 /** Look at the tasks until all are over. */
 async function watch(tasks, signal, onLook) {
   for (let open = tasks; open.length && !signal.aborted; open = tasks.filter((one) => !OVER.has(one.job.state))) {
-    await Promise.all(open.slice(0, 4).map(async (one) => { one.job = await get(`/v1/tasks/${one.job.id}`, {}, { signal }); }));
+    await Promise.all(
+      open.slice(0, 4).map(async (one) => {
+        one.job = await get(`/v1/tasks/${one.job.id}`, {}, { signal });
+      }),
+    );
     onLook();
-    if (tasks.some((one) => !OVER.has(one.job.state))) await new Promise((resolve) => { setTimeout(resolve, POLL); });
+    if (tasks.some((one) => !OVER.has(one.job.state)))
+      await new Promise((resolve) => {
+        setTimeout(resolve, POLL);
+      });
   }
 }
 
@@ -187,13 +263,22 @@ function report(jobs, problems = []) {
     for (const name of Object.keys(sums)) sums[name] += result[name] ?? 0;
     all.push(...(result.problems ?? []));
   }
-  return h('div', { class: 'report', role: 'status' },
+  return h(
+    'div',
+    { class: 'report', role: 'status' },
     h('h3', {}, failures.length ? t('import.failed') : t('import.done')),
     failures.map((job) => h('p', { class: 'problem' }, plain(job.error?.message ?? ''))),
-    h('dl', { class: 'facts' },
-      fact('import.indexed', sums.indexed_files), fact('import.unchanged', sums.skipped_files),
-      sums.deleted_files > 0 && fact('import.deleted', sums.deleted_files), fact('import.passages', sums.chunks_created), fact('import.problems', all.length)),
-    listed(t('import.left', all.length), all, true));
+    h(
+      'dl',
+      { class: 'facts' },
+      fact('import.indexed', sums.indexed_files),
+      fact('import.unchanged', sums.skipped_files),
+      sums.deleted_files > 0 && fact('import.deleted', sums.deleted_files),
+      fact('import.passages', sums.chunks_created),
+      fact('import.problems', all.length),
+    ),
+    listed(t('import.left', all.length), all, true),
+  );
 }
 
 const fact = (name, value) => h('div', {}, h('dt', {}, t(name)), h('dd', {}, number(value)));
@@ -201,29 +286,58 @@ const fact = (name, value) => h('div', {}, h('dt', {}, t(name)), h('dd', {}, num
 /** A list of files with reasons that opens; only so many of them are drawn. */
 function listed(title, problems, open = false) {
   if (!problems.length) return null;
-  return h('details', { open }, h('summary', {}, title),
-    h('div', { class: 'scroll-x' }, h('table', {},
-      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, t('import.file')), h('th', { scope: 'col' }, t('import.why')))),
-      h('tbody', {}, problems.slice(0, MOST_SHOWN).map(({ file, reason }) => h('tr', {},
-        h('td', { class: 'mono' }, plain(file, 300)), h('td', {}, plain(reason, 300))))))),
-    problems.length > MOST_SHOWN && h('p', { class: 'soft' }, t('import.and-more', { more: number(problems.length - MOST_SHOWN) })));
+  return h(
+    'details',
+    { open },
+    h('summary', {}, title),
+    h(
+      'div',
+      { class: 'scroll-x' },
+      h(
+        'table',
+        {},
+        h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, t('import.file')), h('th', { scope: 'col' }, t('import.why')))),
+        h(
+          'tbody',
+          {},
+          problems
+            .slice(0, MOST_SHOWN)
+            .map(({ file, reason }) => h('tr', {}, h('td', { class: 'mono' }, plain(file, 300)), h('td', {}, plain(reason, 300)))),
+        ),
+      ),
+    ),
+    problems.length > MOST_SHOWN && h('p', { class: 'soft' }, t('import.and-more', { more: number(problems.length - MOST_SHOWN) })),
+  );
 }
 
 // ---- a path of the server
 
 function makePath(work) {
   const [path, sync] = ['path', 'sync'].map(fresh);
-  const box = h('input', { id: path, class: 'mono', autocomplete: 'off', spellcheck: 'false', placeholder: '/srv/notes', on: { input: ready } });
+  const box = h('input', {
+    id: path,
+    class: 'mono',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    placeholder: '/srv/notes',
+    on: { input: ready },
+  });
   const gone = h('input', { id: sync, type: 'checkbox' });
   const go = h('button', { type: 'submit', disabled: true }, t('import.path.go'));
   work.onTask(ready);
-  function ready() { go.disabled = !box.value.trim() || !work.task.scope; }
+  function ready() {
+    go.disabled = !box.value.trim() || !work.task.scope;
+  }
   async function start(event) {
     event.preventDefault();
     const { outcome, past, signal, task } = work;
     go.disabled = true;
     try {
-      const { job } = await post('/v1/import', { path: box.value.trim(), scope: task.scope, format: task.format, sync_deletes: gone.checked }, { signal });
+      const { job } = await post(
+        '/v1/import',
+        { path: box.value.trim(), scope: task.scope, format: task.format, sync_deletes: gone.checked },
+        { signal },
+      );
       const tasks = [{ job, count: 1 }];
       const text = h('p', { role: 'status' }, t('import.waiting'));
       const bar = h('progress', { 'aria-label': t('import.progress') });
@@ -242,12 +356,20 @@ function makePath(work) {
     }
     ready();
   }
-  return h('details', { class: 'path' }, h('summary', {}, t('import.path')),
-    h('form', { class: 'stack', on: { submit: start } },
+  return h(
+    'details',
+    { class: 'path' },
+    h('summary', {}, t('import.path')),
+    h(
+      'form',
+      { class: 'stack', on: { submit: start } },
       h('p', { class: 'soft small' }, t('import.path.hint')),
-      h('label', { for: path }, t('import.path.label')), box,
+      h('label', { for: path }, t('import.path.label')),
+      box,
       h('label', { class: 'check', for: sync }, gone, t('import.path.sync')),
-      h('div', { class: 'row' }, go)));
+      h('div', { class: 'row' }, go),
+    ),
+  );
 }
 
 // ---- earlier imports
@@ -280,14 +402,38 @@ function makePast(signal) {
 
 function table(tasks, reload) {
   const columns = ['when', 'scope', 'state', 'result', 'actions'];
-  return h('div', { class: 'scroll-x' }, h('table', { class: 'imports' },
-    h('thead', {}, h('tr', {}, columns.map((one) => h('th', { scope: 'col' }, t(`import.column.${one}`))))),
-    h('tbody', {}, tasks.map((task) => h('tr', { data: { id: task.id } },
-      h('td', {}, time(task.created_at), h('div', { class: 'soft small' }, task.created_by)),
-      h('td', { class: 'mono' }, task.scope ?? '–'),
-      h('td', {}, h('span', { class: `badge task-${task.state}` }, named('import.state', task.state))),
-      h('td', {}, outcomeOf(task)),
-      h('td', {}, actions(task, reload)))))));
+  return h(
+    'div',
+    { class: 'scroll-x' },
+    h(
+      'table',
+      { class: 'imports' },
+      h(
+        'thead',
+        {},
+        h(
+          'tr',
+          {},
+          columns.map((one) => h('th', { scope: 'col' }, t(`import.column.${one}`))),
+        ),
+      ),
+      h(
+        'tbody',
+        {},
+        tasks.map((task) =>
+          h(
+            'tr',
+            { data: { id: task.id } },
+            h('td', {}, time(task.created_at), h('div', { class: 'soft small' }, task.created_by)),
+            h('td', { class: 'mono' }, task.scope ?? '–'),
+            h('td', {}, h('span', { class: `badge task-${task.state}` }, named('import.state', task.state))),
+            h('td', {}, outcomeOf(task)),
+            h('td', {}, actions(task, reload)),
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
 function outcomeOf(task) {
@@ -315,9 +461,12 @@ function actions(task, reload) {
   if (!may('writer')) return null;
   const again = act(() => post(`/v1/tasks/${task.id}/retry`), t('import.retried'));
   const forget = act(() => remove(`/v1/tasks/${task.id}`), t('import.dropped'));
-  return h('div', { class: 'row' },
+  return h(
+    'div',
+    { class: 'row' },
     task.state === 'failed' && h('button', { type: 'button', on: { click: again } }, t('frame.retry')),
-    task.state !== 'running' && h('button', { type: 'button', class: 'quiet', on: { click: forget } }, t('import.drop-task')));
+    task.state !== 'running' && h('button', { type: 'button', class: 'quiet', on: { click: forget } }, t('import.drop-task')),
+  );
 }
 
 // ---- exports
@@ -325,17 +474,24 @@ function actions(task, reload) {
 function makeExport(signal) {
   const link = h('a', { class: 'button', download: 'commonplace.jsonl', href: '/v1/export' }, t('import.export.go'));
   const where = scopes({
-    signal, onChange: (list) => link.setAttribute('href', `/v1/export${written({ scope: list })}`),
+    signal,
+    onChange: (list) => link.setAttribute('href', `/v1/export${written({ scope: list })}`),
     words: { label: t('import.export.scopes'), add: t('import.export.add'), remove: (scope) => t('import.export.remove', { scope }) },
   });
-  return h('section', { class: 'card stack', 'aria-label': t('import.export') },
-    h('h2', {}, t('import.export')), h('p', { class: 'soft' }, t('import.export.lead')), where, h('div', { class: 'row' }, link));
+  return h(
+    'section',
+    { 'class': 'card stack', 'aria-label': t('import.export') },
+    h('h2', {}, t('import.export')),
+    h('p', { class: 'soft' }, t('import.export.lead')),
+    where,
+    h('div', { class: 'row' }, link),
+  );
 }
 
 function makeLoad(signal) {
   let file = null;
-  const outcome = h('div', { class: 'outcome', 'aria-live': 'polite' });
-  const name = h('span', { class: 'mono small', 'aria-live': 'polite' });
+  const outcome = h('div', { 'class': 'outcome', 'aria-live': 'polite' });
+  const name = h('span', { 'class': 'mono small', 'aria-live': 'polite' });
   const choose = chooser(t('import.load.file'), { accept: '.jsonl,.ndjson' }, ([picked]) => {
     file = picked ?? null;
     go.disabled = !file;
@@ -349,15 +505,31 @@ function makeLoad(signal) {
     fill(outcome, h('p', {}, t('import.load.doing')), h('progress', { 'aria-label': t('import.progress') }));
     try {
       const loaded = await post('/v1/load', file, { signal, headers: { 'Content-Type': 'application/x-ndjson' } });
-      fill(outcome, h('h3', {}, t('import.load.done')), h('dl', { class: 'facts' },
-        ['records', 'created', 'updated', 'unchanged'].map((one) => fact(`import.load.${one}`, loaded[one]))));
+      fill(
+        outcome,
+        h('h3', {}, t('import.load.done')),
+        h(
+          'dl',
+          { class: 'facts' },
+          ['records', 'created', 'updated', 'unchanged'].map((one) => fact(`import.load.${one}`, loaded[one])),
+        ),
+      );
     } catch (error) {
       failed(outcome, error);
     }
     go.disabled = false;
   }
-  return h('section', { class: 'card', 'aria-label': t('import.load') },
-    h('form', { class: 'stack', on: { submit: start } },
-      h('h2', {}, t('import.load')), h('p', { class: 'soft' }, t('import.load.lead')),
-      h('div', { class: 'row' }, choose, name), h('div', { class: 'row' }, go), outcome));
+  return h(
+    'section',
+    { 'class': 'card', 'aria-label': t('import.load') },
+    h(
+      'form',
+      { class: 'stack', on: { submit: start } },
+      h('h2', {}, t('import.load')),
+      h('p', { class: 'soft' }, t('import.load.lead')),
+      h('div', { class: 'row' }, choose, name),
+      h('div', { class: 'row' }, go),
+      outcome,
+    ),
+  );
 }

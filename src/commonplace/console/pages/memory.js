@@ -21,7 +21,12 @@ export async function show(place, { part, query, signal }) {
   const page = { view, signal, chosen: new Map(), height: HEIGHT, fresh: h('div', { class: 'fresh' }), ...known() };
   const doing = doings(page);
   page.list = endless({
-    label: t('frame.memory'), height: HEIGHT, signal, columns: columns(), onOpen: doing.open, empty: t('memory.nothing'),
+    label: t('frame.memory'),
+    height: HEIGHT,
+    signal,
+    columns: columns(),
+    onOpen: doing.open,
+    empty: t('memory.nothing'),
     load: (cursor, until) => load(page, cursor, until),
     row: (record) => cells(record, { doing, chosen: page.chosen, scoped: Boolean(view.scope), selects }),
     onRows: () => bar.paint(),
@@ -41,13 +46,29 @@ export async function show(place, { part, query, signal }) {
     page.recount(anew);
   };
   page.news = news({ view, isKnown: page.isKnown, onNews: bar.news, signal });
-  fill(place,
-    h('div', { class: 'page-head' },
+  fill(
+    place,
+    h(
+      'div',
+      { class: 'page-head' },
       h('h1', {}, t('frame.memory')),
-      picker({ value: view.scope, signal, onPick: (scope) => { view.scope = scope; page.refresh(); } }),
+      picker({
+        value: view.scope,
+        signal,
+        onPick: (scope) => {
+          view.scope = scope;
+          page.refresh();
+        },
+      }),
       h('span', { class: 'grow' }),
-      may('writer') && h('button', { type: 'button', class: 'primary', title: t('memory.new.key'), on: { click: doing.write } }, t('memory.new'))),
-    page.filters.element, page.fresh, bar.element, page.list);
+      may('writer') &&
+        h('button', { type: 'button', class: 'primary', title: t('memory.new.key'), on: { click: doing.write } }, t('memory.new')),
+    ),
+    page.filters.element,
+    page.fresh,
+    bar.element,
+    page.list,
+  );
   keys(page, doing);
   page.recount();
 }
@@ -118,22 +139,43 @@ function selection(page, bar) {
   };
   /** After many were changed: those that still belong here, and those that do not. */
   page.replace = (changed, gone) => {
-    page.list.replace(changed, gone.map((one) => one.id));
+    page.list.replace(
+      changed,
+      gone.map((one) => one.id),
+    );
     bar.paint();
   };
 }
 
 function toolbar(page, doing, selects) {
   let total = null;
-  const all = h('input', { type: 'checkbox', 'aria-label': t('memory.select.all'), on: { click: () => page.selectAll(all.checked) } });
+  const all = h('input', { 'type': 'checkbox', 'aria-label': t('memory.select.all'), 'on': { click: () => page.selectAll(all.checked) } });
   const count = h('span', { class: 'count', role: 'status' });
-  const action = (what, kind = '') => h('button', { type: 'button', class: kind, on: { click: () => doing.many(what) } }, t(`memory.do.${what}`));
-  const actions = h('div', { class: 'row', role: 'group', 'aria-label': t('memory.selected.do'), hidden: true },
-    action('pin'), action('unpin'), may('reviewer') && action('promote'), action('demote'), action('delete', 'danger'),
-    h('button', { type: 'button', class: 'quiet', on: { click: () => page.selectAll(false) } }, t('memory.select.none')));
-  const steps = h('progress', { hidden: true, 'aria-label': t('memory.progress') });
+  const action = (what, kind = '') =>
+    h('button', { type: 'button', class: kind, on: { click: () => doing.many(what) } }, t(`memory.do.${what}`));
+  const actions = h(
+    'div',
+    { 'class': 'row', 'role': 'group', 'aria-label': t('memory.selected.do'), 'hidden': true },
+    action('pin'),
+    action('unpin'),
+    may('reviewer') && action('promote'),
+    action('demote'),
+    action('delete', 'danger'),
+    h('button', { type: 'button', class: 'quiet', on: { click: () => page.selectAll(false) } }, t('memory.select.none')),
+  );
+  const steps = h('progress', { 'hidden': true, 'aria-label': t('memory.progress') });
   const fresh = h('button', { type: 'button', class: 'news', hidden: true, on: { click: () => page.refresh(true) } });
-  const element = h('div', { class: 'toolbar row' }, selects && all, count, steps, actions, h('span', { class: 'grow' }), fresh, page.filters.order);
+  const element = h(
+    'div',
+    { class: 'toolbar row' },
+    selects && all,
+    count,
+    steps,
+    actions,
+    h('span', { class: 'grow' }),
+    fresh,
+    page.filters.order,
+  );
 
   function paint() {
     const { size } = page.chosen;
@@ -153,7 +195,10 @@ function toolbar(page, doing, selects) {
   return {
     element,
     paint,
-    total: (value) => { total = value; paint(); },
+    total: (value) => {
+      total = value;
+      paint();
+    },
     news: (waiting) => {
       fresh.hidden = !waiting;
       fill(fresh, t('memory.news', waiting, compact(waiting)));
@@ -172,12 +217,21 @@ function toolbar(page, doing, selects) {
 
 function keys(page, doing) {
   const on = (key, act) => shortcut(key, t(`memory.key.${act}`), () => page.list.active && doing[act](page.list.active), page.signal);
-  const move = (key, name) => shortcut(key, t(`memory.key.${name}`), (event) => !page.list.contains(event.target) && page.list.focus(), page.signal);
+  const move = (key, name) =>
+    shortcut(key, t(`memory.key.${name}`), (event) => !page.list.contains(event.target) && page.list.focus(), page.signal);
   move('j', 'next');
   move('k', 'before');
   on('o', 'open');
   on('m', 'more');
-  shortcut('/', t('frame.shortcuts.search'), () => { page.filters.search.focus(); page.filters.search.select(); }, page.signal);
+  shortcut(
+    '/',
+    t('frame.shortcuts.search'),
+    () => {
+      page.filters.search.focus();
+      page.filters.search.select();
+    },
+    page.signal,
+  );
   if (!may('writer')) return;
   on('e', 'edit');
   on('p', 'pin');

@@ -8,7 +8,19 @@ import { confirm } from '../parts/dialog.js';
 import { entry } from '../parts/entry.js';
 import { shortcut } from '../parts/shortcuts.js';
 import {
-  askDemotion, askImportance, askPromotion, deleted, demoted, edited, isCaptured, isConflict, offers, pinned, promoted, takenBack, weighed,
+  askDemotion,
+  askImportance,
+  askPromotion,
+  deleted,
+  demoted,
+  edited,
+  isCaptured,
+  isConflict,
+  offers,
+  pinned,
+  promoted,
+  takenBack,
+  weighed,
 } from '../parts/tending.js';
 import { toast } from '../parts/toast.js';
 import { learn, named, t } from '../words.js';
@@ -23,9 +35,17 @@ export async function show(place, { part, signal }) {
   // It is tended as in the list, in the same words.
   await learn('memory');
   const page = { id: part, signal, record: null, parts: sections() };
-  fill(place, page.parts.head, page.parts.note, h('div', { class: 'life' },
-    h('div', {}, page.parts.text, page.parts.versions, page.parts.traces),
-    h('aside', { 'aria-label': t('record.facts') }, page.parts.facts, page.parts.origin)));
+  fill(
+    place,
+    page.parts.head,
+    page.parts.note,
+    h(
+      'div',
+      { class: 'life' },
+      h('div', {}, page.parts.text, page.parts.versions, page.parts.traces),
+      h('aside', { 'aria-label': t('record.facts') }, page.parts.facts, page.parts.origin),
+    ),
+  );
   page.refresh = () => refresh(page);
   page.goBack = (version) => doings(page).goBack(version);
   keys(page);
@@ -48,10 +68,12 @@ async function refresh(page) {
   } catch (error) {
     if (error.name === 'AbortError') return;
     for (const part of Object.values(parts)) fill(part);
-    fill(parts.head,
+    fill(
+      parts.head,
       h('div', { class: 'page-head' }, h('h1', {}, t('frame.record'))),
       h('p', { class: 'notice', role: 'alert' }, error.status === 404 ? t('record.gone') : error.message),
-      h('p', {}, h('a', { href: address('memory') }, t('record.back'))));
+      h('p', {}, h('a', { href: address('memory') }, t('record.back'))),
+    );
     return;
   }
   page.id = page.record.id;
@@ -62,13 +84,20 @@ async function refresh(page) {
 /** What is known of the record itself, at once. */
 function paint(page) {
   const { record, parts } = page;
-  fill(parts.head,
+  fill(
+    parts.head,
     h('p', { class: 'small back' }, h('a', { href: address('memory', record.scope) }, '← ', plain(record.scope))),
-    h('div', { class: 'page-head' },
+    h(
+      'div',
+      { class: 'page-head' },
       h('h1', {}, t('frame.record'), record.key && [' ', h('span', { class: 'mono' }, plain(record.key))]),
-      badge.source(record.source), badge.state(record.state), badge.trust(record.trust),
-      record.pinned && h('span', { class: 'badge pinned' }, t('frame.pinned'))),
-    buttons(page));
+      badge.source(record.source),
+      badge.state(record.state),
+      badge.trust(record.trust),
+      record.pinned && h('span', { class: 'badge pinned' }, t('frame.pinned')),
+    ),
+    buttons(page),
+  );
   const captured = isCaptured(record) && may('writer');
   fill(parts.note, captured && h('p', { class: 'soft small' }, t('memory.captured', { source: named('frame.source', record.source) })));
   text(page);
@@ -79,8 +108,11 @@ function buttons(page) {
   const { record } = page;
   const can = offers(record);
   const doing = doings(page);
-  const button = (name, label, kind = '') => can[name] && h('button', { type: 'button', class: kind, on: { click: () => doing[name]() } }, label);
-  return h('div', { class: 'row doing', role: 'group', 'aria-label': t('record.doing') },
+  const button = (name, label, kind = '') =>
+    can[name] && h('button', { type: 'button', class: kind, on: { click: () => doing[name]() } }, label);
+  return h(
+    'div',
+    { 'class': 'row doing', 'role': 'group', 'aria-label': t('record.doing') },
     button('edit', t('memory.edit'), 'primary'),
     button('pin', t(record.pinned ? 'memory.unpin' : 'memory.pin')),
     button('weigh', t('record.importance', { n: record.importance })),
@@ -88,7 +120,8 @@ function buttons(page) {
     button('demote', t('memory.demote')),
     button('undo', t('memory.undo-last')),
     button('delete', t('frame.delete'), 'danger'),
-    button('purge', t('record.purge'), 'danger'));
+    button('purge', t('record.purge'), 'danger'),
+  );
 }
 
 function text(page) {
@@ -97,8 +130,11 @@ function text(page) {
   const form = parts.text.querySelector('form');
   form?.follow(record);
   if (form?.isTouched()) return;
-  fill(parts.text, h('h2', {}, t('record.text')),
-    h('div', { class: 'card text whole', tabindex: '0', role: 'region', 'aria-label': t('record.text') }, plain(record.text, MOST)));
+  fill(
+    parts.text,
+    h('h2', {}, t('record.text')),
+    h('div', { 'class': 'card text whole', 'tabindex': '0', 'role': 'region', 'aria-label': t('record.text') }, plain(record.text, MOST)),
+  );
 }
 
 function doings(page) {
@@ -108,7 +144,10 @@ function doings(page) {
     try {
       const changed = await act(before);
       await page.refresh();
-      const back = () => takenBack(changed).then(() => toast(t('frame.undone')), complain).then(page.refresh);
+      const back = () =>
+        takenBack(changed)
+          .then(() => toast(t('frame.undone')), complain)
+          .then(page.refresh);
       // To take back once more would go further back, and where nothing changed it would take back what somebody did before.
       toast(told, { action: isBack || changed.version === before.version ? null : { label: t('frame.undo'), act: back } });
     } catch (error) {
@@ -156,7 +195,12 @@ function contentOf(version) {
 function edit(page) {
   if (!offers(page.record).edit || page.parts.text.querySelector('form')) return;
   const form = entry({
-    record: page.record, signal: page.signal, onCancel: () => { fill(page.parts.text); text(page); },
+    record: page.record,
+    signal: page.signal,
+    onCancel: () => {
+      fill(page.parts.text);
+      text(page);
+    },
     onSaved: async () => {
       fill(page.parts.text);
       await page.refresh();
@@ -189,16 +233,21 @@ async function purge(page) {
 }
 
 function keys(page) {
-  const on = (key, name, told, offered = name) => shortcut(key, told, () => page.record && offers(page.record)[offered] && doings(page)[name](), page.signal);
+  const on = (key, name, told, offered = name) =>
+    shortcut(key, told, () => page.record && offers(page.record)[offered] && doings(page)[name](), page.signal);
   shortcut('u', t('record.back'), () => go('memory', page.record?.scope ?? ''), page.signal);
   if (!may('writer')) return;
-  shortcut('e', t('memory.key.edit'), () => {
-    if (page.record && isCaptured(page.record)) toast(t('memory.captured', { source: named('frame.source', page.record.source) }));
-    else if (page.record) edit(page);
-  }, page.signal);
+  shortcut(
+    'e',
+    t('memory.key.edit'),
+    () => {
+      if (page.record && isCaptured(page.record)) toast(t('memory.captured', { source: named('frame.source', page.record.source) }));
+      else if (page.record) edit(page);
+    },
+    page.signal,
+  );
   on('p', 'pin', t('memory.key.pin'));
   on('i', 'weigh', t('memory.key.weigh'));
   on('#', 'delete', t('memory.key.remove'));
   on('z', 'undo', t('memory.undo-last'));
 }
-

@@ -11,7 +11,12 @@ const MOST = 320;
 
 export const columns = () => [
   h('span', { class: 'visually-hidden' }, t('memory.column.select')),
-  t('memory.source'), t('memory.column.key'), t('memory.column.value'), t('memory.column.trust'), t('memory.importance'), t('memory.column.updated'),
+  t('memory.source'),
+  t('memory.column.key'),
+  t('memory.column.value'),
+  t('memory.column.trust'),
+  t('memory.importance'),
+  t('memory.column.updated'),
   h('span', { class: 'visually-hidden' }, t('memory.column.do')),
 ];
 
@@ -24,29 +29,79 @@ const called = (record) => record.key ?? record.text.slice(0, 60);
 export function cells(record, { doing, chosen, scoped, selects }) {
   const may = offers(record);
   return [
-    cell('select', selects && h('input', {
-      type: 'checkbox', tabindex: '-1', checked: chosen.has(record.id), 'aria-label': t('memory.select', { name: called(record) }),
-      on: { click: (event) => doing.select(record, event) },
-    })),
+    cell(
+      'select',
+      selects &&
+        h('input', {
+          'type': 'checkbox',
+          'tabindex': '-1',
+          'checked': chosen.has(record.id),
+          'aria-label': t('memory.select', { name: called(record) }),
+          'on': { click: (event) => doing.select(record, event) },
+        }),
+    ),
     cell('source', badge.source(record.source)),
-    cell('key', h('span', { class: record.key ? 'mono cut' : 'soft cut', title: record.key ?? '' }, record.key ? plain(record.key) : '–'),
-      h('span', { class: 'soft small cut' }, !scoped && [h('span', { class: 'mono' }, plain(record.scope)), ' · '], named('memory.kind', record.kind))),
+    cell(
+      'key',
+      h('span', { class: record.key ? 'mono cut' : 'soft cut', title: record.key ?? '' }, record.key ? plain(record.key) : '–'),
+      h(
+        'span',
+        { class: 'soft small cut' },
+        !scoped && [h('span', { class: 'mono' }, plain(record.scope)), ' · '],
+        named('memory.kind', record.kind),
+      ),
+    ),
     cell('value', h('span', { class: 'clamp' }, record.state !== 'live' && [badge.state(record.state), ' '], plain(record.text, MOST))),
     cell('trust', badge.trust(record.trust)),
-    cell('weight', may.weigh ? h('button', {
-      ...aside, class: 'quiet', 'aria-label': t('memory.importance.of', { n: record.importance }), on: { click: () => doing.weigh(record) },
-    }, meter(record.importance)) : meter(record.importance)),
+    cell(
+      'weight',
+      may.weigh
+        ? h(
+            'button',
+            {
+              ...aside,
+              'class': 'quiet',
+              'aria-label': t('memory.importance.of', { n: record.importance }),
+              'on': { click: () => doing.weigh(record) },
+            },
+            meter(record.importance),
+          )
+        : meter(record.importance),
+    ),
     cell('time', badge.time(record.updated_at)),
-    cell('do',
-      may.pin || record.pinned ? h('button', {
-        ...aside, class: 'quiet pin', disabled: !may.pin, 'aria-pressed': String(record.pinned), 'aria-label': t('memory.pin'),
-        title: t(record.pinned ? 'memory.unpin' : 'memory.pin'), on: { click: () => doing.pin(record) },
-      }, icon(PIN)) : h('span', { class: 'pin' }),
-      h('button', { ...aside, class: 'quiet', 'aria-label': t('memory.more'), title: t('memory.more'), on: { click: () => doing.more(record) } }, '⋯')),
+    cell(
+      'do',
+      may.pin || record.pinned
+        ? h(
+            'button',
+            {
+              ...aside,
+              'class': 'quiet pin',
+              'disabled': !may.pin,
+              'aria-pressed': String(record.pinned),
+              'aria-label': t('memory.pin'),
+              'title': t(record.pinned ? 'memory.unpin' : 'memory.pin'),
+              'on': { click: () => doing.pin(record) },
+            },
+            icon(PIN),
+          )
+        : h('span', { class: 'pin' }),
+      h(
+        'button',
+        {
+          ...aside,
+          'class': 'quiet',
+          'aria-label': t('memory.more'),
+          'title': t('memory.more'),
+          'on': { click: () => doing.more(record) },
+        },
+        '⋯',
+      ),
+    ),
   ];
 }
 
 function meter(value) {
-  const bar = h('span', { class: 'weight-bar', 'aria-hidden': 'true' });
+  const bar = h('span', { 'class': 'weight-bar', 'aria-hidden': 'true' });
   return h('span', { class: value ? 'weight' : 'weight none', style: { '--share': `${value}%` } }, bar, String(value));
 }

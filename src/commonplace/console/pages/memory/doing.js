@@ -5,7 +5,20 @@ import { get } from '../../api.js';
 import { h } from '../../dom.js';
 import { entry } from '../../parts/entry.js';
 import {
-  askDemotion, askImportance, askPromotion, deleted, demoted, each, isCaptured, isConflict, menu, offers, pinned, promoted, takenBack, weighed,
+  askDemotion,
+  askImportance,
+  askPromotion,
+  deleted,
+  demoted,
+  each,
+  isCaptured,
+  isConflict,
+  menu,
+  offers,
+  pinned,
+  promoted,
+  takenBack,
+  weighed,
 } from '../../parts/tending.js';
 import { toast } from '../../parts/toast.js';
 import { named, t } from '../../words.js';
@@ -66,7 +79,8 @@ export function doings(page) {
     async weigh(record) {
       if (!offers(record).weigh) return;
       const importance = await askImportance(record);
-      if (importance !== null && importance !== record.importance) await change(latest(record), { importance }, (one) => weighed(one, importance));
+      if (importance !== null && importance !== record.importance)
+        await change(latest(record), { importance }, (one) => weighed(one, importance));
     },
 
     async remove(record) {
@@ -124,7 +138,10 @@ export function doings(page) {
         can.weigh && { key: 'i', label: t('memory.importance.set'), act: () => doing.weigh(latest(record)) },
         can.promote && { label: t('memory.promote'), act: () => doing.promote(latest(record)) },
         can.demote && { label: t('memory.demote'), act: () => doing.demote(latest(record)) },
-        can.undo && { label: t('memory.undo-last'), act: () => step(latest(record), (one) => takenBack(one), t('frame.undone'), { isBack: true }) },
+        can.undo && {
+          label: t('memory.undo-last'),
+          act: () => step(latest(record), (one) => takenBack(one), t('frame.undone'), { isBack: true }),
+        },
         can.delete && { key: '#', label: t('frame.delete'), danger: true, act: () => doing.remove(latest(record)) },
       ].filter(Boolean);
       menu(record.key ?? record.text.slice(0, 60), entries, may('writer') && isCaptured(record) ? captured(record) : null);
@@ -158,7 +175,10 @@ export function doings(page) {
   const fits = (record) => record.state === page.view.state && (!page.view.scope || record.scope === page.view.scope);
 
   async function restore(gone) {
-    const { done, failed } = await each(gone.map((one) => one.record), (one) => takenBack(one));
+    const { done, failed } = await each(
+      gone.map((one) => one.record),
+      (one) => takenBack(one),
+    );
     const places = new Map(gone.map((one) => [one.record.id, one.index]));
     for (const record of done.sort((a, b) => places.get(a.id) - places.get(b.id))) {
       page.keep(record);
@@ -178,9 +198,16 @@ export function doings(page) {
     if (!act || !records.length) return;
     page.busy(0, records.length);
     const places = new Map(records.map((one) => [one.id, shown(one)]));
-    const { done, failed } = await each(records, async (one) => seen(await act(one)), (count) => page.busy(count, records.length));
+    const { done, failed } = await each(
+      records,
+      async (one) => seen(await act(one)),
+      (count) => page.busy(count, records.length),
+    );
     for (const record of done) page.chosen.delete(record.id);
-    page.replace(done.filter(fits), done.filter((one) => !fits(one)));
+    page.replace(
+      done.filter(fits),
+      done.filter((one) => !fits(one)),
+    );
     page.busy(null);
     page.recount();
     const told = t(`memory.many.${what}`, done.length);
@@ -216,7 +243,9 @@ export function doings(page) {
       page.list.focus();
     };
     const form = entry({
-      scope: page.view.scope, signal: page.signal, onCancel: close,
+      scope: page.view.scope,
+      signal: page.signal,
+      onCancel: close,
       onSaved(record) {
         close();
         page.keep(record);
@@ -241,7 +270,9 @@ export function doings(page) {
       page.list.focus();
     };
     const form = entry({
-      record, signal: page.signal, onCancel: close,
+      record,
+      signal: page.signal,
+      onCancel: close,
       onSaved(changed) {
         close();
         put(changed);

@@ -20,10 +20,15 @@ export function viewOf(part, query) {
 
 /** What of it goes into the address: only what is not as usual. */
 export function asAddress(view) {
-  return Object.fromEntries(Object.keys(PLAIN).filter((name) => view[name] !== PLAIN[name]).map((name) => [name, view[name]]));
+  return Object.fromEntries(
+    Object.keys(PLAIN)
+      .filter((name) => view[name] !== PLAIN[name])
+      .map((name) => [name, view[name]]),
+  );
 }
 
-export const isNarrowed = (view) => ['q', 'kind', 'source', 'pinned', 'since', 'until', 'session', 'tag'].some((name) => view[name]) || view.state !== 'live';
+export const isNarrowed = (view) =>
+  ['q', 'kind', 'source', 'pinned', 'since', 'until', 'session', 'tag'].some((name) => view[name]) || view.state !== 'live';
 
 export function cleared(view) {
   Object.assign(view, PLAIN);
@@ -40,16 +45,31 @@ function times(view) {
 
 export function asListing(view) {
   return {
-    scope: view.scope, kind: view.kind, source: view.source, session: view.session, tag: view.tag,
-    pinned: view.pinned ? 'true' : '', state: view.state, order: view.order, ...times(view),
+    scope: view.scope,
+    kind: view.kind,
+    source: view.source,
+    session: view.session,
+    tag: view.tag,
+    pinned: view.pinned ? 'true' : '',
+    state: view.state,
+    order: view.order,
+    ...times(view),
   };
 }
 
 export function asSearch(view) {
   const some = (value) => (value ? [value] : []);
   return {
-    text: view.q, scopes: view.scope ? [view.scope] : null, kinds: some(view.kind), sources: some(view.source), sessions: some(view.session),
-    tags: some(view.tag), pinned: view.pinned ? true : null, limit: MOST_FOUND, explain: false, ...times(view),
+    text: view.q,
+    scopes: view.scope ? [view.scope] : null,
+    kinds: some(view.kind),
+    sources: some(view.source),
+    sessions: some(view.session),
+    tags: some(view.tag),
+    pinned: view.pinned ? true : null,
+    limit: MOST_FOUND,
+    explain: false,
+    ...times(view),
   };
 }
 

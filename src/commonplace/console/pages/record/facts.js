@@ -13,7 +13,14 @@ const tagged = (record, tag) => h('a', { class: 'badge', href: address('memory',
 export function facts({ record, parts }) {
   const { provenance } = record;
   const rows = [
-    ['id', [h('code', {}, record.id), ' ', h('button', { type: 'button', class: 'quiet small', on: { click: () => copy(record.id) } }, t('frame.copy'))]],
+    [
+      'id',
+      [
+        h('code', {}, record.id),
+        ' ',
+        h('button', { type: 'button', class: 'quiet small', on: { click: () => copy(record.id) } }, t('frame.copy')),
+      ],
+    ],
     ['scope', h('a', { class: 'mono', href: address('memory', record.scope) }, plain(record.scope))],
     ['kind', named('memory.kind', record.kind)],
     ['key', record.key && h('code', {}, plain(record.key))],
@@ -21,25 +28,52 @@ export function facts({ record, parts }) {
     ['trust', badge.trust(record.trust)],
     ['visibility', named('record.visibility', record.visibility)],
     ['importance', String(record.importance)],
-    ['tags', record.tags.length > 0 && h('span', { class: 'row' }, record.tags.map((tag) => tagged(record, tag)))],
+    [
+      'tags',
+      record.tags.length > 0 &&
+        h(
+          'span',
+          { class: 'row' },
+          record.tags.map((tag) => tagged(record, tag)),
+        ),
+    ],
     ['version', String(record.version)],
     ['created_at', exact(record.created_at)],
     ['updated_at', exact(record.updated_at)],
     ['at', exact(record.at)],
     ['expires_at', exact(record.expires_at)],
     ['speaker', record.speaker && plain(record.speaker)],
-    ['session', record.session && h('a', { class: 'mono', href: address('memory', record.scope, { session: record.session }) }, plain(record.session))],
+    [
+      'session',
+      record.session &&
+        h('a', { class: 'mono', href: address('memory', record.scope, { session: record.session }) }, plain(record.session)),
+    ],
     ['run', provenance.run && h('span', { class: 'mono' }, plain(provenance.run))],
     ['message', provenance.message && h('span', { class: 'mono' }, plain(provenance.message))],
     ['file', provenance.file && h('span', { class: 'mono' }, plain(provenance.file))],
   ];
   const metadata = Object.keys(record.metadata).length > 0;
-  fill(parts.facts, h('h2', {}, t('record.facts')),
-    h('dl', { class: 'facts' }, rows.filter(([, value]) => value).map(([name, value]) => [h('dt', {}, t(`record.field.${name}`)), h('dd', {}, value)])),
-    metadata && h('details', {}, h('summary', {}, t('record.field.metadata')),
-      h('pre', { class: 'small' }, plain(JSON.stringify(record.metadata, null, 2), 20_000))));
+  fill(
+    parts.facts,
+    h('h2', {}, t('record.facts')),
+    h(
+      'dl',
+      { class: 'facts' },
+      rows.filter(([, value]) => value).map(([name, value]) => [h('dt', {}, t(`record.field.${name}`)), h('dd', {}, value)]),
+    ),
+    metadata &&
+      h(
+        'details',
+        {},
+        h('summary', {}, t('record.field.metadata')),
+        h('pre', { class: 'small' }, plain(JSON.stringify(record.metadata, null, 2), 20_000)),
+      ),
+  );
 }
 
 async function copy(text) {
-  await navigator.clipboard.writeText(text).then(() => toast(t('frame.copied')), () => {});
+  await navigator.clipboard.writeText(text).then(
+    () => toast(t('frame.copied')),
+    () => {},
+  );
 }

@@ -16,20 +16,39 @@ export async function origin(page) {
     return [null, null, []];
   });
   const { file, run, message } = record.provenance;
-  const plainly = [['file', file], ['run', run], ['message', message]].filter(([, value]) => value);
+  const plainly = [
+    ['file', file],
+    ['run', run],
+    ['message', message],
+  ].filter(([, value]) => value);
   const known = said || plainly.length || followed || left.length;
-  fill(parts.origin, h('h2', {}, t('record.origin')),
+  fill(
+    parts.origin,
+    h('h2', {}, t('record.origin')),
     !known && h('p', { class: 'soft' }, t('record.origin.none', { actor: record.actor ?? '–' })),
-    plainly.length > 0 && h('ul', { class: 'plainly' },
-      plainly.map(([name, value]) => h('li', {}, t(`record.from.${name}`), ' ', h('code', {}, plain(value))))),
+    plainly.length > 0 &&
+      h(
+        'ul',
+        { class: 'plainly' },
+        plainly.map(([name, value]) => h('li', {}, t(`record.from.${name}`), ' ', h('code', {}, plain(value)))),
+      ),
     followed && linked('record.superseded-by', [followed]),
     left.length > 0 && linked('record.supersedes', left),
-    said);
+    said,
+  );
 }
 
 function linked(words, records) {
-  const link = (one) => h('a', { href: address('record', one.id) }, one.key ? h('span', { class: 'mono' }, plain(one.key)) : plain(one.text, 80));
-  return [h('h3', {}, t(words)), h('ul', { class: 'links' }, records.map((one) => h('li', {}, link(one), ' ', badge.state(one.state))))];
+  const link = (one) =>
+    h('a', { href: address('record', one.id) }, one.key ? h('span', { class: 'mono' }, plain(one.key)) : plain(one.text, 80));
+  return [
+    h('h3', {}, t(words)),
+    h(
+      'ul',
+      { class: 'links' },
+      records.map((one) => h('li', {}, link(one), ' ', badge.state(one.state))),
+    ),
+  ];
 }
 
 async function successor({ record, signal }) {
@@ -52,19 +71,33 @@ async function turns({ record, signal }) {
   if (!session) return null;
   const { records, cursor } = await get('/v1/records', { session, kind: 'turn', order: 'position', limit: LOOKED_AT }, { signal });
   if (!records.length) return null;
-  const told = (one) => (provenance.message && one.provenance.message === provenance.message) || (position !== null && one.position === position);
+  const told = (one) =>
+    (provenance.message && one.provenance.message === provenance.message) || (position !== null && one.position === position);
   const at = records.findIndex((one) => one.id === record.id || told(one));
   const first = Math.max(0, at - AROUND);
   const near = at < 0 ? records.slice(0, 2 * AROUND + 1) : records.slice(first, at + AROUND + 1);
-  const all = h('a', { href: address('memory', records[0].scope, { session }) }, t('record.session.all', cursor ? `${records.length}+` : records.length));
+  const all = h(
+    'a',
+    { href: address('memory', records[0].scope, { session }) },
+    t('record.session.all', cursor ? `${records.length}+` : records.length),
+  );
   return [
     h('h3', {}, t('record.session'), ' ', h('code', {}, plain(session, 60))),
-    h('ol', { class: 'turns' }, near.map((one) => turn(one, records[at]))),
+    h(
+      'ol',
+      { class: 'turns' },
+      near.map((one) => turn(one, records[at])),
+    ),
     h('p', { class: 'small' }, all),
   ];
 }
 
-const turn = (one, here) => h('li', { class: one === here ? 'here' : '', 'aria-current': one === here ? 'true' : null },
-  h('a', { href: address('record', one.id), class: 'small' }, plain(one.speaker ?? '–', 60)), ' ',
-  h('span', { class: 'soft small' }, badge.time(one.at ?? one.created_at)),
-  h('div', { class: 'clamp' }, plain(one.text, 300)));
+const turn = (one, here) =>
+  h(
+    'li',
+    { 'class': one === here ? 'here' : '', 'aria-current': one === here ? 'true' : null },
+    h('a', { href: address('record', one.id), class: 'small' }, plain(one.speaker ?? '–', 60)),
+    ' ',
+    h('span', { class: 'soft small' }, badge.time(one.at ?? one.created_at)),
+    h('div', { class: 'clamp' }, plain(one.text, 300)),
+  );

@@ -16,19 +16,44 @@ export async function traces(page) {
 }
 
 function table(label, heads, body) {
-  const head = h('thead', {}, h('tr', {}, heads.map((one) => h('th', { scope: 'col' }, t(one)))));
-  return h('div', { class: 'scroll-x', tabindex: '0', role: 'region', 'aria-label': label }, h('table', {}, head, body));
+  const head = h(
+    'thead',
+    {},
+    h(
+      'tr',
+      {},
+      heads.map((one) => h('th', { scope: 'col' }, t(one))),
+    ),
+  );
+  return h('div', { 'class': 'scroll-x', 'tabindex': '0', 'role': 'region', 'aria-label': label }, h('table', {}, head, body));
 }
-const row = (...values) => h('tr', {}, values.map((one) => h('td', {}, one)));
-const word = (value) => (value === null || value === undefined || value === '' ? h('span', { class: 'soft' }, '–') : plain(String(value), 120));
+const row = (...values) =>
+  h(
+    'tr',
+    {},
+    values.map((one) => h('td', {}, one)),
+  );
+const word = (value) =>
+  value === null || value === undefined || value === '' ? h('span', { class: 'soft' }, '–') : plain(String(value), 120);
 
 async function recalled(page, place) {
   fill(place, h('h2', {}, t('record.recalls')), h('p', { class: 'soft' }, t('frame.loading')));
   const { recalls, searched, complete } = await get(`/v1/records/${page.id}/recalls`, { limit: AT_ONCE }, { signal: page.signal });
   const looked = h('p', { class: 'soft small' }, t(complete ? 'record.recalls.searched' : 'record.recalls.latest', number(searched)));
   if (!recalls.length) return void fill(place, h('h2', {}, t('record.recalls')), h('p', {}, t('record.recalls.none')), looked);
-  const body = h('tbody', {}, recalls.map((one) => row(
-    badge.time(one.at), word(one.by), named('record.action', one.action), word(one.run ?? one.client), t('record.rank', { rank: one.rank }))));
+  const body = h(
+    'tbody',
+    {},
+    recalls.map((one) =>
+      row(
+        badge.time(one.at),
+        word(one.by),
+        named('record.action', one.action),
+        word(one.run ?? one.client),
+        t('record.rank', { rank: one.rank }),
+      ),
+    ),
+  );
   const heads = ['record.when', 'record.who', 'record.what', 'record.field.run', 'record.place'];
   fill(place, h('h2', {}, t('record.recalls')), table(t('record.recalls'), heads, body), looked);
 }
@@ -39,10 +64,18 @@ async function touched(page, place) {
   let cursor = null;
   const next = async () => {
     const found = await get('/v1/audit', { record: page.id, limit: AT_ONCE, cursor }, { signal: page.signal });
-    body.append(...found.rows.map((one) => row(
-      badge.time(one.at), word(one.actor), named('record.action', one.action),
-      h('span', { class: ['ok', 'unchanged'].includes(one.outcome) ? '' : 'problem' }, named('record.outcome', one.outcome)),
-      word(one.door), one.version ? `v${one.version}` : word(null))));
+    body.append(
+      ...found.rows.map((one) =>
+        row(
+          badge.time(one.at),
+          word(one.actor),
+          named('record.action', one.action),
+          h('span', { class: ['ok', 'unchanged'].includes(one.outcome) ? '' : 'problem' }, named('record.outcome', one.outcome)),
+          word(one.door),
+          one.version ? `v${one.version}` : word(null),
+        ),
+      ),
+    );
     cursor = found.cursor;
     more.hidden = cursor === null;
   };

@@ -9,7 +9,8 @@ import { offers } from '../../parts/tending.js';
 import { moment, named, t } from '../../words.js';
 
 const AT_ONCE = 20;
-const FIELDS = ('scope key kind source tags metadata pinned importance trust visibility at expires_at demoted superseded_by deleted_at').split(' ');
+const FIELDS =
+  'scope key kind source tags metadata pinned importance trust visibility at expires_at demoted superseded_by deleted_at'.split(' ');
 const MOMENTS = new Set(['at', 'expires_at', 'deleted_at']);
 
 export async function versions(page) {
@@ -35,14 +36,34 @@ export async function versions(page) {
 
 function item(page, version, before, isLatest) {
   const body = h('div', { class: 'change' });
-  const details = h('details', { on: { toggle: () => { if (details.open && !body.childElementCount) fill(body, changes(version, before)); } } },
-    h('summary', {},
-      h('span', { class: 'version' }, `v${version.version}`), ' ', h('strong', {}, told(version)), ' ',
-      h('span', { class: 'soft small' }, version.actor && [plain(version.actor, 80), ' · '], badge.time(version.updated_at))),
+  const details = h(
+    'details',
+    {
+      on: {
+        toggle: () => {
+          if (details.open && !body.childElementCount) fill(body, changes(version, before));
+        },
+      },
+    },
+    h(
+      'summary',
+      {},
+      h('span', { class: 'version' }, `v${version.version}`),
+      ' ',
+      h('strong', {}, told(version)),
+      ' ',
+      h('span', { class: 'soft small' }, version.actor && [plain(version.actor, 80), ' · '], badge.time(version.updated_at)),
+    ),
     version.reason && h('p', { class: 'small' }, t('record.because'), ' ', h('q', {}, plain(version.reason))),
     body,
-    !isLatest && offers(page.record).edit && h('p', {},
-      h('button', { type: 'button', on: { click: () => page.goBack(version) } }, t('record.go-back', { version: version.version }))));
+    !isLatest &&
+      offers(page.record).edit &&
+      h(
+        'p',
+        {},
+        h('button', { type: 'button', on: { click: () => page.goBack(version) } }, t('record.go-back', { version: version.version })),
+      ),
+  );
   if (isLatest && before) {
     details.open = true;
     fill(body, changes(version, before));
@@ -50,18 +71,26 @@ function item(page, version, before, isLatest) {
   return h('li', {}, details);
 }
 
-const told = (version) => (version.restores === null ? named('record.change', version.change) : t('record.change.restores', { version: version.restores }));
+const told = (version) =>
+  version.restores === null ? named('record.change', version.change) : t('record.change.restores', { version: version.restores });
 
 function changes(version, before) {
-  if (!before) return [h('p', { class: 'soft small' }, t('record.first')), h('div', { class: 'text difference' }, plain(version.text, 20_000))];
+  if (!before)
+    return [h('p', { class: 'soft small' }, t('record.first')), h('div', { class: 'text difference' }, plain(version.text, 20_000))];
   const fields = FIELDS.filter((name) => JSON.stringify(version[name]) !== JSON.stringify(before[name]));
   const parts = [];
   if (version.text !== before.text) parts.push(differences(before.text, version.text));
   if (fields.length) {
-    parts.push(h('dl', { class: 'facts' }, fields.map((name) => [
-      h('dt', {}, t(`record.field.${name}`)),
-      h('dd', {}, h('del', {}, shown(name, before[name])), ' → ', h('ins', {}, shown(name, version[name]))),
-    ])));
+    parts.push(
+      h(
+        'dl',
+        { class: 'facts' },
+        fields.map((name) => [
+          h('dt', {}, t(`record.field.${name}`)),
+          h('dd', {}, h('del', {}, shown(name, before[name])), ' → ', h('ins', {}, shown(name, version[name]))),
+        ]),
+      ),
+    );
   }
   return parts.length ? parts : h('p', { class: 'soft small' }, t('record.same'));
 }

@@ -36,7 +36,8 @@ export default {
   'reason.path': 'its name holds characters that a path cannot have',
   'reason.binary': 'not UTF-8 text, or cannot be read',
   'path': 'From a folder of the server',
-  'path.hint': 'A path on the machine the daemon runs on. Keys other than the operator’s import only below the folders named in import_roots.',
+  'path.hint':
+    'A path on the machine the daemon runs on. Keys other than the operator’s import only below the folders named in import_roots.',
   'path.label': 'Path on the server',
   'path.sync': 'Also delete what came from files that are gone',
   'path.go': 'Import from the server',

@@ -79,13 +79,15 @@ export default {
   'taken.over': 'Save as its next version',
   'promote': 'Promote…',
   'promote.do': 'Promote',
-  'promote.lead': (n) => `Share ${n === 1 ? 'this memory' : `these ${n} memories`} where it is, or in a wider scope. A text with secrets is refused.`,
+  'promote.lead': (n) =>
+    `Share ${n === 1 ? 'this memory' : `these ${n} memories`} where it is, or in a wider scope. A text with secrets is refused.`,
   'promote.scope': 'Into the scope',
   'promote.own': 'Its own scope',
   'promoted': () => 'Promoted.',
   'demote': 'Demote…',
   'demote.do': 'Demote',
-  'demote.lead': (n) => `Take ${n === 1 ? 'this memory' : `these ${n} memories`} out of every search. It is kept, and listed under “demoted”.`,
+  'demote.lead': (n) =>
+    `Take ${n === 1 ? 'this memory' : `these ${n} memories`} out of every search. It is kept, and listed under “demoted”.`,
   'demoted': () => 'Demoted. No search finds it now.',
   'undo-last': 'Take the last change back',
   'deleted': (n) => `${memories(n)} deleted.`,

@@ -25,7 +25,8 @@ export default {
   'move.up': (n) => `up ${n}`,
   'move.down': (n) => `down ${n}`,
   'empty': 'Ask something',
-  'empty.how': 'Each hit shows how its score comes about: its words, its meaning, its neighbours and session, how new it is, whether it is pinned.',
+  'empty.how':
+    'Each hit shows how its score comes about: its words, its meaning, its neighbours and session, how new it is, whether it is pinned.',
   'empty.turn': 'Turn a weight and watch the order change. For example:',
   'empty.safe': 'Weights you turn here are kept nowhere but in the address of this page.',
   'examples': () => ['When do we release?', 'What should I know before I run the tests?', 'How does Ana like her answers?'],
