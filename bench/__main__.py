@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, get_args
 
+from bench import console as consoles
 from bench import daemon as daemons
 from bench import extraction as extractions
 from bench import learning as lessons
@@ -21,7 +22,7 @@ from bench.scale import QUERIES, apart, one_scope, scope_in_store, scratch
 from bench.sets import load
 from bench.shell import cold_starts
 from bench.stages import stages
-from bench.tables import rows_of_daemon, rows_of_peers, rows_of_recall, rows_of_scale, table
+from bench.tables import rows_of_console, rows_of_daemon, rows_of_peers, rows_of_recall, rows_of_scale, table
 from commonplace import open_memory
 from commonplace.errors import EmbedderUnavailable
 
@@ -138,6 +139,16 @@ def daemon(asked: argparse.Namespace) -> None:
     _keep(asked, "daemon", figures)
 
 
+# ---- the console
+
+
+def console(asked: argparse.Namespace) -> None:
+    """First paint, interaction and transfer, in a browser."""
+    figures = consoles.measure(asked.records, asked.visits, asked.times)
+    print(*map(table, (rows_of_console(figures), figures["interactions"], [figures["transfer"]])), sep="\n\n")
+    _keep(asked, "console", figures)
+
+
 # ---- peers
 
 
@@ -167,6 +178,7 @@ QUICK = (
     "extraction",
     "learning --runs 2 --facts 20 --pairs 20",
     "daemon --records 10000 --seconds 5",
+    "console --records 10000 --visits 3 --times 3",
     "peers --sizes 10000 --ingest-cap 30 --search-cap 10",
     "report",
 )
@@ -180,6 +192,7 @@ FULL = (
     "extraction",
     "learning",
     "daemon",
+    "console",
     "peers",
     "report",
 )
@@ -196,7 +209,7 @@ def everything(asked: argparse.Namespace) -> None:
         data = ["--data", str(asked.data)] if asked.data and step.startswith("recall") else []
         try:
             main([*step.split(), *data])
-        except (ModuleNotFoundError, EmbedderUnavailable, daemons.WrkMissing) as missing:
+        except (ModuleNotFoundError, EmbedderUnavailable, daemons.WrkMissing, consoles.BrowserMissing) as missing:
             print(f"Left out: {missing}")
 
 
@@ -253,6 +266,11 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--seconds", type=int, default=30, help="how long each is asked, after a warm-up")
     one.add_argument("--stores", type=lambda told: told.split(","), default=["sqlite", "postgres"])
 
+    one = _named(named, "console", console, "the console in Chromium: first paint, interaction, bytes; and Datasette")
+    one.add_argument("--records", type=int, default=consoles.RECORDS)
+    one.add_argument("--visits", type=int, default=consoles.VISITS, help="how often the first page is opened")
+    one.add_argument("--times", type=int, default=consoles.TIMES, help="how often each interaction is done")
+
     one = _named(named, "peers", compare, "the same records in chromadb, mem0, mcp-memory-service, FTS5, sqlite-vec")
     one.add_argument("--sizes", type=_numbers, default=[10_000, 100_000])
     one.add_argument("--peers", type=lambda told: told.split(","), default=list(peers.PEERS))
@@ -284,5 +302,5 @@ def _numbers(told: str) -> list[int]:
 if __name__ == "__main__":
     try:
         main(sys.argv[1:])
-    except daemons.WrkMissing as missing:
+    except (daemons.WrkMissing, consoles.BrowserMissing) as missing:
         sys.exit(str(missing))

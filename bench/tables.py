@@ -77,6 +77,27 @@ def rows_of_daemon(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
     ]
 
 
+def rows_of_console(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """How soon a page is painted: ours, and the peer's beside it."""
+    peer = result.get("peer", {})
+    theirs = {one["cache"]: one for one in peer.get("paint", [])}
+    rows: list[dict[str, Any]] = []
+    for one in result["paint"]:
+        other = theirs.get(one["cache"])
+        rows.append(
+            {
+                "cache": one["cache"],
+                "first paint ms": one["first_ms"],
+                "first content ms": one["content_ms"],
+                "rows ms": one["rows_ms"],
+                f"{peer.get('peer', 'peer')}: first paint ms": other and other["first_ms"],
+                "our first paint / theirs": other and round(one["first_ms"] / other["first_ms"], 2),
+                "note": peer.get("failed"),
+            }
+        )
+    return rows
+
+
 def is_past_add(run: Mapping[str, Any]) -> bool:
     """Records that went past a peer's own door say nothing of its rate."""
     return "past `add`" in run.get("note", "")

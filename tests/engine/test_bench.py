@@ -2,10 +2,11 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
-from bench import learning, report
+from bench import console, learning, report
 from bench.__main__ import main
 from bench.counting import gain, means, of_sessions, of_turns, share
 from bench.machine import describe, keep, percentile
@@ -145,6 +146,35 @@ def test_what_extraction_adds_is_the_median_of_the_differences_without_the_first
         found = learning.paired(client, "a request", 3, lambda _: (next(on), None), lambda _: (next(off), None))
 
     assert (found["added_ms"], found["with_ms"], found["without_ms"]) == (3.0, 5.0, 2.0)
+
+
+def test_the_console_is_measured_on_a_few_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("bench.scale.SCRATCH", tmp_path)
+
+    figures = console.measure(records=400, visits=1, times=1, peer=False)
+
+    assert [one["cache"] for one in figures["paint"]] == ["cold", "warm"]
+    assert all(one["done_ms"] > 0 for one in figures["interactions"])
+    assert 0 < figures["transfer"]["first_page_kb"] < figures["transfer"]["all_pages_kb"]
+
+
+def test_the_report_tells_how_soon_the_console_is_painted_and_beside_whom(tmp_path: Path):
+    paint = {"cache": "cold", "first_ms": 120.0, "content_ms": 130.0, "rows_ms": 300.0, "slowest_rows_ms": 400.0}
+    told: dict[str, Any] = {
+        "records": 100_000,
+        "paint": [paint],
+        "interactions": [{"interaction": "pinning", "feedback_ms": 20.0, "done_ms": 40.0, "longest_task_ms": 30.0}],
+        "transfer": {"files": 80, "first_page_kb": 50.0, "all_pages_kb": 251.0},
+        "peer": {"peer": "datasette", "paint": [{"cache": "cold", "first_ms": 240.0}]},
+    }
+    made = {"command": "python -m bench console", "machine": describe(), "busy_elsewhere_before": 0.0}
+    keep("console", {**made, **told}, tmp_path)
+
+    results = report.kept(tmp_path)
+
+    told_of = [row.replace(" ", "") for row in report.written(results).splitlines()]
+    assert any(row.startswith("|cold|120|130|300|240|0.500|") for row in told_of)
+    assert [one.met for one in judged(results)] == [True, True, False]
 
 
 def test_the_report_tells_what_learning_costs_and_how_good_the_rules_are(tmp_path: Path):

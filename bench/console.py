@@ -1,0 +1,323 @@
+"""
+The console in a real Chromium, at a daemon that holds many records in one scope: how soon it is painted, how soon it answers a
+hand, and how much is sent. Datasette's table page over the same rows stands beside it, seen by the same browser in the same run.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+import httpx
+
+from bench.daemon import calm
+from bench.peers.run import PeerFailed, prepare
+from bench.scale import BATCH, SCOPE, scratch
+from bench.synthetic import Texts
+from commonplace import Note, open_memory
+from commonplace.testing.daemon import Daemon, running_daemon
+
+RECORDS: Final = 100_000
+VISITS: Final = 9
+TIMES: Final = 9
+SCREENS: Final = 10
+"""How far the list is scrolled, in heights of its own."""
+KINDS: Final = ("note", "fact", "guide", "decision")
+PLACES: Final = (
+    *("memory", "recall?q=deploy", "import", "review/quarantine", "review/knowledge"),
+    *("learning/lanes", "learning/cost", "learning/files", "live", "health", "keys"),
+)
+_SIZE: Final = {"width": 1280, "height": 800}
+_FLAGS: Final = (
+    "--disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync "
+    "--disable-gpu --disable-dev-shm-usage"
+).split()
+_PATIENCE_S: Final = 30.0
+
+# A moment after the frame in which what happened until now was painted; and how long it took until something was to be seen there.
+WATCH: Final = """
+globalThis.painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+globalThis.longest = 0;
+new PerformanceObserver((seen) => { for (const one of seen.getEntries()) longest = Math.max(longest, one.duration) })
+  .observe({ type: 'longtask', buffered: true });
+globalThis.until = async (isThere, begin = 0) => {
+  while (!isThere()) {
+    await painted();
+    if (performance.now() - begin > 20_000) throw new Error(`never: ${isThere}`);
+  }
+  await painted();
+  return performance.now() - begin;
+};
+globalThis.timed = async (act, isThere) => {
+  await painted();
+  const begin = performance.now();
+  act();
+  await painted();
+  const feedback = performance.now() - begin;
+  return { feedback, done: await until(isThere, begin) };
+};
+globalThis.list = () => document.querySelector('.endless');
+globalThis.filled = () => {
+  const box = list().getBoundingClientRect();
+  const at = document.elementFromPoint(box.left + box.width / 2, box.bottom - 20);
+  return Boolean(at?.closest('.endless-row'));
+};
+"""
+PAINT: Final = """async () => {
+  await painted();
+  const told = Object.fromEntries(performance.getEntriesByType('paint').map((one) => [one.name, one.startTime]));
+  return { first: told['first-paint'], content: told['first-contentful-paint'] };
+}"""
+ROWS: Final = "() => until(() => document.querySelector('.endless-row'))"
+
+FILTER: Final = """(kind) => {
+  const box = document.querySelector('.filters select');
+  for (const row of list().querySelectorAll('.endless-row')) row.dataset.before = 'true';
+  return timed(
+    () => { box.value = kind; box.dispatchEvent(new Event('change', { bubbles: true })); },
+    () => list().querySelector('.endless-row:not([data-before])'));
+}"""
+SCROLL: Final = "() => timed(() => { list().scrollTop += list().clientHeight; }, filled)"
+# From the last letter that is typed.
+SEARCH: Final = """(question) => {
+  const box = document.querySelector('input.search');
+  for (const row of list().querySelectorAll('.endless-row')) row.dataset.before = 'true';
+  return timed(
+    () => { box.value = question; box.dispatchEvent(new Event('input', { bubbles: true })); },
+    () => list().querySelector('.endless-row:not([data-before])'));
+}"""
+OPEN: Final = """() => timed(
+  () => list().querySelector('.endless-row .cell-value').click(),
+  () => document.querySelector('.page-record[data-ready]'))"""
+PIN: Final = """(at) => {
+  const row = () => list().querySelectorAll('.endless-row')[at];
+  const id = row().dataset.id;
+  const pressed = () => list().querySelector(`[data-id="${id}"] .pin`)?.getAttribute('aria-pressed');
+  const before = pressed();
+  return timed(() => row().querySelector('.pin').click(), () => pressed() !== before);
+}"""
+SENT: Final = """() => [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+  .map((one) => [new URL(one.name).pathname, one.transferSize])"""
+
+
+class BrowserMissing(Exception):
+    """Chromium is not installed. On Debian and Ubuntu: `apt-get install chromium`; or say COMMONPLACE_CHROMIUM=/path/to/it."""
+
+    def __str__(self) -> str:
+        return self.__doc__ or ""
+
+
+def measure(records: int = RECORDS, visits: int = VISITS, times: int = TIMES, *, peer: bool = True) -> dict[str, Any]:
+    """All of it, in one run."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(scratch("console"))
+        address = folder / "memory.db"
+        fill(address, records)
+        quiet = calm() if peer else 0.0
+        browser = stack.enter_context(chromium())
+        with running_daemon(folder / "home", "--store", str(address), patience=_PATIENCE_S) as daemon:
+            figures: dict[str, Any] = {"records": records, "visits": visits, "times": times}
+            figures |= {"paint": list(painted(browser, daemon, visits)), **interactions(browser, daemon, times)}
+            figures["transfer"] = transferred(browser, daemon)
+        if peer:
+            figures["peer"] = against(browser, folder, records, visits)
+    return {**figures, "busy_elsewhere_before": quiet}
+
+
+def fill(address: Path, records: int) -> None:
+    """One scope, of which each kind is a part."""
+    with open_memory(str(address), embedder="static") as memory:
+        done = 0
+        for batch in Texts().batches(records, BATCH):
+            notes = [Note(text=text, scope=SCOPE, kind=KINDS[(done + n) % len(KINDS)]) for n, text in enumerate(batch)]
+            memory.put_many(notes)
+            done += len(batch)
+
+
+# ---- the browser
+
+
+@contextmanager
+def chromium() -> Generator[Any]:
+    """Raises BrowserMissing."""
+    # Only this measurement needs it; `python -m bench` runs without.
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415
+
+    program = os.environ.get("COMMONPLACE_CHROMIUM") or shutil.which("chromium")
+    if program is None:
+        raise BrowserMissing
+    flags = [*_FLAGS, "--no-sandbox"] if os.geteuid() == 0 else _FLAGS
+    with sync_playwright() as playwright:
+        begun = playwright.chromium.launch(executable_path=program, args=flags, headless=True)
+        yield begun
+        begun.close()
+
+
+@contextmanager
+def window(browser: Any, url: str, token: str | None = None) -> Generator[Any]:
+    """A page with nothing in its cache, signed in where a token is given."""
+    context = browser.new_context(base_url=url, viewport=_SIZE, locale="en-GB")
+    context.add_init_script(WATCH)
+    if token is not None:
+        answer = context.request.post("/v1/session", data={"key": token})
+        assert answer.ok, answer.text()
+    yield context.new_page()
+    context.close()
+
+
+# ---- ours
+
+
+def painted(browser: Any, daemon: Daemon, visits: int) -> Iterator[dict[str, Any]]:
+    """`/`, signed in: with an empty cache, and again with what the browser kept."""
+    seen: dict[str, list[dict[str, float]]] = {"cold": [], "warm": []}
+    for _ in range(visits):
+        with window(browser, daemon.url, daemon.token) as page:
+            for cache in seen:
+                page.goto("/")
+                seen[cache].append({"rows": page.evaluate(ROWS), **page.evaluate(PAINT)})
+                page.goto("about:blank")
+    for cache, all_of_it in seen.items():
+        yield {"cache": cache, **_summed(all_of_it, "first", "content", "rows")}
+
+
+def interactions(browser: Any, daemon: Daemon, times: int) -> dict[str, Any]:
+    """What is painted after a hand did something, and when all of it was there."""
+    questions = Texts().questions(times)
+    # Before the first is counted, the daemon has the scope in memory: the second search brings it there.
+    with daemon.client() as client:
+        for _ in range(3):
+            client.post("/v1/search", json={"text": questions[0]}, timeout=_PATIENCE_S).raise_for_status()
+    with window(browser, daemon.url, daemon.token) as page:
+        acts: dict[str, Callable[[int], Any]] = {
+            "another filter, until rows": lambda n: page.evaluate(FILTER, KINDS[n % len(KINDS)]),
+            f"scrolling a screen, {SCREENS} in a row": lambda _: _worst(
+                [page.evaluate(SCROLL) for _ in range(SCREENS)]
+            ),
+            "a search typed, until hits": lambda n: page.evaluate(SEARCH, questions[n]),
+            "opening a record": lambda _: _opened(page),
+            "pinning": lambda n: page.evaluate(PIN, n % 5),
+        }
+        rows: list[dict[str, Any]] = []
+        for name, act in acts.items():
+            page.goto("about:blank")
+            page.goto("/")
+            page.evaluate(ROWS)
+            found = [act(n) for n in range(times)]
+            rows.append({"interaction": name, **_summed(found, "feedback", "done"), "longest_task_ms": _longest(page)})
+    return {"interactions": rows}
+
+
+def _opened(page: Any) -> dict[str, float]:
+    found: dict[str, float] = page.evaluate(OPEN)
+    page.evaluate("() => { location.hash = '#/memory'; return until(() => document.querySelector('.endless-row')); }")
+    return found
+
+
+def _worst(found: list[dict[str, float]]) -> dict[str, float]:
+    return {name: max(one[name] for one in found) for name in found[0]}
+
+
+def _longest(page: Any) -> float:
+    return round(page.evaluate("longest"), 1)
+
+
+def transferred(browser: Any, daemon: Daemon) -> dict[str, Any]:
+    """Bytes of all files of the console, as they were sent, after every page was opened."""
+    with window(browser, daemon.url, daemon.token) as page:
+        page.goto("/")
+        page.evaluate(ROWS)
+        first = _sent(page)
+        record = page.evaluate("document.querySelector('.endless-row').dataset.id")
+        for place in (*PLACES, f"record/{record}"):
+            page.evaluate("(place) => { location.hash = `#/${place}` }", place)
+            page.wait_for_selector(f".page-{place.split('/')[0].split('?')[0]}[data-ready]")
+        every = _sent(page)
+    return {"files": len(every), "first_page_kb": _kilobytes(first), "all_pages_kb": _kilobytes(every)}
+
+
+def _sent(page: Any) -> dict[str, int]:
+    """By path: what the answers to our own questions weigh is the memory's, not the console's."""
+    found: list[tuple[str, int]] = page.evaluate(SENT)
+    return {path: size for path, size in found if path == "/" or path.startswith("/console/")}
+
+
+def _kilobytes(sent: dict[str, int]) -> float:
+    return round(sum(sent.values()) / 1e3, 1)
+
+
+def _summed(found: list[dict[str, float]], *names: str) -> dict[str, float]:
+    """The median of each, and the worst of the last."""
+    told = {f"{name}_ms": round(median(one[name] for one in found), 1) for name in names}
+    return told | {f"slowest_{names[-1]}_ms": round(max(one[names[-1]] for one in found), 1)}
+
+
+# ---- theirs
+
+
+def against(browser: Any, folder: Path, records: int, visits: int) -> dict[str, Any]:
+    """Datasette's page of a table with the same rows, and its pages with an empty and a warm cache."""
+    try:
+        python = prepare("datasette")
+    except PeerFailed as failed:
+        return {"peer": "datasette", "failed": str(failed)}
+    path = folder / "records.db"
+    _table(path, records)
+    seen: dict[str, list[dict[str, float]]] = {"cold": [], "warm": []}
+    with _datasette(python, path) as url:
+        for _ in range(visits):
+            with window(browser, url) as page:
+                for cache in seen:
+                    page.goto("/records/records")
+                    page.wait_for_selector("table.rows-and-columns tbody tr")
+                    seen[cache].append(page.evaluate(PAINT))
+                    page.goto("about:blank")
+    return {"peer": "datasette", "paint": [{"cache": one, **_summed(seen[one], "first", "content")} for one in seen]}
+
+
+def _table(path: Path, records: int) -> None:
+    with sqlite3.connect(path) as made:
+        made.execute("CREATE TABLE records (id INTEGER PRIMARY KEY, scope TEXT, kind TEXT, source TEXT, text TEXT)")
+        done = 0
+        for batch in Texts().batches(records, BATCH):
+            rows = [(SCOPE, KINDS[(done + n) % len(KINDS)], "manual", text) for n, text in enumerate(batch)]
+            made.executemany("INSERT INTO records (scope, kind, source, text) VALUES (?, ?, ?, ?)", rows)
+            done += len(batch)
+    made.close()
+
+
+@contextmanager
+def _datasette(python: Path, path: Path) -> Generator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [str(python), "-m", "datasette", "serve", str(path), "--host", "127.0.0.1", "--port", str(port)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        _wait(url)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(timeout=15)
+
+
+def _wait(url: str) -> None:
+    deadline = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < deadline:
+        try:
+            httpx.get(url, timeout=5.0)
+        except httpx.TransportError:
+            time.sleep(0.1)
+        else:
+            return
+    raise PeerFailed("datasette did not answer in time")
