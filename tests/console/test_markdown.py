@@ -11,9 +11,9 @@ from playwright.sync_api import Browser, Page
 from commonplace.testing.daemon import Daemon
 
 ALLOWED = frozenset(
-    "DIV P H3 H4 H5 H6 UL OL LI BLOCKQUOTE PRE CODE STRONG EM S A HR DL DT DD BDI SPAN".split(),
+    "DIV P H3 H4 H5 H6 UL OL LI BLOCKQUOTE PRE CODE STRONG EM S A HR DL DT DD BDI SPAN TABLE THEAD TBODY TR TH TD".split(),
 )
-ATTRIBUTES = frozenset(["class", "href", "rel", "target", "start", "tabindex", "title"])
+ATTRIBUTES = frozenset(["class", "href", "rel", "target", "start", "tabindex", "title", "scope"])
 RENDERED = """
 async (text) => {
   const base = document.querySelector('script[type=module]').src.replace(/app\\.js$/, '');
@@ -30,6 +30,7 @@ async (text) => {
     links: all.filter((one) => one.tagName === 'A').map((one) => [one.getAttribute('href'), one.textContent, one.rel]),
     text: made.textContent,
     many: all.length,
+    cells: all.filter((one) => /^T[DH]$/.test(one.tagName)).map((one) => [one.textContent, one.getAttribute('class')]),
     shape: shape(made),
   };
   made.remove();
@@ -59,6 +60,9 @@ PIECES = [
     "](https://example.org/a)",
     "https://example.org/?q=<b>",
     "---\n",
+    "|",
+    "|-|\n",
+    "|a|b|\n|:-|-:|\n",
     "> ",
     "- ",
     "1. ",
@@ -118,6 +122,76 @@ def refuse_harm(page: Page, text: str) -> dict[str, Any]:
 )
 def test_markdown_becomes_the_elements_it_means(page: Page, text: str, expected: str) -> None:
     assert shape(page, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "head", "rows"),
+    [
+        ("| a | b |\n|---|---|\n| c | d |", "a,b", ["c,d"]),
+        ("a | b\n- | -\nc | d\n\ne", "a,b", ["c,d"]),
+        ("| a |\n| - |", "a", []),
+        ("|a|b|\n|-|-|\n| c\n| d | e | f |", "a,b", ["c,", "d,e | f"]),
+        ("|a|b|\n|-|-|\n|  | c |\n||", "a,b", [",c", ","]),
+        ("| **a** | [b](https://example.org) |\n|-|-|", "<strong>a</strong>,<a>b</a>", []),
+        ("|a|b|\n|-|-|\n| c \\| d | `e \\| f` |", "a,b", ["c | d,<code>e | f</code>"]),
+        ("|名|值|\n|-|-|\n|一|二|", "名,值", ["一,二"]),
+        ("|a|\n|-|\nb", "a", ["b"]),
+    ],
+)
+def test_a_table_has_a_row_for_each_line(page: Page, text: str, head: str, rows: list[str]) -> None:
+    def told(row: str, tag: str) -> str:
+        return f"<tr>{''.join(f'<{tag}>{cell}</{tag}>' for cell in row.split(','))}</tr>"
+
+    body = f"<tbody>{''.join(told(row, 'td') for row in rows)}</tbody>" if rows else ""
+    expected = f"<div><table><thead>{told(head, 'th')}</thead>{body}</table></div>"
+
+    assert shape(page, text).removesuffix("<p>e</p>") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "around"),
+    [
+        ("before\n|a|\n|-|\n|b|\n\nafter", "<p>before</p>TABLE<p>after</p>"),
+        ("|a|\n|-|\n|b|\n---\n# after", "TABLE<hr></hr><h3>after</h3>"),
+        ("> |a|\n> |-|\n> |b|\nafter", "<blockquote>TABLE</blockquote><p>after</p>"),
+        ("- item\n  |a|\n  |-|\n  |b|\n- next", "<ul><li>itemTABLE</li><li>next</li></ul>"),
+    ],
+)
+def test_a_table_stands_among_other_things(page: Page, text: str, around: str) -> None:
+    table = "<div><table><thead><tr><th>a</th></tr></thead><tbody><tr><td>b</td></tr></tbody></table></div>"
+
+    assert shape(page, text).replace(table, "TABLE") == around
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| a | b |",
+        "a\n---\nb | c",
+        "| a | b |\n|---|",
+        "| a | b |\n|---|-x-|",
+        "| a | b |\n|---|:|",
+        f"{'|a' * 61}|\n{'|-' * 61}|",
+        "```\n|a|\n|-|\n```",
+    ],
+)
+def test_what_only_looks_like_a_table_is_text(page: Page, text: str) -> None:
+    assert "TABLE" not in rendered(page, text)["tags"]
+
+
+def test_columns_keep_to_the_side_that_is_asked_for(page: Page) -> None:
+    made = rendered(page, "|a|b|c|d|\n|-|:-|:-:|-:|\n|e|f|g|h|")
+
+    sides = [None, "align-left", "align-center", "align-right"]
+    assert made["cells"] == [[text, side] for text, side in zip("abcdefgh", sides * 2, strict=True)]
+
+
+def test_of_a_table_without_end_all_is_shown_but_not_all_as_a_table(page: Page) -> None:
+    made = refuse_harm(page, "|a|b|\n|-|-|\n" + "".join(f"|{n}|x|\n" for n in range(10_000)))
+
+    assert made["many"] < 40_000
+    assert 1_000 < len(made["cells"]) < 9_000
+    assert "9999" in made["text"]
 
 
 def test_frontmatter_is_shown_as_facts(page: Page) -> None:
@@ -189,6 +263,13 @@ def test_no_text_makes_an_element_that_is_not_on_the_list(page: Page, text: str)
         "  - a\n",
         "```\n",
         "[a](b)",
+        "|",
+        "|-",
+        "\\|",
+        "|\n",
+        "|-|\n",
+        "|a|\n|-|\n",
+        "|a|b|c|\n|-|-|-|\n\n",
     ],
 )
 def test_a_hundred_kilobytes_of_one_thing_take_no_time(page: Page, piece: str) -> None:

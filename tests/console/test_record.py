@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.console.conftest import PATIENCE, Memory, Visit
+from tests.console.conftest import PATIENCE, Language, Memory, Visit
 
 
 @pytest.fixture(autouse=True)
@@ -280,6 +280,64 @@ def test_a_long_and_hostile_text_is_shown_as_text_in_a_box_of_its_own(visit: Vis
     assert page.locator("main script, main b, main i").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert box.evaluate("box => box.clientHeight") < 500
+
+
+@pytest.mark.parametrize(("language", "label"), [("en", "Show all (2.1 MB)"), ("zh", "显示全部（2.1 MB）")])
+def test_of_two_megabytes_the_start_is_shown_and_all_of_it_when_asked(
+    visit: Visit, memory: Memory, language: Language, label: str
+) -> None:
+    text = "A sentence that is said again and again. " * 50_000 + "The end of it."
+    made = memory.put(text, scope="workspace:web")
+    page = visit(memory.secret, language=language)
+    page.goto(f"/#/record/{made['id']}")
+    box = page.locator(".whole")
+    expect(box).to_contain_text("A sentence that is said again")
+    assert box.evaluate("box => box.textContent.length") == 100_001
+
+    page.locator(".text-part").get_by_role("button", name=label).press("Enter")
+
+    expect(box).to_be_focused()
+    expect(page.locator(".text-part").get_by_role("button")).to_have_count(0)
+    assert box.evaluate("box => box.textContent") == text
+
+
+def test_what_was_shown_whole_stays_so_while_the_record_is_tended(page: Page, memory: Memory) -> None:
+    made = memory.put("word " * 30_000 + "end", scope="workspace:web")
+    at(page, made["id"])
+    page.locator(".text-part").get_by_role("button", name="Show all (150 kB)").click()
+    box = page.get_by_role("region", name="What it says")
+    expect(box).to_contain_text("word end")
+
+    page.get_by_role("button", name="Pin", exact=True).click()
+
+    expect(page.get_by_role("button", name="Unpin")).to_be_visible()
+    expect(box).to_contain_text("word end")
+    assert held(memory, made["id"])["pinned"]
+
+
+def test_no_character_is_cut_in_two_where_a_text_is_cut(page: Page, memory: Memory) -> None:
+    made = memory.put("a" + "😀" * 60_000, scope="workspace:web")
+
+    at(page, made["id"])
+
+    shown = page.get_by_role("region", name="What it says").evaluate("box => box.textContent")
+    assert shown == "a" + "😀" * 49_999 + "…"
+
+
+def test_a_large_difference_is_shown_in_part_and_all_of_it_when_asked(page: Page, memory: Memory) -> None:
+    made = memory.put("before " * 30_000 + "end of the first", scope="workspace:web")
+    body = {"text": "after " * 30_000 + "end of the second"}
+    memory.client.patch(f"/v1/records/{made['id']}", json=body).raise_for_status()
+    at(page, made["id"])
+    for number, most in ((2, 40_100), (1, 20_001)):
+        box = version(page, number).locator(".difference")
+        expect(box).to_contain_text("before")
+        assert box.evaluate("box => box.textContent.length") <= most
+
+        version(page, number).get_by_role("button", name=re.compile("Show all")).click()
+
+        expect(box).to_contain_text("end of the first")
+        expect(box).to_be_focused()
 
 
 @pytest.mark.parametrize("size", ["wide", "narrow"])

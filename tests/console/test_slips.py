@@ -284,6 +284,7 @@ def test_a_hundred_thousand_characters_that_cannot_be_seen_are_shown_without_a_p
     record = memory.put(one * 100_000 + "end", scope="workspace:web")
 
     page.goto(f"/#/record/{record['id']}")
+    page.get_by_role("button", name="Show all").first.click()
 
     text = page.get_by_role("region", name="What it says")
     expect(text).to_contain_text("end")

@@ -44,6 +44,8 @@ SHORT = {
     "hidden": "\x1b[31m\u202eb\u200ba\u2066",
     "wide": "w" * 255,
 }
+LAID_OUT = 100_000
+"""So many characters of a record are shown before somebody asks for all."""
 LEFT_OUT = (f"{IMAGE}.exe", f"{'w' * 200}.exe")
 UNTRUSTED = "external_user_supplied"
 SCOPES = {"markup": f"workspace:{MARKUP}", "wide": f"workspace:{'w' * 245}"}
@@ -223,6 +225,7 @@ def test_a_record_is_shown_whole_or_says_that_it_is_cut(page: Page, stored: Stor
 
     expected = MARKS.get(name) or TEXTS[name].split("\n")[0][:60]
     expect(main.get_by_text(expected).first).to_be_visible()
+    expect(main.get_by_role("button", name="Show all").first).to_be_visible(visible=len(TEXTS[name]) > LAID_OUT)
 
 
 @pytest.mark.parametrize("name", SHORT)

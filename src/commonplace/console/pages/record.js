@@ -6,6 +6,7 @@ import { fill, fresh, h, plain } from '../dom.js';
 import * as badge from '../parts/badge.js';
 import { confirm } from '../parts/dialog.js';
 import { entry } from '../parts/entry.js';
+import { lengthy } from '../parts/lengthy.js';
 import { shortcut } from '../parts/shortcuts.js';
 import {
   askDemotion,
@@ -28,8 +29,6 @@ import { facts } from './record/facts.js';
 import { origin } from './record/origin.js';
 import { traces } from './record/traces.js';
 import { versions } from './record/versions.js';
-
-const MOST = 2_200_000;
 
 export async function show(place, { part, signal }) {
   // It is tended as in the list, in the same words.
@@ -130,10 +129,13 @@ function text(page) {
   const form = parts.text.querySelector('form');
   form?.follow(record);
   if (form?.isTouched()) return;
+  // The same text is left as it is: somebody may have scrolled in it, or asked for all of it.
+  if (!form && parts.text.childElementCount && page.told === record.text) return;
+  page.told = record.text;
   fill(
     parts.text,
     h('h2', {}, t('record.text')),
-    h('div', { 'class': 'card text whole', 'tabindex': '0', 'role': 'region', 'aria-label': t('record.text') }, plain(record.text, MOST)),
+    lengthy({ 'class': 'card text whole', 'tabindex': '0', 'role': 'region', 'aria-label': t('record.text') }, record.text),
   );
 }
 

@@ -1,11 +1,14 @@
 // What changed between two texts, word by word. The work is bounded: where texts differ too much, lines are compared, then the whole.
 
 import { h, plain } from '../dom.js';
+import { wholly } from './lengthy.js';
 
 const MOST_EDITS = 400;
 const MOST_WORDS = 60_000;
-const MOST_SHOWN = 20_000;
+const MOST_OF_ONE = 20_000;
+const MOST_SHOWN = 100_000;
 const AROUND = 240;
+const FOLDED = 2 * AROUND + 40;
 
 // Scripts without spaces are compared by the character.
 const WORDS = /\s+|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[\p{L}\p{N}\p{M}_]+|[^]/gu;
@@ -23,18 +26,44 @@ export function stretches(before, after) {
   ]);
 }
 
-/** An element with what was taken out and what was put in; long stretches that stayed are folded to what is around a change. */
+/**
+ * An element with what was taken out and what was put in; long stretches that stayed are folded to what is around a change. Where
+ * much was changed, it shows a part of that and has a button for all of it.
+ */
 export function differences(before, after) {
   const found = stretches(before, after);
-  const nodes = found.map(([kind, text], index) => {
-    if (kind === 'same') return folded(text, index > 0, index < found.length - 1);
-    return h(kind, {}, plain(text, MOST_SHOWN));
-  });
-  return h('div', { class: 'text difference' }, nodes);
+  const part = drawn(found, MOST_OF_ONE, MOST_SHOWN);
+  const box = h('div', { class: 'text difference' }, part.nodes);
+  if (!part.isCut) return box;
+  const changed = found.filter(([kind]) => kind !== 'same').map(([, text]) => text);
+  return h(
+    'div',
+    {},
+    box,
+    wholly(box, changed, () => drawn(found, Infinity, Infinity).nodes),
+  );
+}
+
+/** The stretches as nodes: so many characters of each change, and so many of all together. */
+function drawn(found, each, all) {
+  const nodes = [];
+  let left = all;
+  let isCut = false;
+  for (const [index, [kind, text]] of found.entries()) {
+    if (left < 1) return { nodes: [...nodes, h('span', { class: 'soft' }, ' … ')], isCut: true };
+    const most = Math.min(each, left);
+    if (kind === 'same') nodes.push(folded(text, index > 0, index < found.length - 1));
+    else {
+      nodes.push(h(kind, {}, plain(text, most)));
+      isCut ||= text.length > most;
+    }
+    left -= Math.min(text.length, kind === 'same' ? FOLDED : most);
+  }
+  return { nodes, isCut };
 }
 
 function folded(text, afterChange, beforeChange) {
-  if (text.length <= 2 * AROUND + 40) return plain(text);
+  if (text.length <= FOLDED) return plain(text);
   const nodes = [];
   if (afterChange) nodes.push(plain(text.slice(0, AROUND)));
   nodes.push(h('span', { class: 'soft' }, ' … '));

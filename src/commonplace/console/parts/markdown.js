@@ -1,4 +1,4 @@
-// Markdown as elements, never as markup: headings, lists, quotes, code, emphasis, links. Whatever else a text holds is shown as it is written.
+// Markdown as elements, never as markup: headings, lists, quotes, tables, code, emphasis, links. Whatever else a text holds stays as written.
 // Every step looks at a character a bounded number of times, and no more than MOST elements are made, so that no text takes long.
 
 import { h, plain } from '../dom.js';
@@ -7,6 +7,7 @@ const MOST = 8_000;
 const DEEPEST = 8;
 const LONGEST_LINK = 2_000;
 const LONGEST_FIELD = 200;
+const MOST_COLUMNS = 60;
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})[^`]*$/;
 const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*)$/;
@@ -14,6 +15,7 @@ const RULE = /^ {0,3}(?:-[ \t]*){3,}$|^ {0,3}(?:\*[ \t]*){3,}$|^ {0,3}(?:_[ \t]*
 const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^([ \t]*)([-*+]|\d{1,9}[.)])[ \t]+(?=\S)/;
 const FIELD = /^([A-Za-z][\w-]*)[ \t]*:(?:[ \t]+(.*))?$/;
+const DELIMITER = /^[ \t]*[|:-][|: \t-]*$/;
 const TASK = /^\[([ xX])\][ \t]+/;
 
 /**
@@ -90,10 +92,11 @@ function block(lines, at, context, depth) {
     const title = heading[2].length < 1000 ? heading[2].replace(/[ \t]+#+[ \t]*$/, '') : heading[2];
     return [h(`h${Math.min(6, heading[1].length + context.level - 1)}`, {}, inline(title, context)), at + 1];
   }
-  if (line.length < LONGEST_FIELD && RULE.test(line)) return [h('hr'), at + 1];
+  if (isRule(line)) return [h('hr'), at + 1];
   if (QUOTE.test(line)) return quote(lines, at, context, depth);
   if (ITEM.test(line)) return list(lines, at, context, depth);
-  return paragraph(lines, at, context);
+  const sides = columns(lines, at);
+  return sides ? table(lines, at, sides, context) : paragraph(lines, at, context);
 }
 
 function code(lines, at, mark) {
@@ -121,7 +124,9 @@ function quote(lines, at, context, depth) {
   ];
 }
 
+const isRule = (line) => line.length < LONGEST_FIELD && RULE.test(line);
 const begins = (line) => FENCE.test(line) || HEADING.test(line) || QUOTE.test(line) || ITEM.test(line);
+const opens = (lines, at) => begins(lines[at]) || columns(lines, at) !== null;
 const indent = (line) => line.length - line.trimStart().length;
 
 function list(lines, at, context, depth) {
@@ -169,14 +174,14 @@ function item([first, ...rest], context, depth) {
   const inner = rest.map((line) => line.slice(Math.min(shift, indent(line))));
   // Lines right below the first are the same sentence, unless they begin something.
   let same = 0;
-  while (same < inner.length && inner[same].trim() && !begins(inner[same])) same += 1;
+  while (same < inner.length && inner[same].trim() && !opens(inner, same)) same += 1;
   const told = [text, ...inner.slice(0, same)].join('\n');
   return h('li', {}, task && (task[1] === ' ' ? '☐ ' : '☑ '), inline(told, context), blocks(inner.slice(same), context, depth + 1));
 }
 
 function paragraph(lines, at, context) {
   let end = at + 1;
-  while (end < lines.length && lines[end].trim() && !begins(lines[end])) end += 1;
+  while (end < lines.length && lines[end].trim() && !opens(lines, end)) end += 1;
   return [
     h(
       'p',
@@ -191,6 +196,60 @@ function paragraph(lines, at, context) {
     ),
     end,
   ];
+}
+
+// ---- tables
+
+/** To which side each column keeps ('' where nothing is said), or null where no table begins here: a row, and one of dashes below it. */
+function columns(lines, at) {
+  const below = lines[at + 1] ?? '';
+  if (!below.includes('|') || !lines[at].includes('|') || !DELIMITER.test(below)) return null;
+  const marks = cells(below);
+  if (marks.length > MOST_COLUMNS || !marks.every((mark) => /^:?-+:?$/.test(mark)) || cells(lines[at]).length !== marks.length) return null;
+  return marks.map((mark) => {
+    if (mark.endsWith(':')) return mark.startsWith(':') ? 'center' : 'right';
+    return mark.startsWith(':') ? 'left' : '';
+  });
+}
+
+/** The cells of a row. A bar behind a backslash is a part of its cell, even in code. */
+function cells(line) {
+  const found = [''];
+  const written = line.trim().replace(/^\|/, '');
+  for (const [piece] of written.matchAll(/\\\||\||[^|\\]+|\\/g)) {
+    if (piece === '|') found.push('');
+    else found[found.length - 1] += piece === '\\|' ? '|' : piece;
+  }
+  // The bar at the end closes the last cell.
+  if (found.length > 1 && !found.at(-1)) found.pop();
+  return found.map((cell) => cell.trim());
+}
+
+function table(lines, at, sides, context) {
+  const head = row(cells(lines[at]), sides, context, 'th');
+  const rows = [];
+  let end = at + 2;
+  // Where there is no room for more elements, the rows that are left follow as text.
+  while (end < lines.length && context.left > 0 && lines[end].trim() && !begins(lines[end]) && !isRule(lines[end])) {
+    rows.push(row(cells(lines[end]), sides, context, 'td'));
+    end += 1;
+  }
+  const made = h('table', {}, h('thead', {}, head), rows.length > 0 && h('tbody', {}, rows));
+  return [h('div', { class: 'scroll-x', tabindex: '0' }, made), end];
+}
+
+/** As many cells as there are columns. What a row has too many is told in its last: nothing that is stored stays unseen. */
+function row(found, sides, context, tag) {
+  context.left -= 1 + sides.length;
+  const last = sides.length - 1;
+  const told = found.length > sides.length ? [...found.slice(0, last), found.slice(last).join(' | ')] : found;
+  return h(
+    'tr',
+    {},
+    sides.map((side, index) =>
+      h(tag, { scope: tag === 'th' ? 'col' : null, class: side ? `align-${side}` : null }, inline(told[index] ?? '', context)),
+    ),
+  );
 }
 
 // ---- inside a line

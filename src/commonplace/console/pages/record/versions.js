@@ -5,6 +5,7 @@ import { get } from '../../api.js';
 import { fill, h, plain } from '../../dom.js';
 import * as badge from '../../parts/badge.js';
 import { differences } from '../../parts/differences.js';
+import { lengthy } from '../../parts/lengthy.js';
 import { offers } from '../../parts/tending.js';
 import { moment, named, t } from '../../words.js';
 
@@ -75,8 +76,7 @@ const told = (version) =>
   version.restores === null ? named('record.change', version.change) : t('record.change.restores', { version: version.restores });
 
 function changes(version, before) {
-  if (!before)
-    return [h('p', { class: 'soft small' }, t('record.first')), h('div', { class: 'text difference' }, plain(version.text, 20_000))];
+  if (!before) return [h('p', { class: 'soft small' }, t('record.first')), lengthy({ class: 'text difference' }, version.text, 20_000)];
   const fields = FIELDS.filter((name) => JSON.stringify(version[name]) !== JSON.stringify(before[name]));
   const parts = [];
   if (version.text !== before.text) parts.push(differences(before.text, version.text));

@@ -48,6 +48,7 @@ export default {
   'copy': 'Copy',
   'copied': 'Copied.',
   'more': 'More',
+  'show-all': 'Show all ({size})',
   'nothing': 'Nothing here.',
   'end': 'That is all.',
   'problem': 'That did not work: {message}',

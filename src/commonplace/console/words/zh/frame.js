@@ -48,6 +48,7 @@ export default {
   'copy': '复制',
   'copied': '已复制。',
   'more': '更多',
+  'show-all': '显示全部（{size}）',
   'nothing': '这里什么也没有。',
   'end': '已到末尾。',
   'problem': '操作未成功：{message}',

@@ -1,0 +1,129 @@
+// The hits: why each was found, what would come next below the line, and who moved when a weight was turned.
+
+import { address } from '../../app.js';
+import { fill, h, plain } from '../../dom.js';
+import { source, time, trust } from '../../parts/badge.js';
+import { passage, scaleOf, scored, why } from '../../parts/why.js';
+import { number, t } from '../../words.js';
+
+export function makeResults() {
+  const said = h('p', { class: 'visually-hidden', role: 'status' });
+  const list = h('div', { class: 'hits' });
+  const element = h('section', { 'class': 'results', 'aria-label': t('recall.hits') }, said, list);
+  let teaching = null;
+
+  function paint(hits, before, asked) {
+    if (hits === null) {
+      fill(list, teaching);
+      fill(said, '');
+      return;
+    }
+    const stood = placesOf(list);
+    const looked = document.activeElement?.closest('.hit')?.dataset.id;
+    const scale = scaleOf(hits);
+    const ranks = before && new Map(before.map((hit, index) => [hit.record.id, index]));
+    const items = hits.map((hit, index) => hitItem(hit, index, scale, ranks));
+    const moved = ranks ? hits.filter((hit, index) => ranks.get(hit.record.id) !== index).length : 0;
+    const given = items.slice(0, asked.limit);
+    const below = items.slice(asked.limit);
+    fill(
+      list,
+      h(
+        'h2',
+        {},
+        t('recall.hits'),
+        h('small', { class: 'soft' }, ' ', t('recall.hits.count', given.length), ranks ? ` · ${t('recall.moved', moved)}` : ''),
+      ),
+      given.length ? h('ol', { 'aria-label': t('recall.hits') }, given) : h('p', { class: 'notice' }, t('recall.nothing')),
+      below.length > 0 && [
+        h('h3', { class: 'cut-line' }, h('span', {}, t('recall.cut', { limit: number(asked.limit) }))),
+        h('ol', { 'class': 'below', 'start': asked.limit + 1, 'aria-label': t('recall.below') }, below),
+      ],
+    );
+    fill(said, t('recall.hits.count', given.length), ranks ? ` ${t('recall.moved', moved)}` : '');
+    glide(list, stood);
+    // Whoever was at a hit stays with it, wherever it went.
+    if (looked) list.querySelector(`.hit[data-id="${CSS.escape(looked)}"] a`)?.focus({ preventScroll: true });
+  }
+
+  const teach = (onPick) => {
+    teaching = h(
+      'div',
+      { class: 'notice teaching' },
+      h('h2', {}, t('recall.empty')),
+      h('p', {}, t('recall.empty.how')),
+      h('p', {}, t('recall.empty.turn')),
+      h(
+        'ul',
+        { class: 'examples' },
+        t('recall.examples').map((text) => h('li', {}, h('button', { type: 'button', on: { click: () => onPick(text) } }, text))),
+      ),
+      h('p', { class: 'soft small' }, t('recall.empty.safe')),
+    );
+    fill(list, teaching);
+  };
+  return { element, paint, teach };
+}
+
+function hitItem(hit, index, scale, ranks) {
+  const { record } = hit;
+  return h(
+    'li',
+    { class: 'hit card', data: { id: record.id } },
+    h('div', { class: 'rank' }, h('b', {}, number(index + 1)), ranks && movement(ranks.get(record.id), index)),
+    h(
+      'div',
+      { class: 'found' },
+      h(
+        'div',
+        { class: 'top' },
+        h(
+          'div',
+          { class: 'row' },
+          h(
+            'a',
+            { class: record.key ? 'mono' : '', href: address('record', record.id) },
+            record.key ? plain(record.key, 120) : [t('recall.open'), h('span', { class: 'visually-hidden' }, ' ', plain(record.text, 60))],
+          ),
+          h('span', { class: 'mono small soft' }, record.scope),
+          source(record.source),
+          trust(record.trust),
+          record.pinned && h('span', { class: 'badge' }, t('frame.pinned')),
+          h('span', { class: 'small soft' }, time(record.updated_at)),
+        ),
+        h(
+          'span',
+          { class: 'mono score', title: t('recall.score') },
+          h('span', { class: 'visually-hidden' }, `${t('recall.score')} `),
+          scored(hit),
+        ),
+      ),
+      passage(hit),
+      why(hit, scale, 'recall'),
+    ),
+  );
+}
+
+function movement(was, now) {
+  if (was === undefined) return h('span', { class: 'move up' }, t('recall.move.new'));
+  if (was === now) return h('span', { class: 'move soft' }, '=', h('span', { class: 'visually-hidden' }, t('recall.move.same')));
+  const [sign, way] = was > now ? ['▲', 'up'] : ['▼', 'down'];
+  const steps = Math.abs(was - now);
+  return h(
+    'span',
+    { class: `move ${way}` },
+    h('span', { 'aria-hidden': 'true' }, `${sign}${steps}`),
+    h('span', { class: 'visually-hidden' }, t(`recall.move.${way}`, steps)),
+  );
+}
+
+const placesOf = (list) => new Map([...list.querySelectorAll('.hit')].map((one) => [one.dataset.id, one.getBoundingClientRect().top]));
+
+/** Let what changed its place be seen to go there. */
+function glide(list, stood) {
+  if (!stood.size || matchMedia('(prefers-reduced-motion: reduce)').matches) return;
+  for (const one of list.querySelectorAll('.hit')) {
+    const by = (stood.get(one.dataset.id) ?? one.getBoundingClientRect().top) - one.getBoundingClientRect().top;
+    if (by) one.animate([{ transform: `translateY(${by}px)` }, { transform: 'none' }], { duration: 160, easing: 'ease-out' });
+  }
+}
