@@ -32,6 +32,22 @@ def test_what_is_in_quarantine_is_listed_released_and_purged(cli: Any) -> None:
 
 
 @BOTH
+def test_a_version_that_the_reviewer_did_not_see_is_not_released(cli: Any) -> None:
+    id = cli.put(ATTACK, "--source", "web")
+    [seen] = [line.split()[0] for line in cli("review", "list").out.splitlines()]
+    cli.json("edit", id, "--text", f"{ATTACK} Twice.")
+
+    late = cli("review", "release", seen, "--reason", "it only quotes one", "--json")
+    unread = cli("review", "release", f"{id}@x", "--reason", "it only quotes one", "--json")
+    [now] = [line.split()[0] for line in cli("review", "list").out.splitlines()]
+    cli.json("review", "release", now, "--reason", "it only quotes one")
+
+    assert (seen, now) == (f"{id}@1", f"{id}@2")
+    assert (late.error, unread.error) == ("record_changed", "invalid_input")
+    assert cli.texts() == [f"{ATTACK} Twice."]
+
+
+@BOTH
 def test_a_rollback_shows_first_is_done_with_apply_and_can_be_undone(cli: Any) -> None:
     cli.put("The shop opens at nine.", "--source", "scraper")
     tried = cli.json("rollback", "--source", "scraper")

@@ -26,7 +26,7 @@ PANEL = "Review"
 SHOWN = 100
 T = TypeVar("T")
 
-Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID…]", help="These records.")]
+Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID…]", help="These records, as `review list` names them.")]
 Source = Annotated[str | None, typer.Option(metavar="NAME", help="All of a source.", autocompletion=sources)]
 Session = Annotated[str | None, typer.Option(metavar="ID", help="All of a session.")]
 Finding = Annotated[str | None, typer.Option(metavar="ID", help="A finding of the knowledge registry instead.")]
@@ -77,17 +77,22 @@ def release(
     ] = None,
     finding: Finding = None,
 ) -> None:
-    """Let records out of quarantine. They are recalled from now on, as untrusted unless --trust says otherwise."""
+    """
+    Let records out of quarantine. They are recalled from now on, as untrusted unless --trust says otherwise. ID@VERSION, as
+    the list has it, lets out that version and no other.
+    """
     if finding is not None:
         _decided(door, "release", finding, reason, alone=not (ids or source or session or trust))
         return
     label: Trust | None = trusts([trust])[0] if trust else None
 
+    named, seen = _seen(ids)
+
     async def ours(review: "Reviewing", who: Principal) -> list[object]:
-        return [*await review.release(who, _named(ids, source, session), reason, trust=label)]
+        return [*await review.release(who, _named(named, source, session), reason, trust=label, seen=seen)]
 
     def theirs(client: "Client") -> list[object]:
-        return [*client.release(ids or (), source=source, session=session, reason=reason, trust=label)]
+        return [*client.release(named, source=source, session=session, reason=reason, trust=label, expected=seen)]
 
     found = _asked(door, ours, theirs)
     door.answer({"records": found}, lambda: typer.echo(f"Released {counted(len(found), 'record')}."))
@@ -105,12 +110,14 @@ def purge(
     if finding is not None:
         _decided(door, "purge", finding, reason, alone=not (ids or source or session))
         return
+    # Every version goes, whichever was seen.
+    named, _ = _seen(ids)
 
     async def ours(review: "Reviewing", who: Principal) -> object:
-        return await review.purge(who, _named(ids, source, session), reason)
+        return await review.purge(who, _named(named, source, session), reason)
 
     def theirs(client: "Client") -> object:
-        return client.purge_reviewed(ids or (), source=source, session=session, reason=reason)
+        return client.purge_reviewed(named, source=source, session=session, reason=reason)
 
     purged = _asked(door, ours, theirs)
     count = counted(getattr(purged, "records", 0), "record")
@@ -181,7 +188,8 @@ def _decided(door: Door, step: Literal["release", "purge"], id: str, reason: str
 def _line(one: Waiting) -> str:
     record = one.record
     beside = f" beside {one.beside[:13]}" if one.beside else ""
-    return f"{record.id}  {', '.join(one.reasons)}  {record.scope}  {record.source}{beside}: {_shown(record.text)}"
+    seen = f"{record.id}@{record.version}"
+    return f"{seen}  {', '.join(one.reasons)}  {record.scope}  {record.source}{beside}: {_shown(record.text)}"
 
 
 def _finding_line(one: WaitingFinding) -> str:
@@ -193,6 +201,20 @@ def _shown(text: str) -> str:
     """What a stranger wrote is not let loose on the terminal."""
     plain = "".join(letter if letter.isprintable() else " " for letter in text)
     return plain if len(plain) <= 80 else f"{plain[:79]}…"
+
+
+def _seen(ids: list[str] | None) -> tuple[list[str], dict[str, int]]:
+    """The ids, and the versions written behind some of them: `ID@3`, as the list has it. Raises InvalidInput."""
+    named: list[str] = []
+    versions: dict[str, int] = {}
+    for written in ids or ():
+        id, at, version = written.partition("@")
+        if at and not (version.isascii() and version.isdigit() and len(version) < 10):
+            raise InvalidInput(f"{written!r:.80} names no version: write ID@3, as `commonplace review list` does.")
+        named.append(id)
+        if at:
+            versions[id] = int(version)
+    return named, versions
 
 
 def _named(ids: list[str] | None, source: str | None, session: str | None) -> "Named":

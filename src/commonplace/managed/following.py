@@ -223,7 +223,7 @@ class Following:
     def _note(self, root: Root, key: str, kept: Kept) -> Note:
         entry = kept.entry
         told: dict[str, Json] = {"name": entry.name, "description": entry.description, "type": entry.type}
-        text, metadata, trust = self._safe(_text_of(entry), told, root.trust)
+        text, metadata, trust = self._safe(text_of(entry), told, root.trust)
         stamp = kept.stamp
         metadata |= {"mtime": stamp.mtime // 1_000_000, "size": stamp.size, "sha256": stamp.sha256}
         return Note(
@@ -326,7 +326,7 @@ def _files(root: Root) -> list[Found] | None:
     return Shelf(root).files()
 
 
-def _text_of(entry: Entry) -> str:
+def text_of(entry: Entry) -> str:
     """What is searched: the title, the description where it says more, and the body."""
     told = [entry.name]
     told += [part for part in (entry.description, entry.body) if part.strip()]

@@ -15,9 +15,14 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from commonplace.managed.entries import EntryType, Kept
+from commonplace.managed.roots import Root
+from commonplace.managed.shelf import Shelf
+from commonplace.memory.fence import CLOSE, OPEN, POLICY, entry, name
 from commonplace.text.english import STOP_WORDS
 from commonplace.text.similarity import words
 from commonplace.values.moment import from_ms
+from commonplace.values.record import TRUSTED
+from commonplace.values.shelf import ShelfRecalled
 
 MOST: Final = 5
 MOST_BODY: Final = 1_200
@@ -58,16 +63,41 @@ class Recalled:
     note: str | None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fitting:
+    """An entry that has words of the question."""
+
+    root: Root
+    kept: Kept
+    score: int
+
+
 def recall(entries: Iterable[Kept], query: str, now: datetime, *, tools: Sequence[str] = ()) -> list[Recalled]:
     """The entries that fit `query` best, best first, newer before older. `tools` are those active in the turn."""
-    tokens = _tokens(query)
-    scored = [(_score(kept, tokens), kept) for kept in entries if not _explains(kept, tools)]
-    fitting = [(score, kept) for score, kept in scored if score]
-    fitting.sort(key=lambda pair: (-pair[0], -pair[1].stamp.mtime, pair[1].path))
+    fitting = sorted(_scored(entries, query, tools), key=lambda pair: _place(*pair))
     return [
-        Recalled(kept=kept, score=score, body=_cut(kept.entry.body), note=staleness(kept, now))
+        Recalled(kept=kept, score=score, body=cut(kept.entry.body), note=staleness(kept, now))
         for score, kept in fitting[:MOST]
     ]
+
+
+def fitting_in(roots: Sequence[Root], query: str, tools: Sequence[str] = ()) -> list[Fitting]:
+    """All entries of the roots' newest files that fit, in the order of `recall`: whoever shows them may have to pass some over."""
+    found = [
+        Fitting(root=root, kept=kept, score=score)
+        for root in roots
+        for score, kept in _scored(Shelf(root).scan().entries, query, tools)
+    ]
+    return sorted(found, key=lambda one: _place(one.score, one.kept))
+
+
+def block(shown: Sequence[ShelfRecalled]) -> str:
+    """The entries as they stand in a prompt: data, each behind a label that says how far to trust it. Empty where there are none."""
+    return "\n".join([OPEN, POLICY, *(_line_of(one) for one in shown), CLOSE]) if shown else ""
+
+
+def cut(body: str) -> str:
+    return body if len(body) <= MOST_BODY else body[: MOST_BODY - len(_MORE)].rstrip() + _MORE
 
 
 def staleness(kept: Kept, now: datetime) -> str | None:
@@ -80,6 +110,22 @@ def staleness(kept: Kept, now: datetime) -> str | None:
         f"Written {days} day{'s' if days != 1 else ''} ago. It tells what was so then; "
         "check what it says about code or plans before you rely on it."
     )
+
+
+def _line_of(one: ShelfRecalled) -> str:
+    trust = one.trust if one.trust in TRUSTED else f"{one.trust} (untrusted)"
+    head = f"[id {name(f'{one.root}/{one.path}')}, source managed, trust {trust}] {one.type} **{name(one.name)}**: "
+    return entry(head, one.body.strip() or one.description, f"({one.note})" if one.note else "")
+
+
+def _scored(entries: Iterable[Kept], query: str, tools: Sequence[str]) -> list[tuple[int, Kept]]:
+    tokens = _tokens(query)
+    scored = [(_score(kept, tokens), kept) for kept in entries if not _explains(kept, tools)]
+    return [(score, kept) for score, kept in scored if score]
+
+
+def _place(score: int, kept: Kept) -> tuple[int, int, str]:
+    return -score, -kept.stamp.mtime, kept.path
 
 
 def _tokens(query: str) -> frozenset[str]:
@@ -99,9 +145,7 @@ def _score(kept: Kept, tokens: frozenset[str]) -> int:
 def _explains(kept: Kept, tools: Sequence[str]) -> bool:
     """Whether an entry merely tells how to use one of the tools."""
     head = f"{kept.entry.name} {kept.entry.description}".lower()
-    about = any(tool and re.search(rf"(?<!\w){re.escape(tool.lower())}(?!\w)", head) for tool in tools)
+    # A name that is nowhere in it needs no pattern: there may be many tools, and many entries.
+    named = (tool.lower() for tool in tools if tool and tool.lower() in head)
+    about = any(re.search(rf"(?<!\w){re.escape(tool)}(?!\w)", head) for tool in named)
     return about and bool(_USAGE.search(head)) and not _WARNING.search(f"{head} {kept.entry.body}")
-
-
-def _cut(body: str) -> str:
-    return body if len(body) <= MOST_BODY else body[: MOST_BODY - len(_MORE)].rstrip() + _MORE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from commonplace.sdk.calls import review
 from commonplace.sdk.surveying import AsyncSurveyor, Surveyor
@@ -34,9 +34,13 @@ class AsyncReviewer(AsyncSurveyor):
         session: str | None = None,
         reason: str,
         trust: Trust | None = None,
+        expected: Mapping[str, int] | None = None,
     ) -> builtins.list[Record]:
-        """Let records out of quarantine: these, or all of a source or a session. For reviewers."""
-        return await self._run(review.release(ids, source, session, reason, trust))
+        """
+        Let records out of quarantine: these, or all of a source or a session. `expected` are the versions that were looked at,
+        by id; where one is another by now, none is let out. For reviewers. Raises RecordChanged.
+        """
+        return await self._run(review.release(ids, source, session, reason, trust, expected))
 
     async def purge_reviewed(
         self, ids: Sequence[str] = (), *, source: str | None = None, session: str | None = None, reason: str
@@ -81,9 +85,13 @@ class Reviewer(Surveyor):
         session: str | None = None,
         reason: str,
         trust: Trust | None = None,
+        expected: Mapping[str, int] | None = None,
     ) -> builtins.list[Record]:
-        """Let records out of quarantine: these, or all of a source or a session. For reviewers."""
-        return self._run(review.release(ids, source, session, reason, trust))
+        """
+        Let records out of quarantine: these, or all of a source or a session. `expected` are the versions that were looked at,
+        by id; where one is another by now, none is let out. For reviewers. Raises RecordChanged.
+        """
+        return self._run(review.release(ids, source, session, reason, trust, expected))
 
     def purge_reviewed(
         self, ids: Sequence[str] = (), *, source: str | None = None, session: str | None = None, reason: str

@@ -13,7 +13,15 @@ from commonplace.values.moving import ImportReport, Layout, Progress
 from commonplace.values.query import Filters
 from commonplace.values.record import State
 from commonplace.values.scope import Scope, ScopeKind, Scopes
-from commonplace.values.shelf import ShelfChange, ShelfFiles, ShelfName, ShelfText, ShelfUndone, ShelfWritten
+from commonplace.values.shelf import (
+    ShelfChange,
+    ShelfFiles,
+    ShelfName,
+    ShelfRecall,
+    ShelfText,
+    ShelfUndone,
+    ShelfWritten,
+)
 
 
 class AsyncSurveyor(AsyncSender):
@@ -60,6 +68,13 @@ class AsyncSurveyor(AsyncSender):
     async def managed_files(self) -> builtins.list[ShelfFiles]:
         """The folders of managed memory that the key reaches, with their files."""
         return await self._run(shelf.survey())
+
+    async def recall_managed(self, query: str, tools: Sequence[str] = (), *, run: str | None = None) -> ShelfRecall:
+        """
+        The entries of managed memory that fit a question, at most five, and their block for a prompt. What only explains one of
+        the `tools` at hand is left out.
+        """
+        return await self._run(shelf.recall(query, tools, run))
 
     async def managed_file(self, root: ShelfName, path: str) -> ShelfText:
         """A file as it is, and the `etag` that a write of it needs. Raises PathNotFound."""
@@ -131,6 +146,13 @@ class Surveyor(Sender):
     def managed_files(self) -> builtins.list[ShelfFiles]:
         """The folders of managed memory that the key reaches, with their files."""
         return self._run(shelf.survey())
+
+    def recall_managed(self, query: str, tools: Sequence[str] = (), *, run: str | None = None) -> ShelfRecall:
+        """
+        The entries of managed memory that fit a question, at most five, and their block for a prompt. What only explains one of
+        the `tools` at hand is left out.
+        """
+        return self._run(shelf.recall(query, tools, run))
 
     def managed_file(self, root: ShelfName, path: str) -> ShelfText:
         """A file as it is, and the `etag` that a write of it needs. Raises PathNotFound."""

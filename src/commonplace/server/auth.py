@@ -44,7 +44,7 @@ PAIRED: Final = ("/memories/", "/resources")
 
 _CLIENT: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _PRINTABLE: Final = re.compile(r"[\x20-\x7e]{1,255}")
-_READS: Final = frozenset({"search", "context", "resolve", "tree", "preflight"})
+_READS: Final = frozenset({"search", "context", "resolve", "tree", "preflight", "recall"})
 _PROMPTS: Final = frozenset({"distill", "extract", "flush", "generate", "remember", "forget", "dream"})
 
 key = HTTPBearer(

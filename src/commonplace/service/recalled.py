@@ -12,7 +12,7 @@ from commonplace.values.principal import Principal
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Record
 
-_ACTIONS: Final = ("record.search", "record.context", "memory_search")
+_ACTIONS: Final = ("record.search", "record.context", "memory_search", "managed.recall")
 _ROWS: Final = 500
 _MOST: Final = 1_000
 _PAGE: Final = 500

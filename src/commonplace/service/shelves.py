@@ -4,23 +4,53 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
+from itertools import pairwise
 from typing import Final
 
-from commonplace.errors import ManagedMemoryUnavailable, NothingToUndo, PreconditionRequired
+from commonplace.errors import InvalidQuery, ManagedMemoryUnavailable, NothingToUndo, PreconditionRequired
 from commonplace.governance.access import require_role, require_scope
+from commonplace.learning.caution import is_suspect
+from commonplace.learning.quarantine import is_quarantined
 from commonplace.managed import editing
+from commonplace.managed.entries import Entry, Kept
+from commonplace.managed.following import GONE, key_of, text_of
+from commonplace.managed.recall import MOST, Fitting, block, cut, fitting_in, staleness
 from commonplace.managed.roots import Root
+from commonplace.memory.recall import MAX_QUERY
 from commonplace.ports.journal import Entries
 from commonplace.service.account import Account
 from commonplace.service.desk import Desk
 from commonplace.service.managed import Managed
+from commonplace.service.recall import query_hash
+from commonplace.text.scrub import scrub
 from commonplace.values.principal import Principal
-from commonplace.values.record import Json
-from commonplace.values.shelf import ShelfChange, ShelfFiles, ShelfName, ShelfText, ShelfUndone, ShelfWritten
+from commonplace.values.query import ALL_STATES, Filter
+from commonplace.values.record import Json, Record, Trust
+from commonplace.values.shelf import (
+    ShelfChange,
+    ShelfFiles,
+    ShelfName,
+    ShelfRecall,
+    ShelfRecalled,
+    ShelfText,
+    ShelfUndone,
+    ShelfWritten,
+)
 
 NEW: Final = "*"
 """What is expected where there must be no file yet."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Safe:
+    """An entry without secrets, and its text as its record has it. `suspect`: it reads like an order to an agent."""
+
+    entry: Entry
+    text: str
+    suspect: bool
 
 
 class Shelves:
@@ -90,6 +120,47 @@ class Shelves:
                     return done
             raise NothingToUndo("There is no such change to take back, or it is too long ago.")
 
+    async def recall(
+        self, who: Principal, query: str, *, tools: Sequence[str] = (), run: str | None = None
+    ) -> ShelfRecall:
+        """
+        The entries in reach that fit a question, and their block for a prompt; marked as recalled into the run. What waits for a
+        reviewer, was deleted, or reads like an order that nobody released, is passed over.
+        """
+        desk = self._desk
+        async with desk.account(who, "managed.recall", run=run) as account:
+            require_role(who, "reader")
+            fitting = await asyncio.to_thread(fitting_in, self._reached(who), _asked(query), tools)
+            shown: list[ShelfRecalled] = []
+            ids: list[Json] = []
+            for one in fitting:
+                if len(shown) == MOST:
+                    break
+                safe = await asyncio.to_thread(_safe, one.kept)
+                record = await self._record(who, one)
+                if await self._may_be_shown(who, safe, record):
+                    same = record is not None and record.text == safe.text
+                    trust = record.trust if record is not None and same else one.root.trust
+                    shown.append(_shown(one, safe.entry, trust, desk.clock.now()))
+                    ids += [record.id] if record is not None and same else []
+            files: list[Json] = [f"{one.root}/{one.path}" for one in shown]
+            await account.note(query=query_hash(query), ids=ids, files=files)
+            return ShelfRecall(entries=tuple(shown), text=block(shown))
+
+    async def _record(self, who: Principal, one: Fitting) -> Record | None:
+        """What the store has of an entry's file, whatever its state."""
+        wanted = Filter(scopes=(one.root.scope,), key=key_of(one.root, one.kept.path), states=ALL_STATES)
+        page = await self._desk.store.find(who.tenant, wanted, "newest", 1, None)
+        return page.records[0] if page.records else None
+
+    async def _may_be_shown(self, who: Principal, safe: _Safe, record: Record | None) -> bool:
+        """The record may lag behind its file, or tell of an older text: then only what waits for a reviewer counts."""
+        if record is None or record.text != safe.text:
+            return not safe.suspect and not (record is not None and is_quarantined(record))
+        if record.state(self._desk.clock.now()) != "live" and record.reason != GONE:
+            return False
+        return not safe.suspect or _is_released(await self._desk.store.history(who.tenant, record.id))
+
     # ---- whose files
 
     def _reached(self, who: Principal) -> Sequence[Root]:
@@ -131,3 +202,52 @@ class Shelves:
         row = account.row("ok" if changed else "unchanged", details=details)
         await self._desk.store.note(Entries(audit=(row,), events=(news,) if changed else ()))
         account.noted = True
+
+
+# ---- what a recall shows
+
+
+def _asked(query: str) -> str:
+    if len(query) > MAX_QUERY:
+        raise InvalidQuery(f"The question has more than {MAX_QUERY:,} characters.")
+    return query
+
+
+def _safe(kept: Kept) -> _Safe:
+    entry = kept.entry
+    told = f"{entry.name}\n\n{entry.description}\n\n{entry.body}"
+    name, description, body = (scrub(text).text for text in (entry.name, entry.description, entry.body))
+    return _Safe(
+        entry=replace(entry, name=name, description=description, body=body),
+        text=scrub(text_of(entry)).text,
+        suspect=is_suspect(told) or is_suspect(kept.path),
+    )
+
+
+def _shown(one: Fitting, entry: Entry, trust: Trust, now: datetime) -> ShelfRecalled:
+    return ShelfRecalled(
+        root=editing.name_of(one.root),
+        path=one.kept.path,
+        type=entry.type,
+        name=entry.name,
+        description=entry.description,
+        body=cut(entry.body),
+        score=one.score,
+        note=staleness(one.kept, now),
+        trust=trust,
+    )
+
+
+def _is_released(versions: Sequence[Record]) -> bool:
+    """
+    Whether a reviewer let this very text out of quarantine. The versions tell, not the metadata, which any writer may write:
+    nobody but a reviewer restores a text that is in quarantine.
+    """
+    told = sorted(versions, key=lambda one: one.version)
+    return any(
+        is_quarantined(before)
+        and after.change == "restored"
+        and not after.demoted
+        and before.text == after.text == told[-1].text
+        for before, after in pairwise(told)
+    )

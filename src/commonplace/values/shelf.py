@@ -81,3 +81,26 @@ class ShelfUndone:
 
     restored: tuple[str, ...]
     left: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShelfRecalled:
+    """An entry that fits a question, without secrets; `body` may be cut. `note` is what to say about its age, if anything."""
+
+    root: ShelfName
+    path: str
+    type: str
+    name: str
+    description: str
+    body: str
+    score: int
+    note: str | None
+    trust: Trust
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShelfRecall:
+    """The entries that fit best, best first, and the block for a prompt that shows them; empty where none does."""
+
+    entries: tuple[ShelfRecalled, ...]
+    text: str

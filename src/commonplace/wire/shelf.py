@@ -8,7 +8,7 @@ from commonplace.values import shelf
 from commonplace.values.record import Trust
 from commonplace.values.shelf import ShelfName
 from commonplace.wire.records import scope_value
-from commonplace.wire.shapes import MAX_TEXT, Answer, Body, Count, Moment
+from commonplace.wire.shapes import MAX_LIST, MAX_TEXT, Answer, Body, Count, Label, Moment, Question
 
 
 class ShelfFileAnswer(Answer):
@@ -187,3 +187,72 @@ class ShelfUndoneAnswer(Answer):
 
     def value(self) -> shelf.ShelfUndone:
         return shelf.ShelfUndone(restored=tuple(self.restored), left=tuple(self.left))
+
+
+class ShelfRecallBody(Body):
+    """`tools` are those at hand in the turn: what only tells how to use one of them is left out, but not what warns of it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"query": "How do we write release notes?", "tools": ["grep_search"]}]}
+    )
+
+    query: Question
+    tools: list[Label] = Field(default=[], max_length=MAX_LIST)
+    run: Label | None = Field(
+        default=None, description="Into which run it is recalled. What is recalled is not learned from it again."
+    )
+
+
+class ShelfRecalledAnswer(Answer):
+    """`body` has at most 1,200 characters and no secret. `note` says that the entry is old, where it is."""
+
+    root: ShelfName
+    path: str
+    type: str
+    name: str
+    description: str
+    body: str
+    score: Count
+    note: str | None
+    trust: Trust
+
+    @classmethod
+    def of(cls, one: shelf.ShelfRecalled) -> ShelfRecalledAnswer:
+        return cls(
+            root=one.root,
+            path=one.path,
+            type=one.type,
+            name=one.name,
+            description=one.description,
+            body=one.body,
+            score=one.score,
+            note=one.note,
+            trust=one.trust,
+        )
+
+    def value(self) -> shelf.ShelfRecalled:
+        return shelf.ShelfRecalled(
+            root=self.root,
+            path=self.path,
+            type=self.type,
+            name=self.name,
+            description=self.description,
+            body=self.body,
+            score=self.score,
+            note=self.note,
+            trust=self.trust,
+        )
+
+
+class ShelfRecallAnswer(Answer):
+    """At most five entries, best first. `text` is the block for a prompt, fenced as data; empty where nothing fits."""
+
+    entries: list[ShelfRecalledAnswer]
+    text: str
+
+    @classmethod
+    def of(cls, found: shelf.ShelfRecall) -> ShelfRecallAnswer:
+        return cls(entries=[ShelfRecalledAnswer.of(one) for one in found.entries], text=found.text)
+
+    def value(self) -> shelf.ShelfRecall:
+        return shelf.ShelfRecall(entries=tuple(one.value() for one in self.entries), text=self.text)

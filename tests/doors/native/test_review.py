@@ -11,6 +11,7 @@ import pytest
 from psycopg import sql
 
 from commonplace import AsyncClient
+from commonplace.errors import RecordChanged
 from commonplace.testing.callers import caller
 from commonplace.testing.daemon import TOKEN, InProcess, served
 from commonplace.values.record import Turn
@@ -403,7 +404,9 @@ async def test_the_client_reviews_and_rolls_back(running: InProcess, put: Callab
     transport = httpx.ASGITransport(app=running.app, client=("127.0.0.1", 50_000))
     async with AsyncClient("http://127.0.0.1:4170", TOKEN, transport=transport) as client:
         page = await client.review(source="web", limit=2)
-        [released] = await client.release([held[0]["id"]], reason="fine")
+        with pytest.raises(RecordChanged):
+            await client.release([held[0]["id"]], reason="fine", expected={held[0]["id"]: 2})
+        [released] = await client.release([held[0]["id"]], reason="fine", expected={held[0]["id"]: 1})
         purged = await client.purge_reviewed([held[1]["id"]], reason="spam")
         tried = await client.rollback(Origin(source="web"), reason="poisoned", dry_run=True)
         done = await client.rollback(Origin(source="web"), reason="poisoned")

@@ -74,6 +74,19 @@ async def test_files_of_managed_memory_are_made_changed_removed_and_brought_back
         await client.undo_managed_change("edit-nobody")
 
 
+@pytest.mark.anyio
+async def test_entries_of_managed_memory_are_recalled_for_a_prompt(client: AsyncClient) -> None:
+    await client.write_managed_file("user", "feedback/tone.md", TEXT)
+
+    found = await client.recall_managed("Is the tone plain?", ["grep_search"])
+
+    assert [(one.root, one.path, one.type, one.note) for one in found.entries] == [
+        ("user", "feedback/tone.md", "feedback", None)
+    ]
+    assert "Plain and short." in found.text
+    assert (await client.recall_managed("xylophone")).text == ""
+
+
 def test_files_are_sent_along_and_imported(daemon: Daemon) -> None:
     with Client(daemon.url, daemon.token) as client:
         report = client.import_files({"notes/a.md": "They dig.", "b.png": "x"}, scope="workspace:web")
@@ -82,3 +95,4 @@ def test_files_are_sent_along_and_imported(daemon: Daemon) -> None:
         assert [one.provenance.file for one in client.list(scopes="workspace:web").records] == ["notes/a.md"]
         with pytest.raises(InvalidInput):
             client.import_files({"../a.md": "x"})
+        assert client.recall_managed("xylophone").entries == ()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from commonplace.sdk.documents import changed, named_scopes, part, query, texts, written
+from commonplace.sdk.documents import changed, given, named_scopes, part, query, texts, written
 from commonplace.sdk.talk import Call, Talk, asked
 from commonplace.values.record import Json, Record, Trust
 from commonplace.values.review import Origin, RolledBack, WaitingPage
@@ -34,12 +34,17 @@ def _named(ids: Sequence[str], source: str | None, session: str | None, reason: 
 
 
 def release(
-    ids: Sequence[str], source: str | None, session: str | None, reason: str, trust: Trust | None
+    ids: Sequence[str],
+    source: str | None,
+    session: str | None,
+    reason: str,
+    trust: Trust | None,
+    expected: Mapping[str, int] | None,
 ) -> Talk[list[Record]]:
     def read(body: bytes) -> list[Record]:
         return [one.value() for one in ReleasedAnswer.model_validate_json(body).records]
 
-    told = {**_named(ids, source, session, reason), **changed({"trust": trust})}
+    told = {**_named(ids, source, session, reason), **given({"trust": trust, "versions": expected})}
     return asked(Call(method="POST", path="/v1/review/release", body=written(told), read=read, endless=True))
 
 

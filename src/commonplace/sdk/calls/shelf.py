@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from commonplace.errors import InvalidInput
-from commonplace.sdk.documents import document, part, written
+from commonplace.sdk.documents import changed, document, part, texts, written
 from commonplace.sdk.talk import Call, Talk, asked
-from commonplace.values.shelf import ShelfChange, ShelfFiles, ShelfName, ShelfText, ShelfUndone, ShelfWritten
+from commonplace.values.shelf import (
+    ShelfChange,
+    ShelfFiles,
+    ShelfName,
+    ShelfRecall,
+    ShelfText,
+    ShelfUndone,
+    ShelfWritten,
+)
 from commonplace.wire.shelf import (
     ShelfChangesAnswer,
+    ShelfRecallAnswer,
     ShelfTextAnswer,
     ShelfUndoneAnswer,
     ShelfWrittenAnswer,
@@ -51,6 +62,14 @@ def undo(id: str) -> Talk[ShelfUndone]:
         return ShelfUndoneAnswer.model_validate_json(body).value()
 
     return asked(Call(method="POST", path=f"/v1/managed/changes/{part(id)}/undo", read=read))
+
+
+def recall(query: str, tools: Sequence[str], run: str | None) -> Talk[ShelfRecall]:
+    def read(body: bytes) -> ShelfRecall:
+        return ShelfRecallAnswer.model_validate_json(body).value()
+
+    told = changed({"query": query, "tools": texts(tools), "run": run})
+    return asked(Call(method="POST", path="/v1/managed/recall", body=written(told), read=read, reads=True))
 
 
 def _written(body: bytes) -> ShelfWritten:

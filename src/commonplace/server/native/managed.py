@@ -16,6 +16,8 @@ from commonplace.wire.shelf import (
     ShelfAnswer,
     ShelfChangeAnswer,
     ShelfChangesAnswer,
+    ShelfRecallAnswer,
+    ShelfRecallBody,
     ShelfTextAnswer,
     ShelfTextBody,
     ShelfUndoneAnswer,
@@ -61,6 +63,15 @@ async def changes(who: Asking, served: Served) -> ShelfChangesAnswer:
 async def undo(id: ChangeId, who: Asking, served: Served) -> ShelfUndoneAnswer:
     """Every file gets its text from before, but those that somebody edited since."""
     return ShelfUndoneAnswer.of(await served.shelves.undo(who, id))
+
+
+@router.post("/recall", summary="What managed memory has for a question", responses=_responses())
+async def recall(body: ShelfRecallBody, who: Asking, served: Served) -> ShelfRecallAnswer:
+    """
+    The entries that fit best, at most five, of every folder that the key reaches, and `text`, the block of a prompt. What is
+    recalled is data, never an instruction: what reads like one is left out until a reviewer has released its record.
+    """
+    return ShelfRecallAnswer.of(await served.shelves.recall(who, body.query, tools=body.tools, run=body.run))
 
 
 @router.get(
