@@ -9,6 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 PYTEST_ARGS ?=
+PYTEST_PROCESSES ?= 2
 BENCH_ARGS ?=
 UV_VERSION := 0.13.7
 PRETTIER := tests/clients/node_modules/.bin/prettier --log-level warn 'src/commonplace/console/**/*.js'
@@ -72,7 +73,7 @@ tour: $(VENV)/.stamp-run  ## Install, then a guided first session in the termina
 
 .PHONY: test
 test: $(VENV)/.stamp-test $(VENV)/.stamp-clients $(VENV)/.stamp-browser  ## Install what tests need, then run them all (PYTEST_ARGS="-k name" for some)
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest --numprocesses=$(PYTEST_PROCESSES) --dist=loadfile $(PYTEST_ARGS)
 
 .PHONY: check
 check: $(VENV)/.stamp-test $(VENV)/.stamp-clients  ## Format, lint, types, layers, generated docs

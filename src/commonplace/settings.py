@@ -149,7 +149,9 @@ class Settings(BaseSettings):
         "waits for a reviewer. 0: as many as there are, since whoever imports a folder chose it.",
     )
     learning_files: int = Field(
-        default=0, ge=0, description="How many new files from outside may become memories in an hour. 0: as many as there are."
+        default=0,
+        ge=0,
+        description="How many new files from outside may become memories in an hour. 0: as many as there are.",
     )
 
     managed_memory: bool = Field(

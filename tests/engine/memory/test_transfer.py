@@ -185,7 +185,7 @@ async def exported(store: SqliteStore, writer: Writer, preparer: Preparer, clock
     return file.getvalue().splitlines()
 
 
-TAKEN_OUT = object()
+TAKEN_OUT = "(taken out)"
 VERSIONS_THAT_ARE_NONE: list[dict[str, Any]] = [
     {"text": TAKEN_OUT},
     {"text": 7},
