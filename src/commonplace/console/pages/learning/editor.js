@@ -38,7 +38,6 @@ export function editor({ root, path, draft, kept, link, told, undo, onSaved, onG
         },
       },
     },
-    note,
     problem,
     h('label', { for: id, class: 'visually-hidden' }, t('learning.edit.text', { path })),
     h('div', { class: 'learning-edit' }, area, shown),
@@ -50,6 +49,8 @@ export function editor({ root, path, draft, kept, link, told, undo, onSaved, onG
       h('button', { type: 'button', class: 'quiet', on: { click: () => onGive(draft, t('learning.discarded')) } }, t('learning.discard')),
       h('span', { class: 'soft small' }, h('kbd', {}, 'Ctrl'), h('kbd', {}, 'S')),
     ),
+    // Below: what is told while somebody reaches for a button must not move it.
+    note,
   );
 
   function typed() {
