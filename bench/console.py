@@ -72,8 +72,9 @@ globalThis.filled = () => {
   return Boolean(at?.closest('.endless-row'));
 };
 """
+# The browser may tell of a frame some frames later.
 PAINT: Final = """async () => {
-  await painted();
+  await until(() => performance.getEntriesByType('paint').length > 1, performance.now());
   const told = Object.fromEntries(performance.getEntriesByType('paint').map((one) => [one.name, one.startTime]));
   return { first: told['first-paint'], content: told['first-contentful-paint'] };
 }"""

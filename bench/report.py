@@ -71,7 +71,7 @@ First paint and first content are the browser's own figures, `rows` is when the 
 of the navigation. Datasette shows the table page of a file with the same rows, to the same browser in the same run."""
 
 _HAND = """From something done in the page to the next frame (`feedback`) and to the frame that shows what was asked for (`done`), with
-answers of the daemon between them; a search also waits 180 ms for the next letter. Medians, and the slowest; of scrolling, each run is its worst screen."""
+answers of the daemon between them; a search also waits 120 ms for the next letter. Medians, and the slowest; of scrolling, each run is its worst screen."""
 
 _SENT = (
     """What is sent for the first page, and for every page after another, compressed, without the memory's own data."""

@@ -148,7 +148,7 @@ function searchBox(view, onChange) {
       view.q = box.value.trim();
       onChange();
     }
-  }, 180);
+  }, 120);
   const box = h('input', {
     'type': 'search',
     'class': 'search',
