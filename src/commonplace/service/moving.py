@@ -50,25 +50,15 @@ class Moving:
         desk = self._desk
         async with desk.account(who, "record.import", scope=scope) as account:
             real = await self._allowed(who, path, scope, layout)
-            now = desk.clock.now()
             payload: dict[str, Json] = {
                 "path": str(real),
                 "scope": str(scope),
                 "layout": layout,
                 "sync_deletes": sync_deletes,
-                "who": written_principal(who),
             }
-            job = NewJob(
-                id=new_id(now),
-                tenant=who.tenant,
-                kind=IMPORT,
-                payload=payload,
-                created_at=now,
-                created_by=who.subject,
-                client=who.client,
-                unique=f"{scope} {layout}{' sync' if sync_deletes else ''} {real}",
+            return await self._queued(
+                account, who, payload, f"{scope} {layout}{' sync' if sync_deletes else ''} {real}"
             )
-            return await self._queued(account, job)
 
     async def queue_files(
         self, who: Principal, files: Sequence[SentFile], *, scope: Scope, layout: Layout = "directory"
@@ -85,7 +75,6 @@ class Moving:
             _require(who, scope, layout)
             check_paths(files)
             kept, problems = await asyncio.to_thread(sifted, files, layout)
-            now = desk.clock.now()
             sent: dict[str, Json] = {
                 "files": [{"path": file.path, "text": file.text} for file in kept],
                 "problems": [[path, reason] for path, reason in problems],
@@ -93,24 +82,24 @@ class Moving:
             payload: dict[str, Json] = {
                 "scope": str(scope),
                 "layout": layout,
-                "who": written_principal(who),
                 PRIVATE: sent,
             }
             mark = sha256(json.dumps(sent, sort_keys=True).encode()).hexdigest()
-            job = NewJob(
-                id=new_id(now),
-                tenant=who.tenant,
-                kind=IMPORT,
-                payload=payload,
-                created_at=now,
-                created_by=who.subject,
-                client=who.client,
-                unique=f"{scope} {layout} sent {mark}",
-            )
-            return await self._queued(account, job)
+            return await self._queued(account, who, payload, f"{scope} {layout} sent {mark}")
 
-    async def _queued(self, account: Account, job: NewJob) -> Job:
+    async def _queued(self, account: Account, who: Principal, payload: dict[str, Json], unique: str) -> Job:
         desk = self._desk
+        now = desk.clock.now()
+        job = NewJob(
+            id=new_id(now),
+            tenant=who.tenant,
+            kind=IMPORT,
+            payload={**payload, "who": written_principal(who)},
+            created_at=now,
+            created_by=who.subject,
+            client=who.client,
+            unique=unique,
+        )
         if (same := await self._waiting(job)) is not None:
             await account.note("unchanged", job=same.id)
             return same

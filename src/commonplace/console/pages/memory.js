@@ -11,7 +11,7 @@ import { cells, columns } from './memory/cells.js';
 import { doings } from './memory/doing.js';
 import { filters } from './memory/filters.js';
 import { news } from './memory/news.js';
-import { MOST_FOUND, PAGE, asAddress, asCounting, asListing, asSearch, viewOf } from './memory/view.js';
+import { MOST_FOUND, PAGE, asAddress, asCounting, asListing, asSearch, isNarrowed, viewOf } from './memory/view.js';
 
 const HEIGHT = 64;
 
@@ -26,7 +26,7 @@ export async function show(place, { part, query, signal }) {
     signal,
     columns: columns(),
     onOpen: doing.open,
-    empty: t('memory.nothing'),
+    empty: () => t(view.scope || isNarrowed(view) ? 'memory.nothing' : may('writer') ? 'memory.none' : 'memory.none.reader'),
     load: (cursor, until) => load(page, cursor, until),
     row: (record) => cells(record, { doing, chosen: page.chosen, scoped: Boolean(view.scope), selects }),
     onRows: () => bar.paint(),

@@ -6,7 +6,7 @@ import { t } from '../words.js';
 /**
  * `load(cursor, signal)` answers { rows, cursor }: the next rows, and where to go on (null: that is all). `row(one, index)` makes the cells
  * of a row; `onOpen(one)` is for Enter and a click on a row, `onActive(one)` for the row that the keys are at, or null. `height` is in pixels.
- * `columns`: the names of the columns.
+ * `columns`: the names of the columns. `empty()`: what to say where there is nothing.
  *
  * Answers the element with `reload()`, `rows`, `active`, `update(id, row)`, `drop(id)`, `insert(row, index)`,
  * `replace(rows, ids)`, `repaint()`, `focusOn(index)`.
@@ -19,7 +19,7 @@ export function endless({
   id = (one) => one.id,
   height = 56,
   signal,
-  empty = t('frame.nothing'),
+  empty = () => t('frame.nothing'),
   onOpen = () => {},
   onRows = () => {},
   onActive = () => {},
@@ -152,7 +152,7 @@ export function endless({
     inner.style.setProperty('height', `${rows.length * height}px`);
     element.setAttribute('aria-rowcount', ended && !broken ? String(rows.length + 1) : '-1');
     // The way to try again stays where rows change meanwhile.
-    if (!broken) fill(note, ended ? (rows.length ? t('frame.end') : empty) : '');
+    if (!broken) fill(note, ended ? (rows.length ? t('frame.end') : empty()) : '');
     onRows(rows, ended);
   }
 

@@ -30,7 +30,7 @@ export function knowledge(panel, { query, signal, again }) {
   const shown = status === 'working' ? 'promote' : 'approve';
   const made = desk({
     label: t('review.knowledge'),
-    empty: t('review.knowledge.empty'),
+    empty: () => t('review.knowledge.empty'),
     load,
     lines,
     detail,

@@ -29,7 +29,7 @@ export function quarantine(panel, { query, signal, settle }) {
   };
   const made = desk({
     label: t('review.quarantine'),
-    empty: t('review.quarantine.empty'),
+    empty: () => t('review.quarantine.empty'),
     load,
     lines,
     deeds,
