@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol, TypeAlias, cast
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 
 from commonplace.testing.daemon import Daemon, running_daemon
 
@@ -30,7 +30,8 @@ FLAGS = (
     "--disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync "
     "--disable-gpu --disable-dev-shm-usage"
 ).split()
-PATIENCE = 5_000
+PATIENCE = 15_000
+"""Milliseconds that a page may take on a machine that is busy with something else. How quick it is says the bench."""
 SIZES = {"wide": (1280, 800), "narrow": (380, 760)}
 STATUS = re.compile(r"status of (\d{3})")
 
@@ -125,6 +126,7 @@ def browser() -> Generator[Browser]:
     of another module could begin one.
     """
     flags = [*FLAGS, "--no-sandbox"] if os.geteuid() == 0 else FLAGS
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         begun = playwright.chromium.launch(executable_path=CHROMIUM, args=flags, headless=True)
         yield begun

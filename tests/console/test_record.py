@@ -7,12 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.console.conftest import PATIENCE, Language, Memory, Visit
-
-
-@pytest.fixture(autouse=True)
-def patience() -> None:
-    expect.set_options(timeout=PATIENCE)
+from tests.console.conftest import Language, Memory, Visit
 
 
 @pytest.fixture

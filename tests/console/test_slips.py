@@ -10,11 +10,6 @@ from tests.console.conftest import PATIENCE, Memory, Visit
 from tests.console.memory_page import at, by_key, held, row
 
 
-@pytest.fixture(autouse=True)
-def patience() -> None:
-    expect.set_options(timeout=PATIENCE)
-
-
 def _delete(page: Page, key: str) -> None:
     row(page, key).get_by_role("button", name="More to do").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()

@@ -6,14 +6,8 @@ from collections.abc import Callable
 import httpx
 import pytest
 from playwright.sync_api import Page, expect
-from tests.console.conftest import PATIENCE, Memory, Visit
+from tests.console.conftest import Memory, Visit
 from tests.console.memory_page import at, at_row, by_key, held, row, rows
-
-
-@pytest.fixture(autouse=True)
-def patience() -> None:
-    expect.set_options(timeout=PATIENCE)
-
 
 # ---- tending
 
