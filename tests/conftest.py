@@ -8,6 +8,7 @@ of that part's folder.
 import importlib
 import ipaddress
 import os
+import secrets
 import socket
 import tempfile
 import warnings
@@ -18,6 +19,7 @@ from typing import Any, cast
 import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
+from psycopg import sql
 
 settings.register_profile(
     "ci", derandomize=True, max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -99,3 +101,25 @@ def server() -> Generator[Any]:
         connection.execute("SELECT pg_reload_conf()")
     yield running
     running.cleanup()
+
+
+@pytest.fixture
+def schema(server: Any) -> Generator[str]:
+    """The name of a schema of this test alone. It is dropped afterwards, with those whose names begin with it."""
+    name = f"test_{secrets.token_hex(6)}"
+    yield name
+    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+        for (one,) in connection.execute("SELECT nspname FROM pg_namespace WHERE starts_with(nspname, %s)", (name,)):
+            connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(one)))
+
+
+@pytest.fixture
+def address(server: Any, schema: str) -> str:
+    """Where a PostgreSQL store of this test alone can be made."""
+    return addressed(server, schema)
+
+
+def addressed(server: Any, schema: str) -> str:
+    """Connections to it carry the schema's name, so that leaks can be seen."""
+    uri = str(server.get_uri())
+    return f"{uri}{'&' if '?' in uri else '?'}application_name={schema}&schema={schema}"

@@ -18,6 +18,7 @@ import httpx
 import psycopg
 import pytest
 from psycopg import sql
+from tests.conftest import addressed
 
 from commonplace.testing.daemon import Daemon, running_daemon
 from commonplace.testing.events import Frame, Listener
@@ -26,24 +27,6 @@ T = TypeVar("T")
 TOKEN = "a-token-that-both-know"
 FILES = 1_500
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
-
-
-@pytest.fixture
-def schema(server: Any) -> Generator[str]:
-    schema = f"test_{secrets.token_hex(6)}"
-    yield schema
-    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
-        connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
-
-
-@pytest.fixture
-def address(server: Any, schema: str) -> str:
-    return addressed(server, schema)
-
-
-def addressed(server: Any, schema: str) -> str:
-    uri = str(server.get_uri())
-    return f"{uri}{'&' if '?' in uri else '?'}schema={schema}"
 
 
 @contextmanager

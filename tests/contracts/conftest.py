@@ -6,18 +6,16 @@ After each test nothing may be left over: no task, and no connection to the serv
 
 import asyncio
 import importlib
-import secrets
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, TypeAlias
-from urllib.parse import quote
 
 import anyio
 import anyio.lowlevel
 import psycopg
 import pytest
-from psycopg import sql
+from tests.conftest import addressed
 
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.drafts import DIMENSION, EMBEDDER, Drafting, Store
@@ -26,29 +24,9 @@ OpenStore: TypeAlias = Callable[..., Awaitable[Store]]
 
 
 @pytest.fixture
-def schema() -> str:
-    return f"test_{secrets.token_hex(6)}"
-
-
-@pytest.fixture
-def address(server: Any, schema: str) -> Generator[str]:
-    """Where a PostgreSQL store can be made. Its connections carry the schema's name, so that leaks can be seen."""
-    uri = str(server.get_uri())
-    joint = "&" if "?" in uri else "?"
-    yield f"{uri}{joint}application_name={quote(schema)}&schema={schema}"
-    _drop(server, schema)
-
-
-@pytest.fixture
-def second_address(address: str, schema: str, server: Any) -> Generator[str]:
+def second_address(server: Any, schema: str) -> str:
     """Where another PostgreSQL store can be made."""
-    yield address.replace(f"&schema={schema}", f"&schema={schema}_two")
-    _drop(server, f"{schema}_two")
-
-
-def _drop(server: Any, schema: str) -> None:
-    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
-        connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
+    return addressed(server, f"{schema}_two")
 
 
 @pytest.fixture
@@ -102,7 +80,7 @@ def _tasks() -> set[asyncio.Task[Any]]:
 
 async def _no_connections(uri: str, name: str) -> None:
     """A backend that was told goodbye takes a moment to end; one that was not stays, and the wait runs out."""
-    counting = "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s"
+    counting = "SELECT count(*) FROM pg_stat_activity WHERE starts_with(application_name, %s)"
     async with await psycopg.AsyncConnection.connect(uri, autocommit=True) as connection:
         while (await (await connection.execute(counting, (name,))).fetchone()) != (0,):
             await anyio.lowlevel.checkpoint()

@@ -6,9 +6,8 @@ rows as COPY wrote them, one can be poured into a schema of its time.
 """
 
 import json
-import secrets
 import zipfile
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg import sql
+from tests.conftest import addressed
 
 from commonplace.ports.journal import Entries
 from commonplace.stores.postgres import PostgresStore
@@ -36,15 +36,6 @@ NOW = datetime(2026, 1, 5, tzinfo=UTC)
 
 
 @pytest.fixture
-def schema(server: Any) -> Generator[str]:
-    name = f"migrated_{secrets.token_hex(6)}"
-    yield name
-    with admin(server) as connection:
-        for one in (name, f"{name}_fresh"):
-            connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(one)))
-
-
-@pytest.fixture
 def clock() -> FakeClock:
     return FakeClock(NOW)
 
@@ -52,17 +43,12 @@ def clock() -> FakeClock:
 @pytest.fixture
 async def fresh(server: Any, schema: str, clock: FakeClock) -> AsyncGenerator[PostgresStore]:
     """A store that was never anything else."""
-    async with await PostgresStore.open(address(server, f"{schema}_fresh"), clock) as store:
+    async with await PostgresStore.open(addressed(server, f"{schema}_fresh"), clock) as store:
         yield store
 
 
 def admin(server: Any) -> psycopg.Connection[Any]:
     return psycopg.connect(server.get_uri(), autocommit=True)
-
-
-def address(server: Any, schema: str) -> str:
-    uri = str(server.get_uri())
-    return f"{uri}{'&' if '?' in uri else '?'}schema={schema}"
 
 
 def pour(server: Any, schema: str, backup: Path) -> int:
@@ -140,7 +126,7 @@ async def test_the_schema_of_an_older_release_is_brought_forward_and_keeps_its_r
 ) -> None:
     before = pour(server, schema, FILES / backup)
 
-    async with await PostgresStore.open(address(server, schema), clock) as store:
+    async with await PostgresStore.open(addressed(server, schema), clock) as store:
         assert before <= newest()
         assert (await store.stats(T)).schema == newest()
         assert [finding for finding in await store.check() if finding.severity == "error"] == []
@@ -157,7 +143,7 @@ async def test_what_was_brought_forward_can_do_all_that_a_fresh_one_can(
     pour(server, schema, FILES / BACKUPS[0])
     news = News(type="record.created", tenant=T, at=clock.now(), scope=Scope("workspace", "web"))
 
-    async with await PostgresStore.open(address(server, schema), clock) as store:
+    async with await PostgresStore.open(addressed(server, schema), clock) as store:
         await store.put([Drafting(clock)("new", embedder=None)], beside=lambda _: Entries(events=(news,)))
 
         assert await texts(store) == {*TEXTS, "new"}
@@ -166,11 +152,11 @@ async def test_what_was_brought_forward_can_do_all_that_a_fresh_one_can(
 
 async def test_migrating_twice_changes_nothing_more(server: Any, schema: str, clock: FakeClock) -> None:
     pour(server, schema, FILES / BACKUPS[0])
-    async with await PostgresStore.open(address(server, schema), clock) as store:
+    async with await PostgresStore.open(addressed(server, schema), clock) as store:
         held = await everything(store)
     once = declared(server, schema)
 
-    async with await PostgresStore.open(address(server, schema), clock) as store:
+    async with await PostgresStore.open(addressed(server, schema), clock) as store:
         assert await everything(store) == held
     assert declared(server, schema) == once
 

@@ -1,13 +1,9 @@
 """The gateway door over a store of its own, and two people who are known there. `house` has all doors."""
 
-import secrets
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 from pathlib import Path
-from typing import Any
 
-import psycopg
 import pytest
-from psycopg import sql
 
 from commonplace.server import gateway
 from commonplace.testing.clock import FakeClock
@@ -29,14 +25,6 @@ async def door(home: Path, clock: FakeClock) -> AsyncGenerator[InProcess]:
 async def house(home: Path, clock: FakeClock) -> AsyncGenerator[InProcess]:
     async with served(home, clock=clock) as running:
         yield running
-
-
-@pytest.fixture
-def address(server: Any) -> Generator[str]:
-    postgres, schema = str(server.get_uri()), f"test_{secrets.token_hex(6)}"
-    yield f"{postgres}{'&' if '?' in postgres else '?'}schema={schema}"
-    with psycopg.connect(postgres, autocommit=True) as connection:
-        connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -1,13 +1,9 @@
 """The governed door over a store of its own: a SQLite file, or (`either`) a schema of a real PostgreSQL as well."""
 
-import secrets
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 from pathlib import Path
-from typing import Any
 
-import psycopg
 import pytest
-from psycopg import sql
 
 from commonplace.server import governed, governed_context
 from commonplace.testing.clock import FakeClock
@@ -27,14 +23,6 @@ async def door(home: Path, clock: FakeClock) -> AsyncGenerator[Door]:
     """Entered by the operator."""
     async with served(home, clock=clock, routers=ROUTERS) as running:
         yield Door(running)
-
-
-@pytest.fixture
-def address(server: Any) -> Generator[str]:
-    postgres, schema = str(server.get_uri()), f"test_{secrets.token_hex(6)}"
-    yield f"{postgres}{'&' if '?' in postgres else '?'}schema={schema}"
-    with psycopg.connect(postgres, autocommit=True) as connection:
-        connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

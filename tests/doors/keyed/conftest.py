@@ -3,15 +3,12 @@ The keyed door over a store of its own: a SQLite file, or (`either`) a schema of
 doors, and takes longer to build.
 """
 
-import secrets
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import httpx
-import psycopg
 import pytest
-from psycopg import sql
 
 from commonplace.server import keyed
 from commonplace.testing.callers import caller
@@ -37,14 +34,6 @@ async def door(home: Path, clock: FakeClock) -> AsyncGenerator[InProcess]:
 async def house(home: Path, clock: FakeClock) -> AsyncGenerator[InProcess]:
     async with served(home, clock=clock) as running:
         yield running
-
-
-@pytest.fixture
-def address(server: Any) -> Generator[str]:
-    postgres, schema = str(server.get_uri()), f"test_{secrets.token_hex(6)}"
-    yield f"{postgres}{'&' if '?' in postgres else '?'}schema={schema}"
-    with psycopg.connect(postgres, autocommit=True) as connection:
-        connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

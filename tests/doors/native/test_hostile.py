@@ -2,15 +2,12 @@
 
 import copy
 import json
-import secrets
-from collections.abc import AsyncGenerator, Generator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote
 
-import psycopg
 import pytest
-from psycopg import sql
 
 from commonplace.testing.daemon import InProcess, served
 
@@ -80,17 +77,9 @@ def variants(value: Any) -> Iterator[Any]:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 async def running(home: Path, request: pytest.FixtureRequest) -> AsyncGenerator[InProcess]:
-    more = {} if request.param == "sqlite" else {"store": request.getfixturevalue("store_address")}
+    more = {} if request.param == "sqlite" else {"store": request.getfixturevalue("address")}
     async with served(home, **more) as begun:
         yield begun
-
-
-@pytest.fixture
-def store_address(server: Any) -> Generator[str]:
-    postgres, schema = str(server.get_uri()), f"test_{secrets.token_hex(6)}"
-    yield f"{postgres}{'&' if '?' in postgres else '?'}schema={schema}"
-    with psycopg.connect(postgres, autocommit=True) as connection:
-        connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
 
 
 async def test_no_body_is_answered_with_a_mistake_of_ours(running: InProcess) -> None:

@@ -1,14 +1,11 @@
 """Quarantine, review and rollback: at the native door, with the clients and the command."""
 
-import secrets
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
-import psycopg
 import pytest
-from psycopg import sql
 
 from commonplace import AsyncClient
 from commonplace.errors import RecordChanged
@@ -362,15 +359,9 @@ async def test_a_rollback_of_nothing_or_of_two_things_is_refused(http: httpx.Asy
 
 @pytest.fixture(params=["sqlite", "postgres"])
 async def either(request: pytest.FixtureRequest, home: Path) -> AsyncGenerator[httpx.AsyncClient]:
-    if request.param == "sqlite":
-        async with served(home) as begun:
-            yield begun.client
-        return
-    postgres, schema = str(request.getfixturevalue("server").get_uri()), f"test_{secrets.token_hex(6)}"
-    async with served(home, store=f"{postgres}{'&' if '?' in postgres else '?'}schema={schema}") as begun:
+    given = {"store": request.getfixturevalue("address")} if request.param == "postgres" else {}
+    async with served(home, **given) as begun:
         yield begun.client
-    with psycopg.connect(postgres, autocommit=True) as connection:
-        connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
 
 
 async def test_either_store_keeps_beside_releases_purges_and_rolls_back(either: httpx.AsyncClient) -> None:

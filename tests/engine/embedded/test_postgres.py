@@ -16,9 +16,9 @@ def remember(memory: Memory) -> None:
     memory.add_turns("standup", [Turn(speaker="user", text="We ship on Fridays")], scope=WEB)
 
 
-def test_a_memory_on_postgres_remembers_recalls_and_forgets(postgres_address: str) -> None:
+def test_a_memory_on_postgres_remembers_recalls_and_forgets(address: str) -> None:
     clock = FakeClock()
-    with open_memory(postgres_address, clock=clock) as memory:
+    with open_memory(address, clock=clock) as memory:
         remember(memory)
         hits = memory.search("how do we deploy?", scopes=[WEB])
         heir = memory.supersede(hits[0].record.id, "Deploy with the button")
@@ -36,8 +36,8 @@ def test_a_memory_on_postgres_remembers_recalls_and_forgets(postgres_address: st
         assert {finding.severity for finding in memory.check()} == {"ok"}
 
 
-def test_a_key_that_is_taken_is_a_conflict_on_postgres_too(postgres_address: str) -> None:
-    with open_memory(postgres_address) as memory:
+def test_a_key_that_is_taken_is_a_conflict_on_postgres_too(address: str) -> None:
+    with open_memory(address) as memory:
         remember(memory)
         other = memory.put("mine", scope="agent:scout", key="deploy")
 
@@ -45,12 +45,12 @@ def test_a_key_that_is_taken_is_a_conflict_on_postgres_too(postgres_address: str
             memory.promote(other.id, scope=WEB)
 
 
-def test_the_embedders_of_a_store_on_postgres_are_kept(postgres_address: str) -> None:
-    with open_memory(postgres_address) as memory:
+def test_the_embedders_of_a_store_on_postgres_are_kept(address: str) -> None:
+    with open_memory(address) as memory:
         remember(memory)
     with pytest.raises(EmbedderChanged):
-        open_memory(postgres_address, embedder="none")
-    with open_memory(postgres_address, embedder="none", reindex=True) as memory:
+        open_memory(address, embedder="none")
+    with open_memory(address, embedder="none", reindex=True) as memory:
         assert memory.reindex() == 2
         assert memory.stats().embedders == {}
 

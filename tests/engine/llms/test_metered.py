@@ -45,7 +45,7 @@ def no_vendor() -> Generator[None]:
 async def either(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncGenerator[Store]:
     store: Store
     if request.param == "postgres":
-        store = await PostgresStore.open(request.getfixturevalue("postgres_address"), clock)
+        store = await PostgresStore.open(request.getfixturevalue("address"), clock)
     else:
         store = await SqliteStore.open(tmp_path / "either.db", clock)
     yield store

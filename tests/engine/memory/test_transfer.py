@@ -86,12 +86,12 @@ async def test_from_sqlite_to_postgres_and_back_nothing_changes(
     lifecycle: Lifecycle,
     preparer: Preparer,
     clock: FakeClock,
-    postgres_address: str,
+    address: str,
     tmp_path: Path,
 ) -> None:
     await fill(writer, lifecycle, clock)
     async with AsyncExitStack() as stack:
-        middle = await PostgresStore.open(postgres_address, clock)
+        middle = await PostgresStore.open(address, clock)
         stack.push_async_callback(middle.aclose)
 
         await transfer(store, preparer, clock).export(tmp_path / "there.jsonl")
