@@ -296,6 +296,24 @@ def cosine(one: bytes, other: bytes) -> float:
     return sum(x * y for x, y in zip(a, b, strict=True)) / norm
 
 
+async def test_passages_of_some_records_come_by_the_rarest_word_that_these_hold(store: Store, draft: Drafting) -> None:
+    texts = ["common frequent", "common frequent", "common", "common rare", "common frequent", "common frequent"]
+    for text in texts:
+        await store.put([draft(text)])
+    mark = await mark_of(store)
+    entries = sorted((await store.changes(mark, 0, [])).entries, key=lambda entry: entry.passage)
+    terms = [term_hash(word) for word in ("common", "frequent", "rare")]
+
+    async def among(*places: int) -> tuple[list[int], list[int]]:
+        counts, passages = await store.words([mark], terms, 2, [entries[place].record for place in places])
+        return counts, [place for place, entry in enumerate(entries) if entry.passage in passages]
+
+    assert await among(0, 1, 2, 3) == ([6, 4, 1], [3])
+    assert await among(0, 1, 2, 4) == ([6, 4, 1], [1, 4])
+    assert await among(2) == ([6, 4, 1], [2])
+    assert await among() == ([6, 4, 1], [])
+
+
 async def test_the_nearest_by_cosine_come_first(store: Store, draft: Drafting) -> None:
     texts = [f"text number {n}" for n in range(60)]
     await store.put([draft(text) for text in texts] + [draft("elsewhere", scope=ANN)])
@@ -311,6 +329,21 @@ async def test_the_nearest_by_cosine_come_first(store: Store, draft: Drafting) -
     assert len(await store.near([mark, await mark_of(store, ANN)], EMBEDDER, asked, 1_000)) == 61
     assert await store.near([mark], "unknown", asked, 10) == []
     assert await store.near([], EMBEDDER, asked, 10) == []
+
+
+async def test_the_nearest_among_some_records_are_of_these(store: Store, draft: Drafting) -> None:
+    await store.put([draft(f"text number {n}") for n in range(60)] + [draft("elsewhere", scope=ANN)])
+    mark = await mark_of(store)
+    asked = vector_of("question")
+    entries = (await store.changes(mark, 0, [EMBEDDER])).entries
+    some = await store.matching(T, Filter(scopes=(ANN,))) + [entry.record for entry in entries[::3]]
+    by_cosine = sorted(entries[::3], key=lambda entry: -cosine(asked, entry.vectors[0] or b""))
+
+    near = await store.near([mark], EMBEDDER, asked, 10, some)
+
+    assert near == [entry.passage for entry in by_cosine[:10]]
+    assert len(await store.near([mark], EMBEDDER, asked, 1_000, some)) == 20
+    assert await store.near([mark], EMBEDDER, asked, 10, []) == []
 
 
 async def test_passages_come_with_the_turns_just_before_and_after(store: Store, draft: Drafting) -> None:

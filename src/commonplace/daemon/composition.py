@@ -80,7 +80,9 @@ async def composed(settings: Settings, wanted: Wanted) -> AsyncGenerator[Service
         model = llms.make_language_model(asked_model(settings), opened.store, clock) if wanted.recalls else None
         if model is not None:
             await stack.enter_async_context(model)
-        yield _services(settings, wanted, opened.store, clock, chosen, model)
+        services = _services(settings, wanted, opened.store, clock, chosen, model)
+        stack.push_async_callback(services.desk.room.aclose)
+        yield services
 
 
 def operator(tenant: str) -> Principal:

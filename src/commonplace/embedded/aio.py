@@ -435,6 +435,7 @@ class AsyncMemory(AsyncLearner):
         finally:
             self._closed = True
             await self._unlearn()
+            await self._recall.aclose()
             for embedder in self._chosen.own:
                 await embedder.aclose()
             await self._opened.aclose()

@@ -99,9 +99,10 @@ class Gathering:
         rows = self._candidates()
         self._look_closely(rows)
         session = self._column("session", rows)
-        before, after = self._beside(session, self._column("position", rows))
+        record = self._column("record", rows)
+        before, after = self._beside(session, self._column("position", rows), record)
         return Pool(
-            record=self._column("record", rows),
+            record=record,
             passage=rows.astype(np.int64),
             words=self._values([part.words for part in self._parts], rows),
             meaning={name: self._values([p.meaning[name] for p in self._parts], rows) for name in self._asked.vectors},
@@ -246,10 +247,13 @@ class Gathering:
                 found.append(local[part.alive[local]] + part.offset)
         return np.concatenate(found) if found else _NONE
 
-    def _beside(self, session: Ints, position: Ints) -> tuple[Ints, Ints]:
-        """For each row of the pool a row of the turn before it and of the one after it, -1 where there is none."""
+    def _beside(self, session: Ints, position: Ints, record: Ints) -> tuple[Ints, Ints]:
+        """
+        For each row of the pool a row of the turn before it and of the one after it, -1 where there is none. Of two turns in
+        one place, one of them moved there, the older counts, whichever of them the index met first.
+        """
         key = place_key(session, position)
-        order = np.argsort(key, kind="stable")
+        order = np.lexsort((record, key))
         ordered = key[order]
 
         def turn(step: int) -> Ints:

@@ -11,6 +11,7 @@ Hamming distance, and looks closely at the best.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -65,6 +66,11 @@ class Sessions:
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[int, str], int] = {}
+
+    def twin(self) -> Sessions:
+        made = Sessions()
+        made._numbers = dict(self._numbers)
+        return made
 
     def number(self, scope: int, session: str | None) -> int:
         return -1 if session is None else self._numbers.setdefault((scope, session), len(self._numbers))
@@ -146,17 +152,25 @@ class Vectors:
 
     def nearest(self, vector: Floats, mean: Floats, among: Bools, most: int) -> NDArray[np.intp]:
         """Some `most` of the rows in `among`, or a few more, whose signs, less `mean`, agree best with `vector`'s."""
-        if self._bits is None:
-            # Kept from the first call: the mean drifts too little to matter.
-            self._bits = _columns_of_bits(self._packed(mean))
+        bits = self._bits_around(mean)
         asked = _columns_of_bits(np.packbits(vector > mean)[None, :])
         apart = np.zeros(len(self.signed), dtype=np.uint16)
-        for column, word in zip(self._bits, asked, strict=True):
+        for column, word in zip(bits, asked, strict=True):
             apart += np.bitwise_count(column ^ word)
         if among.all():
             return np.flatnonzero(apart <= _level(apart, most, lowest=True))
         rows = np.flatnonzero(among)
         return rows[apart[rows] <= _level(apart[rows], most, lowest=True)] if len(rows) else rows
+
+    def prepare(self, mean: Floats) -> None:
+        """Make now what a first search would make."""
+        _ = self.units if len(self.signed) <= EXACT else (self._bits_around(mean), self.sample)
+
+    def _bits_around(self, mean: Floats) -> NDArray[np.uint64]:
+        if self._bits is None:
+            # Kept from the first call: the mean drifts too little to matter.
+            self._bits = _columns_of_bits(self._packed(mean))
+        return self._bits
 
     def _packed(self, mean: Floats) -> NDArray[np.uint8]:
         made = [np.packbits(self.signed[cut] * self.scale[cut, None] > mean, axis=1) for cut in self._cuts()]
@@ -201,6 +215,12 @@ class Segment:
 
     def __len__(self) -> int:
         return len(self.alive)
+
+    def twin(self) -> Segment:
+        """The same passages; those that die in the one live on in the other."""
+        made = copy(self)
+        made.alive = self.alive.copy()
+        return made
 
     @cached_property
     def places(self) -> tuple[Ints, NDArray[np.intp]]:
@@ -300,6 +320,14 @@ class Index:
         """How many terms the living passages have together."""
         self._sums = {name: np.zeros(size, dtype=np.float32) for name, size in self.dimensions.items()}
 
+    def twin(self) -> Index:
+        """The same passages, to be changed while these are searched."""
+        made = copy(self)
+        made.segments = [segment.twin() for segment in self.segments]
+        made._sessions = self._sessions.twin()
+        made._sums = {name: total.copy() for name, total in self._sums.items()}
+        return made
+
     def __len__(self) -> int:
         """How many passages are alive."""
         return sum(segment.living for segment in self.segments)
@@ -315,6 +343,27 @@ class Index:
         if entries:
             self._adopt(build_segment(entries, self.dimensions, self._sessions))
             self._join_last()
+        self._merge_if_many()
+
+    def segment(self, scope: int, entries: Sequence[Entry]) -> Segment:
+        """A segment that is not searched before `take_in`."""
+        return build_segment([(scope, entry) for entry in entries], self.dimensions, self._sessions)
+
+    def take_in(self, segments: Sequence[Segment]) -> None:
+        """Make one segment of several that `segment` made."""
+        if segments:
+            self._adopt(segments[0] if len(segments) == 1 else self._joined(segments))
+            self._join_last()
+        self._merge_if_many()
+
+    def prepare(self) -> None:
+        """Make now what a first search would make."""
+        for segment in self.segments:
+            for name, vectors in segment.vectors.items():
+                vectors.prepare(self.mean(name))
+            _ = segment.places, segment.whole, segment.span
+
+    def _merge_if_many(self) -> None:
         dead = sum(len(segment) - segment.living for segment in self.segments)
         if len(self.segments) > _SEGMENTS or dead > 1024 + len(self) // 4:
             self._merge()
@@ -335,6 +384,10 @@ class Index:
             self.length -= float(segment.columns.length[killed].sum(dtype=np.float64))
             for name, vectors in segment.vectors.items():
                 self._sums[name] -= vectors.total(killed)
+        self.segments = [segment for segment in self.segments if segment.living]
+        if not self.segments:
+            # What is left is rounding.
+            self._sums = {name: np.zeros_like(total) for name, total in self._sums.items()}
 
     def _adopt(self, segment: Segment) -> None:
         self.segments.append(segment)

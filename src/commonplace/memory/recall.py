@@ -1,9 +1,8 @@
-"""Recall: which indexes answer a question, kept fresh, and the hits with their reasons.
+"""Recall: which indexes answer a question, and the hits with their reasons.
 
-A scope that is searched is held in memory, as an index, as long as there is room. Before each search the store's marks
-are read (one cheap query) and what others wrote since is brought in, so an answer never lags behind a commit. A large
-scope is loaded only when it is asked for a second time: the first question, a command in a cold shell for instance, is
-answered from the store's own word index and vectors. A search in the past is answered from the versions that stood then.
+A scope that is searched is held in memory, as an index, as long as there is room (`memory/holdings`). Where a large one is not
+there (a command in a cold shell asks once, a load is under way), the question is answered from the store's own word index
+and vectors. A search in the past is answered from the versions that stood then.
 """
 
 from __future__ import annotations
@@ -11,72 +10,41 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import ParamSpec, get_args
+from typing import get_args
 
 import numpy as np
 
 from commonplace.errors import EmbedderError, InvalidQuery
 from commonplace.memory.gather import Gathering, Question, Spread
+from commonplace.memory.holdings import COLD, Held, Holdings
 from commonplace.memory.index import Floats, Index, Segment
 from commonplace.memory.prepare import embedded
 from commonplace.memory.rank import Pool, Ranked, Weights, rank
 from commonplace.ports.clock import Clock
 from commonplace.ports.embedder import Embedder
-from commonplace.ports.recall import Changes, Entry, Mark, RecallStore
+from commonplace.ports.recall import Entry, Mark, RecallStore
 from commonplace.text.analyse import query_terms
 from commonplace.text.postings import term_hash
 from commonplace.values.moment import to_ms
 from commonplace.values.query import Filter, Hit, Mode, Query, Why
-from commonplace.values.record import State
 from commonplace.values.vector import to_bytes
 
 logger = logging.getLogger(__name__)
-P = ParamSpec("P")
 
 MAX_QUERY = 10_000
 MAX_LIMIT = 1_000
-COLD = 5_000
-_APART = 8
 _CAP = 2_000
 _NEAR = 500
-_READ = 100_000
 _ALIKE = 0.8
-_FINDABLE: frozenset[State] = frozenset({"live", "expired"})
 _COMPARED = 60
 
 
 Judged = tuple[Gathering, Ranked] | None
 """None where there is nothing to judge."""
-
-
-@dataclass(slots=True)
-class _Held:
-    """
-    An index with the epoch and seq it has seen, by scope number. `lock` is for whoever changes or searches it, `reading` for
-    whoever asks the store what to change: searches go on meanwhile.
-    """
-
-    index: Index
-    seen: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    reading: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    def has(self, mark: Mark) -> bool:
-        """Whether it is as far as `mark`, or further: another search may have brought it there."""
-        seen = self.seen.get(mark.number)
-        return seen is not None and seen >= (mark.epoch, mark.seq)
-
-    def bring_in(self, changes: Changes) -> None:
-        number = changes.mark.number
-        # Half brought in is not brought in.
-        del self.seen[number]
-        _bring_in(self.index, number, changes.gone, changes.entries)
-        self.seen[number] = (changes.mark.epoch, changes.mark.seq)
 
 
 class Recall:
@@ -89,9 +57,7 @@ class Recall:
         self._embedders = tuple(embedders)
         self._clock = clock
         self._tenant = tenant
-        self._room = cache_bytes
-        self._held: OrderedDict[int | None, _Held] = OrderedDict()
-        self._asked_before: set[int | None] = set()
+        self._holdings = Holdings(store, self._dimensions(), tenant, cache_bytes)
 
     async def search(self, query: Query) -> list[Hit]:
         """The best hits, each with its reasons. Raises InvalidQuery."""
@@ -106,18 +72,20 @@ class Recall:
         )
         if not question.terms and not question.vectors:
             return []
-        marks = await self._store.marks(self._tenant, query.filter.scopes)
-        if not marks:
-            return []
-        judged = await self._rank(query, question, marks)
-        if judged is None:
-            return []
-        return await self._hits(query, *judged, {term_hash(term): term for term in terms})
+        with self._holdings.searching():
+            marks = await self._store.marks(self._tenant, query.filter.scopes)
+            judged = await self._rank(query, question, marks) if marks else None
+            if judged is None:
+                return []
+            return await self._hits(query, *judged, {term_hash(term): term for term in terms})
 
     def forget_cache(self) -> None:
         """Drop every index; the next search reads the store anew."""
-        self._held.clear()
-        self._asked_before.clear()
+        self._holdings.forget()
+
+    async def aclose(self) -> None:
+        """Drop every index, and end the loads that are under way. Do this before the store is closed."""
+        await self._holdings.aclose()
 
     # ---- the question
 
@@ -137,23 +105,32 @@ class Recall:
     async def _rank(self, query: Query, question: Question, marks: list[Mark]) -> Judged:
         if query.as_of is not None:
             return await self._rank_past(query, question, marks)
+        few: list[int] | None = None
         if not query.filter.is_plain:
             allowed = await self._store.matching(self._tenant, query.filter)
             question = replace(question, allowed=np.array(allowed, dtype=np.int64))
-            if len(allowed) <= COLD and not self._is_warm(marks):
-                entries = await self._store.entries_of(allowed, self._names())
-                return await _judge([await self._alone(entries, marks)], question, query)
-        elif self._is_cold(marks):
-            return await self._rank_cold(query, question, marks)
-        if self._too_large(await self._loaded_for(marks)):
-            return await self._rank_cold(query, question, marks)
-        holders = await self._fresh(marks)
+            few = allowed if len(allowed) <= COLD else None
+        if few is not None and not self._holdings.is_warm(marks):
+            return await self._rank_few(query, question, marks, few)
+        async with self._holdings.fresh(marks) as holders:
+            if holders is None and few is not None:
+                return await self._rank_few(query, question, marks, few)
+            if holders is None:
+                return await self._rank_cold(query, question, marks)
+            return await self._rank_warm(query, question, marks, holders)
+
+    async def _rank_warm(self, query: Query, question: Question, marks: list[Mark], holders: list[Held]) -> Judged:
         if len(holders) == 1 and len(marks) < len(holders[0].seen):
             question = await self._narrowed(query, question)
         async with AsyncExitStack() as locks:
             for held in holders:
                 await locks.enter_async_context(held.lock)
             return await _judge([held.index for held in holders], question, query)
+
+    async def _rank_few(self, query: Query, question: Question, marks: list[Mark], records: list[int]) -> Judged:
+        """So few records count that they are read for the one question."""
+        entries = await self._store.entries_of(records, self._names())
+        return await _judge([await self._alone(entries, marks)], question, query)
 
     async def _narrowed(self, query: Query, question: Question) -> Question:
         """The index holds more scopes than were asked for."""
@@ -182,10 +159,12 @@ class Recall:
 
     async def _rank_cold(self, query: Query, question: Question, marks: list[Mark]) -> Judged:
         terms = list(question.terms)
-        counts, passages = await self._store.words(marks, terms, _CAP) if terms else ([], [])
+        among = None if question.allowed is None else question.allowed.tolist()
+        counts, passages = await self._store.words(marks, terms, _CAP, among) if terms else ([], [])
         found = set(passages)
         for name, vector in question.vectors.items():
-            found.update(await self._store.near(marks, name, to_bytes(vector[None, :])[0], _NEAR))
+            signed = to_bytes(vector[None, :])[0]
+            found.update(await self._store.near(marks, name, signed, _NEAR, among))
         entries = await self._store.entries(sorted(found), self._names())
         spread = Spread(
             passages=sum(mark.passages for mark in marks),
@@ -194,94 +173,7 @@ class Recall:
         )
         return await _judge([await self._alone(entries, marks)], question, query, spread)
 
-    # ---- indexes in memory
-
-    async def _fresh(self, marks: list[Mark]) -> list[_Held]:
-        """The indexes of these scopes, up to date: one a scope, or one of the whole tenant where they are many."""
-        loaded = sorted(await self._loaded_for(marks), key=lambda mark: mark.number)
-        if len(marks) <= _APART:
-            return [await self._refreshed(mark.number, [mark]) for mark in loaded]
-        return [await self._refreshed(None, loaded)]
-
-    async def _loaded_for(self, marks: list[Mark]) -> list[Mark]:
-        """What must be in memory to search these scopes."""
-        return marks if len(marks) <= _APART else await self._store.marks(self._tenant, None)
-
-    async def _refreshed(self, key: int | None, marks: list[Mark]) -> _Held:
-        held = self._held.get(key)
-        if held is None:
-            held = self._held[key] = _Held(Index(self._dimensions()))
-        self._held.move_to_end(key)
-        numbers = {mark.number for mark in marks}
-        if held.seen.keys() <= numbers and all(map(held.has, marks)):
-            return held
-        async with held.reading:
-            gone = held.seen.keys() - numbers
-            if gone:
-                # Scopes are purged away, but also born while others wait for the lock: look again.
-                gone -= {mark.number for mark in await self._store.marks(self._tenant, None)}
-            for number in gone:
-                async with held.lock:
-                    held.index.drop_scope(number)
-                    del held.seen[number]
-            for mark in marks:
-                await self._catch_up(held, mark)
-        self._make_room()
-        return held
-
-    async def _catch_up(self, held: _Held, mark: Mark) -> None:
-        """Bring in what happened up to `mark`, and what more happens while it is read."""
-        while not held.has(mark):
-            epoch, seq = held.seen.get(mark.number, (-1, 0))
-            if epoch != mark.epoch:
-                async with held.lock:
-                    held.seen.pop(mark.number, None)
-                    held.index.drop_scope(mark.number)
-                    await self._read_all(held.index, mark)
-                    held.seen[mark.number] = (mark.epoch, mark.seq)
-                again = await self._store.marks(self._tenant, [mark.scope])
-                if not again:
-                    # A purge took the scope away while it was read.
-                    async with held.lock:
-                        held.index.drop_scope(mark.number)
-                    return
-                [mark] = again
-                continue
-            changes = await self._store.changes(mark, seq, self._names())
-            if changes.mark.epoch == epoch:
-                async with held.lock:
-                    await to_the_end(held.bring_in, changes)
-            mark = changes.mark
-
-    async def _read_all(self, index: Index, mark: Mark) -> None:
-        """All that can be found in a scope, some thousands at a time, so that a large one does not fill the memory."""
-        wanted = Filter(scopes=(mark.scope,), states=_FINDABLE)
-        numbers = sorted(await self._store.matching(self._tenant, wanted))
-        for start in range(0, len(numbers), _READ):
-            entries = await self._store.entries_of(numbers[start : start + _READ], self._names())
-            await to_the_end(_bring_in, index, mark.number, [], entries)
-
-    def _make_room(self) -> None:
-        """Let go of what was not used for longest. The one in use stays."""
-        while len(self._held) > 1 and sum(held.index.bytes for held in self._held.values()) > self._room:
-            self._held.popitem(last=False)
-
-    def _is_warm(self, marks: Sequence[Mark]) -> bool:
-        keys: list[int | None] = [mark.number for mark in marks] if len(marks) <= _APART else [None]
-        return all(key in self._held for key in keys)
-
-    def _is_cold(self, marks: Sequence[Mark]) -> bool:
-        """A large scope that nobody asked for yet in this process."""
-        if self._is_warm(marks) or sum(mark.passages for mark in marks) <= COLD:
-            return False
-        key = marks[0].number if len(marks) == 1 else None
-        asked = key in self._asked_before
-        self._asked_before.add(key)
-        return not asked
-
-    def _too_large(self, marks: Sequence[Mark]) -> bool:
-        bytes_each = 200 + sum(embedder.dimension for embedder in self._embedders) * 9 // 8
-        return sum(mark.passages for mark in marks) * bytes_each > self._room
+    # ---- indexes for one question
 
     async def _alone(self, entries: Sequence[Entry], marks: Sequence[Mark]) -> Index:
         """An index of these entries only."""
@@ -336,24 +228,6 @@ def _words_found(chosen: Sequence[tuple[Segment, int]], terms: Mapping[int, str]
                     if place < len(rows) and rows[place] == row:
                         held.append(term)
     return [tuple(held) for held in found]
-
-
-async def to_the_end(work: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
-    """
-    Run `work` in a thread. A caller who is cancelled waits for it all the same: a thread cannot be stopped, and must not
-    go on writing to an index whose lock was let go.
-    """
-    running = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
-    try:
-        await asyncio.shield(running)
-    except asyncio.CancelledError:
-        await asyncio.wait([running])
-        raise
-
-
-def _bring_in(index: Index, scope: int, gone: list[int], entries: list[Entry]) -> None:
-    index.drop_records(gone)
-    index.add([(scope, entry) for entry in entries])
 
 
 async def _judge(indexes: Sequence[Index], question: Question, query: Query, spread: Spread | None = None) -> Judged:

@@ -77,16 +77,21 @@ class RecallStore(Protocol):
         """The entries as they were at `moment`: each record in the version written last before it, if it was live."""
         ...
 
-    async def words(self, marks: Sequence[Mark], terms: Sequence[int], cap: int) -> tuple[list[int], list[int]]:
+    async def words(
+        self, marks: Sequence[Mark], terms: Sequence[int], cap: int, among: Sequence[int] | None = None
+    ) -> tuple[list[int], list[int]]:
         """
         For each term how many passages of these scopes hold it, and the numbers of passages that hold the rarer ones:
         terms held by at most `cap` passages, or, where there is none, the newest `cap` of the rarest. A term that nobody
-        holds is not among the rare.
+        holds is not among the rare. The passages, not the counts, are of the records `among` (None: of all): where these
+        hold none of the rare terms, the next rarest counts.
         """
         ...
 
-    async def near(self, marks: Sequence[Mark], embedder: str, vector: bytes, limit: int) -> list[int]:
-        """The numbers of the `limit` passages nearest to `vector` by cosine."""
+    async def near(
+        self, marks: Sequence[Mark], embedder: str, vector: bytes, limit: int, among: Sequence[int] | None = None
+    ) -> list[int]:
+        """The numbers of the `limit` passages nearest to `vector` by cosine, of the records `among` (None: of all)."""
         ...
 
     async def entries(self, passages: Sequence[int], embedders: Sequence[str]) -> list[Entry]:

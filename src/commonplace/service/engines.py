@@ -86,9 +86,15 @@ class EngineRoom:
             )
         self._warm.move_to_end(tenant)
         while len(self._warm) > WARM_TENANTS:
-            self._warm.popitem(last=False)
+            _, coldest = self._warm.popitem(last=False)
+            coldest.recall.forget_cache()
         return engines
 
     def forget_caches(self) -> None:
         for engines in self._warm.values():
             engines.recall.forget_cache()
+
+    async def aclose(self) -> None:
+        """End what goes on in the background. Do this before the store is closed."""
+        for engines in self._warm.values():
+            await engines.recall.aclose()

@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from commonplace.errors import CommonplaceError
+from commonplace.memory import holdings
 from commonplace.memory.lifecycle import Lifecycle
 from commonplace.memory.prepare import Preparer
 from commonplace.memory.recall import Recall
@@ -178,6 +179,31 @@ def test_a_recall_that_followed_along_answers_as_a_fresh_one(
             assert {hit.record.scope for hit in followed} <= set(question[2] or SCOPES)
 
     asyncio.run(play())
+
+
+@settings(thorough, max_examples=25)
+@given(steps=st.lists(st.tuples(steps, questions), min_size=1, max_size=3))
+def test_a_recall_whose_scopes_are_loaded_meanwhile_answers_as_the_store_does(
+    store: SqliteStore, steps: list[tuple[list[tuple[str, int, int, str]], tuple[str, Mode, tuple[Scope, ...] | None]]]
+) -> None:
+    async def play() -> None:
+        world = World(store)
+        loading = world.recall()
+        for some, question in steps:
+            for step in some:
+                await asyncio.gather(world.take(step), loading.search(query(question)))
+
+                followed, told = await loading.search(query(question)), await world.recall(0).search(query(question))
+
+                # Turns that lend from two places away are not read for a single question.
+                assert scores(followed).keys() == scores(told).keys()
+                assert question[1] == "words" or scores(followed) == pytest.approx(scores(told), abs=1e-4)
+        await loading.aclose()
+
+    with pytest.MonkeyPatch.context() as patch:
+        # All but the smallest scopes are loaded in the background.
+        patch.setattr(holdings, "COLD", 1)
+        asyncio.run(play())
 
 
 @thorough

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from commonplace.errors import EmbedderUnavailable, InvalidQuery
+from commonplace.memory.holdings import to_the_end
 from commonplace.memory.lifecycle import Lifecycle
 from commonplace.memory.prepare import Preparer
-from commonplace.memory.recall import Recall, to_the_end
+from commonplace.memory.recall import Recall
 from commonplace.memory.write import Telling, Writer
 from commonplace.ports.embedder import Floats
 from commonplace.stores.sqlite.store import SqliteStore

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -59,25 +59,32 @@ class Recall:
 
         return await self._database.read(work)
 
-    async def words(self, marks: Sequence[Mark], terms: Sequence[int], cap: int) -> tuple[list[int], list[int]]:
+    async def words(
+        self, marks: Sequence[Mark], terms: Sequence[int], cap: int, among: Sequence[int] | None = None
+    ) -> tuple[list[int], list[int]]:
         async def work(connection: Connection) -> tuple[list[int], list[int]]:
             asked = [tokens(mark.number, terms) for mark in marks]
+            counted = None if among is None else list(among)
             tenants = of_numbers(mark.number for mark in marks)["tenants"]
             params = {"words": [token for scope in asked for token in scope], "tenants": tenants}
             counts = [0] * len(terms)
             for place, count in await rows(connection, _SQL["frequencies"], params):
                 counts[(place - 1) % len(terms)] += count
-            wanted, limit = _rarer(counts, cap)
-            if not wanted:
-                return counts, []
-            params = {"words": [scope[i] for scope in asked for i in wanted], "tenants": tenants, "limit": limit}
-            return counts, [passage_number(*row) for row in await rows(connection, _SQL["holding"], params)]
+            for wanted, limit in _rarer(counts, cap):
+                words = [scope[i] for scope in asked for i in wanted]
+                params = {"words": words, "tenants": tenants, "limit": limit, "among": counted}
+                found = await rows(connection, _SQL["holding" if among is None else "holding_among"], params)
+                if found:
+                    return counts, [passage_number(*row) for row in found]
+            return counts, []
 
         if not marks or not terms:
             return [0] * len(terms), []
         return await self._database.read(work)
 
-    async def near(self, marks: Sequence[Mark], embedder: str, vector: bytes, limit: int) -> list[int]:
+    async def near(
+        self, marks: Sequence[Mark], embedder: str, vector: bytes, limit: int, among: Sequence[int] | None = None
+    ) -> list[int]:
         async def work(connection: Connection) -> list[int]:
             known = (await known_embedders(connection)).get(embedder)
             if known is None or known.dimension != len(vector):
@@ -87,8 +94,10 @@ class Recall:
                 "embedder": known.number,
                 "vector": Signed(vector),
                 "limit": limit,
+                "among": None if among is None else list(among),
             }
-            return [passage_number(*row) for row in await rows(connection, _SQL["near"], params)]
+            found = await rows(connection, _SQL["near" if among is None else "near_among"], params)
+            return [passage_number(*row) for row in found]
 
         return await self._database.read(work) if marks and limit > 0 else []
 
@@ -126,13 +135,13 @@ def _mark(row: Sequence[Any]) -> Mark:
     return Mark(Scope(kind, id), number, seq, epoch, passages, terms)
 
 
-def _rarer(counts: Sequence[int], cap: int) -> tuple[list[int], int | None]:
-    """Which terms to fetch passages for, and how many at most (None: all)."""
-    there = [i for i, count in enumerate(counts) if count]
+def _rarer(counts: Sequence[int], cap: int) -> Iterator[tuple[list[int], int | None]]:
+    """Which terms to fetch passages for, and how many at most (None: all); then, which if there are none."""
+    there = sorted((i for i, count in enumerate(counts) if count), key=lambda i: counts[i])
     rare = [i for i in there if counts[i] <= cap]
-    if rare or not there:
-        return rare, None
-    return [min(there, key=lambda i: counts[i])], cap
+    if rare:
+        yield rare, None
+    yield from (([i], cap) for i in there[len(rare) :])
 
 
 async def _entries(

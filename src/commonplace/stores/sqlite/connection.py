@@ -220,7 +220,11 @@ class Readers:
         with self._handing_in:
             if self._closed:
                 raise StoreClosed
-            reading = self._threads.submit(self._read, job)
+            try:
+                reading = self._threads.submit(self._read, job)
+            except RuntimeError:
+                # The program is ending, and its threads take no more work.
+                raise StoreClosed from None
         return await asyncio.wrap_future(reading)
 
     def _read(self, job: Job[T]) -> T:

@@ -47,27 +47,50 @@ def as_of(db: apsw.Connection, mark: Mark, moment: int, embedders: Sequence[str]
     return _entries(db, found, embedders, None)
 
 
-def words(db: apsw.Connection, marks: Sequence[Mark], terms: Sequence[int], cap: int) -> tuple[list[int], list[int]]:
+def words(
+    db: apsw.Connection, marks: Sequence[Mark], terms: Sequence[int], cap: int, among: Sequence[int] | None = None
+) -> tuple[list[int], list[int]]:
     asked = [" OR ".join(f'"{mark.number:x}z{written_hash(term)}"' for mark in marks) for term in terms]
     counts = [int(db.execute(SQL["how_many"], (match,)).get) if match else 0 for match in asked]
     held = [(count, match) for count, match in zip(counts, asked, strict=True) if count]
-    rare = [match for count, match in held if count <= cap]
     found: set[int] = set()
-    for match in rare:
-        found.update(number for (number,) in rows(db, SQL["having"], (match,)))
-    if held and not rare:
-        _, rarest = min(held)
-        found.update(number for (number,) in rows(db, SQL["newest_having"], (rarest, cap)))
+    for count, match in held:
+        if count <= cap:
+            found.update(number for (number,) in rows(db, SQL["having"], (match,)))
+    if among is not None:
+        counted = set(among)
+        owners = rows(db, SQL["owners"], (json.dumps(list(found)),))
+        found = {number for number, record in owners if record in counted}
+    for count, match in sorted(held):
+        if count > cap and not found:
+            found.update(_newest(db, match, cap, among))
     return counts, sorted(found)
 
 
-def near(db: apsw.Connection, marks: Sequence[Mark], embedder: str, vector: bytes, limit: int) -> list[int]:
+def _newest(db: apsw.Connection, match: str, cap: int, among: Sequence[int] | None) -> list[int]:
+    if among is None:
+        return [number for (number,) in rows(db, SQL["newest_having"], (match, cap))]
+    bound = {"match": match, "limit": cap, "among": json.dumps(list(among))}
+    return [number for (number,) in rows(db, SQL["newest_having_among"], bound)]
+
+
+def near(
+    db: apsw.Connection,
+    marks: Sequence[Mark],
+    embedder: str,
+    vector: bytes,
+    limit: int,
+    among: Sequence[int] | None = None,
+) -> list[int]:
     number = _embedder(db, embedder)
     if number is None:
         return []
     scopes = json.dumps([mark.number for mark in marks])
     bound = {"embedder": number, "scopes": scopes, "vector": vector, "limit": limit}
-    return [passage for (passage,) in rows(db, SQL["nearest"], bound)]
+    if among is None:
+        return [passage for (passage,) in rows(db, SQL["nearest"], bound)]
+    asked = {**bound, "among": json.dumps(list(among))}
+    return [passage for (passage,) in rows(db, SQL["nearest_among"], asked)]
 
 
 def entries(db: apsw.Connection, passages: Sequence[int], embedders: Sequence[str]) -> list[Entry]:

@@ -58,11 +58,26 @@ SELECT rowid FROM words WHERE words MATCH ?;
 -- name: newest_having
 SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT ?;
 
+-- name: newest_having_among
+SELECT rowid FROM words WHERE words MATCH :match
+    AND rowid / 4096 IN (SELECT v.content FROM json_each(:among) j CROSS JOIN records v ON v.number = j.value)
+ORDER BY rowid DESC LIMIT :limit;
+
+-- name: owners
+-- Passages with the records they are of.
+SELECT j.value, c.record FROM json_each(?) j CROSS JOIN contents c ON c.number = j.value / 4096;
+
 -- name: how_many
 SELECT count(*) FROM words WHERE words MATCH ?;
 
 -- name: nearest
 SELECT passage FROM vectors WHERE embedder = :embedder AND scope IN (SELECT value FROM json_each(:scopes))
+ORDER BY vec_distance_cosine(vec_int8(vector), vec_int8(:vector)) LIMIT :limit;
+
+-- name: nearest_among
+-- The same, of some records only.
+SELECT passage FROM vectors WHERE embedder = :embedder AND scope IN (SELECT value FROM json_each(:scopes))
+    AND passage / 4096 IN (SELECT v.content FROM json_each(:among) j CROSS JOIN records v ON v.number = j.value)
 ORDER BY vec_distance_cosine(vec_int8(vector), vec_int8(:vector)) LIMIT :limit;
 
 -- name: with_neighbours

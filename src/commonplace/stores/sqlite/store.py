@@ -125,11 +125,15 @@ class SqliteStore(Journal, Events, Jobs, Registry, Quotas, Knowledge, Spending, 
     async def as_of(self, mark: Mark, moment: datetime, embedders: Sequence[str]) -> list[Entry]:
         return await self._readers.run(lambda db: recall.as_of(db, mark, to_ms(moment), embedders))
 
-    async def words(self, marks: Sequence[Mark], terms: Sequence[int], cap: int) -> tuple[list[int], list[int]]:
-        return await self._readers.run(lambda db: recall.words(db, marks, terms, cap))
+    async def words(
+        self, marks: Sequence[Mark], terms: Sequence[int], cap: int, among: Sequence[int] | None = None
+    ) -> tuple[list[int], list[int]]:
+        return await self._readers.run(lambda db: recall.words(db, marks, terms, cap, among))
 
-    async def near(self, marks: Sequence[Mark], embedder: str, vector: bytes, limit: int) -> list[int]:
-        return await self._readers.run(lambda db: recall.near(db, marks, embedder, vector, limit))
+    async def near(
+        self, marks: Sequence[Mark], embedder: str, vector: bytes, limit: int, among: Sequence[int] | None = None
+    ) -> list[int]:
+        return await self._readers.run(lambda db: recall.near(db, marks, embedder, vector, limit, among))
 
     async def entries(self, passages: Sequence[int], embedders: Sequence[str]) -> list[Entry]:
         return await self._readers.run(lambda db: recall.entries(db, passages, embedders))

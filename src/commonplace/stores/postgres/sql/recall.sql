@@ -76,10 +76,25 @@ FROM unnest(%(words)s::bigint[]) WITH ORDINALITY AS asked (word, place);
 SELECT p.content, p.n FROM passages p WHERE p.words && %(words)s::bigint[] AND p.tenant = ANY(%(tenants)s)
 ORDER BY p.content DESC, p.n DESC LIMIT %(limit)s;
 
+-- name: holding_among
+-- The same, of some records only.
+SELECT p.content, p.n FROM passages p
+WHERE p.words && %(words)s::bigint[] AND p.tenant = ANY(%(tenants)s) AND p.record = ANY(%(among)s::bigint[])
+ORDER BY p.content DESC, p.n DESC LIMIT %(limit)s;
+
 -- name: near
 -- The passages nearest to a vector: every vector of the scopes is compared, none is left out.
 SELECT v.content, v.n FROM vectors v
 WHERE v.tenant = ANY(%(tenants)s) AND v.embedder = %(embedder)s AND v.scope = ANY(%(scopes)s)
+ORDER BY v.signed <=> %(vector)s, v.content, v.n LIMIT %(limit)s;
+
+-- name: near_among
+-- The same, of some records only.
+SELECT v.content, v.n FROM vectors v
+WHERE v.tenant = ANY(%(tenants)s) AND v.embedder = %(embedder)s AND v.scope = ANY(%(scopes)s)
+    AND v.content IN (
+        SELECT r.content FROM records r WHERE r.tenant = ANY(%(tenants)s) AND r.number = ANY(%(among)s::bigint[])
+    )
 ORDER BY v.signed <=> %(vector)s, v.content, v.n LIMIT %(limit)s;
 
 -- name: entries
