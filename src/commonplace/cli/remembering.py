@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,14 +13,14 @@ import typer
 from commonplace.cli import given
 from commonplace.cli.door import Door, command
 from commonplace.errors import InvalidInput
+from commonplace.values.pauses import Pauses
 from commonplace.values.task import MemoryTask, TargetScope
 
 if TYPE_CHECKING:
     from commonplace import Client
 
 PANEL = "Write"
-_LOOK_EVERY = 0.02
-_LOOK_SELDOM = 0.5
+_WAIT = 10.0
 
 
 def remember(
@@ -66,11 +67,12 @@ def _target(to: str | None) -> TargetScope | None:
 def _asked(client: "Client", fact: str, clean: bool, target: TargetScope | None) -> MemoryTask:
     """Of a daemon."""
     task = client.remember_workspace_memory(fact, context_mode="clean" if clean else "workspace", scope=target)
-    for pause in _pauses():
-        if task.is_over:
-            break
-        time.sleep(pause)
-        task = client.get_workspace_memory_remember_task(task.id)
+    pauses = Pauses()
+    while not task.is_over:
+        began = time.monotonic()
+        task = client.get_workspace_memory_remember_task(task.id, wait=_WAIT)
+        if not task.is_over:
+            time.sleep(pauses.after(time.monotonic() - began, _WAIT))
     return task
 
 
@@ -78,6 +80,7 @@ async def _alone(door: Door, fact: str, clean: bool, target: TargetScope | None)
     """Without a daemon: this process is the worker, or waits for one that has the same store."""
     # The engine brings numpy and the stores: `--help` does without.
     from commonplace.daemon.composition import Wanted, composed, operator
+    from commonplace.service.endings import Wait
     from commonplace.service.lanes import memory_lanes
     from commonplace.service.worker import Worker
     from commonplace.settings import load_settings
@@ -85,27 +88,19 @@ async def _alone(door: Door, fact: str, clean: bool, target: TargetScope | None)
     settings = load_settings(store=door.store, tenant=door.tenant, embedder=door.embedder)
     async with composed(settings, Wanted()) as services:
         lanes, who = services.lanes, operator(settings.tenant)
-        worker = Worker(services.desk.store, services.desk.clock, memory_lanes(lanes, own=True))
+        desk, endings = services.desk, services.endings
+        worker = Worker(desk.store, desk.clock, memory_lanes(lanes, own=True), ended=endings.told)
         lanes.on_queued(worker.wake)
         task = await lanes.remember(who, fact, context_mode="clean" if clean else "workspace", scope=target)
         working = asyncio.create_task(worker.run())
         try:
-            for pause in _pauses():
-                if task.is_over:
-                    break
-                await asyncio.sleep(pause)
-                task = await lanes.task(who, "remember", task.id)
+            look = partial(lanes.task, who, "remember", task.id)
+            while not task.is_over:
+                task = await endings.until(who, task.id, Wait(seconds=_WAIT), look)
         finally:
             working.cancel()
             await asyncio.wait({working})
     return task
-
-
-def _pauses() -> Generator[float, None, None]:
-    pause = _LOOK_EVERY
-    while True:
-        yield pause
-        pause = min(pause * 1.3, _LOOK_SELDOM)
 
 
 @contextmanager

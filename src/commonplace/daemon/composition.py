@@ -24,6 +24,7 @@ from commonplace.service.census import Counting
 from commonplace.service.desk import Desk
 from commonplace.service.director import Directing
 from commonplace.service.distill import Distilling
+from commonplace.service.endings import Endings
 from commonplace.service.engines import EngineRoom
 from commonplace.service.events import Listening
 from commonplace.service.extraction import Extracting
@@ -113,7 +114,8 @@ def _services(
     token = secret_hash(wanted.token) if wanted.token else None
     signing = signing_secret(wanted.token) if wanted.token else None
     identity, records = Identity(desk, token, open_to_all=settings.no_auth, signing=signing), Records(desk)
-    extracting = Extracting(desk)
+    extracting, hub, endings = Extracting(desk), Hub(store), Endings()
+    hub.watch(endings.hear)
     moving, managed = Moving(desk, settings.import_roots), Managed(desk, ground_of(settings))
     return Services(
         desk=desk,
@@ -138,7 +140,8 @@ def _services(
         shelves=Shelves(desk, managed),
         lanes=Lanes(desk, managed, dreams=settings.managed_dream),
         tasks=Tasks(desk),
-        events=Listening(desk, Hub(store)),
+        endings=endings,
+        events=Listening(desk, hub),
     )
 
 

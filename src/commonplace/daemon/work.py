@@ -17,14 +17,16 @@ from commonplace.settings import Settings
 async def follow_events(standing: Standing, settings: Settings) -> None:
     """One follower for all who listen to this process."""
     del settings
-    await standing.services.events.hub.run()
+    with standing.services.endings.followed():
+        await standing.services.events.hub.run()
 
 
 async def end_streams(stopping: asyncio.Event, standing: Standing, settings: Settings) -> None:
-    """A stream has no last answer to wait for: when the process is told to stop, its listeners are let go."""
+    """A stream has no last answer to wait for: when the process is told to stop, its listeners are let go, and all who wait."""
     del settings
     await stopping.wait()
     standing.services.events.hub.close()
+    standing.services.endings.close()
 
 
 async def work_on_jobs(standing: Standing, settings: Settings) -> None:
@@ -47,6 +49,7 @@ async def work_on_jobs(standing: Standing, settings: Settings) -> None:
         lanes,
         lease=timedelta(seconds=settings.job_lease_seconds),
         counted=lambda kind, state: standing.metrics.jobs.labels(kind, state).inc(),
+        ended=services.endings.told,
     )
     services.lanes.on_queued(worker.wake)
     services.extraction.on_queued(worker.wake)

@@ -55,10 +55,10 @@ class AsyncLearner(ABC):
         await self._ready()
         return await (await self._learned()).remember(content, context_mode, scope)
 
-    async def get_workspace_memory_remember_task(self, id: str) -> MemoryTask:
-        """How it goes."""
+    async def get_workspace_memory_remember_task(self, id: str, *, wait: float = 0.0) -> MemoryTask:
+        """How it goes: as soon as it `is_over`, or after `wait` seconds."""
         await self._ready()
-        return await (await self._learned()).task(id)
+        return await (await self._learned()).task(id, wait)
 
     async def _learned(self) -> Learning:
         if self._learning is None:

@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Self
 
 from commonplace.embedded.choice import Chosen
@@ -20,6 +21,7 @@ from commonplace.llms import choose as llms
 from commonplace.ports.clock import Clock
 from commonplace.ports.store import Store
 from commonplace.service.desk import Desk
+from commonplace.service.endings import Endings, Wait
 from commonplace.service.engines import EngineRoom
 from commonplace.service.extraction import Extracting, Talk
 from commonplace.service.lanes import Lanes, memory_lanes
@@ -36,8 +38,6 @@ from commonplace.values.usage import to_micro
 PATIENCE: Final = 20.0
 """Seconds that a caller waits for a fact to be filed. A model may take longer; the work goes on."""
 DOOR: Final = "embedded"
-_LOOK_EVERY: Final = 0.02
-_LOOK_SELDOM: Final = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,12 +54,13 @@ class Owner:
 
 
 class Learning:
-    def __init__(self, desk: Desk, ground: Ground, who: Principal, model: AsyncExitStack) -> None:
+    def __init__(self, desk: Desk, lanes: Lanes, who: Principal, model: AsyncExitStack) -> None:
         self._desk = desk
         self._who = who
         self._model = model
         self._extracting = Extracting(desk)
-        self._lanes = Lanes(desk, Managed(desk, ground), dreams=False)
+        self._lanes = lanes
+        self._endings = Endings()
         self._working: asyncio.Task[None] | None = None
 
     @classmethod
@@ -78,7 +79,9 @@ class Learning:
             if model is not None:
                 await stack.enter_async_context(model)
             desk = Desk(store=store, clock=clock, room=room, model=model, limits=settings.flood_limits)
-            return cls(desk, ground_of(settings), owner.principal, stack.pop_all())
+            managed = Managed(desk, ground_of(settings))
+            lanes = Lanes(desk, managed, dreams=False)
+            return cls(desk, lanes, owner.principal, stack.pop_all())
 
     async def extract(self, talk: str | Sequence[Turn] | None, told: TalkFields) -> Extracted:
         scope = told.get("scope")
@@ -98,26 +101,25 @@ class Learning:
     async def remember(self, content: str, mode: ContextMode, scope: TargetScope | None) -> MemoryTask:
         task = await self._lanes.remember(self._who, content, context_mode=mode, scope=scope)
         self._work()
-        pause, waited = _LOOK_EVERY, 0.0
-        while not task.is_over and waited < PATIENCE:
-            await asyncio.sleep(pause)
-            waited, pause = waited + pause, min(pause * 1.3, _LOOK_SELDOM)
-            task = await self.task(task.id)
-        return task
+        return await self.task(task.id, PATIENCE)
 
-    async def task(self, id: str) -> MemoryTask:
-        return await self._lanes.task(self._who, "remember", id)
+    async def task(self, id: str, wait: float) -> MemoryTask:
+        look = partial(self._lanes.task, self._who, "remember", id)
+        return await self._endings.until(self._who, id, Wait(seconds=wait), look)
 
     async def aclose(self) -> None:
         """What is not done yet goes back to the line."""
+        self._endings.close()
         if self._working is not None:
             self._working.cancel()
             await asyncio.wait({self._working})
+        await self._desk.room.aclose()
         await self._model.aclose()
 
     def _work(self) -> None:
         if self._working is None or self._working.done():
-            worker = Worker(self._desk.store, self._desk.clock, memory_lanes(self._lanes, own=True))
+            lanes, ended = memory_lanes(self._lanes, own=True), self._endings.told
+            worker = Worker(self._desk.store, self._desk.clock, lanes, ended=ended)
             self._lanes.on_queued(worker.wake)
             self._working = asyncio.create_task(worker.run())
 

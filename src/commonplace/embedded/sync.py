@@ -176,9 +176,9 @@ class Memory:
         """
         return self._run(self._memory.remember_workspace_memory(content, context_mode=context_mode, scope=scope))
 
-    def get_workspace_memory_remember_task(self, id: str) -> MemoryTask:
-        """How it goes."""
-        return self._run(self._memory.get_workspace_memory_remember_task(id))
+    def get_workspace_memory_remember_task(self, id: str, *, wait: float = 0.0) -> MemoryTask:
+        """How it goes: as soon as it `is_over`, or after `wait` seconds."""
+        return self._run(self._memory.get_workspace_memory_remember_task(id, wait=wait))
 
     # ---- read
 

@@ -27,6 +27,7 @@ from commonplace.mcp.answers import (
 )
 from commonplace.mcp.client import RememberingClient
 from commonplace.mcp.places import TIERS, Asked, Asker, refused
+from commonplace.values.pauses import Pauses
 from commonplace.values.scope import Scope
 
 MOST_FOUND: Final = 20
@@ -35,8 +36,7 @@ PATIENCE: Final = 20.0
 """Seconds that a model waits for its fact to be filed. It goes on without."""
 
 _MOST_PROBLEMS: Final = 5
-_LOOK_EVERY: Final = 0.02
-_LOOK_SELDOM: Final = 0.5
+_WAIT: Final = 10.0
 
 # Models make them up: one that is no tier is refused with a reason of its own, not by its type.
 TierName = Annotated[
@@ -168,12 +168,12 @@ async def remember(asker: Asker, given: Remember) -> Answer:
     if given.scope not in (None, "project", "user"):
         raise InvalidScope("scope: project or user.")
     task = await memory.remember_workspace_memory(given.content, scope=given.scope)
-    pause = _LOOK_EVERY
+    pauses = Pauses()
     with anyio.move_on_after(PATIENCE):
         while not task.is_over:
-            await anyio.sleep(pause)
-            pause = min(pause * 1.5, _LOOK_SELDOM)
-            task = await memory.get_workspace_memory_remember_task(task.id)
+            began = anyio.current_time()
+            task = await memory.get_workspace_memory_remember_task(task.id, wait=_WAIT)
+            await anyio.sleep(0 if task.is_over else pauses.after(anyio.current_time() - began, _WAIT))
     if task.error is not None:
         raise refused(task.error.code, task.error.message)
     told = {name: value for name, value in (task.result or {}).items() if name in RememberAnswer.model_fields}

@@ -58,8 +58,8 @@ class AsyncSender:
             raise StoreClosed(_CLOSED)
         return self._http
 
-    def _limits(self, *, endless: bool) -> httpx.Timeout:
-        return httpx.Timeout(self._timeout, read=None if endless else self._timeout)
+    def _limits(self, *, endless: bool, waits: float = 0.0) -> httpx.Timeout:
+        return httpx.Timeout(self._timeout, read=None if endless else self._timeout + waits)
 
     async def _run(self, talk: Talk[T]) -> T:
         done: Outcome | None = None
@@ -81,7 +81,7 @@ class AsyncSender:
                 params=call.query,
                 content=call.body,
                 headers=call.headers,
-                timeout=self._limits(endless=call.endless),
+                timeout=self._limits(endless=call.endless, waits=call.waits),
             )
         except httpx.TransportError as error:
             return error
@@ -128,8 +128,8 @@ class Sender:
             raise StoreClosed(_CLOSED)
         return self._http
 
-    def _limits(self, *, endless: bool) -> httpx.Timeout:
-        return httpx.Timeout(self._timeout, read=None if endless else self._timeout)
+    def _limits(self, *, endless: bool, waits: float = 0.0) -> httpx.Timeout:
+        return httpx.Timeout(self._timeout, read=None if endless else self._timeout + waits)
 
     def _run(self, talk: Talk[T]) -> T:
         done: Outcome | None = None
@@ -148,7 +148,7 @@ class Sender:
                 params=call.query,
                 content=call.body,
                 headers=call.headers,
-                timeout=self._limits(endless=call.endless),
+                timeout=self._limits(endless=call.endless, waits=call.waits),
             )
         except httpx.TransportError as error:
             return error

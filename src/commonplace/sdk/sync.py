@@ -343,30 +343,33 @@ class Client(Extractor):
         self, content: str, *, context_mode: ContextMode = "workspace", scope: TargetScope | None = None
     ) -> MemoryTask:
         """
-        Hand over a fact, to be filed in the daemon's Markdown. Poll the task until it `is_over`. In the mode `clean` no
+        Hand over a fact, to be filed in the daemon's Markdown. Look at the task until it `is_over`. In the mode `clean` no
         existing memory is looked at.
         """
         return self._run(lanes.remember(content, context_mode, scope))
 
-    def get_workspace_memory_remember_task(self, id: str) -> MemoryTask:
-        """How it goes. Only for the client id that asked."""
-        return self._run(lanes.task("remember", id))
+    def get_workspace_memory_remember_task(self, id: str, *, wait: float = 0.0) -> MemoryTask:
+        """
+        How it goes: as soon as it `is_over`, or after `wait` seconds, at most 30. Only for the client id that asked. A daemon that
+        cannot wait answers at once, so pause before you ask again.
+        """
+        return self._run(lanes.task("remember", id, wait))
 
     def forget_workspace_memory(self, query: str, *, scope: TargetScope | None = None) -> MemoryTask:
         """Have entries removed that are about `query`, at most five."""
         return self._run(lanes.forget(query, scope))
 
-    def get_workspace_memory_forget_task(self, id: str) -> MemoryTask:
+    def get_workspace_memory_forget_task(self, id: str, *, wait: float = 0.0) -> MemoryTask:
         """As for a fact that was handed over."""
-        return self._run(lanes.task("forget", id))
+        return self._run(lanes.task("forget", id, wait))
 
     def dream_workspace_memory(self) -> MemoryTask:
         """Have entries that say nearly the same made one."""
         return self._run(lanes.dream())
 
-    def get_workspace_memory_dream_task(self, id: str) -> MemoryTask:
+    def get_workspace_memory_dream_task(self, id: str, *, wait: float = 0.0) -> MemoryTask:
         """As for a fact that was handed over."""
-        return self._run(lanes.task("dream", id))
+        return self._run(lanes.task("dream", id, wait))
 
     # ---- what only a daemon has
 

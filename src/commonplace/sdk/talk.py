@@ -69,8 +69,8 @@ class Reply:
 class Call(Generic[T]):
     """
     A request, and how its answer is read. `key` is its idempotency key. One that `reads`, or that has a key, may be sent again
-    where nobody knows what became of it. `endless`: the answer may take as long as it takes. `condition` is the header that says
-    what the request is to find.
+    where nobody knows what became of it. `endless`: the answer may take as long as it takes; `waits`: so many seconds longer
+    than others. `condition` is the header that says what the request is to find.
     """
 
     method: str
@@ -81,6 +81,7 @@ class Call(Generic[T]):
     key: str | None = None
     reads: bool = False
     endless: bool = False
+    waits: float = 0.0
     condition: tuple[str, str] | None = None
 
     @property
@@ -178,6 +179,11 @@ def unreachable(error: httpx.TransportError) -> CommonplaceError:
         unreached = DaemonUnavailable()
     unreached.__cause__ = error
     return unreached
+
+
+def waiting(seconds: float) -> tuple[tuple[str, str], ...]:
+    """The query of a look that waits. Daemons of before know nothing of it, and answer at once."""
+    return (("wait", f"{seconds:g}"),) if seconds else ()
 
 
 # ---- errors

@@ -31,6 +31,7 @@ from commonplace.server.native import door as native
 from commonplace.server.observing import observe
 from commonplace.server.options import Options, our_version
 from commonplace.server.parting import Parting
+from commonplace.server.routing import Signpost
 from commonplace.server.tracing import OFF
 from commonplace.server.watching import Watching
 from commonplace.service.services import Services
@@ -88,6 +89,7 @@ def make_app(services: Services, options: Options, *, routers: tuple[APIRouter, 
     for router in routers:
         app.include_router(router)
     require_access(app)
+    app.router.middleware_stack = Signpost(app.router)
     return app
 
 

@@ -35,7 +35,10 @@ _METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST"
 
 @dataclass(kw_only=True, slots=True)
 class Exchange:
-    """`error` is the code of what went wrong. `who` is known once a key was looked at."""
+    """
+    `error` is the code of what went wrong. `who` is known once a key was looked at. `waited`: for how many seconds the caller
+    wanted to wait for something.
+    """
 
     id: str
     method: str
@@ -43,6 +46,7 @@ class Exchange:
     who: Principal | None = None
     status: int | None = None
     error: str | None = None
+    waited: float = 0.0
 
 
 def door_of(path: str) -> DoorName:

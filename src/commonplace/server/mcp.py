@@ -21,6 +21,7 @@ from commonplace.errors import RouteNotFound, TokenRequired
 from commonplace.mcp.places import Asker, Place
 from commonplace.server.auth import Asking, Served, Told
 from commonplace.server.options import Options
+from commonplace.service.endings import Wait
 from commonplace.service.records import Change
 from commonplace.service.services import Services
 from commonplace.values import scope as places
@@ -89,8 +90,10 @@ class ServedMemory:
     ) -> MemoryTask:
         return await self._services.lanes.remember(self._known(), content, context_mode=context_mode, scope=scope)
 
-    async def get_workspace_memory_remember_task(self, id: str, /) -> MemoryTask:
-        return await self._services.lanes.task(self._known(), "remember", id)
+    async def get_workspace_memory_remember_task(self, id: str, /, *, wait: float = 0.0) -> MemoryTask:
+        who = self._known()
+        look = partial(self._services.lanes.task, who, "remember", id)
+        return await self._services.endings.until(who, id, Wait(seconds=wait), look)
 
     def _known(self) -> Principal:
         """Files need a key, also where the daemon is open otherwise."""

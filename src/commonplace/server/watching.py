@@ -77,7 +77,7 @@ class Watching:
     def _told(self, scope: Scope, exchange: Exchange, seconds: float, span: Any) -> None:
         route, status, who = template_of(scope), exchange.status or GONE, exchange.who
         self._metrics.requests.labels(exchange.door, route, exchange.method, str(status)).inc()
-        self._metrics.seconds.labels(exchange.door, route, exchange.method).observe(seconds)
+        self._metrics.seconds.labels(exchange.door, route, exchange.method).observe(seconds - exchange.waited)
         level = logging.ERROR if status >= 500 else logging.DEBUG if route in _QUIET else logging.INFO
         log(
             level,

@@ -5,11 +5,13 @@ A fact is handed over and filed by and by; its task is polled. All of it needs a
 """
 
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Body, Path
 
 from commonplace.server.auth import Asking, Served, Strict
+from commonplace.server.waiting import Patient
 from commonplace.service.lanes import MODES, MOST_CONTENT, PENDING
 from commonplace.values.task import MemoryTask
 from commonplace.wire.workspace import (
@@ -92,9 +94,11 @@ async def remember(who: Strict, served: Served, body: Remember = Remember()) -> 
 
 
 @router.get("/workspace/memory/remember/{task}", summary="Look at a fact that was handed over")
-async def remember_task(task: TaskId, who: Strict, served: Served) -> RememberTask:
+async def remember_task(task: TaskId, who: Strict, served: Served, ended: Patient) -> RememberTask:
     """For the client that asked: one that sends another `X-Client-Id`, or none, does not see it."""
-    return RememberTask.model_validate(_whole(await served.lanes.task(who, "remember", task)))
+    return RememberTask.model_validate(
+        _whole(await ended(who, task, partial(served.lanes.task, who, "remember", task)))
+    )
 
 
 @router.post("/workspace/memory/forget", status_code=202, summary="Have something forgotten")
@@ -104,9 +108,9 @@ async def forget(who: Strict, served: Served, body: Forget = Forget()) -> Forget
 
 
 @router.get("/workspace/memory/forget/{task}", summary="Look at what is to be forgotten")
-async def forget_task(task: TaskId, who: Strict, served: Served) -> ForgetTask:
+async def forget_task(task: TaskId, who: Strict, served: Served, ended: Patient) -> ForgetTask:
     """As for a fact that was handed over."""
-    return ForgetTask.model_validate(_whole(await served.lanes.task(who, "forget", task)))
+    return ForgetTask.model_validate(_whole(await ended(who, task, partial(served.lanes.task, who, "forget", task))))
 
 
 @router.post("/workspace/memory/dream", status_code=202, summary="Have the memory tidied")
@@ -119,9 +123,9 @@ async def dream(
 
 
 @router.get("/workspace/memory/dream/{task}", summary="Look at how the tidying goes")
-async def dream_task(task: TaskId, who: Strict, served: Served) -> DreamTask:
+async def dream_task(task: TaskId, who: Strict, served: Served, ended: Patient) -> DreamTask:
     """As for a fact that was handed over."""
-    return DreamTask.model_validate(_whole(await served.lanes.task(who, "dream", task)))
+    return DreamTask.model_validate(_whole(await ended(who, task, partial(served.lanes.task, who, "dream", task))))
 
 
 def _plain(task: MemoryTask) -> dict[str, Any]:

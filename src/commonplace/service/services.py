@@ -9,6 +9,7 @@ from commonplace.service.census import Counting
 from commonplace.service.desk import Desk
 from commonplace.service.director import Directing
 from commonplace.service.distill import Distilling
+from commonplace.service.endings import Endings
 from commonplace.service.events import Listening
 from commonplace.service.extraction import Extracting
 from commonplace.service.gateway import Gateway
@@ -53,4 +54,5 @@ class Services:
     shelves: Shelves
     lanes: Lanes
     tasks: Tasks
+    endings: Endings
     events: Listening

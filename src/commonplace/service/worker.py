@@ -87,7 +87,7 @@ def worker_name() -> str:
 class Worker:
     """
     `run` it in a task; cancel that to stop, and what it was working on goes back to the queue. `counted` is called with the
-    kind of each job and what became of it.
+    kind of each job and what became of it, `ended` with the id of one when it is told how an attempt at it ended.
     """
 
     def __init__(
@@ -99,6 +99,7 @@ class Worker:
         lease: timedelta = LEASE,
         look_every: float = _LOOK_EVERY,
         counted: Callable[[str, str], None] = lambda _kind, _state: None,
+        ended: Callable[[str], None] = lambda _id: None,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -106,6 +107,7 @@ class Worker:
         self._lease = lease
         self._look_every = look_every
         self._counted = counted
+        self._told_ended = ended
         self._awake = {kind: asyncio.Event() for kind in lanes}
         self.name = worker_name()
 
@@ -249,6 +251,7 @@ class Worker:
             try:
                 if await telling():
                     self._counted(job.kind, ending)
+                    self._told_ended(job.id)
                 else:
                     log.warning("job %s is another worker's by now", job.id)
                 return

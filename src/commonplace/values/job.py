@@ -85,3 +85,7 @@ class Job:
     error_code: str | None = None
     error: str | None = None
     line: str | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in ENDED

@@ -18,7 +18,7 @@ from commonplace.testing.callers import caller
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.events import TellEvents, frames, until
 from commonplace.values.audit import AuditQuery
-from commonplace.values.principal import Key, Principal
+from commonplace.values.principal import Key, Principal, SignedIn
 from commonplace.values.scope import DEFAULT_TENANT, Scope
 
 pytestmark = pytest.mark.anyio
@@ -178,3 +178,26 @@ async def test_the_stream_of_a_key_that_expires_ends(
         clock.advance(timedelta(hours=2))
 
     assert await ended(listening, who, expire) == ["key_revoked"]
+
+
+@pytest.mark.parametrize("mark", ["this one", "all of the key"])
+async def test_the_stream_of_a_session_that_is_ended_ends(
+    listening: Listening, store: SqliteStore, clock: FakeClock, mark: str
+) -> None:
+    session = SignedIn(mark="this one", whose="all of the key", ends_at=clock.now() + timedelta(hours=1))
+    who = Principal(subject="operator", tenant=T, role="admin", operator=True, session=session)
+
+    async def sign_out() -> None:
+        await store.end_sessions(mark, session.ends_at, Entries())
+
+    assert await ended(listening, who, sign_out) == ["key_revoked"]
+
+
+async def test_the_stream_of_a_session_ends_with_its_time(listening: Listening, clock: FakeClock) -> None:
+    session = SignedIn(mark="this one", whose="all of the key", ends_at=clock.now() + timedelta(hours=1))
+    who = Principal(subject="operator", tenant=T, role="admin", operator=True, session=session)
+
+    async def wait() -> None:
+        clock.advance(timedelta(hours=1))
+
+    assert await ended(listening, who, wait) == ["key_revoked"]

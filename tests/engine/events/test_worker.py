@@ -341,7 +341,7 @@ async def test_the_upkeep_is_done_and_planned_again_in_silence(shop: Shop) -> No
         shop.clock.advance(HOUR)
         again = await upkeep(shop, 3)
 
-    assert (done.state, done.result) == ("done", {"events": 3, "replies": 0, "quotas": 0, "jobs": 0})
+    assert (done.state, done.result) == ("done", {"events": 3, "replies": 0, "quotas": 0, "sessions": 0, "jobs": 0})
     assert (planned.state, planned.not_before) == ("queued", first + HOUR)
     assert [job.state for job in again] == ["queued", "done", "done"]
     assert [what for what, _ in await shop.events()] == ["a.b", "a.b"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commonplace.sdk.documents import given, part, written
-from commonplace.sdk.talk import Call, Talk, asked
+from commonplace.sdk.talk import Call, Talk, asked, waiting
 from commonplace.values.task import ContextMode, MemoryTask, TargetScope, TaskKind
 from commonplace.wire.lanes import MemoryTaskAnswer
 
@@ -26,5 +26,7 @@ def dream() -> Talk[MemoryTask]:
     return asked(Call(method="POST", path="/v1/dream", read=_read))
 
 
-def task(kind: TaskKind, id: str) -> Talk[MemoryTask]:
-    return asked(Call(method="GET", path=f"/v1/{kind}/{part(id)}", read=_read, reads=True))
+def task(kind: TaskKind, id: str, wait: float) -> Talk[MemoryTask]:
+    return asked(
+        Call(method="GET", path=f"/v1/{kind}/{part(id)}", query=waiting(wait), read=_read, reads=True, waits=wait)
+    )

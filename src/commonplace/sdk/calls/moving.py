@@ -5,21 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from time import monotonic
 from typing import Final
 
 from commonplace.errors import InvalidInput
 from commonplace.sdk.documents import document, given, part, written
-from commonplace.sdk.talk import Call, Pause, Talk, asked, error_of
+from commonplace.sdk.talk import Call, Pause, Talk, asked, error_of, waiting
 from commonplace.values.job import ENDED
 from commonplace.values.moving import ImportReport, Layout, LoadReport
+from commonplace.values.pauses import Pauses
 from commonplace.values.record import Json
 from commonplace.values.scope import Scope
 from commonplace.wire.moving import ImportReportAnswer, LoadAnswer, QueuedAnswer
 from commonplace.wire.tasks import TaskAnswer
 
 NO_BACKUP: Final = "A daemon's store is backed up on its own machine: `commonplace backup FILE --store …`."
-_FIRST_LOOK: Final = 0.05
-_LAST_LOOK: Final = 1.0
+_WAIT: Final = 10.0
+# Somebody wants to see how far it is.
+_WAIT_WATCHED: Final = 0.5
 
 
 def import_folder(
@@ -55,14 +58,23 @@ def _done(path: str, body: Mapping[str, Json], progress: Callable[[int, int], No
         return QueuedAnswer.model_validate_json(body).job
 
     job = yield from asked(Call(method="POST", path=path, body=written(body), read=read))
-    look = Call(method="GET", path=f"/v1/tasks/{part(job.id)}", read=TaskAnswer.model_validate_json, reads=True)
-    pause = _FIRST_LOOK
+    wait, pauses = _WAIT if progress is None else _WAIT_WATCHED, Pauses(next=0.05, longest=1.0)
+    look = Call(
+        method="GET",
+        path=f"/v1/tasks/{part(job.id)}",
+        query=waiting(wait),
+        read=TaskAnswer.model_validate_json,
+        reads=True,
+        waits=wait,
+    )
     while job.state not in ENDED:
-        yield Pause(pause)
-        pause = min(pause * 1.5, _LAST_LOOK)
+        began = monotonic()
         job = yield from asked(look)
         if progress is not None and job.total:
             progress(job.done, job.total)
+        pause = pauses.after(monotonic() - began, wait)
+        if pause and job.state not in ENDED:
+            yield Pause(pause)
     if job.state == "failed":
         error = job.error
         raise error_of(error.code, error.message, {}) if error else InvalidInput("The import failed.")

@@ -1,10 +1,12 @@
 """Remember, forget and dream: tasks of the workspace's Markdown, queued now and done by and by."""
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Path
 
 from commonplace.server.auth import Served, Strict
+from commonplace.server.waiting import Patient
 from commonplace.wire.lanes import ForgetBody, MemoryTaskAnswer, RememberBody
 
 router = APIRouter(prefix="/v1", tags=["native"])
@@ -13,15 +15,15 @@ TaskId = Annotated[str, Path(max_length=128, description="As the answer that que
 
 @router.post("/remember", status_code=202, summary="Hand over a fact")
 async def remember(body: RememberBody, who: Strict, served: Served) -> MemoryTaskAnswer:
-    """It is filed in the background, by a model or by rules. Poll the task until it is `completed` or `failed`."""
+    """It is filed in the background, by a model or by rules. Look at the task until it is `completed` or `failed`."""
     task = await served.lanes.remember(who, body.content, context_mode=body.context_mode, scope=body.scope)
     return MemoryTaskAnswer.of(task)
 
 
 @router.get("/remember/{id}", summary="Look at a fact that was handed over")
-async def remember_task(id: TaskId, who: Strict, served: Served) -> MemoryTaskAnswer:
+async def remember_task(id: TaskId, who: Strict, served: Served, ended: Patient) -> MemoryTaskAnswer:
     """For the client that asked: one that sends another `X-Client-Id`, or none, does not see it."""
-    return MemoryTaskAnswer.of(await served.lanes.task(who, "remember", id))
+    return MemoryTaskAnswer.of(await ended(who, id, partial(served.lanes.task, who, "remember", id)))
 
 
 @router.post("/forget", status_code=202, summary="Have something forgotten")
@@ -31,9 +33,9 @@ async def forget(body: ForgetBody, who: Strict, served: Served) -> MemoryTaskAns
 
 
 @router.get("/forget/{id}", summary="Look at what is to be forgotten")
-async def forget_task(id: TaskId, who: Strict, served: Served) -> MemoryTaskAnswer:
+async def forget_task(id: TaskId, who: Strict, served: Served, ended: Patient) -> MemoryTaskAnswer:
     """As for a fact that was handed over."""
-    return MemoryTaskAnswer.of(await served.lanes.task(who, "forget", id))
+    return MemoryTaskAnswer.of(await ended(who, id, partial(served.lanes.task, who, "forget", id)))
 
 
 @router.post("/dream", status_code=202, summary="Have the memory tidied")
@@ -43,6 +45,6 @@ async def dream(who: Strict, served: Served) -> MemoryTaskAnswer:
 
 
 @router.get("/dream/{id}", summary="Look at how the tidying goes")
-async def dream_task(id: TaskId, who: Strict, served: Served) -> MemoryTaskAnswer:
+async def dream_task(id: TaskId, who: Strict, served: Served, ended: Patient) -> MemoryTaskAnswer:
     """As for a fact that was handed over."""
-    return MemoryTaskAnswer.of(await served.lanes.task(who, "dream", id))
+    return MemoryTaskAnswer.of(await ended(who, id, partial(served.lanes.task, who, "dream", id)))

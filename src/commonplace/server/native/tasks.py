@@ -1,10 +1,12 @@
 """Tasks: work that goes on after the request that asked for it, and what became of it."""
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
 from commonplace.server.auth import Asking, Served
+from commonplace.server.waiting import Patient
 from commonplace.service.jobs import MOST_TASKS
 from commonplace.values.job import JobState
 from commonplace.wire.shapes import Label
@@ -29,9 +31,9 @@ async def list_tasks(
 
 
 @router.get("/{id}", summary="Look at a task")
-async def get_task(id: TaskId, who: Asking, served: Served) -> TaskAnswer:
-    """Poll it until its state is `done` or `failed`, or listen for `job.*` at `/v1/events`."""
-    return TaskAnswer.of(await served.tasks.get(who, id))
+async def get_task(id: TaskId, who: Asking, served: Served, ended: Patient) -> TaskAnswer:
+    """Its state is `done` or `failed` in the end: `wait` for it, or listen for `job.*` at `/v1/events`."""
+    return TaskAnswer.of(await ended(who, id, partial(served.tasks.get, who, id)))
 
 
 @router.post("/{id}/retry", summary="Try a failed task again")
