@@ -45,7 +45,8 @@ HOUR: Final = timedelta(hours=1)
 _ATTEMPTS: Final = 20
 _PAUSE: Final = 0.01
 _SMALL: Final = 600
-_LARGE: Final = 50_000
+_LARGE: Final = 4_000
+"""Characters that are judged at once; with more, others are served meanwhile."""
 _SAID: Final = frozenset({"turn", "episode"})
 _FOLLOWS: Final = frozenset({"file", "managed"})
 """Sources whose records follow a file: the file's next text is the record's next text."""
@@ -92,7 +93,7 @@ class Guard:
         raise RecordChanged
 
     async def _verdicts(self, records: Sequence[Record]) -> list[Verdict]:
-        if sum(len(record.text) for record in records) > _LARGE:
+        if sum(map(_size, records)) > _LARGE:
             verdicts = await asyncio.to_thread(lambda: [judge_record(record) for record in records])
         else:
             verdicts = [judge_record(record) for record in records]
@@ -199,7 +200,12 @@ class Guard:
             return await write(drafts)
         ids = [draft.record.id for draft in drafts if draft.expected]
         held = {record.id: record for record in await self.store.get(self.tenant, ids)} if ids else {}
-        return await write([self._revised(draft, held, drafts) for draft in drafts])
+        work = partial(self._all_revised, drafts, held)
+        large = sum(_size(draft.record) for draft in drafts) > _LARGE
+        return await write(await asyncio.to_thread(work) if large else work())
+
+    def _all_revised(self, drafts: Sequence[Draft], held: dict[str, Record]) -> list[Draft]:
+        return [self._revised(draft, held, drafts) for draft in drafts]
 
     def _revised(self, draft: Draft, held: dict[str, Record], drafts: Sequence[Draft]) -> Draft:
         record = draft.record
@@ -307,6 +313,10 @@ def _replaced(born: Record, held: dict[str, Record], drafts: Sequence[Draft]) ->
     """The records whose place a new one takes in the same write."""
     old = [draft.record.id for draft in drafts if draft.record.superseded_by == born.id]
     return [held[id] for id in old if id in held]
+
+
+def _size(record: Record) -> int:
+    return len(record.text) + (len(repr(record.metadata)) if record.metadata else 0)
 
 
 def _is_counted(record: Record) -> bool:

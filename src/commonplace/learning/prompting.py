@@ -9,6 +9,7 @@ around it. Of a list of facts each is read by itself: one that is malformed cost
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
@@ -16,13 +17,18 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from commonplace.errors import ModelMalformed
 from commonplace.learning.caution import is_attack
-from commonplace.memory.fence import neutral
+from commonplace.learning.extract import voice_of
+from commonplace.memory.fence import BAR, neutral
 from commonplace.text.scrub import scrub
 from commonplace.values.record import Turn
 
 FENCE: Final = "transcript"
+BAR_BETWEEN: Final = f"\n{BAR}"
 _OPEN: Final = f"<{FENCE}>"
 _CLOSE: Final = f"</{FENCE}>"
+# With what nobody sees between the letters it still reads like the mark.
+_GAP: Final = "[\\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]*"
+_MARK: Final = re.compile(rf"[<＜﹤](?={_GAP}[/／]?{_GAP}{_GAP.join(FENCE)})", re.IGNORECASE)
 
 EXTRACT: Final = """You read the transcript of a finished conversation and note the few facts in it that are worth keeping for later
 conversations: preferences, who somebody is, the tech stack, where files are, conventions, addresses, decisions, causes that were found,
@@ -93,7 +99,10 @@ class Learnt(BaseModel):
 
 
 def told_to_model(turns: Sequence[Turn], known: Sequence[str], read: int) -> str:
-    """The first `read` characters of the talk, its turns numbered from 1, and what is known already."""
+    """
+    The first `read` characters of the talk, its turns numbered from 1, and what is known already. What a tool or a system said
+    is no talk, and no line of a turn begins like a turn of its own.
+    """
     lines: list[str] = []
     left = read
     for number, turn in enumerate(turns, 1):
@@ -102,9 +111,9 @@ def told_to_model(turns: Sequence[Turn], known: Sequence[str], read: int) -> str
         if not text:
             break
         clean = scrub(text).text
-        if not is_attack(clean):
+        if not is_attack(clean) and voice_of(turn).role != "other":
             when = f" {turn.at:%A %Y-%m-%d}" if turn.at else ""
-            lines.append(f"[{number}{when}] {' '.join(turn.speaker.split())}: {clean}")
+            lines.append(f"[{number}{when}] {' '.join(turn.speaker.split())}: {BAR_BETWEEN.join(clean.splitlines())}")
     shown = "\n".join(f"{number}. {' '.join(scrub(text).text.split())}" for number, text in enumerate(known, 1))
     return f"Already known, do not repeat:\n{_harmless(shown) or '(nothing)'}\n\n{fenced(chr(10).join(lines))}"
 
@@ -143,5 +152,5 @@ def _listed(answer: str) -> list[object]:
 
 
 def _harmless(text: str) -> str:
-    """Without the marks of the fence, and those of our memory blocks."""
-    return neutral(text).replace(_OPEN, "‹transcript>").replace(_CLOSE, "‹/transcript>")
+    """Without the marks of the fence, however they are written, and those of our memory blocks."""
+    return _MARK.sub("‹", neutral(text))

@@ -37,7 +37,6 @@ _FROM_OUTSIDE: Final = frozenset(
     " email mail rss feed external untrusted".split()
 )
 _FIRST_WORD: Final = re.compile(r"[^\W_]+")
-_MOST_METADATA: Final = 64
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,26 +96,25 @@ def judge_record(record: Record) -> Verdict:
 
 def signs_in(*told: Json | Mapping[str, Json]) -> tuple[Sign, ...]:
     """What looks like an attack in any of several texts, or in what an object says."""
-    return signs("\n".join(text for one in told for text in _texts(one, [_MOST_METADATA])))
+    return signs("\n".join(text for one in told for text in _texts(one)))
 
 
 def _told_beside(record: Record) -> Iterator[str]:
     yield from (one for one in (record.key, record.speaker, record.source, *record.tags) if one)
-    yield from _texts(record.metadata, [_MOST_METADATA])
+    yield from _texts(record.metadata)
 
 
-def _texts(value: Json | Mapping[str, Json], left: list[int]) -> Iterator[str]:
-    if left[0] <= 0:
-        return
-    left[0] -= 1
+def _texts(value: Json | Mapping[str, Json]) -> Iterator[str]:
+    """All of it, names and all: what is left out is where somebody would hide."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _texts(item, left)
+        for name, item in value.items():
+            yield name
+            yield from _texts(item)
     elif isinstance(value, list):
         for item in value:
-            yield from _texts(item, left)
+            yield from _texts(item)
 
 
 # ---- records in quarantine

@@ -20,7 +20,8 @@ from typing import Final
 from pydantic import BaseModel, Field
 
 from commonplace.errors import ModelError, RememberFailed, RememberPathEscape, SpendingCapReached
-from commonplace.learning.caution import is_attack
+from commonplace.learning.quarantine import signs
+from commonplace.learning.signs import Sign
 from commonplace.managed import forget as forgetting
 from commonplace.managed import remember as filing
 from commonplace.managed.changes import MAX_SUMMARY, Outcome, undo_task
@@ -40,6 +41,8 @@ CHOOSING_SECONDS: Final = 8.0
 _MOST_OUTPUT: Final = 32_000
 _MOST_CHOSEN: Final = 5
 _MARK: Final = re.compile(r"[<＜﹤](?=\s*[/／]?\s*(?:user-content|memory-index|entries))", re.IGNORECASE)
+# What a person may well write of their own accord, about a password or a path, is filed, and its record judged like any other.
+_ORDERS: Final[frozenset[Sign]] = frozenset({"injection", "role_marker", "tool_syntax", "fence", "hidden"})
 _REFUSED: Final = "It reads like an order to an agent, not like something to remember."
 
 _SYSTEM: Final = f"""\
@@ -79,8 +82,8 @@ class Chosen(BaseModel):
 
 
 def refuse(text: str) -> str | None:
-    """Why a text must not be kept."""
-    return _REFUSED if is_attack(text) else None
+    """Why a text must not be kept. To speak about prompts and instructions is no reason."""
+    return None if _ORDERS.isdisjoint(signs(text)) else _REFUSED
 
 
 # ---- remember

@@ -158,8 +158,10 @@ class MemoryFiles:
             raise InvalidContent("The text to replace is not in the file. Read the file again.")
         if times > 1 and not replace_all:
             raise InvalidContent(f"The text to replace occurs {times} times. Give more of it, or replace all.")
-        # What a person wrote around it is theirs, secrets and all; only what is put in is looked at.
-        return self._write(root, parts, text.replace(old_string, self._kept(new_string, part=True)), held)
+        # What a person wrote around it is theirs, secrets and all; what is put in is looked at, by itself and where it stands.
+        made = text.replace(old_string, self._kept(new_string, part=True))
+        self._refuse_joined(text, made)
+        return self._write(root, parts, made, held)
 
     def _aimed(self, path: str) -> tuple[Root, Parts]:
         """As `_placed`, for a write. A name that no file can have is a slip; a way out is not."""
@@ -204,6 +206,13 @@ class MemoryFiles:
         if scrubbed.report.status == "blocked":
             raise SecretRefused
         return scrubbed.text
+
+    def _refuse_joined(self, before: str, made: str) -> None:
+        """Raises SecretRefused, InvalidContent: it became a secret, or an order, by what was there already."""
+        if scrub(made).report.redactions > scrub(before).report.redactions:
+            raise SecretRefused
+        if self._refuse is not None and (reason := self._refuse(made)) and not self._refuse(before):
+            raise InvalidContent(reason)
 
     def _refuse_unseen(self, root: Root, parts: Parts) -> None:
         if self._clean and (root, parts) not in self._written:

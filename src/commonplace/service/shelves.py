@@ -13,7 +13,7 @@ from typing import Final
 from commonplace.errors import InvalidQuery, ManagedMemoryUnavailable, NothingToUndo, PreconditionRequired
 from commonplace.governance.access import require_role, require_scope
 from commonplace.learning.caution import is_suspect
-from commonplace.learning.quarantine import is_quarantined
+from commonplace.learning.quarantine import is_quarantined, signs
 from commonplace.managed import editing
 from commonplace.managed.entries import Entry, Kept
 from commonplace.managed.following import GONE, key_of, text_of
@@ -42,15 +42,20 @@ from commonplace.values.shelf import (
 
 NEW: Final = "*"
 """What is expected where there must be no file yet."""
+DOUBTFUL: Final[Trust] = "external_user_supplied"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Safe:
-    """An entry without secrets, and its text as its record has it. `suspect`: it reads like an order to an agent."""
+    """
+    An entry without secrets, and its text as its record has it. `suspect`: it reads like an order to an agent, as what is put in
+    quarantine does. `doubtful`: it is shown, but its word does not count as ours.
+    """
 
     entry: Entry
     text: str
     suspect: bool
+    doubtful: bool
 
 
 class Shelves:
@@ -140,7 +145,8 @@ class Shelves:
                 record = await self._record(who, one)
                 if await self._may_be_shown(who, safe, record):
                     same = record is not None and record.text == safe.text
-                    trust = record.trust if record is not None and same else one.root.trust
+                    lagging = DOUBTFUL if safe.doubtful else one.root.trust
+                    trust = record.trust if record is not None and same else lagging
                     shown.append(_shown(one, safe.entry, trust, desk.clock.now()))
                     ids += [record.id] if record is not None and same else []
             files: list[Json] = [f"{one.root}/{one.path}" for one in shown]
@@ -220,7 +226,8 @@ def _safe(kept: Kept) -> _Safe:
     return _Safe(
         entry=replace(entry, name=name, description=description, body=body),
         text=scrub(text_of(entry)).text,
-        suspect=is_suspect(told) or is_suspect(kept.path),
+        suspect=bool(signs(told) or signs(kept.path)),
+        doubtful=is_suspect(told) or is_suspect(kept.path),
     )
 
 

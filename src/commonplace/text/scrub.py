@@ -6,7 +6,7 @@ private key or a cloud secret blocks the whole text. The strict form, for what i
 on credentials of people. A text that was scrubbed once is left as it is.
 
 Recognition is by form: the fixed prefixes of well-known keys, headers, addresses with a password in them, and a name
-such as `api_key` with a value after it. Prose (`the token: see vault`), references (`$TOKEN`, `<password>`,
+such as `api_key` with a value after it, as an assignment or in a sentence (`the password is …`). Prose (`the token: see vault`), references (`$TOKEN`, `<password>`,
 `os.environ[…]`) and hashes stay. Each pattern begins at a place it cannot begin at twice and gives nothing back, so the
 time grows with the text and no faster; and none is tried unless a short literal of it occurs.
 """
@@ -110,6 +110,36 @@ def _not_a_reference(match: re.Match[str]) -> bool:
     return not _REFERENCE.match(match["secret"])
 
 
+# How a secret is kept or made, or a measure of it, instead of the secret.
+_MADE_OF = re.compile(
+    r"(?:sha|md5|aes|rsa|base(?:32|58|64|85)|utf|bcrypt|scrypt|argon2|pbkdf2|v\d|http|\W*\d+(?:[-–]\d+)?[-_]?(?:chars?|characters?|digits?|letters?"
+    r"|bits?|bytes?|days?|hours?|min\w*|sec\w*|weeks?|months?|years?|symbols?|words?|times?|st|nd|rd|th|x|k|kb|mb|am|pm)\b)",
+    re.IGNORECASE,
+)
+_DATED = re.compile(r"\W*\d{1,4}(?:[-/.:]\d{1,4})*\W*")
+
+
+def _told_in_words(match: re.Match[str]) -> bool:
+    """What follows `the password is` is one if no word looks like it: letters or marks with a digit among them."""
+    value = match["secret"]
+    if not any(one.isdigit() for one in value) or _DATED.fullmatch(value):
+        return False
+    return not (_MADE_OF.match(value) or _REFERENCE.match(value) or "://" in value)
+
+
+def _in_words(kind: str, hint: str, name: str, *, least: int = 6) -> _Rule:
+    """A name of a secret with its value in the same sentence."""
+    # Neither the mark that ends the sentence nor the quotes around it are part of the value.
+    value = rf"[\"'`“”‘’「(]?(?P<secret>[!-~]{{{least - 1},1023}}[A-Za-z0-9@#$%^&*+=_~-])"
+    if hint.isascii():
+        of = r"(?:\s{1,3}(?:for|of|to|on|at)(?:\s{1,3}[^\s.!?:=]{1,30}){1,4}?)?"
+        said = rf"{of}\s{{1,3}}(?:is|was|are|will be|remains|stays)(?:\s{{1,3}}(?:now|still|just|currently|simply))?\s{{0,2}}:?\s{{1,3}}"
+        pattern = rf"(?<![A-Za-z0-9_-])(?:{name}){said}{value}"
+    else:
+        pattern = rf"(?:{name})(?:现在|現在|已经|已經|目前|就)?(?:是|为|為|改成了?|改为|换成了?|設為|设为|设成|叫)\s{{0,3}}{value}"
+    return _Rule(kind, hint, re.compile(pattern, re.IGNORECASE), _told_in_words)
+
+
 _SPACED = r"[\"'`\]\\]{0,3}[ \t]{0,4}"
 _RULES = (
     _prefixed("anthropic_key", "sk-ant-", 8),
@@ -159,6 +189,13 @@ _RULES = (
         re.compile(r"(?<![a-z])bearer\s{1,4}(?P<secret>[a-z0-9._~+/=-]{8,}+)", re.IGNORECASE | re.ASCII),
         _not_a_word,
     ),
+    _in_words("password", "pass", r"pass(?:word|wd|phrase|code)"),
+    _in_words("password", "密", "密码|密碼"),
+    _in_words("password", "口令", "口令"),
+    _in_words("api_key", "key", r"(?:api|access|secret|private|license)[ _-]?key", least=12),
+    _in_words("secret", "密", "密钥|密鑰", least=12),
+    _in_words("token", "token", "token", least=16),
+    _in_words("token", "令牌", "令牌", least=16),
 )
 
 _PRIVATE_KEY = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d")

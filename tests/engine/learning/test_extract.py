@@ -52,6 +52,7 @@ def only(text: str, speaker: str = "user") -> Fact:
         ("In this repo, we use pnpm.", "The team uses pnpm in this repo"),
         ("Our staging server is staging.acme.dev.", "The team's staging server is staging.acme.dev"),
         ("The runbook lives in docs/ops/runbook.md.", "The runbook lives in docs/ops/runbook.md"),
+        ("Our workflows live in .github/workflows.", "The team's workflows live in .github/workflows"),
         ("We decided yesterday to move to Kafka.", "The team decided to move to Kafka"),
         ("The root cause was a stale DNS cache.", "The root cause was a stale DNS cache"),
         ("It turns out that the API paginates at 50.", "The API paginates at 50"),

@@ -210,7 +210,7 @@ def day_named(clause: str) -> str:
 
 def undated(clause: str) -> str:
     """Without "yesterday" and the like, which mean nothing a week later."""
-    return re.sub(r"\s+([,.;])", r"\1", " ".join(_DAY.sub("", clause).split())).strip(" ,")
+    return re.sub(r"\s+([,.;])(?=\s|$)", r"\1", " ".join(_DAY.sub("", clause).split())).strip(" ,")
 
 
 def is_state(clause: str) -> bool:
