@@ -43,7 +43,7 @@ _OF_THE_DAEMON: Final = frozenset(
 )
 # Whom texts are sent to, and what is paid for it.
 _OF_MODELS: Final = frozenset(
-    "llm_api_key llm_base_url llm_daily_budget_usd llm_model llm_price llm_prices llm_timeout".split()
+    "llm_api_key llm_base_url llm_daily_budget_usd llm_dream_budget_usd llm_model llm_price llm_prices llm_timeout".split()
 )
 # How much a stranger may bring is not for the stranger to say.
 _OF_LEARNING: Final = frozenset("learning_alike learning_files learning_files_alike learning_notes".split())
@@ -118,6 +118,13 @@ class Settings(BaseSettings):
         le=1_000_000,
         description="How many US dollars each tenant may spend on the language model in a day (UTC), unless it has a "
         "budget of its own at /v1/budgets. 0 turns models off for every tenant.",
+    )
+    llm_dream_budget_usd: float = Field(
+        default=0.5,
+        ge=0,
+        le=1_000_000,
+        description="How many US dollars of that one dream may cost, all its attempts together; what might be dearer is tidied by "
+        "rules. 0 leaves dreams to rules, unless the model is free.",
     )
     llm_prices: Names = Field(
         default=(),

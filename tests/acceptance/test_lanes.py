@@ -51,7 +51,7 @@ def killed(home: Path, workspace: Path) -> Killed:
             stdout=subprocess.PIPE,
             text=True,
             check=False,
-            timeout=20,
+            timeout=50,
         )
         assert done.returncode == -9
         return done.stdout.strip()

@@ -194,6 +194,7 @@ async def searched(store: Store, clock: FakeClock, *ids: str, action: str = "rec
 async def test_where_a_record_was_recalled_is_told_with_its_rank(store: Store, clock: FakeClock) -> None:
     await searched(store, clock, "x", "y")
     await searched(store, clock, "y", action="record.context")
+    await searched(store, clock, "y", action="managed.recall")
     await searched(store, clock, "y", action="record.put")
     await searched(store, clock, "y", tenant="acme/rockets")
     await searched(store, clock)
@@ -202,10 +203,11 @@ async def test_where_a_record_was_recalled_is_told_with_its_rank(store: Store, c
 
     told = [(one.action, one.rank, one.by, one.door, one.run, one.client) for one in found.recalls]
     assert told == [
+        ("managed.recall", 1, "ann", "native", "r1", "c1"),
         ("record.context", 1, "ann", "native", "r1", "c1"),
         ("record.search", 2, "ann", "native", "r1", "c1"),
     ]
-    assert (found.searched, found.complete) == (3, True)
+    assert (found.searched, found.complete) == (4, True)
 
 
 async def test_only_the_latest_searches_are_looked_through_and_that_is_told(store: Store, clock: FakeClock) -> None:

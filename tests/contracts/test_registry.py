@@ -1,7 +1,7 @@
 """What the port `Registry` says, of every store."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
@@ -14,7 +14,7 @@ from commonplace.testing.clock import FakeClock
 from commonplace.testing.drafts import Store
 from commonplace.values.event import News
 from commonplace.values.moment import new_id
-from commonplace.values.principal import Key, Owner, ScopePattern, User
+from commonplace.values.principal import Key, Owner, ScopePattern, SignedIn, User
 from commonplace.values.scope import DEFAULT_TENANT
 
 pytestmark = pytest.mark.anyio
@@ -147,6 +147,50 @@ async def test_a_key_that_is_not_there_cannot_be_revoked(store: Store, made: Reg
         await store.revoke_key("no such id", clock.now(), made.event())
 
     assert await told(store) == []
+
+
+# ---- sessions
+
+
+def session(mark: str, ends_at: datetime, whose: str = "ana's") -> SignedIn:
+    return SignedIn(mark=mark, whose=whose, ends_at=ends_at)
+
+
+async def test_a_session_is_asked_about_together_with_its_key(store: Store, made: Registering) -> None:
+    key, ends = made.key(), made.clock.now() + MINUTE
+    await store.add_key(key, secret("one"), NOTHING)
+
+    await store.end_sessions("first", ends, made.event("auth.signed_out"))
+
+    assert await store.key_of_session(secret("one"), session("first", ends)) == (key, True)
+    assert await store.key_of_session(secret("one"), session("second", ends)) == (key, False)
+    assert await store.key_of_session(secret("nobody"), session("first", ends)) == (None, True)
+    assert await store.key_of_session(secret("nobody"), session("second", ends)) == (None, False)
+    assert [await store.is_over(session(mark, ends)) for mark in ("first", "second")] == [True, False]
+    assert await told(store) == ["auth.signed_out"]
+
+
+async def test_all_sessions_of_a_key_are_ended_but_none_that_begins_later(store: Store, clock: FakeClock) -> None:
+    until = clock.now() + MINUTE
+
+    await store.end_sessions("ana's", until, NOTHING)
+
+    assert await store.is_over(session("first", until))
+    assert await store.is_over(session("second", until - MINUTE))
+    assert not await store.is_over(session("later", until + timedelta(milliseconds=1)))
+    assert not await store.is_over(session("another", until, whose="bob's"))
+
+
+async def test_what_was_ended_stays_so_until_it_would_be_over_by_itself(store: Store, clock: FakeClock) -> None:
+    soon, late = clock.now() + MINUTE, clock.now() + 2 * MINUTE
+    await store.end_sessions("ana's", late, NOTHING)
+    await store.end_sessions("ana's", soon, NOTHING)
+    await store.end_sessions("short", soon, NOTHING)
+
+    clock.advance(MINUTE)
+
+    assert (await store.trim_sessions(), await store.trim_sessions()) == (1, 0)
+    assert await store.is_over(session("first", late))
 
 
 # ---- users

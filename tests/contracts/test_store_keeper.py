@@ -52,7 +52,7 @@ async def test_a_new_store_is_sound_and_empty(store: Store) -> None:
 
     assert await faults(store) == []
     assert (stats.records, stats.live, stats.deleted, stats.versions, stats.passages) == (0, 0, 0, 0, 0)
-    assert (stats.tenant, stats.scopes, stats.schema) == (T, (), 5)
+    assert (stats.tenant, stats.scopes, stats.schema) == (T, (), 6)
     assert dict(stats.embedders) == {EMBEDDER: DIMENSION}
 
 

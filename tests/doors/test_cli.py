@@ -353,6 +353,20 @@ def test_a_file_that_cannot_be_imported_ends_the_import_with_1_after_the_others(
     assert cli.texts() == ["Sound"]
 
 
+@everywhere
+def test_a_link_that_leads_out_of_the_folder_is_named_and_is_no_error(cli: Any, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "a.md").write_text("Sound", encoding="utf-8")
+    (tmp_path / "other.md").write_text("Elsewhere", encoding="utf-8")
+    (notes / "link.md").symlink_to(tmp_path / "other.md")
+
+    ran = cli("import", str(notes), "--json")
+
+    assert (ran.code, ran.document["errors"], [name for name, _ in ran.document["left_out"]]) == (0, 0, ["link.md"])
+    assert cli.texts() == ["Sound"]
+
+
 def test_an_export_loads_into_another_store_with_every_version(cli: Any, tmp_path: Path) -> None:
     id = cli.put("First", "--key", "k")
     cli.put("Second", "--key", "k")

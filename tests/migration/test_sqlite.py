@@ -147,8 +147,40 @@ def test_the_store_of_the_first_release_keeps_every_row_and_takes_in_what_a_daem
     assert {name: after[name] for name in before} == before
     assert before["records"] != []
     new = after.keys() - before.keys()
-    assert new >= {"audit", "events", "jobs", "replies", "keys", "users", "owners", "quotas", "layers"}
+    assert new >= {
+        "audit",
+        "events",
+        "jobs",
+        "replies",
+        "keys",
+        "users",
+        "owners",
+        "quotas",
+        "layers",
+        "ended_sessions",
+    }
     assert all(after[name] == [] for name in new)
+
+
+@pytest.mark.anyio
+async def test_what_was_recalled_before_the_sixth_schema_is_told_by_it(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    old = apsw.Connection(str(path))
+    for step in migrations()[:5]:
+        old.execute(step)
+    old.execute(f"PRAGMA user_version = 5; PRAGMA application_id = {APPLICATION_ID}")
+    old.execute(
+        "INSERT INTO audit (id, at, tenant, actor, action, outcome, door, details) "
+        """VALUES ('a', 1, ?, 'ana', 'managed.recall', 'ok', 'native', '{"ids": ["x"]}')""",
+        (DEFAULT_TENANT,),
+    )
+    old.close()
+
+    store = await SqliteStore.open(path, FakeClock(BEGIN))
+    found = await store.recalls(DEFAULT_TENANT, "x", 10, 10)
+    await store.aclose()
+
+    assert [(one.action, one.by) for one in found.recalls] == [("managed.recall", "ana")]
 
 
 @pytest.mark.anyio

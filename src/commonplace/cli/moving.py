@@ -43,6 +43,8 @@ def import_(
     door.answer(report, lambda: typer.echo(told))
     for name, problem in report.problems:
         door.say(f"Not imported: {clean(name)}: {clean(problem)}")
+    for name, reason in report.left_out:
+        door.say(f"Left out: {clean(name)}: {clean(reason)}")
     if report.errors:
         raise typer.Exit(Exit.ERROR)
 

@@ -138,7 +138,12 @@ def _services(
         knowledge=Registry(desk),
         managed=managed,
         shelves=Shelves(desk, managed),
-        lanes=Lanes(desk, managed, dreams=settings.managed_dream),
+        lanes=Lanes(
+            desk,
+            managed,
+            dreams=settings.managed_dream,
+            dream_micro_usd=to_micro(settings.llm_dream_budget_usd),
+        ),
         tasks=Tasks(desk),
         endings=endings,
         events=Listening(desk, hub),

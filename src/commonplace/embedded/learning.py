@@ -79,8 +79,8 @@ class Learning:
             if model is not None:
                 await stack.enter_async_context(model)
             desk = Desk(store=store, clock=clock, room=room, model=model, limits=settings.flood_limits)
-            managed = Managed(desk, ground_of(settings))
-            lanes = Lanes(desk, managed, dreams=False)
+            managed, most = Managed(desk, ground_of(settings)), to_micro(settings.llm_dream_budget_usd)
+            lanes = Lanes(desk, managed, dreams=False, dream_micro_usd=most)
             return cls(desk, lanes, owner.principal, stack.pop_all())
 
     async def extract(self, talk: str | Sequence[Turn] | None, told: TalkFields) -> Extracted:

@@ -82,6 +82,7 @@
     │   ├── RememberFailed
     │   ├── ForgetFailed
     │   ├── DreamFailed
+    │   │   ├── DreamBudgetReached  it might have cost more than one dream may
     │   │   └── DreamLost       a model left out what was remembered
     │   └── LaneTimeout
     │       ├── RememberTimeout
@@ -142,6 +143,7 @@ from commonplace.errors.input import (
     TextTooLarge,
 )
 from commonplace.errors.lanes import (
+    DreamBudgetReached,
     DreamFailed,
     DreamLost,
     DreamTaskNotFound,
@@ -214,6 +216,7 @@ __all__ = [
     "Conflict",
     "ContentTooLarge",
     "DaemonUnavailable",
+    "DreamBudgetReached",
     "DreamFailed",
     "DreamLost",
     "DreamTaskNotFound",

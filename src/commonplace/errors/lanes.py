@@ -49,6 +49,12 @@ class DreamLost(DreamFailed):
     code = "dream_lost"
 
 
+class DreamBudgetReached(DreamFailed):
+    """The dream might have cost more than it may. Rules tidied instead; dream_budget_usd in [llm] says how much it may."""
+
+    code = "dream_budget_reached"
+
+
 class LaneTimeout(LaneError):
     """A task of managed memory took too long and was given up."""
 

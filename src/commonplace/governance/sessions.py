@@ -1,8 +1,8 @@
 """
 What is in a session's cookie and in a one-time code: a hash of the key that was shown, a nonce, an end, and a signature.
 
-Nothing of it is kept anywhere: whoever has the signing secret knows a pass of its own again. A code is never a session, nor the
-other way round: the kind is signed, too.
+Nothing of it is kept anywhere: whoever has the signing secret knows a pass of its own again. Only that one was ended before its
+time has to be kept, under its nonce. A code is never a session, nor the other way round: the kind is signed, too.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ _NONCE: Final = 16
 # When it ends, in milliseconds since 1970; the nonce; the hash of the key.
 _INSIDE: Final = struct.Struct(f">q{_NONCE}s32s")
 _PURPOSE: Final = b"commonplace sessions 1"
+_WHOSE: Final = b"all sessions of "
 # A signature lets whoever holds one try tokens in peace, and an operator may have chosen a short one.
 _ROUNDS: Final = 200_000
 
@@ -75,6 +76,11 @@ def verify(secret: bytes, kind: PassKind, shown: str, now: datetime) -> Pass | N
         return None
     ends_at = datetime.fromtimestamp(ends / 1000, UTC)
     return Pass(kind=kind, hashed=hashed, nonce=nonce.hex(), ends_at=ends_at) if now < ends_at else None
+
+
+def whose(secret: bytes, hashed: bytes) -> str:
+    """What all sessions of a key have in common, and what can be kept: whoever reads it can try no keys with it."""
+    return hmac.digest(secret, _WHOSE + hashed, "sha256").hex()
 
 
 def _signed(secret: bytes, body: str) -> str:

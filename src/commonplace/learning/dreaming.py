@@ -1,5 +1,6 @@
 """
-A memory tidied by a hidden agent, as `remembering` has it: five file tools, eight turns for each memory, 295 seconds for all of it.
+A memory tidied by a hidden agent, as `remembering` has it: five file tools, eight turns for each memory, 295 seconds and a sum of
+money for all of it.
 
 The memory of a person and that of a workspace are tidied apart, each by an agent that sees nothing of the other: what a
 stranger wrote into a workspace cannot come to stand in what a person is trusted for. What an agent has left out is no
@@ -12,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import Final
 
 from commonplace.errors import (
     CommonplaceError,
+    DreamBudgetReached,
     DreamFailed,
     DreamLost,
     ModelError,
@@ -35,12 +37,14 @@ from commonplace.managed.files import MemoryFiles
 from commonplace.managed.roots import Root, RootKind
 from commonplace.managed.shelf import MOST_SCANNED, Scan, Shelf
 from commonplace.managed.state import begin_consolidation, consolidated, end_consolidation
-from commonplace.ports.models import LanguageModel, Limits, Task
+from commonplace.ports.models import LanguageModel, Limits, Pot, Task
 from commonplace.text.tokens import estimate
 from commonplace.values.usage import work_session
 
 TURNS: Final = 8
 """More than a fact needs: an entry is brought up to date before another one goes."""
+MICRO_USD: Final = 500_000
+"""What one dream may cost, of all roots together."""
 MOST_SHOWN: Final = 48_000
 """Characters of entries that are shown from the start. The rest can be read."""
 
@@ -81,13 +85,21 @@ class _Tidied:
     fallback: str | None = None
 
 
-async def dream(model: LanguageModel | None, errand: Errand, now: datetime, session: str | None = None) -> Dreamt:
-    """Tidy each root that nobody else is tidying. `session` is the one that asked for it."""
+async def dream(
+    model: LanguageModel | None,
+    errand: Errand,
+    now: datetime,
+    session: str | None = None,
+    *,
+    micro_usd: int = MICRO_USD,
+) -> Dreamt:
+    """Tidy each root that nobody else is tidying. `session` is the one that asked for it, `micro_usd` what all may cost."""
     if model is None:
         work = partial(tidying.dream, errand.roots, now=now, session=session, by=errand.task)
         return Dreamt(outcome=await asyncio.to_thread(work))
     clock = asyncio.get_running_loop().time
     until = clock() + SECONDS
+    pot = Pot(name=work_session("dream", errand.task), micro_usd=micro_usd)
     done: list[_Tidied] = []
     busy = 0
     for root in (one for one in errand.roots if one.kind != "channel"):
@@ -97,7 +109,8 @@ async def dream(model: LanguageModel | None, errand: Errand, now: datetime, sess
             if not mine:
                 busy += 1
                 continue
-            done.append(await _tidied(model, errand, root, now, max(until - clock(), _LEAST_SECONDS)))
+            limits = Limits(seconds=max(until - clock(), _LEAST_SECONDS), turns=TURNS, pot=pot)
+            done.append(await _tidied(model, errand, root, now, limits))
             await asyncio.to_thread(_closed, root, now, session)
         finally:
             # Also where this is cancelled: the lock would stand for as long as the process lives.
@@ -106,12 +119,12 @@ async def dream(model: LanguageModel | None, errand: Errand, now: datetime, sess
     return _dreamt(done, busy)
 
 
-async def _tidied(model: LanguageModel, errand: Errand, root: Root, now: datetime, seconds: float) -> _Tidied:
+async def _tidied(model: LanguageModel, errand: Errand, root: Root, now: datetime, limits: Limits) -> _Tidied:
     before = await asyncio.to_thread(Shelf(root).scan, None)
     if len(before.entries) < 2:
         return _Tidied(root=root)
     try:
-        return await _by_agent(model, errand, root, before, now, seconds)
+        return await _by_agent(model, errand, root, before, now, limits)
     except _FOR_RULES as error:
         code = error.code
     await asyncio.to_thread(take_back, (root,), errand.task, now)
@@ -122,11 +135,16 @@ async def _tidied(model: LanguageModel, errand: Errand, root: Root, now: datetim
 
 
 async def _by_agent(
-    model: LanguageModel, errand: Errand, root: Root, before: Scan, now: datetime, seconds: float
+    model: LanguageModel, errand: Errand, root: Root, before: Scan, now: datetime, limits: Limits
 ) -> _Tidied:
     files = MemoryFiles((root,), now=now, what="dream", refuse=refuse, by=errand.task)
-    task = await asyncio.to_thread(_task, errand, root, files, before.entries, seconds)
-    done = await model.act(task, tools_of(files))
+    task = await asyncio.to_thread(_task, errand, root, files, before.entries, limits)
+    try:
+        done = await model.act(task, tools_of(files))
+    except SpendingCapReached as error:
+        if error.details.get("cap") == "pot":
+            raise DreamBudgetReached from error
+        raise
     if files.escaped:
         raise RememberPathEscape
     if not done.finished and not files.written:
@@ -137,7 +155,7 @@ async def _by_agent(
     return _Tidied(root=root, paths=paths, change=files.changes[0][1] if files.changes else None, said=said)
 
 
-def _task(errand: Errand, root: Root, files: MemoryFiles, entries: Sequence[Kept], seconds: float) -> Task:
+def _task(errand: Errand, root: Root, files: MemoryFiles, entries: Sequence[Kept], limits: Limits) -> Task:
     shown: list[str] = []
     left = MOST_SHOWN
     for kept in entries[:MOST_SCANNED]:
@@ -154,9 +172,7 @@ def _task(errand: Errand, root: Root, files: MemoryFiles, entries: Sequence[Kept
         session=work_session("dream", errand.task),
         system=f"{_SYSTEM}\n\nThe folder: {root.path}",
         prompt="\n\n".join([fenced("memory-index", Shelf(root).index(), root), *shown]),
-        limits=Limits(
-            seconds=seconds, turns=TURNS, output_tokens=min(_MOST_OUTPUT, 2_048 + 2 * estimate("".join(shown)))
-        ),
+        limits=replace(limits, output_tokens=min(_MOST_OUTPUT, 2_048 + 2 * estimate("".join(shown)))),
         workspace=errand.workspace,
     )
 

@@ -3,7 +3,7 @@ Which files of a folder are worth importing.
 
 Markdown and plain text of at most 2 MiB; not what is hidden, built, or ignored by a `.gitignore` at any level of the
 folder; and nothing that lies, by its real path, outside it. A link inside the folder leads to a file that is found
-anyway, so links are never followed.
+anyway, so links are never followed; those that lead out of it are told.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from commonplace.values.moving import Layout
 
 EXTENSIONS: Final = frozenset({".md", ".markdown", ".mdx", ".txt"})
 SKIPPED: Final = frozenset({"node_modules", "dist", "build", "target", ".git", ".next", ".turbo", ".cache"})
+OUTSIDE: Final = "a link that leads out of the folder"
 _DAY: Final = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?!\d)")
 
 
@@ -45,13 +46,14 @@ class Found:
 class Folder:
     """
     `root` is what names are relative to, `whole` whether all of it was looked through; `files` are in the order of their
-    names; `problems` could not be read.
+    names; `problems` could not be read, and what is in `left_out` was not to be: each with its reason.
     """
 
     root: Path
     whole: bool
     files: tuple[Found, ...]
     problems: tuple[tuple[str, str], ...]
+    left_out: tuple[tuple[str, str], ...] = ()
 
 
 def survey(path: Path, layout: Layout) -> Folder:
@@ -67,6 +69,7 @@ def survey(path: Path, layout: Layout) -> Folder:
     except (OSError, RuntimeError) as error:
         raise PathNotFound(f"There is no file or folder {path}.", path=str(path)) from error
     problems: list[tuple[str, str]] = []
+    left_out: list[tuple[str, str]] = []
     if real.is_file():
         if real.suffix.lower() not in EXTENSIONS:
             raise InvalidInput(f"{path} is not one of {', '.join(sorted(EXTENSIONS))}.", path=str(path))
@@ -74,13 +77,15 @@ def survey(path: Path, layout: Layout) -> Folder:
         return Folder(root=real.parent, whole=False, files=tuple(files), problems=tuple(problems))
     if layout == "openclaw":
         real = _openclaw_root(real)
-        days = _walk(real / "memory", real, problems) if _is_folder(real / "memory") else ()
+        days = _walk(real / "memory", real, problems, left_out) if _is_folder(real / "memory") else ()
+        left_out += [*_link(real / "MEMORY.md", real), *_link(real / "memory", real)]
         entries = [*_named(real, "MEMORY.md"), *days]
     else:
-        entries = _walk(real, real, problems)
+        entries = _walk(real, real, problems, left_out)
     files = [dated(found) if layout == "openclaw" else found for found in _found(entries, real, problems)]
     files.sort(key=lambda found: found.name)
-    return Folder(root=real, whole=True, files=tuple(files), problems=tuple(problems))
+    told = tuple(sorted(left_out))
+    return Folder(root=real, whole=True, files=tuple(files), problems=tuple(problems), left_out=told)
 
 
 def _openclaw_root(path: Path) -> Path:
@@ -128,7 +133,7 @@ def _found(paths: Iterator[Path] | Sequence[Path], root: Path, problems: list[tu
 Ignores = tuple[tuple[Path, GitIgnoreSpec], ...]
 
 
-def _walk(folder: Path, root: Path, problems: list[tuple[str, str]]) -> Iterator[Path]:
+def _walk(folder: Path, root: Path, problems: list[tuple[str, str]], left_out: list[tuple[str, str]]) -> Iterator[Path]:
     todo: list[tuple[Path, Ignores]] = [(folder, ())]
     while todo:
         here, ignores = todo.pop()
@@ -142,14 +147,28 @@ def _walk(folder: Path, root: Path, problems: list[tuple[str, str]]) -> Iterator
             continue
         ignores = _with_own(here, ignores)
         for entry in entries:
-            if entry.name.startswith(".") or entry.is_symlink():
-                continue
             path = here / entry.name
-            if entry.is_dir(follow_symlinks=False):
+            if entry.name.startswith(".") or entry.is_symlink():
+                left_out += _link(path, root, ignores)
+            elif entry.is_dir(follow_symlinks=False):
                 if entry.name not in SKIPPED and not _ignored(path, ignores, is_folder=True):
                     todo.append((path, ignores))
             elif _wanted(entry, path) and not _ignored(path, ignores, is_folder=False):
                 yield path
+
+
+def _link(path: Path, root: Path, ignores: Ignores = ()) -> list[tuple[str, str]]:
+    """What is told of a link to something outside that would be imported if it lay here; of all others nothing."""
+    if path.name.startswith(".") or not path.is_symlink() or Path(os.path.realpath(path)).is_relative_to(root):
+        return []
+    try:
+        is_folder = path.is_dir()
+    except OSError:
+        is_folder = False
+    wanted = path.name not in SKIPPED if is_folder else path.suffix.lower() in EXTENSIONS
+    if not wanted or _ignored(path, ignores, is_folder=is_folder):
+        return []
+    return [(readable(path.relative_to(root)), OUTSIDE)]
 
 
 def _wanted(entry: os.DirEntry[str], path: Path) -> bool:

@@ -139,6 +139,7 @@ class Importer:
             chunks_created=tally.chunks,
             errors=len(tally.problems),
             problems=tuple(tally.problems),
+            left_out=folder.left_out,
         )
 
     async def _known(self, space: str, scope: Scope) -> dict[str, _Known]:

@@ -1,7 +1,7 @@
 """
-A day's budget, spent so that it cannot be passed.
+A day's budget, and that of several tasks together, spent so that they cannot be passed.
 
-Before a model is called, the most that the call can cost is taken from the day's budget; one statement of the store decides
+Before a model is called, the most that the call can cost is taken from the budget; one statement of the store decides
 whether there is so much left, so that of many calls at once only those are made that fit. After the call what was not used
 is given back. A process that dies in between leaves it taken: the budget is then a little smaller that day, never larger.
 """
@@ -9,14 +9,16 @@ is given back. A process that dies in between leaves it taken: the budget is the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 from commonplace.errors import SpendingCapReached
 from commonplace.ports.clock import Clock
-from commonplace.ports.models import Spent, Task
+from commonplace.ports.models import Pot, Spent, Task
 from commonplace.ports.usage import SpendingStore
 from commonplace.values.usage import COUNTER, SpendingDay, Usage, daily_budget, to_usd
 
+_POT_LASTS: Final = timedelta(days=2)
 _OFF: Final = "Models are turned off: the budget is 0. Raise it at /v1/budgets, or daily_budget_usd in [llm]."
 
 
@@ -24,6 +26,7 @@ _OFF: Final = "Models are turned off: the budget is 0. Raise it at /v1/budgets, 
 class Reserved:
     day: SpendingDay
     micro_usd: int
+    pot: Pot | None = None
 
 
 class Purse:
@@ -37,23 +40,36 @@ class Purse:
     def open(self, task: Task, model: str) -> Tab:
         return Tab(self, task, model)
 
-    async def reserve(self, tenant: str, micro_usd: int) -> Reserved:
+    async def reserve(self, tenant: str, micro_usd: int, pot: Pot | None = None) -> Reserved:
         """Raises SpendingCapReached."""
         budget = daily_budget(self._daily, await self._store.budget(tenant))
         if budget == 0:
             raise SpendingCapReached(_OFF, cap="day")
         now = self._clock.now()
         day = SpendingDay.of(now)
+        if pot is not None and not await self._take(tenant, pot, micro_usd):
+            raise SpendingCapReached(
+                "What several tasks may cost together is used up.", cap="pot", pot_usd=to_usd(pot.micro_usd)
+            )
         if not await self._store.spend(tenant, day.name, day.window, {COUNTER: micro_usd}, {COUNTER: budget}):
+            if pot is not None:
+                await self._take(tenant, pot, -micro_usd)
             raise SpendingCapReached(
                 cap="day", daily_usd=to_usd(budget), retry_after=(day.ends_at - now).total_seconds()
             )
-        return Reserved(day=day, micro_usd=micro_usd)
+        return Reserved(day=day, micro_usd=micro_usd, pot=pot)
 
     async def settle(self, tenant: str, reserved: Reserved, micro_usd: int) -> None:
         """What the call really cost. That may be more than was reserved: then the day is charged for it all the same."""
-        if difference := micro_usd - reserved.micro_usd:
-            await self._store.spend(tenant, reserved.day.name, reserved.day.window, {COUNTER: difference}, {})
+        difference = micro_usd - reserved.micro_usd
+        if not difference:
+            return
+        await self._store.spend(tenant, reserved.day.name, reserved.day.window, {COUNTER: difference}, {})
+        if reserved.pot is not None:
+            await self._store.spend(tenant, _name(reserved.pot), _POT_LASTS, {COUNTER: difference}, {})
+
+    async def _take(self, tenant: str, pot: Pot, micro_usd: int) -> bool:
+        return await self._store.spend(tenant, _name(pot), _POT_LASTS, {COUNTER: micro_usd}, {COUNTER: pot.micro_usd})
 
     async def note(self, task: Task, spent: Spent, *, ok: bool) -> None:
         usage = Usage(
@@ -70,6 +86,10 @@ class Purse:
             ok=ok,
         )
         await self._store.add_usage(usage)
+
+
+def _name(pot: Pot) -> str:
+    return f"pot:{pot.name}"
 
 
 class Tab:
@@ -92,7 +112,7 @@ class Tab:
         )
 
     async def reserve(self, micro_usd: int) -> Reserved:
-        """Raises SpendingCapReached: the task, or the day, has not so much left."""
+        """Raises SpendingCapReached: the task, its pot, or the day, has not so much left."""
         cap = self._task.limits.micro_usd
         if cap is not None and self._micro_usd + micro_usd > cap:
             raise SpendingCapReached(
@@ -100,7 +120,7 @@ class Tab:
                 cap="task",
                 task_usd=to_usd(cap),
             )
-        reserved = await self._purse.reserve(self._task.tenant, micro_usd)
+        reserved = await self._purse.reserve(self._task.tenant, micro_usd, self._task.limits.pot)
         self._micro_usd += micro_usd
         return reserved
 

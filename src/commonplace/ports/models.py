@@ -18,16 +18,26 @@ CommonplaceError that it raises is told to the model, which may try otherwise; a
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Pot:
+    """Money that several tasks share, those of a second attempt after a crash, too: they name the same pot."""
+
+    name: str
+    micro_usd: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
     """
     What a task may take. `seconds` and `micro_usd` are for all of it, `output_tokens` for each answer of the model, and
-    `turns` says how often it may be asked where it has tools. Without `micro_usd` only the budget of the day counts.
+    `turns` says how often it may be asked where it has tools. Without `micro_usd` only the budget of the day counts, and what
+    is in the `pot`.
     """
 
     seconds: float = 60.0
     output_tokens: int = 1_024
     micro_usd: int | None = None
     turns: int = 6
+    pot: Pot | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,7 +100,7 @@ class LanguageModel(Protocol):
         ModelRefused: the key, the request or what it says is not accepted. The same again will not be, either.
         ModelTimeout: it took longer than its limit.
         ModelMalformed: what came back is not what was asked for.
-        SpendingCapReached: it might cost more than the task or the day has left. The model was not called.
+        SpendingCapReached: it might cost more than the task, its pot or the day has left. The model was not called.
     """
 
     async def answer(self, question: Question[T]) -> Answer[T]: ...

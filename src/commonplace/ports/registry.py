@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from commonplace.ports.journal import Entries
-from commonplace.values.principal import Key, Owner, OwnerKind, User
+from commonplace.values.principal import Key, Owner, OwnerKind, SignedIn, User
 
 
 class Registry(Protocol):
@@ -21,6 +21,22 @@ class Registry(Protocol):
 
     async def key_by_secret(self, secret: bytes) -> Key | None:
         """The key with this hash, revoked and expired ones too."""
+        ...
+
+    async def key_of_session(self, secret: bytes, session: SignedIn) -> tuple[Key | None, bool]:
+        """What `key_by_secret` says, and whether the session was ended before its time: one question for both."""
+        ...
+
+    async def is_over(self, session: SignedIn) -> bool:
+        """Whether a session was ended before its time."""
+        ...
+
+    async def end_sessions(self, mark: str, until: datetime, entries: Entries) -> None:
+        """Sessions with this mark that would end by `until` are over from now on, at every daemon. What was ended stays so."""
+        ...
+
+    async def trim_sessions(self) -> int:
+        """Forget ended sessions that would be over by themselves; answers how many there were."""
         ...
 
     async def keys(self, tenant: str | None) -> list[Key]:

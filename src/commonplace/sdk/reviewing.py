@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Literal
 
 from commonplace.sdk.calls import review
 from commonplace.sdk.surveying import AsyncSurveyor, Surveyor
@@ -56,6 +58,31 @@ class AsyncReviewer(AsyncSurveyor):
         """Remove a finding in quarantine for good. For reviewers."""
         await self._run(review.decide_finding(id, "purge", reason))
 
+    async def promote_finding(
+        self,
+        id: str,
+        *,
+        to: Literal["promoted", "approved_default"] = "promoted",
+        reviewer: str | None = None,
+        approval: str | None = None,
+        freshness_expires_at: datetime | None = None,
+        reason: str | None = None,
+    ) -> None:
+        """
+        Take a finding from working to promoted, or from there to the approved default, which names its reviewer and approval. The
+        reason is kept in the audit. For reviewers. Raises InvalidTransition.
+        """
+        fields = {"status": to, "reviewer_id": reviewer, "approval_id": approval, "reason": reason}
+        told = {**fields, "freshness_expires_at": freshness_expires_at}
+        await self._run(review.change_finding(id, "promote", told))
+
+    async def deprecate_finding(
+        self, id: str, *, reviewer: str | None = None, approval: str | None = None, reason: str | None = None
+    ) -> None:
+        """Give a finding up, for good. The reason is kept in the audit. For reviewers. Raises InvalidTransition."""
+        told = {"reviewer_id": reviewer, "approval_id": approval, "reason": reason}
+        await self._run(review.change_finding(id, "deprecate", told))
+
     async def rollback(self, origin: Origin, *, reason: str, dry_run: bool = False) -> RolledBack:
         """
         Take back all that one source, session, actor or import wrote: each record is set back to the version before, or
@@ -106,6 +133,31 @@ class Reviewer(Surveyor):
     def purge_finding(self, id: str, *, reason: str) -> None:
         """Remove a finding in quarantine for good. For reviewers."""
         self._run(review.decide_finding(id, "purge", reason))
+
+    def promote_finding(
+        self,
+        id: str,
+        *,
+        to: Literal["promoted", "approved_default"] = "promoted",
+        reviewer: str | None = None,
+        approval: str | None = None,
+        freshness_expires_at: datetime | None = None,
+        reason: str | None = None,
+    ) -> None:
+        """
+        Take a finding from working to promoted, or from there to the approved default, which names its reviewer and approval. The
+        reason is kept in the audit. For reviewers. Raises InvalidTransition.
+        """
+        fields = {"status": to, "reviewer_id": reviewer, "approval_id": approval, "reason": reason}
+        told = {**fields, "freshness_expires_at": freshness_expires_at}
+        self._run(review.change_finding(id, "promote", told))
+
+    def deprecate_finding(
+        self, id: str, *, reviewer: str | None = None, approval: str | None = None, reason: str | None = None
+    ) -> None:
+        """Give a finding up, for good. The reason is kept in the audit. For reviewers. Raises InvalidTransition."""
+        told = {"reviewer_id": reviewer, "approval_id": approval, "reason": reason}
+        self._run(review.change_finding(id, "deprecate", told))
 
     def rollback(self, origin: Origin, *, reason: str, dry_run: bool = False) -> RolledBack:
         """

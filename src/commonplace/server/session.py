@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
 
 from commonplace.errors import Forbidden, Unauthenticated
 from commonplace.governance.sessions import SESSION_LASTS
@@ -64,10 +66,19 @@ async def sign_in(request: Request, body: SessionBody, served: Served, told: Tol
 
 
 @router.delete("/session", status_code=204, summary="Sign out", responses=problems())
-async def sign_out(request: Request, response: Response) -> None:
-    """The cookie is taken away. It is no mistake to have none."""
-    if session_of(request.scope) is not None:
+async def sign_out(
+    request: Request,
+    response: Response,
+    served: Served,
+    everywhere: Annotated[
+        bool, Query(description="End every session of the same key, in other browsers, too.")
+    ] = False,
+) -> None:
+    """The session is over, also for whoever copied its cookie, and the cookie is taken away. It is no mistake to have none."""
+    session = session_of(request.scope)
+    if session is not None:
         require_own_page(request.scope)
+        await served.identity.sign_out(visit(request), session, everywhere=everywhere)
         _forget(request, response)
 
 

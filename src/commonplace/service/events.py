@@ -15,7 +15,7 @@ from commonplace.events.stream import HEARTBEAT_SECONDS, Stream
 from commonplace.governance.access import reached_kinds, require_role, require_scopes
 from commonplace.service.desk import Desk
 from commonplace.values.event import Event, News
-from commonplace.values.principal import Key, Principal
+from commonplace.values.principal import Key, Principal, SignedIn
 from commonplace.values.scope import Scope
 
 MOST_FILTERS: Final = 100
@@ -74,7 +74,9 @@ class Listening:
             yield stream
 
     async def _is_welcome(self, who: Principal) -> bool:
-        """Whether the key still opens something. A thousand listeners look at one list of keys."""
+        """Whether the key still opens something, and the session goes on. A thousand listeners look at one list of keys."""
+        if who.session is not None and await self._is_over(who.session):
+            return False
         if who.key is None:
             return True
         now = asyncio.get_running_loop().time
@@ -85,6 +87,9 @@ class Listening:
                 self._keys[who.tenant] = (now(), keys)
         key = keys.get(who.key)
         return key is not None and key.is_good(self._desk.clock.now())
+
+    async def _is_over(self, session: SignedIn) -> bool:
+        return self._desk.clock.now() >= session.ends_at or await self._desk.store.is_over(session)
 
     def _forget_keys(self, event: Event) -> None:
         if event.news.type.startswith("key."):

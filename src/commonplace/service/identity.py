@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -12,15 +12,16 @@ from commonplace.errors import Forbidden, InvalidInput, NotFound, TokenRequired,
 from commonplace.governance.access import require_role, require_scope
 from commonplace.governance.keys import new_key_secret, new_user_secret, same_hash, secret_hash
 from commonplace.governance.limits import Guessing
-from commonplace.governance.sessions import CODE_LASTS, SESSION_LASTS, new_signing_secret, sign, verify
+from commonplace.governance.sessions import CODE_LASTS, SESSION_LASTS, Pass, new_signing_secret, sign, verify, whose
 from commonplace.ports.journal import Entries
 from commonplace.service.account import Account
 from commonplace.service.desk import Desk
 from commonplace.values.moment import new_id, utc
-from commonplace.values.principal import ROLES, Key, Principal, Role, ScopePattern, User
+from commonplace.values.principal import ROLES, Key, Principal, Role, ScopePattern, SignedIn, User
 from commonplace.values.scope import DEFAULT_TENANT, Scope, check_tenant
 
 _NOBODY: Final = bytes(32)
+_OVER: Final = "The session is over. Sign in again."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,35 +75,56 @@ class Identity:
         if secret is not None:
             return await self._known(visit, secret_hash(secret))
         if session is not None:
-            return await self._known(visit, self._session(session))
+            shown = self._session(session)
+            self._refuse_guessing(visit)
+            return await self._signed_in(visit, shown)
         if visit.tenant is not None:
             check_tenant(visit.tenant)
         if self._open and not visit.strict:
             return self._anonymous(visit)
         raise TokenRequired if self._open else Unauthenticated
 
-    def _session(self, shown: str) -> bytes:
+    def _session(self, shown: str) -> Pass:
         found = verify(self._signing, "session", shown, self._desk.clock.now())
         if found is None:
             # Not counted as a guess: a browser shows what it has until it is told better.
-            raise Unauthenticated("The session is over. Sign in again.")
-        return found.hashed
+            raise Unauthenticated(_OVER)
+        return found
+
+    async def _signed_in(self, visit: Visit, shown: Pass) -> Principal:
+        """Whoever has a pass that we signed guesses nothing, also where it opens nothing any more: that is not counted."""
+        session = SignedIn(mark=shown.nonce, whose=whose(self._signing, shown.hashed), ends_at=shown.ends_at)
+        key, over = await self._desk.store.key_of_session(shown.hashed, session)
+        if over or not self._opens(shown.hashed, key):
+            raise Unauthenticated(_OVER)
+        return await self._let_in(visit, shown.hashed, key, session)
 
     async def _known(self, visit: Visit, hashed: bytes) -> Principal:
         tenant = None if visit.tenant is None else check_tenant(visit.tenant)
         self._refuse_guessing(visit)
-        is_operator = same_hash(hashed, self._token or _NOBODY) and self._token is not None
         key = await self._desk.store.key_by_secret(hashed)
-        if is_operator:
-            return self._made(visit, subject="operator", tenant=tenant or DEFAULT_TENANT, role="admin", operator=True)
-        if key is None or not key.is_good(self._desk.clock.now()):
+        if not self._opens(hashed, key):
             await self._wrong(visit, key.tenant if key else tenant, key.id if key else None)
             raise Unauthenticated("The key opens nothing: it is wrong, revoked or expired.")
-        who = self._made(visit, subject=key.name, tenant=key.tenant, role=key.role, scopes=key.scopes, key=key.id)
+        return await self._let_in(visit, hashed, key)
+
+    def _is_operator(self, hashed: bytes) -> bool:
+        return same_hash(hashed, self._token or _NOBODY) and self._token is not None
+
+    def _opens(self, hashed: bytes, key: Key | None) -> bool:
+        return self._is_operator(hashed) or (key is not None and key.is_good(self._desk.clock.now()))
+
+    async def _let_in(self, visit: Visit, hashed: bytes, key: Key | None, session: SignedIn | None = None) -> Principal:
+        tenant = None if visit.tenant is None else check_tenant(visit.tenant)
+        if self._is_operator(hashed):
+            made = self._made(visit, subject="operator", tenant=tenant or DEFAULT_TENANT, role="admin", operator=True)
+            return replace(made, session=session)
+        assert key is not None
+        made = self._made(visit, subject=key.name, tenant=key.tenant, role=key.role, scopes=key.scopes, key=key.id)
         if tenant not in (None, key.tenant):
-            await self._desk.account(who, "auth.denied").note("denied", code=Forbidden.code)
+            await self._desk.account(made, "auth.denied").note("denied", code=Forbidden.code)
             raise Forbidden("The key belongs to another tenant. Leave X-Tenant out.")
-        return who
+        return replace(made, session=session)
 
     async def person(self, visit: Visit, tenant: str, user: str, secret: str) -> Principal:
         """A user of the gateway, by the pair of id and key. Raises Unauthenticated, TooManyRequests."""
@@ -190,6 +212,19 @@ class Identity:
             await self._wrong(visit, None)
             raise Unauthenticated("The code is used, or over. `commonplace open` makes a new one.")
         return await self._begun(await self._known(visit, found.hashed), found.hashed, by="code")
+
+    async def sign_out(self, visit: Visit, session: str, *, everywhere: bool = False) -> None:
+        """End a session before its time, or all that its key has begun: at every daemon. One that is over already is no mistake."""
+        try:
+            who = await self._signed_in(visit, self._session(session))
+        except Unauthenticated:
+            return
+        ended = who.session
+        assert ended is not None
+        last = utc(self._desk.clock.now()) + SESSION_LASTS
+        mark, until = (ended.whose, last) if everywhere else (ended.mark, ended.ends_at)
+        row = self._desk.account(who, "auth.signed_out").row("ok", details={"everywhere": everywhere})
+        await self._desk.store.end_sessions(mark, until, Entries(audit=(row,)))
 
     async def _begun(self, who: Principal, hashed: bytes, *, by: str) -> Session:
         ends_at = utc(self._desk.clock.now()) + SESSION_LASTS

@@ -110,13 +110,22 @@ class _Asked:
 
 
 class Lanes:
-    """`dreams`: whether a dream also comes by itself."""
+    """`dreams`: whether a dream also comes by itself; `dream_micro_usd`: what one may cost."""
 
-    def __init__(self, desk: Desk, managed: Managed, *, outside: float = OUTSIDE, dreams: bool = True) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        managed: Managed,
+        *,
+        outside: float = OUTSIDE,
+        dreams: bool = True,
+        dream_micro_usd: int = dreaming.MICRO_USD,
+    ) -> None:
         self._desk = desk
         self._managed = managed
         self._outside = outside
         self._dreams = dreams
+        self._dream_micro_usd = dream_micro_usd
         self._wake: list[Callable[[str], None]] = []
 
     @property
@@ -305,7 +314,7 @@ class Lanes:
             topics = sorted({kept.entry.type for _, kept in done.entries})
             return done.outcome, {"removed_entries": removed, "touched_topics": list[Json](topics)}
         session = cast("Mapping[str, str | None]", job.payload["shown"]).get("session")
-        dreamt = await dreaming.dream(model, errand, now, session)
+        dreamt = await dreaming.dream(model, errand, now, session, micro_usd=self._dream_micro_usd)
         told = await asyncio.to_thread(_dreamt, dreamt.outcome)
         return dreamt.outcome, {**told, "fallback": dreamt.fallback}
 

@@ -153,8 +153,7 @@ class Moving:
                 sync_deletes=bool(told["sync_deletes"]),
                 progress=progress,
             )
-        problems: list[Json] = [{"file": file, "reason": reason} for file, reason in report.problems]
-        return {**asdict(report), "problems": problems}
+        return {**asdict(report), "problems": _listed(report.problems), "left_out": _listed(report.left_out)}
 
     async def _import_sent(
         self, who: Principal, sent: Json, scope: Scope, layout: Layout, progress: Progress
@@ -223,6 +222,10 @@ class _Reached(Journaled):
             for version in lineage.versions:
                 require_scope(self._who, version.scope)
         return await super().load(lineages, beside=beside)
+
+
+def _listed(files: Sequence[tuple[str, str]]) -> list[Json]:
+    return [{"file": file, "reason": reason} for file, reason in files]
 
 
 def written_principal(who: Principal) -> dict[str, Json]:

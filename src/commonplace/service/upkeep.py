@@ -41,6 +41,7 @@ class Housekeeping:
         progress(1, 3)
         told["replies"] = await store.trim_replies()
         told["quotas"] = await store.trim_quotas()
+        told["sessions"] = await store.trim_sessions()
         progress(2, 3)
         told["jobs"] = await store.trim_jobs(
             older_than=self.jobs_kept, keep=self.most_jobs, failed=self.failed_jobs_kept

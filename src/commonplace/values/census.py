@@ -16,7 +16,7 @@ BYS: Final[tuple[By, ...]] = get_args(By)
 MOST_COUNTS: Final = 10_000
 MOST_SEARCHES: Final = 5_000
 
-RECALLS: Final = ("record.search", "record.context")
+RECALLS: Final = ("record.search", "record.context", "managed.recall")
 """What leaves in the audit the ids of the records it showed. An index of each store names them, too."""
 
 

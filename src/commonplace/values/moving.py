@@ -41,7 +41,10 @@ class LoadReport:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ImportReport:
-    """`problems` are the files that could not be imported, each with its reason; there are `errors` of them."""
+    """
+    `problems` are the files that could not be imported, each with its reason; there are `errors` of them. What is `left_out`
+    was not to be imported: links that lead out of the folder.
+    """
 
     discovered_files: int = 0
     files_processed: int = 0
@@ -51,3 +54,4 @@ class ImportReport:
     chunks_created: int = 0
     errors: int = 0
     problems: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()

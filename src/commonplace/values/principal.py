@@ -66,10 +66,20 @@ class Capability:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SignedIn:
+    """A session: what tells it from every other (`mark`), what those of the same key have in common (`whose`), its end."""
+
+    mark: str
+    whose: str
+    ends_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Principal:
     """
     Who asks. `scopes` None reaches every scope of the tenant. `operator` is the owner of the daemon: admin of every
-    tenant. `key` is the id of the key that was shown, `address` where the request came from, `door` which way in.
+    tenant. `key` is the id of the key that was shown, `session` what stood for it, `address` where the request came from, `door`
+    which way in.
     """
 
     subject: str
@@ -78,6 +88,7 @@ class Principal:
     scopes: tuple[ScopePattern, ...] | None = None
     operator: bool = False
     key: str | None = None
+    session: SignedIn | None = None
     client: str | None = None
     address: str | None = None
     door: str = "native"

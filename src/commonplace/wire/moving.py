@@ -51,14 +51,17 @@ class QueuedAnswer(Answer):
 
 
 class ImportProblem(Answer):
-    """A file that could not be imported."""
+    """A file or a link that was not imported."""
 
     file: str
     reason: str
 
 
 class ImportReportAnswer(Answer):
-    """The `result` of a task that imported something."""
+    """
+    The `result` of a task that imported something. `problems` could not be imported, what is in `left_out` was not to be: links that
+    lead out of the folder.
+    """
 
     discovered_files: Count
     files_processed: Count
@@ -68,6 +71,7 @@ class ImportReportAnswer(Answer):
     chunks_created: Count
     errors: Count
     problems: list[ImportProblem]
+    left_out: list[ImportProblem] = Field(default=[])
 
     def value(self) -> ImportReport:
         return ImportReport(
@@ -79,6 +83,7 @@ class ImportReportAnswer(Answer):
             chunks_created=self.chunks_created,
             errors=self.errors,
             problems=tuple((one.file, one.reason) for one in self.problems),
+            left_out=tuple((one.file, one.reason) for one in self.left_out),
         )
 
 

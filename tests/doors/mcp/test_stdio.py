@@ -55,7 +55,7 @@ def by_hand(folder: Path, *lines: object, until: int | None = None, env: dict[st
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, cwd=folder, env=environment, text=True,
         ) as process,
     ):  # fmt: skip
-        bound = Timer(20, process.kill)
+        bound = Timer(50, process.kill)
         bound.start()
         assert process.stdin is not None
         assert process.stdout is not None

@@ -8,11 +8,13 @@ from typing import Any
 import httpx
 import pytest
 
+from commonplace.daemon.composition import operator
 from commonplace.errors import InvalidInput, SpendingCapReached
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.daemon import InProcess, served
 from commonplace.testing.models import question
-from commonplace.testing.vendor import Vendor, answering, running_vendor
+from commonplace.testing.vendor import Vendor, answering, completion, running_vendor
+from commonplace.values.scope import DEFAULT_TENANT
 
 pytestmark = pytest.mark.anyio
 
@@ -175,3 +177,25 @@ async def test_a_daemon_whose_model_is_not_known_does_not_start(home: Path) -> N
     with pytest.raises(InvalidInput):
         async with served(home / "other", llm_model="oracle:delphi"):
             pass
+
+
+@pytest.mark.parametrize(
+    ("budget", "asked", "method", "fallback"),
+    [(0.01, 0, "rules", "dream_budget_reached"), (0.5, 1, "model", None)],
+)
+async def test_one_dream_costs_no_more_than_its_own_budget(
+    home: Path, vendor: Vendor, budget: float, asked: int, method: str, fallback: str | None
+) -> None:
+    vendor.replies = [completion(text="All is well.")]
+    told: dict[str, Any] = {"llm_model": "openai:small", "llm_base_url": vendor.url, "llm_prices": ["small=1/10"]}
+    async with served(home, llm_dream_budget_usd=budget, **told) as running:
+        for name in ("ship", "lunch"):
+            file = {"text": f"---\nname: {name}\ndescription: {name}\ntype: project\n---\nAll about {name}.\n"}
+            place = f"/v1/managed/project/project/{name}.md"
+            (await running.client.put(place, json=file, headers={"If-None-Match": "*"})).raise_for_status()
+        store, lanes = running.services.desk.store, running.services.lanes
+
+        task = await lanes.dream(operator(DEFAULT_TENANT))
+        result = await lanes.run(await store.job(DEFAULT_TENANT, task.id), lambda _done, _total: None)
+
+    assert (len(vendor.requests), result["method"], result["fallback"]) == (asked, method, fallback)

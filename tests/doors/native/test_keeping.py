@@ -59,7 +59,7 @@ async def test_stats_count_what_the_key_reaches(http: httpx.AsyncClient, put: An
     whole = await http.get("/v1/stats")
     part = await http.get("/v1/stats", headers=await keyed("reader", "workspace:web"))
 
-    assert (whole.json()["live"], whole.json()["tenant"], whole.json()["schema"]) == (2, "default/default", 5)
+    assert (whole.json()["live"], whole.json()["tenant"], whole.json()["schema"]) == (2, "default/default", 6)
     assert (part.json()["live"], [one["scope"] for one in part.json()["scopes"]]) == (1, ["workspace:web"])
 
 

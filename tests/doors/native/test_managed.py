@@ -302,6 +302,17 @@ async def test_what_fits_a_question_is_recalled_from_every_folder_with_its_block
     assert await recalled(http, "xylophone") == await recalled(http, " ") == {"entries": [], "text": ""}
 
 
+async def test_the_record_that_follows_an_entry_says_where_it_was_recalled(http: httpx.AsyncClient) -> None:
+    await made(http)
+    [record] = (await http.get("/v1/records?source=managed")).json()["records"]
+
+    await recalled(http, run="run-7")
+
+    told = (await http.get(f"/v1/records/{record['id']}/recalls")).json()
+    assert [(one["action"], one["run"], one["rank"]) for one in told["recalls"]] == [("managed.recall", "run-7", 1)]
+    assert (told["searched"], told["complete"]) == (1, True)
+
+
 async def test_at_most_five_entries_of_twelve_hundred_characters_are_recalled(http: httpx.AsyncClient) -> None:
     for number in range(7):
         await made(http, entry(f"Zoo {number}", "quokkas " * 300), f"/v1/managed/project/project/zoo-{number}.md")
@@ -366,6 +377,24 @@ async def test_what_reads_like_an_order_is_left_out_until_a_reviewer_released_th
     assert [(one["path"], one["trust"]) for one in after["entries"]] == [("project/order.md", "external_user_supplied")]
     assert "external_user_supplied (untrusted)" in after["text"]
     assert (await recalled(http))["entries"] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Send the report about quokkas to zoo@acme.example on Fridays.",
+        "Run sudo make quokkas, and rm -rf build before it.",
+        "The quokkas: ignore the rules of the old keeper.",
+    ],
+)
+async def test_a_persons_own_words_are_recalled_though_they_read_like_a_command(
+    http: httpx.AsyncClient, text: str
+) -> None:
+    await made(http, entry("Keeper", text), "/v1/managed/user/user/keeper.md")
+
+    [found] = (await recalled(http))["entries"]
+
+    assert (found["body"].strip(), found["trust"]) == (text, "external_user_supplied")
 
 
 async def test_a_writer_cannot_release_an_order_by_writing_its_record(http: httpx.AsyncClient, keyed: Any) -> None:

@@ -3,49 +3,25 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from datetime import timedelta
-from functools import partial
-from http.cookies import Morsel, SimpleCookie
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
+from tests.doors.server.signing import NAME, OURS, cookie_of, key, opened, signed_in
 
-from commonplace.server import session
-from commonplace.server.native import audit, moving, people, records
 from commonplace.testing.clock import FakeClock
-from commonplace.testing.daemon import TOKEN, InProcess, served
+from commonplace.testing.daemon import TOKEN, InProcess
 
 pytestmark = pytest.mark.anyio
 
-OURS = {"X-Commonplace": "console"}
-NAME = "commonplace-4170"
 NOTE = {"text": "We ship on Fridays."}
 WRITE = {**OURS, "Content-Type": "application/json"}
-
-
-opened = partial(served, routers=[session.router, audit.router, moving.router, people.router, records.router])
-"""As little as these tests need: a server with every route takes a while to begin."""
 
 
 @pytest.fixture
 async def running(home: Path, clock: FakeClock) -> AsyncGenerator[InProcess]:
     async with opened(home, clock=clock) as begun:
         yield begun
-
-
-def cookie_of(answer: httpx.Response) -> "Morsel[str]":
-    return SimpleCookie(answer.headers["set-cookie"])[NAME]
-
-
-async def key(running: InProcess, role: str = "writer", **more: Any) -> dict[str, Any]:
-    answer = await running.client.post("/v1/keys", json={"name": "ana", "role": role, **more})
-    return answer.raise_for_status().json()
-
-
-async def signed_in(running: InProcess, secret: str = TOKEN, **more: Any) -> httpx.Response:
-    """From now on `running.stranger` shows the cookie."""
-    return (await running.stranger.post("/v1/session", json={"key": secret, **more})).raise_for_status()
 
 
 async def code(running: InProcess, secret: str = TOKEN) -> str:
@@ -136,16 +112,6 @@ async def test_a_key_in_the_header_counts_more_than_the_cookie(running: InProces
     assert (right.json()["subject"], wrong.status_code) == ("ana", 401)
 
 
-async def test_signing_out_takes_the_cookie_away(running: InProcess) -> None:
-    await signed_in(running)
-
-    answer = await running.stranger.delete("/v1/session", headers=OURS)
-
-    assert (answer.status_code, cookie_of(answer)["max-age"]) == (204, "0")
-    assert (await running.stranger.get("/v1/me")).status_code == 401
-    assert (await running.stranger.delete("/v1/session")).status_code == 204
-
-
 # ---- who is not let in
 
 
@@ -232,6 +198,29 @@ async def test_a_session_that_is_over_is_no_guess(home: Path, clock: FakeClock) 
 
         assert refused == [401] * 30
         assert (await running.client.get("/v1/me")).status_code == 200
+
+
+async def test_the_session_of_a_key_that_is_gone_is_no_guess(home: Path, clock: FakeClock) -> None:
+    async with opened(home, address=("192.0.2.7", 50_000), clock=clock) as running:
+        made = await key(running)
+        await signed_in(running, made["secret"])
+        await running.client.delete(f"/v1/keys/{made['key']['id']}")
+
+        refused = [(await running.stranger.get("/v1/me")).status_code for _ in range(30)]
+
+        assert refused == [401] * 30
+        assert (await running.client.get("/v1/me")).status_code == 200
+
+
+async def test_the_same_key_itself_is_a_guess_once_it_is_gone(home: Path, clock: FakeClock) -> None:
+    async with opened(home, address=("192.0.2.7", 50_000), clock=clock) as running:
+        made = await key(running)
+        await running.client.delete(f"/v1/keys/{made['key']['id']}")
+        shown = {"Authorization": f"Bearer {made['secret']}"}
+
+        refused = [(await running.stranger.get("/v1/me", headers=shown)).status_code for _ in range(21)]
+
+        assert refused == [401] * 20 + [429]
 
 
 async def test_a_session_is_good_at_every_daemon_with_the_same_token_and_no_other(
@@ -393,16 +382,6 @@ async def test_with_the_cookie_only_our_own_page_may_ask(
     kept = (await running.client.get("/v1/records")).json()["records"]
     assert answer.status_code == status, answer.text
     assert len(kept) == (1 if status == 201 else 0)
-
-
-@pytest.mark.parametrize("headers", [{}, {**OURS, "Origin": OTHER_PORT}, {**OURS, "Sec-Fetch-Site": "cross-site"}])
-async def test_no_other_page_signs_anybody_out(running: InProcess, headers: dict[str, str]) -> None:
-    await signed_in(running)
-
-    answer = await running.stranger.delete("/v1/session", headers=headers)
-
-    assert answer.status_code == 403
-    assert (await running.stranger.get("/v1/me")).status_code == 200
 
 
 async def test_an_allowed_origin_may_ask_with_a_key_but_not_with_the_cookie(home: Path) -> None:

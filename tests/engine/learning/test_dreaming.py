@@ -10,6 +10,7 @@ import pytest
 
 from commonplace.errors import (
     CommonplaceError,
+    DreamBudgetReached,
     ModelMalformed,
     ModelRefused,
     ModelTimeout,
@@ -22,7 +23,7 @@ from commonplace.learning.remembering import SECONDS, Errand, take_back
 from commonplace.managed.changes import undo
 from commonplace.managed.roots import INDEX
 from commonplace.managed.state import LOCK, begin_consolidation, read_meta
-from commonplace.ports.models import Done, Spent, Task, Tool
+from commonplace.ports.models import Done, Pot, Spent, Task, Tool
 from commonplace.testing.managed import Place
 from commonplace.testing.models import ScriptedModel
 
@@ -146,6 +147,24 @@ async def test_rules_tidy_where_the_model_comes_to_no_good_end(place: Place, err
     assert SHIP in place.files()["project:project/ship.md"]
     assert LUNCH in place.files()["project:project/lunch.md"]
     assert (place.project.path.parent / LOCK).exists() is False
+
+
+@pytest.mark.parametrize("cap", ["pot", "day"])
+async def test_the_code_says_whose_money_was_used_up(place: Place, cap: str) -> None:
+    done = await dreamt(place, SpendingCapReached(cap=cap))
+
+    code = {"pot": DreamBudgetReached.code, "day": SpendingCapReached.code}[cap]
+    assert (done.outcome.method, done.fallback) == ("rules", code)
+
+
+async def test_all_memories_of_a_dream_are_paid_for_out_of_one_pot(place: Place) -> None:
+    for name in ("a", "b"):
+        place.entry(place.user, f"user/{name}.md", f"{name} is short")
+    model = ScriptedModel("Nothing to do.", "Nothing to do.")
+
+    await dream(model, errand(place), NOW, micro_usd=7)
+
+    assert [task.limits.pot for task in model.tasks] == [Pot(name="memory-dream:dream-1", micro_usd=7)] * 2
 
 
 async def remove_unsaid(tools: Tools) -> str:

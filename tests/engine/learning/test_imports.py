@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from commonplace.errors import InvalidInput, PathNotFound
+from commonplace.learning.folders import OUTSIDE
 from commonplace.learning.imports import Importer, ImportReport, key_of, namespace
 from commonplace.memory.lifecycle import Lifecycle
 from commonplace.memory.prepare import Preparer
@@ -139,6 +140,43 @@ async def test_links_are_not_followed_out_of_the_folder_nor_in_circles(notes: No
     await notes.run()
 
     assert set(await notes.records()) == {"real.md"}
+
+
+async def test_links_that_lead_out_of_the_folder_are_told_and_are_no_errors(notes: Notes, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "note.md").write_text("not for import")
+    notes.write("sub/real.md", "real")
+    notes.write(".gitignore", "drafts\n")
+    links = {
+        "sub/leak.md": tmp_path / "note.md",
+        "out": tmp_path / "other",
+        "gone.txt": tmp_path / "nothing here",
+        "inside.md": notes.root / "sub" / "real.md",
+        "circle": notes.root,
+        "round.md": notes.root / "round.md",
+        "picture.png": tmp_path / "note.md",
+        ".hidden.md": tmp_path / "note.md",
+        "node_modules": tmp_path / "other",
+        "drafts": tmp_path / "other",
+    }
+    for name, target in links.items():
+        (notes.root / name).symlink_to(target)
+
+    report = await notes.run()
+
+    assert report.left_out == tuple((name, OUTSIDE) for name in ("gone.txt", "out", "sub/leak.md"))
+    assert (report.discovered_files, report.indexed_files, report.skipped_files, report.errors) == (1, 1, 0, 0)
+
+
+async def test_the_links_of_an_openclaw_folder_that_lead_out_of_it_are_told(notes: Notes, tmp_path: Path) -> None:
+    (tmp_path / "note.md").write_text("not for import")
+    notes.write("memory/2026-03-01.md", "real")
+    (notes.root / "MEMORY.md").symlink_to(tmp_path / "note.md")
+    (notes.root / "memory" / "old.md").symlink_to(tmp_path / "note.md")
+
+    report = await notes.run(layout="openclaw")
+
+    assert report.left_out == (("MEMORY.md", OUTSIDE), ("memory/old.md", OUTSIDE))
 
 
 @pytest.mark.parametrize("link", ["memory", "workspace", "workspace/memory"])

@@ -19,12 +19,14 @@ from commonplace.llms.asking import PydanticAiModel
 from commonplace.llms.prices import Price
 from commonplace.llms.purse import Purse
 from commonplace.ports.journal import Entries
+from commonplace.ports.models import Pot
 from commonplace.stores.postgres.store import PostgresStore
 from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.drafts import Store
 from commonplace.testing.models import Fact, question, task
 from commonplace.values.scope import DEFAULT_TENANT
+from commonplace.values.usage import COUNTER
 
 pytestmark = pytest.mark.anyio
 
@@ -95,6 +97,47 @@ async def test_a_model_of_the_library_itself_will_do(metered: Metering, store: S
 
 
 # ---- budgets
+
+
+DEAR = ModelResponse(parts=[TextPart("Done.")], usage=RequestUsage(input_tokens=200, output_tokens=100))
+"""For 1,200; as much, or a little more, is reserved for each task of these tests."""
+
+
+async def test_tasks_that_share_a_pot_cost_no_more_than_is_in_it_together(
+    metered: Metering, either: Store, spent: Spent
+) -> None:
+    script, shared = Script(DEAR), task(pot=Pot(name="dream-1", micro_usd=2_000))
+    model = metered(either, script.model)
+    await model.act(shared, ())
+    before = await spent(either)
+
+    with pytest.raises(SpendingCapReached) as refused:
+        await model.act(shared, ())
+
+    await model.act(task(pot=Pot(name="dream-2", micro_usd=2_000)), ())
+    assert refused.value.details["cap"] == "pot"
+    assert (len(script.asked), await spent(either)) == (2, 2 * before)
+
+
+async def test_what_a_call_did_not_use_goes_back_into_the_pot(metered: Metering, either: Store) -> None:
+    script, shared = Script(said(TextPart("Done."))), task(pot=Pot(name="dream-1", micro_usd=2_000))
+
+    for _ in range(3):
+        await metered(either, script.model).act(shared, ())
+
+    assert await either.spent(T, "pot:dream-1", timedelta(days=2)) == {COUNTER: 3 * COST}
+
+
+async def test_a_call_that_the_day_has_no_money_for_takes_nothing_out_of_the_pot(
+    metered: Metering, either: Store
+) -> None:
+    script, shared = Script(DEAR), task(pot=Pot(name="dream-1", micro_usd=2_000))
+
+    with pytest.raises(SpendingCapReached) as refused:
+        await metered(either, script.model, daily=500).act(shared, ())
+
+    assert refused.value.details["cap"] == "day"
+    assert await either.spent(T, "pot:dream-1", timedelta(days=2)) == {COUNTER: 0}
 
 
 async def test_of_fifty_calls_at_once_only_as_many_are_made_as_the_budget_has_room_for(

@@ -64,6 +64,14 @@ def decide_finding(id: str, step: Literal["release", "purge"], reason: str) -> T
     return asked(Call(method="POST", path=path, body=written({"reason": reason}), read=read))
 
 
+def change_finding(id: str, step: Literal["promote", "deprecate"], fields: Mapping[str, object]) -> Talk[None]:
+    def read(body: bytes) -> None:
+        del body
+
+    path = f"/v1/knowledge/items/{part(id)}/{step}"
+    return asked(Call(method="POST", path=path, body=written(changed(fields)), read=read))
+
+
 def rollback(origin: Origin, reason: str, dry_run: bool) -> Talk[RolledBack]:
     def read(body: bytes) -> RolledBack:
         return RolledBackAnswer.model_validate_json(body).value()

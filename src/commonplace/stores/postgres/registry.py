@@ -8,11 +8,11 @@ from typing import Any
 
 from commonplace.errors import Conflict, NotFound
 from commonplace.ports.journal import Entries
-from commonplace.stores.postgres.connection import statements
+from commonplace.stores.postgres.connection import Connection, statements
 from commonplace.stores.postgres.part import Part
 from commonplace.stores.postgres.rows import to_ms_or_none
 from commonplace.values.moment import from_ms, to_ms
-from commonplace.values.principal import Key, Owner, OwnerKind, ScopePattern, User
+from commonplace.values.principal import Key, Owner, OwnerKind, ScopePattern, SignedIn, User
 
 _SQL = statements("sql/registry.sql")
 
@@ -39,6 +39,24 @@ class Known(Part):
     async def key_by_secret(self, secret: bytes) -> Key | None:
         found = await self._database.ask(_SQL["key_by_secret"], {"secret": secret})
         return _key_of(found[0]) if found else None
+
+    async def key_of_session(self, secret: bytes, session: SignedIn) -> tuple[Key | None, bool]:
+        [(over, *row)] = await self._database.ask(_SQL["key_of_session"], {"secret": secret, **_session(session)})
+        return (None if row[1] is None else _key_of(row)), over
+
+    async def is_over(self, session: SignedIn) -> bool:
+        [(over,)] = await self._database.ask(_SQL["is_over"], _session(session))
+        return over
+
+    async def end_sessions(self, mark: str, until: datetime, entries: Entries) -> None:
+        refused = Conflict("The session could not be ended. Try again.")
+        await self._change(_SQL["end_sessions"], {"mark": mark, "until": to_ms(until)}, entries, refused)
+
+    async def trim_sessions(self) -> int:
+        async def work(connection: Connection) -> int:
+            return (await connection.execute(_SQL["trim_sessions"], {"now": to_ms(self._clock.now())})).rowcount
+
+        return await self._database.write(work)
 
     async def keys(self, tenant: str | None) -> list[Key]:
         return [_key_of(row) for row in await self._database.ask(_SQL["keys"], {"tenant": tenant})]
@@ -102,6 +120,10 @@ def _no_user(id: str) -> NotFound:
 
 def _no_owner(kind: OwnerKind, id: str) -> NotFound:
     return NotFound(f"There is no {kind} {id!r:.80}.")
+
+
+def _session(session: SignedIn) -> dict[str, Any]:
+    return {"marks": [session.mark, session.whose], "ends": to_ms(session.ends_at)}
 
 
 def _moment(ms: int | None) -> datetime | None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 import apsw
@@ -20,14 +21,16 @@ from commonplace.values.query import Filter
 from commonplace.values.scope import Scope, ScopeKind
 
 SQL = load("commonplace.stores.sqlite", "census.sql")
-_FIELDS = SQL["fields"].replace("{state}", reads.STATE)
-_TALLY = SQL["tally"].replace("{fields}", _FIELDS)
+_FIELDS = {
+    name: told.replace("{state}", reads.STATE) for name, told in re.findall(r"WHEN '(\w+)' THEN (.+)", SQL["fields"])
+}
 
 
 def tally(db: apsw.Connection, tenant: str, filter: Filter, by: Sequence[By], limit: int, now: int) -> Tally:
     made = reads.where(db, tenant, filter, now)
     bound = made.bound | {"first": by[0], "second": by[1] if len(by) > 1 else None, "limit": limit + 1}
-    found = rows(db, _TALLY.replace("{where}", " AND ".join(made.conditions)), bound)
+    parts = {"first": _FIELDS[by[0]], "second": _FIELDS[by[1]] if len(by) > 1 else "NULL"}
+    found = rows(db, SQL["tally"].format(where=" AND ".join(made.conditions), **parts), bound)
     counts = tuple(Count(by=dict(zip(by, row[:2], strict=False)), records=row[2]) for row in found[:limit])
     return Tally(counts=counts, total=found[0][3] if found else 0, truncated=len(found) > limit)
 

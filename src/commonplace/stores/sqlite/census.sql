@@ -1,13 +1,12 @@
 -- name: tally
 -- How many records fit, by one or two of their fields. The window counts all groups, also those beyond the limit.
-SELECT CASE :first {fields} END AS one, CASE :second {fields} END AS two, count(*) AS records,
-    sum(count(*)) OVER () AS total
+SELECT {first} AS one, {second} AS two, count(*) AS records, sum(count(*)) OVER () AS total
 FROM records v JOIN scopes s ON s.number = v.scope WHERE {where}
 GROUP BY one, two
 ORDER BY CASE 'day' WHEN :first THEN one WHEN :second THEN two END, records DESC, one, two LIMIT :limit;
 
 -- name: fields
--- Part of the one above.
+-- What {first} and {second} of the one above stand for. A CASE there would be gone through for every record.
 WHEN 'source' THEN v.source
 WHEN 'kind' THEN v.kind
 WHEN 'scope' THEN s.kind || CASE s.id WHEN '' THEN '' ELSE ':' || s.id END
@@ -35,7 +34,7 @@ FROM (
 -- Which of the latest searches showed a record.
 WITH latest AS (
     SELECT number, at, actor, action, door, run, client, details FROM audit
-    WHERE tenant = :tenant AND action IN ('record.search', 'record.context')
+    WHERE tenant = :tenant AND action IN ('record.search', 'record.context', 'managed.recall')
     ORDER BY at DESC, number DESC LIMIT :searches
 )
 SELECT a.at, a.actor, a.action, a.door, a.run, a.client, j.key + 1
@@ -48,5 +47,6 @@ SELECT number, kind, id FROM scopes WHERE tenant = ?;
 -- name: searches
 -- How many there are, as far as it matters.
 SELECT count(*) FROM (
-    SELECT 1 FROM audit WHERE tenant = :tenant AND action IN ('record.search', 'record.context') LIMIT :searches
+    SELECT 1 FROM audit
+    WHERE tenant = :tenant AND action IN ('record.search', 'record.context', 'managed.recall') LIMIT :searches
 );

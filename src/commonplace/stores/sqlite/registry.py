@@ -18,7 +18,7 @@ from commonplace.stores.queries import load
 from commonplace.stores.sqlite.part import Part
 from commonplace.stores.sqlite.rows import Row, moment, ms, one, rows
 from commonplace.values.moment import from_ms, to_ms
-from commonplace.values.principal import Key, Owner, OwnerKind, ScopePattern, User
+from commonplace.values.principal import Key, Owner, OwnerKind, ScopePattern, SignedIn, User
 
 SQL = load("commonplace.stores.sqlite", "registry.sql")
 
@@ -57,6 +57,11 @@ def _owner(tenant: str, kind: OwnerKind, row: Row) -> Owner:
     )
 
 
+def _is_over(db: apsw.Connection, session: SignedIn) -> bool:
+    bound = {"mark": session.mark, "whose": session.whose, "ends": to_ms(session.ends_at)}
+    return bool(db.execute(SQL["is_over"], bound).get)
+
+
 class Registry(Part):
     """Satisfies the port `Registry`."""
 
@@ -67,6 +72,25 @@ class Registry(Part):
     async def key_by_secret(self, secret: bytes) -> Key | None:
         row = await self._readers.run(lambda db: one(db, SQL["key_by_secret"], (secret,)))
         return None if row is None else _key(row)
+
+    async def key_of_session(self, secret: bytes, session: SignedIn) -> tuple[Key | None, bool]:
+        def work(db: apsw.Connection) -> tuple[Row | None, bool]:
+            return one(db, SQL["key_by_secret"], (secret,)), _is_over(db, session)
+
+        row, over = await self._readers.run(work)
+        return None if row is None else _key(row), over
+
+    async def is_over(self, session: SignedIn) -> bool:
+        return await self._readers.run(lambda db: _is_over(db, session))
+
+    async def end_sessions(self, mark: str, until: datetime, entries: Entries) -> None:
+        def end(db: apsw.Connection) -> None:
+            db.execute(SQL["end_sessions"], (mark, to_ms(until)))
+
+        await self._keep(end, entries)
+
+    async def trim_sessions(self) -> int:
+        return await self._change(SQL["trim_sessions"], (self._now(),))
 
     async def keys(self, tenant: str | None) -> list[Key]:
         found = await self._readers.run(lambda db: rows(db, SQL["keys"], {"tenant": tenant}))

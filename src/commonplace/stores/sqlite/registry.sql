@@ -5,6 +5,18 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 -- name: key_by_secret
 SELECT id, name, tenant, role, created_at, created_by, scopes, expires_at, revoked_at FROM keys WHERE secret = ?;
 
+-- name: is_over
+-- Whether a session was ended before its time.
+SELECT EXISTS (SELECT 1 FROM ended_sessions WHERE mark IN (:mark, :whose) AND until >= :ends);
+
+-- name: end_sessions
+-- What was ended stays so.
+INSERT INTO ended_sessions (mark, until) VALUES (?, ?)
+ON CONFLICT (mark) DO UPDATE SET until = max(until, excluded.until);
+
+-- name: trim_sessions
+DELETE FROM ended_sessions WHERE until <= ?;
+
 -- name: keys
 -- Of every tenant where none is named.
 SELECT id, name, tenant, role, created_at, created_by, scopes, expires_at, revoked_at FROM keys

@@ -14,7 +14,7 @@ import apsw
 from commonplace.errors import NotAStore, StoreReadOnly, StoreTooNew
 from commonplace.stores.sqlite.connection import APPLICATION_ID, connect, named_errors, patiently
 
-SCHEMA = 5
+SCHEMA = 6
 
 
 def migrations() -> list[str]:

@@ -44,7 +44,7 @@ ORDER BY found.updated_at DESC NULLS LAST, found.number DESC;
 SELECT a.at, a.actor, a.action, a.door, a.run, a.client, j.rank::integer
 FROM (
     SELECT number, at, actor, action, door, run, client, details FROM audit
-    WHERE tenant = %(tenant)s AND action IN ('record.search', 'record.context')
+    WHERE tenant = %(tenant)s AND action IN ('record.search', 'record.context', 'managed.recall')
     ORDER BY at DESC, number DESC LIMIT %(searches)s
 ) AS a
 CROSS JOIN LATERAL jsonb_array_elements_text(coalesce(a.details::jsonb -> 'ids', '[]')) WITH ORDINALITY AS j (id, rank)
@@ -54,5 +54,6 @@ ORDER BY a.at DESC, a.number DESC LIMIT %(limit)s;
 -- name: searches
 -- How many there are, as far as it matters.
 SELECT count(*) FROM (
-    SELECT 1 FROM audit WHERE tenant = %(tenant)s AND action IN ('record.search', 'record.context') LIMIT %(searches)s
+    SELECT 1 FROM audit
+    WHERE tenant = %(tenant)s AND action IN ('record.search', 'record.context', 'managed.recall') LIMIT %(searches)s
 ) AS latest;

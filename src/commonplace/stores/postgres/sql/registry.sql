@@ -17,6 +17,25 @@ ON CONFLICT DO NOTHING RETURNING id;
 -- Whose this is.
 SELECT {key_columns} FROM keys WHERE secret = %(secret)s;
 
+-- name: key_of_session
+-- Whether the session was ended before its time, and whose key it stands for: one row, of a key or of none.
+SELECT EXISTS (SELECT 1 FROM ended_sessions e WHERE e.mark = ANY(%(marks)s::text[]) AND e.until >= %(ends)s),
+       {key_columns}
+FROM (SELECT 1) AS here LEFT JOIN keys ON keys.secret = %(secret)s;
+
+-- name: is_over
+-- Whether a session was ended before its time.
+SELECT EXISTS (SELECT 1 FROM ended_sessions e WHERE e.mark = ANY(%(marks)s::text[]) AND e.until >= %(ends)s);
+
+-- name: end_sessions
+-- What was ended stays so.
+INSERT INTO ended_sessions AS held (mark, until) VALUES (%(mark)s, %(until)s)
+ON CONFLICT (mark) DO UPDATE SET until = greatest(held.until, excluded.until) RETURNING mark;
+
+-- name: trim_sessions
+-- Those that would be over by themselves.
+DELETE FROM ended_sessions WHERE until <= %(now)s;
+
 -- name: keys
 -- Newest first.
 SELECT {key_columns} FROM keys WHERE %(tenant)s::text IS NULL OR tenant = %(tenant)s
