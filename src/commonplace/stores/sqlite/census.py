@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 
 import apsw
@@ -15,15 +14,13 @@ from commonplace.stores.queries import load
 from commonplace.stores.sqlite import reads
 from commonplace.stores.sqlite.part import Part
 from commonplace.stores.sqlite.rows import moment, rows
-from commonplace.values.census import By, Count, Recalled, Recalls, ScopeCount, ScopeCounts, Tally, bears
+from commonplace.values.census import BYS, By, Count, Recalled, Recalls, ScopeCount, ScopeCounts, Tally, bears
 from commonplace.values.moment import from_ms
 from commonplace.values.query import Filter
 from commonplace.values.scope import Scope, ScopeKind
 
 SQL = load("commonplace.stores.sqlite", "census.sql")
-_FIELDS = {
-    name: told.replace("{state}", reads.STATE) for name, told in re.findall(r"WHEN '(\w+)' THEN (.+)", SQL["fields"])
-}
+_FIELDS = {by: SQL[f"by_{by}"].replace("{state}", reads.STATE) for by in BYS}
 
 
 def tally(db: apsw.Connection, tenant: str, filter: Filter, by: Sequence[By], limit: int, now: int) -> Tally:

@@ -5,14 +5,24 @@ FROM records v JOIN scopes s ON s.number = v.scope WHERE {where}
 GROUP BY one, two
 ORDER BY CASE 'day' WHEN :first THEN one WHEN :second THEN two END, records DESC, one, two LIMIT :limit;
 
--- name: fields
+-- name: by_source
 -- What {first} and {second} of the one above stand for. A CASE there would be gone through for every record.
-WHEN 'source' THEN v.source
-WHEN 'kind' THEN v.kind
-WHEN 'scope' THEN s.kind || CASE s.id WHEN '' THEN '' ELSE ':' || s.id END
-WHEN 'trust' THEN v.trust
-WHEN 'state' THEN {state}
-WHEN 'day' THEN date(v.created_at / 1000.0, 'unixepoch')
+v.source
+
+-- name: by_kind
+v.kind
+
+-- name: by_scope
+s.kind || CASE s.id WHEN '' THEN '' ELSE ':' || s.id END
+
+-- name: by_trust
+v.trust
+
+-- name: by_state
+{state}
+
+-- name: by_day
+date(v.created_at / 1000.0, 'unixepoch')
 
 -- name: scopes
 -- Those that fit, last written first. Records are looked at only where an index tells what is asked, and counted only for
