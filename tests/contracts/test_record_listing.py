@@ -19,6 +19,7 @@ pytestmark = pytest.mark.anyio
 
 T = DEFAULT_TENANT
 WEB, ANN = Scope("workspace", "web"), Scope("user", "ann")
+ANOTHER = "019f0000-0000-7000-8000-000000000001"
 MINUTE = timedelta(minutes=1)
 ORDERS: tuple[Order, ...] = get_args(Order)
 
@@ -56,6 +57,7 @@ FIELDS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"key": "k_1"}, {"key": "k_1"}),
     ({"key_prefix": "k_"}, {"key": "k_2"}),
     ({"key_prefix": "50%"}, {"key": "50% off"}),
+    ({"superseded_by": ANOTHER, "states": ALL_STATES}, {"superseded_by": ANOTHER}),
     ({"pinned": True}, {"pinned": True}),
 ]
 

@@ -47,7 +47,7 @@ def filter_of(scopes: Scopes, states: Sequence[State], filters: Filters) -> Filt
         raise InvalidQuery(
             f"{', '.join(sorted(unknown))}: no such filter. Use {', '.join(sorted(Filters.__optional_keys__))}."
         )
-    for name in ("speaker", "key", "key_prefix"):
+    for name in ("speaker", "key", "key_prefix", "superseded_by"):
         check_line(name, filters.get(name))
     since, until = filters.get("since"), filters.get("until")
     return Filter(
@@ -61,6 +61,7 @@ def filter_of(scopes: Scopes, states: Sequence[State], filters: Filters) -> Filt
         speaker=filters.get("speaker"),
         key=filters.get("key"),
         key_prefix=filters.get("key_prefix"),
+        superseded_by=filters.get("superseded_by"),
         pinned=filters.get("pinned"),
         since=utc(since) if since else None,
         until=utc(until) if until else None,

@@ -36,6 +36,7 @@ class Filter:
     speaker: str | None = None
     key: str | None = None
     key_prefix: str | None = None
+    superseded_by: str | None = None
     pinned: bool | None = None
     since: datetime | None = None
     until: datetime | None = None
@@ -66,6 +67,7 @@ class Filter:
             (self.visibility, record.visibility),
             (self.speaker, record.speaker),
             (self.key, record.key),
+            (self.superseded_by, record.superseded_by),
             (self.pinned, record.pinned),
         )
         return (
@@ -91,6 +93,7 @@ class Filters(TypedDict, total=False):
     speaker: str | None
     key: str | None
     key_prefix: str | None
+    superseded_by: str | None
     pinned: bool | None
     since: datetime | None
     until: datetime | None

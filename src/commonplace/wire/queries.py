@@ -43,10 +43,15 @@ class Chosen(Narrowed):
     visibility: Visibility | None = None
     key: KeyName | None = None
     key_prefix: KeyName | None = None
-    state: list[State] = Field(default=[], max_length=_MANY, description="live, where none is given.")
+    superseded_by: Label | None = Field(default=None, description="The id of the record that they gave way to.")
+    state: list[State] = Field(
+        default=[],
+        max_length=_MANY,
+        description="Where none is given: live, or superseded where `superseded_by` is given.",
+    )
 
     def states(self) -> list[State]:
-        return self.state or ["live"]
+        return self.state or (["live"] if self.superseded_by is None else ["superseded"])
 
     def filters(self) -> Filters:
         return {
@@ -62,6 +67,7 @@ class Chosen(Narrowed):
             "visibility": self.visibility,
             "key": self.key,
             "key_prefix": self.key_prefix,
+            "superseded_by": self.superseded_by,
         }
 
 

@@ -227,6 +227,20 @@ async def test_a_listing_is_narrowed_by_each_parameter(http: httpx.AsyncClient, 
     }
 
 
+async def test_what_gave_way_to_a_record_is_listed(http: httpx.AsyncClient, put: Any) -> None:
+    old = await put("Tea at four")
+    new = (
+        (await http.post(f"/v1/records/{old['id']}/supersede", json={"text": "Tea at five"})).raise_for_status().json()
+    )
+    await http.post(f"/v1/records/{new['id']}/supersede", json={"text": "No tea"})
+
+    found = await http.get(f"/v1/records?superseded_by={new['id']}")
+    nobody = await http.get("/v1/records?superseded_by=nobody")
+
+    assert [one["text"] for one in found.json()["records"]] == ["Tea at four"]
+    assert nobody.json()["records"] == []
+
+
 async def test_states_are_listed_where_asked(http: httpx.AsyncClient, put: Any) -> None:
     gone = await put("Gone")
     await put("Here")

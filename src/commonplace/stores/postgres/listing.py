@@ -84,6 +84,7 @@ async def filter_params(connection: Connection, tenant: str, filter: Filter, now
         "speaker": filter.speaker,
         "key": filter.key,
         "key_prefix": filter.key_prefix,
+        "superseded_by": filter.superseded_by,
         "pinned": filter.pinned,
         "ever_in": ever_in,
         "told_by": filter.told_by,

@@ -84,6 +84,8 @@ def _single_values(made: Where, filter: Filter) -> None:
             made.add(f"v.{column} = {{}}", value)
     if filter.key_prefix is not None:
         made.add("substr(v.key, 1, length({0})) = {0}", filter.key_prefix)
+    if filter.superseded_by is not None:
+        made.conditions.append(f"v.superseded_by = x'{_id_hex(filter.superseded_by) or ''}'")
     if filter.pinned is not None:
         made.add("v.pinned = {}", int(filter.pinned))
     if filter.since is not None:

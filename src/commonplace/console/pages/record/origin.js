@@ -61,8 +61,7 @@ async function successor({ record, signal }) {
 }
 
 async function predecessors({ record, signal }) {
-  const { records } = await get('/v1/records', { scope: record.scope, state: 'superseded', kind: record.kind, limit: 200 }, { signal });
-  return records.filter((one) => one.superseded_by === record.id);
+  return (await get('/v1/records', { superseded_by: record.id }, { signal })).records;
 }
 
 /** What was said in the session, around the turn that this record is, or that told it. */
@@ -70,7 +69,10 @@ async function turns({ record, signal }) {
   const { session, position, provenance } = record;
   if (!session) return null;
   const { records, cursor } = await get('/v1/records', { session, kind: 'turn', order: 'position', limit: LOOKED_AT }, { signal });
-  if (!records.length) return null;
+  if (!records.length) {
+    const link = h('a', { class: 'mono', href: address('memory', record.scope, { session }) }, plain(session, 60));
+    return h('ul', { class: 'plainly' }, h('li', {}, t('record.field.session'), ' ', link));
+  }
   const told = (one) =>
     (provenance.message && one.provenance.message === provenance.message) || (position !== null && one.position === position);
   const at = records.findIndex((one) => one.id === record.id || told(one));

@@ -9,3 +9,6 @@ CREATE TABLE ended_sessions (
 DROP INDEX audit_recalls;
 CREATE INDEX audit_recalls ON audit (tenant, at, number)
     WHERE action IN ('record.search', 'record.context', 'managed.recall');
+
+-- Which records gave way to one.
+CREATE INDEX records_superseded ON records (tenant, superseded_by) WHERE superseded_by IS NOT NULL;

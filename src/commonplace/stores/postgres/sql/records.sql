@@ -69,6 +69,7 @@ AND (%(sessions)s::text[] IS NULL OR r.session = ANY(%(sessions)s::text[]))
 AND (%(speaker)s::text IS NULL OR r.speaker = %(speaker)s::text)
 AND (%(key)s::text IS NULL OR r.key = %(key)s::text)
 AND (%(key_prefix)s::text IS NULL OR starts_with(r.key, %(key_prefix)s::text))
+AND (%(superseded_by)s::text IS NULL OR r.superseded_by = %(superseded_by)s::text)
 AND (%(pinned)s::boolean IS NULL OR r.pinned = %(pinned)s::boolean)
 AND (%(ever_in)s::bigint IS NULL OR r.scope = %(ever_in)s::bigint OR EXISTS (
     SELECT 1 FROM versions o WHERE o.tenant = r.tenant AND o.number = r.number AND o.scope = %(ever_in)s::bigint))

@@ -8,3 +8,6 @@ CREATE TABLE ended_sessions (
 -- What was recalled from managed Markdown was shown to somebody, too.
 DROP INDEX audit_recalls;
 CREATE INDEX audit_recalls ON audit (tenant, at) WHERE action IN ('record.search', 'record.context', 'managed.recall');
+
+-- Which records gave way to one.
+CREATE INDEX records_superseded ON records (superseded_by, scope) WHERE superseded_by IS NOT NULL;
