@@ -145,7 +145,8 @@ def daemon(asked: argparse.Namespace) -> None:
 def console(asked: argparse.Namespace) -> None:
     """First paint, interaction and transfer, in a browser."""
     figures = consoles.measure(asked.records, asked.visits, asked.times)
-    print(*map(table, (rows_of_console(figures), figures["interactions"], [figures["transfer"]])), sep="\n\n")
+    tables = (rows_of_console(figures), figures["interactions"], figures["pages"], [figures["transfer"]])
+    print(*map(table, tables), sep="\n\n")
     _keep(asked, "console", figures)
 
 

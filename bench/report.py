@@ -28,8 +28,8 @@ repository: give their folder with `--data`."""
 
 _SCALE = """Synthetic records of about twenty words (`bench/synthetic.py`: Zipf-distributed words, seeded), all in one scope, put in
 batches of 1,000 with embedding and every commit flushed to the disk; then hybrid searches, ten hits each, one client. The first
-search of a process in a large scope is answered from the store's own indexes, the second brings the scope into memory. Each size
-runs in a process of its own; the peak is what that process held at most."""
+search of a process in a large scope is answered from the store's own indexes, the second begins to bring the scope into memory,
+and the store answers until it is there. Each size runs in a process of its own; the peak is what that process held at most."""
 
 _INSIDE = """The same scope of 1,000 records in a store of its own, and in a store whose other records lie in many other scopes. The
 cost of a search should follow the caller's scopes, not the store."""
@@ -56,8 +56,8 @@ found. The rules were written on the `first` part. The `second` was written afte
 were made general. The `fresh` part was written by somebody who had seen neither rules nor transcripts, and measured once, after the last
 freeze: it is what to expect of talk in general. With a language model the model reads instead."""
 
-_LEARNING = """A fact handed over by `POST /workspace/memory/remember` to a daemon on SQLite without a model, timed until a poll every
-5 ms says `completed`: its file and its history are synced to the disk by then, and its record is in the store. Each run is a daemon in an
+_LEARNING = """A fact handed over by `POST /workspace/memory/remember` to a daemon on SQLite without a model, timed until a look at
+it with `?wait=10` says `completed`: its file and its history are synced to the disk by then, and its record is in the store. Each run is a daemon in an
 empty home, and its first fact, a second after it was ready, is counted apart. `queued` is the answer to the request itself."""
 
 _ADDED = """What extraction adds to the request that triggers it: the median of the differences to the same request without it, sent in
@@ -70,8 +70,12 @@ _CONSOLE = """A daemon on SQLite and Chromium on the same machine. `cold` is a b
 First paint and first content are the browser's own figures, `rows` is when the list had rows on the screen, each counted from the start
 of the navigation. Datasette shows the table page of a file with the same rows, to the same browser in the same run."""
 
-_HAND = """From something done in the page to the next frame (`feedback`) and to the frame that shows what was asked for (`done`), with
-answers of the daemon between them; a search also waits 120 ms for the next letter. Medians, and the slowest; of scrolling, each run is its worst screen."""
+_HAND = """From something done in the page to the next frame (`feedback`) and to the frame that shows the data that was asked for (`done`), with
+answers of the daemon between them. Medians, what one in twenty is slower than, and the slowest; of scrolling, each run is its worst screen. A
+search that is typed has 100 ms between letters, and is counted from the last until the list answers all of it."""
+
+_VISITS = """Each page opened for the first time, from the first one, at which somebody was for some seconds: to the next frame, and until
+all of it is there. Health counts all records, more than once."""
 
 _SENT = (
     """What is sent for the first page, and for every page after another, compressed, without the memory's own data."""
@@ -166,7 +170,11 @@ def _console(result: Mapping[str, Any]) -> Iterator[str]:
     title = f"The console: {result['records']:,} records in one scope"
     yield from _section(title, _CONSOLE, result, rows_of_console(result))
     yield f"Cores that others kept busy before: {result['busy_elsewhere_before']}.\n"
-    for text, rows in ((_HAND, result["interactions"]), (_SENT, [result["transfer"]])):
+    for text, rows in (
+        (_HAND, result["interactions"]),
+        *([(_VISITS, result["pages"])] if "pages" in result else []),
+        (_SENT, [result["transfer"]]),
+    ):
         yield f"{text}\n"
         yield table([_spoken(row) for row in rows]) + "\n"
 

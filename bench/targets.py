@@ -138,6 +138,7 @@ def _console(results: Results) -> Iterator[Judged]:
             yield _at_most(f"{where}, {one['cache']} cache: first paint, ms", 300, one["first_ms"])
         for one in found["interactions"]:
             yield _at_most(f"{where}: {one['interaction']}: feedback, ms", 100, one["feedback_ms"])
+            yield _at_most(f"{where}: {one['interaction']}: until data, ms", 100, one["done_ms"])
     yield _at_most("console: kB sent for all pages", 250, found["transfer"]["all_pages_kb"])
 
 

@@ -143,6 +143,7 @@ def test_an_openclaw_memory_is_told_by_its_format(page: Page, memory: Memory) ->
 
 def test_the_operator_imports_a_folder_of_the_server(operator_page: Page, daemon: Daemon, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("A note of the server.", encoding="utf-8")
+    (tmp_path / "link.md").symlink_to(tmp_path.parent / "elsewhere.md")
     scope = f"workspace:{uuid.uuid4().hex}"
     page = operator_page
     page.goto("/#/import")
@@ -152,7 +153,7 @@ def test_the_operator_imports_a_folder_of_the_server(operator_page: Page, daemon
     page.get_by_label("Path on the server").fill(str(tmp_path))
     page.get_by_role("button", name="Import from the server").click()
 
-    expect(_report(page)).to_be_visible()
+    expect(_report(page).get_by_role("row").filter(has_text="link.md")).to_contain_text("leads out of the folder")
     with daemon.client() as client:
         found = client.get("/v1/records", params={"scope": scope}).json()["records"]
     assert [one["text"] for one in found] == ["A note of the server."]
@@ -203,7 +204,7 @@ def test_an_import_that_failed_is_tried_again_and_then_forgotten(
 
         expect(row).to_contain_text("1 indexed")
         assert len(client.get("/v1/records", params={"scope": scope}).json()["records"]) == 1
-        row.get_by_role("button", name="Forget").click()
+        row.get_by_role("button", name="Take off the list").click()
         expect(row).to_have_count(0)
         assert client.get(f"/v1/tasks/{job['id']}").status_code == 404
 

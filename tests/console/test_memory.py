@@ -100,7 +100,7 @@ def test_a_text_is_searched_by_meaning_best_first_and_escape_clears_it(page: Pag
     page.keyboard.type("when do we release?")
     expect(page.get_by_role("status").filter(has_text="found, best first")).to_be_visible()
     expect(rows(page).first).to_contain_text("Releases go out on Tuesdays")
-    assert "q=when+do+we+release" in page.url
+    expect(page).to_have_url(re.compile(r"q=when\+do\+we\+release"))
     page.keyboard.press("Escape")
 
     expect(page.get_by_role("status").filter(has_text="5 memories")).to_be_visible()
@@ -113,11 +113,10 @@ def test_two_thousand_records_are_scrolled_with_a_few_dozen_rows_in_the_document
         memory.client.post("/v1/records/bulk", json={"records": notes}).raise_for_status()
     at(page, "#/memory/session%3Amany?order=oldest")
 
-    for _ in range(60):
-        if row(page, "Note 1-0999").count():
-            break
-        page.get_by_role("grid").evaluate("list => { list.scrollTop = list.scrollHeight; }")
-        page.evaluate("() => new Promise(requestAnimationFrame)")
+    # Scrolled by the page itself, frame by frame: how many frames a portion takes to come is the machine's affair.
+    page.get_by_role("grid").evaluate(
+        "list => { const on = () => { list.scrollTop = list.scrollHeight; requestAnimationFrame(on); }; on(); }"
+    )
 
     expect(row(page, "Note 1-0999")).to_be_visible()
     assert rows(page).count() < 60

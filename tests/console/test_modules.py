@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace import errors
 from commonplace.server.console import site
 
 CONSOLE = Path(__file__).parents[2] / "src" / "commonplace" / "console"
@@ -16,6 +17,8 @@ MARKUP = re.compile(
     r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|setAttribute\('style'"
 )
 ELSEWHERE = re.compile(r"""["'(]\s*(?:https?:)?//(?!www\.w3\.org/2000/svg)[\w.]""")
+IMPORTED = re.compile(r"from '(\.[^']+)'")
+PRELOADED = re.compile(r'<link rel="modulepreload" href="\{\{base\}\}/([^"]+)">')
 KEY = re.compile(r"^  '?([\w.-]+)'?:", re.MULTILINE)
 USED = re.compile(r"""\bt\('([a-z]+\.[^'${}]+)'""")
 MOST_LINES, LONGEST = 500, 160
@@ -55,6 +58,13 @@ def test_both_languages_say_the_same_things(page: str) -> None:
     assert _words("en", page) == _words("zh", page)
 
 
+def test_every_error_has_a_sentence_in_the_language_that_the_daemon_does_not_speak() -> None:
+    tree = (getattr(errors, name) for name in errors.__all__)
+    codes = {one.code for one in tree if isinstance(one, type) and issubclass(one, errors.CommonplaceError)}
+
+    assert _words("zh", "problems") == codes
+
+
 @pytest.mark.parametrize("path", SCRIPTS, ids=_named)
 def test_every_word_that_is_used_is_there(path: Path) -> None:
     used = {tuple(name.split(".", 1)) for name in USED.findall(path.read_text(encoding="utf-8"))}
@@ -68,6 +78,23 @@ def test_every_word_that_is_used_is_there(path: Path) -> None:
 def test_a_page_has_its_words_and_its_style(page: str) -> None:
     assert (CONSOLE / "words" / "en" / f"{page}.js").is_file()
     assert (CONSOLE / "styles" / f"{page}.css").is_file()
+
+
+def test_the_page_names_every_script_of_the_first_one_so_that_all_are_fetched_at_once() -> None:
+    named = PRELOADED.findall((CONSOLE / "index.html").read_text(encoding="utf-8"))
+
+    needed = _imported(CONSOLE / "app.js") | _imported(CONSOLE / "pages" / "memory.js")
+    assert sorted(named) == sorted(_named(path) for path in needed - {CONSOLE / "app.js"})
+
+
+def _imported(path: Path) -> set[Path]:
+    """It, and what it cannot begin without."""
+    found, waiting = set[Path](), {path}
+    while waiting:
+        one = waiting.pop()
+        found.add(one)
+        waiting |= {(one.parent / name).resolve() for name in IMPORTED.findall(one.read_text(encoding="utf-8"))} - found
+    return found
 
 
 def test_all_of_it_together_is_small() -> None:

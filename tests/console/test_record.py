@@ -8,6 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.console.conftest import Language, Memory, Visit
+from tests.console.shelf import filed
 
 
 @pytest.fixture
@@ -156,6 +157,20 @@ def test_the_audit_says_who_touched_it_and_the_recalls_where_it_was_found(
     expect(found).to_contain_text("no. 1")
     recalls = memory.client.get(f"/v1/records/{record['id']}/recalls").raise_for_status().json()["recalls"]
     assert [one["run"] for one in recalls] == ["run-5"]
+
+
+def test_a_record_that_follows_a_file_says_where_the_file_was_recalled(
+    operator_page: Page, operator: httpx.Client
+) -> None:
+    name, _ = filed(operator, word="Wombats")
+    found = operator.post("/v1/search", json={"text": name, "limit": 1}).raise_for_status().json()
+    operator.post("/v1/managed/recall", json={"query": name, "run": name}).raise_for_status()
+
+    at(operator_page, found["hits"][0]["record"]["id"])
+
+    told = operator_page.get_by_role("region", name="Where it was recalled").get_by_role("row").filter(has_text=name)
+    expect(told).to_contain_text("recalled it from managed Markdown")
+    expect(told).to_contain_text("no. 1")
 
 
 def test_it_is_edited_pinned_and_weighed(page: Page, memory: Memory, record: dict[str, Any]) -> None:

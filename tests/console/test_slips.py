@@ -244,13 +244,23 @@ def test_a_page_of_the_list_that_did_not_come_can_be_asked_for_again_whatever_is
 
 
 @pytest.mark.allow_errors
-def test_after_a_new_version_of_the_daemon_the_next_page_is_its_own(page: Page) -> None:
+def test_after_a_new_version_of_the_daemon_the_next_page_is_its_own(visit: Visit, memory: Memory) -> None:
+    page = visit(memory.secret)
+    begun: list[str] = []
+
+    def page_itself(route: Route) -> None:
+        if route.request.resource_type == "fetch":
+            return route.fulfill(body="another")
+        begun.append(route.request.url)
+        return route.continue_()
+
+    def script(route: Route) -> None:
+        return route.continue_() if len(begun) > 1 else route.fulfill(status=404)
+
+    page.route(re.compile(r"/$"), page_itself)
+    page.route("**/pages/health.js", script)
+    page.goto("/")
     expect(page.get_by_role("navigation")).to_be_visible()
-    page.route("**/pages/health.js", lambda route: route.fulfill(status=404), times=1)
-    page.route(
-        re.compile(r"/$"),
-        lambda route: route.fulfill(body="another") if route.request.resource_type == "fetch" else route.continue_(),
-    )
 
     with page.expect_event("load"):
         page.get_by_role("link", name="Health").click()

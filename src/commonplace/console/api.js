@@ -148,7 +148,8 @@ function frame(part) {
   return made;
 }
 
-const slept = (ms, signal) =>
+/** So many milliseconds, or until `signal` aborts. */
+export const slept = (ms, signal) =>
   new Promise((resolve) => {
     const wake = () => {
       clearTimeout(timer);

@@ -6,7 +6,7 @@ import { closeAll } from './parts/dialog.js';
 import { shortcut, showShortcuts } from './parts/shortcuts.js';
 import { toast } from './parts/toast.js';
 import { mayBeLost } from './parts/unsaved.js';
-import { LANGUAGES, language, learn, named, speak, t } from './words.js';
+import { LANGUAGES, language, learn, meaning, named, speak, t, trouble } from './words.js';
 
 const ROLES = ['reader', 'writer', 'reviewer', 'admin'];
 
@@ -27,6 +27,9 @@ const base = new URL('.', import.meta.url);
 const frame = document.getElementById('frame');
 let me = null;
 let shown = null; // { page, leaving: AbortController }
+const dresses = new Map();
+let ahead = null; // when the other pages are fetched
+const QUIET = 1500; // milliseconds
 
 export const may = (role) => ROLES.indexOf(me?.role) >= ROLES.indexOf(role);
 export const whoami = () => me;
@@ -66,19 +69,21 @@ function decoded(text) {
 export function complain(error) {
   if (error.name === 'AbortError') return;
   if (!(error instanceof Problem)) console.error(error);
-  const known = error instanceof Problem && error.code === 'out_of_reach' ? t('frame.problem.out_of_reach') : null;
-  toast(known ?? t('frame.problem', { message: error.message }), { kind: 'problem' });
+  toast(trouble(error), { kind: 'problem' });
 }
 
 async function start() {
   document.documentElement.lang = language === 'zh' ? 'zh-CN' : 'en';
-  await learn('frame');
+  await Promise.all([learn('frame'), language === 'en' || learn('problems')]);
   onSignedOut(() => {
     if (me) signIn(t('frame.sign-in.ended'));
   });
   addEventListener('hashchange', (event) => move(event.oldURL).catch(complain));
   shortcut('?', t('frame.shortcuts.open'), showShortcuts);
   if (await enteredByCode()) return;
+  // The page is fetched while the server is asked who is there.
+  const { page } = asked();
+  if (Object.hasOwn(PAGES, page)) fetched(page).catch(() => {});
   me = (await ask('GET', '/v1/session', { quiet: true })).me;
   if (me) await welcome();
   else signIn();
@@ -224,7 +229,7 @@ function signIn(told = '') {
     try {
       await enter({ key: key.value.trim(), stay: stay.checked });
     } catch (error) {
-      fill(problem, error.status === 401 ? t('frame.sign-in.wrong') : error.message);
+      fill(problem, error.status === 401 ? t('frame.sign-in.wrong') : meaning(error));
       problem.hidden = false;
       key.select();
       key.focus();
@@ -281,10 +286,11 @@ async function route() {
   shown = { page: at.page, leaving };
   const page = Object.hasOwn(PAGES, at.page) ? PAGES[at.page] : null;
   for (const link of document.querySelectorAll('nav a')) {
-    if (link.dataset.page === (at.page === 'record' ? 'memory' : at.page)) {
+    if (link.dataset.page !== (at.page === 'record' ? 'memory' : at.page)) link.removeAttribute('aria-current');
+    else if (!link.hasAttribute('aria-current')) {
       link.setAttribute('aria-current', 'page');
       link.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-    } else link.removeAttribute('aria-current');
+    }
   }
   // A place of its own for each visit: what an earlier one still had to say goes nowhere.
   const place = h('div', { class: 'page' });
@@ -296,10 +302,24 @@ async function route() {
   document.title = `${t(`frame.${at.page}`)} · Commonplace`;
   place.dataset.page = at.page;
   place.classList.add(`page-${at.page}`);
-  const [module] = await Promise.all([import(`./pages/${at.page}.js`), learn(at.page), dressed(at.page)]).catch(renewed);
+  const [module] = await fetched(at.page).catch(renewed);
   if (leaving.signal.aborted) return;
   await module.show(place, { me, part: at.part, query: at.query, signal: leaving.signal });
   place.dataset.ready = 'true';
+  ahead ??= setTimeout(lookAhead, QUIET);
+}
+
+/** What a page needs before it can be shown. */
+const fetched = (page) => Promise.all([import(`./pages/${page}.js`), learn(page), dressed(page)]);
+
+/** When nobody does anything, the other pages are fetched, one after another: the first visit of each is as quick as the next. */
+async function lookAhead() {
+  for (const [page, { role }] of Object.entries(PAGES).reverse()) {
+    await new Promise((resolve) => (globalThis.requestIdleCallback ?? setTimeout)(resolve));
+    if (!may(role)) continue;
+    // One that does not come now is asked for when it is opened.
+    await fetched(page).catch(() => {});
+  }
 }
 
 /** A daemon that is another version by now has its files at another address: begin anew, at the same page. */
@@ -314,12 +334,15 @@ async function renewed(error) {
 
 /** The style of a page, once. */
 function dressed(page) {
-  const address = new URL(`styles/${page}.css`, base).href;
-  if ([...document.styleSheets].some((sheet) => sheet.href === address)) return null;
-  return new Promise((resolve) => {
-    const link = h('link', { rel: 'stylesheet', href: address, on: { load: resolve, error: resolve } });
-    document.head.append(link);
-  });
+  if (!dresses.has(page)) {
+    const href = new URL(`styles/${page}.css`, base).href;
+    const worn = new Promise((resolve) => {
+      const error = () => resolve(dresses.delete(page));
+      document.head.append(h('link', { rel: 'stylesheet', href, on: { load: resolve, error } }));
+    });
+    dresses.set(page, worn);
+  }
+  return dresses.get(page);
 }
 
 start().catch((error) => {

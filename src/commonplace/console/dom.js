@@ -85,6 +85,38 @@ export function paced(act, wait = 1000) {
   };
 }
 
+/**
+ * Call `act` at once where nothing of it is under way; else once more when that has ended, for all that was asked for meanwhile. What takes
+ * longer is not waited for once no further call came for `patience` milliseconds: `act` gives up what it did before by itself.
+ */
+export function eager(act, patience = 250) {
+  let under = null;
+  let wanted = false;
+  let timer;
+
+  async function begin() {
+    clearTimeout(timer);
+    wanted = false;
+    const mine = (async () => act())();
+    under = mine;
+    try {
+      await mine;
+    } finally {
+      if (under === mine) {
+        under = null;
+        if (wanted) begin();
+      }
+    }
+  }
+
+  return () => {
+    if (!under) return void begin();
+    wanted = true;
+    clearTimeout(timer);
+    timer = setTimeout(begin, patience);
+  };
+}
+
 /** Call `act` once no further call came for `wait` milliseconds. */
 export function later(act, wait = 150) {
   let timer;

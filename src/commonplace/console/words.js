@@ -32,9 +32,19 @@ export function t(name, ...given) {
   const at = name.indexOf('.');
   const found = held[language][name.slice(0, at)]?.[name.slice(at + 1)];
   if (found === undefined) throw new Error(`There are no words for ${name} in ${language}.`);
-  if (typeof found === 'function') return found(...given);
-  return found.replace(/\{(\w+)\}/g, (_, key) => String(given[0]?.[key] ?? ''));
+  return typeof found === 'function' ? found(...given) : filled(found, given[0]);
 }
+
+const filled = (text, given = {}) => text.replace(/\{(\w+)\}/g, (_, key) => String(given[key] ?? ''));
+
+/** What an error means, in words alone. The daemon speaks English; another language has a module with a sentence for each code. */
+export function meaning(error) {
+  if (error.code === 'out_of_reach') return t('frame.problem.out_of_reach');
+  return filled(held[language].problems?.[error.code] ?? '{message}', error);
+}
+
+/** The same as a sentence of its own: that something did not work, and why. */
+export const trouble = (error) => (error.code === 'out_of_reach' ? meaning(error) : t('frame.problem', { message: meaning(error) }));
 
 /** The words for one of a fixed set (a state, a trust, a kind); where we have none, the thing itself. */
 export const named = (name, value) => {

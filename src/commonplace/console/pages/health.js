@@ -10,7 +10,7 @@ import { keeping } from './health/keeping.js';
 
 const SCOPES = 12;
 // As the badges have them.
-const TINTS = { manual: 1, auto: 3, director: 4, import: 2, file: 7, turn: 6, distilled: 5, resource: 5 };
+const TINTS = { manual: 1, auto: 3, director: 4, import: 2, file: 7, turn: 6, distilled: 5, resource: 5, managed: 5 };
 const minute = new Intl.DateTimeFormat([], { hour: '2-digit', minute: '2-digit' });
 
 export async function show(place, { signal }) {

@@ -1,7 +1,7 @@
 // What happens, as it happens: the event stream, the tasks under way, and the audit.
 
 import { listen } from '../api.js';
-import { may, whoami } from '../app.js';
+import { may, settle, whoami } from '../app.js';
 import { fill, h } from '../dom.js';
 import { picker } from '../parts/picker.js';
 import { t } from '../words.js';
@@ -20,6 +20,7 @@ export async function show(place, { query, signal }) {
   let line = null;
 
   function connect() {
+    settle('live', '', chosen);
     line?.abort();
     line = new AbortController();
     const mine = line;

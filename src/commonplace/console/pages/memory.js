@@ -1,24 +1,28 @@
 // The records of a scope: found, read, written and tended.
 
-import { complain, may, settle } from '../app.js';
-import { get, post } from '../api.js';
+import { complain, may, settle, whoami } from '../app.js';
+import { get, post, slept } from '../api.js';
 import { fill, h } from '../dom.js';
 import { endless } from '../parts/endless.js';
 import { picker } from '../parts/picker.js';
+import { returned } from '../parts/returning.js';
 import { shortcut } from '../parts/shortcuts.js';
 import { compact, number, t } from '../words.js';
 import { cells, columns } from './memory/cells.js';
 import { doings } from './memory/doing.js';
 import { filters } from './memory/filters.js';
 import { news } from './memory/news.js';
-import { MOST_FOUND, PAGE, asAddress, asCounting, asListing, asSearch, isNarrowed, viewOf } from './memory/view.js';
+import { FIRST_FOUND, MOST_FOUND, PAGE, asAddress, asCounting, asListing, asSearch, isNarrowed, viewOf } from './memory/view.js';
 
 const HEIGHT = 64;
+// What a person was told last. Coming back they see it at once; it is counted anew when they stay.
+const counted = new WeakMap();
+const STAYS = 1000; // milliseconds
 
 export async function show(place, { part, query, signal }) {
   const view = viewOf(part, query);
   const selects = may('writer');
-  const page = { view, signal, chosen: new Map(), height: HEIGHT, fresh: h('div', { class: 'fresh' }), ...known() };
+  const page = { view, signal, chosen: new Map(), height: HEIGHT, fresh: h('div', { class: 'fresh' }), counting: null, ...known() };
   const doing = doings(page);
   page.list = endless({
     label: t('frame.memory'),
@@ -29,21 +33,26 @@ export async function show(place, { part, query, signal }) {
     empty: () => t(view.scope || isNarrowed(view) ? 'memory.nothing' : may('writer') ? 'memory.none' : 'memory.none.reader'),
     load: (cursor, until) => load(page, cursor, until),
     row: (record) => cells(record, { doing, chosen: page.chosen, scoped: Boolean(view.scope), selects }),
-    onRows: () => bar.paint(),
+    onRows: (_, ended) => {
+      page.more = !ended;
+      bar.paint();
+    },
   });
   page.filters = filters(view, () => page.refresh());
   const bar = toolbar(page, doing, selects);
   selection(page, bar);
   page.busy = bar.busy;
-  page.recount = (anew) => recount(page, bar, anew);
+  page.recount = (anew, pause) => recount(page, bar, anew, pause);
   page.refresh = (anew = false) => {
     settle('memory', view.scope, asAddress(view));
     page.filters.paint();
     page.chosen.clear();
     if (!page.list.querySelector('.editing form')?.isTouched()) page.list.querySelector('.editing')?.remove();
     page.news.forget();
-    page.list.reload();
+    const rows = page.list.reload();
+    bar.paint();
     page.recount(anew);
+    return rows;
   };
   page.news = news({ view, isKnown: page.isKnown, onNews: bar.news, signal });
   fill(
@@ -70,7 +79,25 @@ export async function show(place, { part, query, signal }) {
     page.list,
   );
   keys(page, doing);
-  page.recount();
+  page.recount(true, STAYS);
+  const was = returned();
+  if (was) comeBack(page, was);
+}
+
+/** To the row that was left for its record; where it is gone, to the one in its place. */
+async function comeBack({ list, signal }, { id, index }) {
+  let at = -1;
+  for (let had = -1; at < 0 && !signal.aborted;) {
+    await list.coming;
+    at = list.rows.findIndex((one) => one.id === id);
+    // It lies further down, unless there is nothing further down.
+    if (at >= 0 || list.rows.length === had || list.rows.length > index) break;
+    had = list.rows.length;
+    list.focusOn(Math.max(0, had - 1));
+  }
+  if (signal.aborted) return;
+  list.focusOn(Math.max(0, Math.min(at < 0 ? index : at, list.rows.length - 1)));
+  if (document.activeElement === document.body) list.focus();
 }
 
 /** Which versions this page has seen or made, so that they are no news. */
@@ -85,10 +112,12 @@ function known() {
 async function load(page, cursor, signal) {
   const { view } = page;
   if (view.q) {
-    const { hits } = await post('/v1/search', asSearch(view), { signal });
+    // Most questions are answered by the first few, and while one is typed, each letter is a question.
+    const limit = cursor ?? FIRST_FOUND;
+    const { hits } = await post('/v1/search', asSearch(view, limit), { signal });
     const rows = hits.map((hit) => hit.record);
     rows.forEach(page.keep);
-    return { rows, cursor: null };
+    return { rows, cursor: rows.length === FIRST_FOUND && limit < MOST_FOUND ? MOST_FOUND : null };
   }
   const { records, cursor: next } = await get('/v1/records', { ...asListing(view), limit: PAGE, cursor }, { signal });
   records.forEach(page.keep);
@@ -96,21 +125,34 @@ async function load(page, cursor, signal) {
 }
 
 /** How many there are, and how many each filter would show. Where only those filters changed, we know already. */
-async function recount(page, bar, anew = true) {
+async function recount(page, bar, anew = true, pause = 0) {
   const asked = asCounting(page.view);
   const name = JSON.stringify(asked);
-  page.counting?.abort();
-  page.counting = new AbortController();
+  const me = whoami();
+  const known = counted.get(me)?.name === name ? counted.get(me).counts : null;
+  if (known) tellCounts(page, bar, known);
+  // What is being counted, or was, is not counted once more.
+  if (!anew && page.counting?.name === name) return;
+  page.counting?.stop.abort();
+  const mine = { name, stop: new AbortController() };
+  page.counting = mine;
+  const signal = AbortSignal.any([page.signal, mine.stop.signal]);
   try {
-    if (anew || page.counted?.name !== name) {
-      const { counts } = await get('/v1/counts', asked, { signal: AbortSignal.any([page.signal, page.counting.signal]) });
-      page.counted = { name, counts };
-    }
+    // The rows first: to count a large memory takes the server longer than they do.
+    await page.list.coming;
+    if (known) await slept(pause, signal);
+    signal.throwIfAborted();
+    const { counts } = await get('/v1/counts', asked, { signal });
+    counted.set(me, { name, counts });
+    tellCounts(page, bar, counts);
   } catch (error) {
-    return complain(error);
+    if (page.counting === mine) page.counting = null;
+    complain(error);
   }
+}
+
+function tellCounts(page, bar, counts) {
   const { kind, source } = page.view;
-  const { counts } = page.counted;
   const fits = ({ by }) => (!kind || by.kind === kind) && (!source || by.source === source);
   page.filters.count(counts);
   bar.total(counts.filter(fits).reduce((sum, one) => sum + one.records, 0));
@@ -158,6 +200,7 @@ function toolbar(page, doing, selects) {
     { 'class': 'row', 'role': 'group', 'aria-label': t('memory.selected.do'), 'hidden': true },
     action('pin'),
     action('unpin'),
+    action('weigh'),
     may('reviewer') && action('promote'),
     action('demote'),
     action('delete', 'danger'),
@@ -184,11 +227,13 @@ function toolbar(page, doing, selects) {
     all.indeterminate = size > 0 && size < loaded;
     actions.hidden = !size;
     const text = size ? t('memory.selected', number(size)) : found(loaded);
-    if (count.textContent !== text) fill(count, text);
+    // While rows are awaited, what is told is still about those that are to be seen.
+    const waits = !size && page.view.q && page.list?.hasAttribute('aria-busy');
+    if (!waits && count.textContent !== text) fill(count, text);
   }
 
   function found(loaded) {
-    if (page.view.q) return t('memory.found', `${number(loaded)}${loaded >= MOST_FOUND ? '+' : ''}`);
+    if (page.view.q) return t('memory.found', `${number(loaded)}${loaded >= MOST_FOUND || page.more ? '+' : ''}`);
     return total === null ? t('frame.loading') : t('memory.total', total, number(total));
   }
 
@@ -233,10 +278,18 @@ function keys(page, doing) {
     page.signal,
   );
   if (!may('writer')) return;
+  // Where something is selected it is meant, as in the review.
+  const many = (key, act, what) =>
+    shortcut(
+      key,
+      t(`memory.key.${act}`),
+      () => (page.chosen.size ? doing.many(what()) : page.list.active && doing[act](page.list.active)),
+      page.signal,
+    );
   on('e', 'edit');
-  on('p', 'pin');
-  on('i', 'weigh');
-  on('#', 'remove');
+  many('p', 'pin', () => ([...page.chosen.values()].every((one) => one.pinned) ? 'unpin' : 'pin'));
+  many('i', 'weigh', () => 'weigh');
+  many('#', 'remove', () => 'delete');
   shortcut('x', t('memory.key.select'), () => page.list.active && page.select(page.list.active), page.signal);
   shortcut('X', t('memory.key.range'), () => page.list.active && page.select(page.list.active, true), page.signal);
   shortcut('n', t('memory.new'), doing.write, page.signal);

@@ -6,7 +6,9 @@ import { fill, fresh, h, plain } from '../dom.js';
 import * as badge from '../parts/badge.js';
 import { confirm } from '../parts/dialog.js';
 import { entry } from '../parts/entry.js';
+import { handed } from '../parts/handed.js';
 import { lengthy } from '../parts/lengthy.js';
+import { leftFrom } from '../parts/returning.js';
 import { shortcut } from '../parts/shortcuts.js';
 import {
   askDemotion,
@@ -24,7 +26,7 @@ import {
   weighed,
 } from '../parts/tending.js';
 import { toast } from '../parts/toast.js';
-import { learn, named, t } from '../words.js';
+import { learn, named, t, trouble } from '../words.js';
 import { facts } from './record/facts.js';
 import { origin } from './record/origin.js';
 import { traces } from './record/traces.js';
@@ -33,7 +35,7 @@ import { versions } from './record/versions.js';
 export async function show(place, { part, signal }) {
   // It is tended as in the list, in the same words.
   await learn('memory');
-  const page = { id: part, signal, record: null, parts: sections() };
+  const page = { id: part, signal, record: handed(part), parts: sections() };
   fill(
     place,
     page.parts.head,
@@ -48,6 +50,26 @@ export async function show(place, { part, signal }) {
   page.refresh = () => refresh(page);
   page.goBack = (version) => doings(page).goBack(version);
   keys(page);
+  // Asked first, painted while the answers are on their way.
+  const asked = page.record ? early(page) : refresh(page);
+  if (page.record) paint(page);
+  await asked;
+}
+
+/** What is asked for beside the record; each part is shown when it is there. */
+const life = (page) => Promise.all([versions(page), origin(page), traces(page)]);
+
+/**
+ * The page before knew the record, so all the rest is asked for at once. The latest version says whether it is still the same; else it is
+ * read anew, or told that it is gone.
+ */
+async function early(page) {
+  const stop = new AbortController();
+  const known = { ...page, signal: AbortSignal.any([page.signal, stop.signal]) };
+  const rest = Promise.all([origin(known), traces(known)]);
+  const now = await versions(known);
+  if (now?.version === page.record.version && now.state === page.record.state) return void (await rest);
+  stop.abort();
   await refresh(page);
 }
 
@@ -70,14 +92,14 @@ async function refresh(page) {
     fill(
       parts.head,
       h('div', { class: 'page-head' }, h('h1', {}, t('frame.record'))),
-      h('p', { class: 'notice', role: 'alert' }, error.status === 404 ? t('record.gone') : error.message),
+      h('p', { class: 'notice', role: 'alert' }, error.status === 404 ? t('record.gone') : trouble(error)),
       h('p', {}, h('a', { href: address('memory') }, t('record.back'))),
     );
     return;
   }
   page.id = page.record.id;
   paint(page);
-  await Promise.all([versions(page), origin(page), traces(page)]);
+  await life(page);
 }
 
 /** What is known of the record itself, at once. */
@@ -85,7 +107,7 @@ function paint(page) {
   const { record, parts } = page;
   fill(
     parts.head,
-    h('p', { class: 'small back' }, h('a', { href: address('memory', record.scope) }, '← ', plain(record.scope))),
+    h('p', { class: 'small back' }, h('a', { href: wayBack(record) }, '← ', leftFrom(record.id) ? t('record.back') : plain(record.scope))),
     h(
       'div',
       { class: 'page-head' },
@@ -102,6 +124,9 @@ function paint(page) {
   text(page);
   facts(page);
 }
+
+/** To the list that it was opened from, else to those of its scope. */
+const wayBack = (record) => leftFrom(record?.id) ?? address('memory', record?.scope);
 
 function buttons(page) {
   const { record } = page;
@@ -237,7 +262,10 @@ async function purge(page) {
 function keys(page) {
   const on = (key, name, told, offered = name) =>
     shortcut(key, told, () => page.record && offers(page.record)[offered] && doings(page)[name](), page.signal);
-  shortcut('u', t('record.back'), () => go('memory', page.record?.scope ?? ''), page.signal);
+  const back = () => {
+    location.hash = wayBack(page.record);
+  };
+  shortcut('u', t('record.back'), back, page.signal);
   if (!may('writer')) return;
   shortcut(
     'e',

@@ -3,10 +3,12 @@
 import { h } from '../dom.js';
 import { moment, named, since } from '../words.js';
 
-const COLOURED = new Set(['manual', 'auto', 'director', 'import', 'file', 'turn', 'distilled', 'resource']);
+const COLOURED = new Set(['manual', 'auto', 'director', 'import', 'file', 'turn', 'distilled', 'resource', 'managed']);
 
-export const source = (value) =>
-  h('span', { class: `badge source source-${COLOURED.has(value) ? value : 'other'}` }, named('frame.source', value));
+/** The class that gives a source its colour; those of other programs share one. */
+export const tinted = (value) => `source-${COLOURED.has(value) ? value : 'other'}`;
+
+export const source = (value) => h('span', { class: `badge source ${tinted(value)}` }, named('frame.source', value));
 
 const TRUSTED = new Set(['system_generated', 'verified', 'human_approved']);
 

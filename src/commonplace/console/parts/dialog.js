@@ -43,9 +43,9 @@ function isBeside(element, { clientX: x, clientY: y }) {
 
 /**
  * Ask before something is done. With `reason: true` a reason is asked for, with `'required'` it must be given. `extra` is shown
- * between the text and the buttons. Answers null where the person thought better of it, else { reason }.
+ * between the text and the buttons; `focus` is the field in it to begin with. Answers null where the person thought better of it, else { reason }.
  */
-export function confirm(title, text, { label = t('frame.ok'), danger = false, reason = false, extra = null } = {}) {
+export function confirm(title, text, { label = t('frame.ok'), danger = false, reason = false, extra = null, focus = null } = {}) {
   return new Promise((resolve) => {
     let answer = null;
     const id = fresh('reason');
@@ -74,7 +74,8 @@ export function confirm(title, text, { label = t('frame.ok'), danger = false, re
       ),
     );
     const made = dialog(title, form, { onClose: () => resolve(answer) });
-    (why || form.querySelector('[type=submit]')).focus();
+    (focus ?? (why || form.querySelector('[type=submit]'))).focus();
+    focus?.select();
   });
 }
 

@@ -1,15 +1,16 @@
 // A list that stays quick at a hundred thousand rows: only those in sight are in the document, all of one height.
 
 import { fill, h } from '../dom.js';
-import { t } from '../words.js';
+import { t, trouble } from '../words.js';
 
 /**
  * `load(cursor, signal)` answers { rows, cursor }: the next rows, and where to go on (null: that is all). `row(one, index)` makes the cells
  * of a row; `onOpen(one)` is for Enter and a click on a row, `onActive(one)` for the row that the keys are at, or null. `height` is in pixels.
  * `columns`: the names of the columns. `empty()`: what to say where there is nothing.
  *
- * Answers the element with `reload()`, `rows`, `active`, `update(id, row)`, `drop(id)`, `insert(row, index)`,
- * `replace(rows, ids)`, `repaint()`, `focusOn(index)`.
+ * Answers the element with `reload()`, `coming` (a promise: the rows that were asked for last are there, or did not come), `rows`, `active`,
+ * `update(id, row)`, `drop(id)`, `insert(row, index)`, `replace(rows, ids)`, `repaint()`, `focusOn(index)`. While `reload` waits for its rows,
+ * those before it are still to be seen, and are no longer there for anybody who asks.
  */
 export function endless({
   load,
@@ -25,14 +26,22 @@ export function endless({
   onActive = () => {},
 }) {
   const OVER = 8;
+  const PRINTED = 2000;
   let rows = [];
   let cursor = null;
   let ended = false;
   let loading = null;
+  let coming = null; // the same, and what becomes of it
   let active = 0;
   let run = 0;
   let told = null;
   let broken = false; // the last page did not come
+  let stale = false; // what is to be seen was asked for before
+  let asking = new AbortController(); // for the rows since the last reload
+  // As the browser told last: to ask it again while rows come and go would lay all of them out at once.
+  let top = 0;
+  let sight = 0;
+  let whole = false; // on paper nobody scrolls
 
   const inner = h('div', { class: 'endless-rows', role: 'rowgroup' });
   // Plain: a grid may hold nothing with a role but rows.
@@ -50,7 +59,7 @@ export function endless({
       'aria-rowcount': '-1',
       'tabindex': '0',
       'style': { '--row': `${height}px` },
-      'on': { scroll: paint, keydown: onKey },
+      'on': { scroll: scrolled, keydown: onKey },
     },
     head,
     inner,
@@ -58,16 +67,22 @@ export function endless({
   );
   const live = new Map();
 
+  function scrolled() {
+    top = element.scrollTop;
+    paint();
+  }
+
   function paint() {
-    const first = Math.max(0, Math.floor(element.scrollTop / height) - OVER);
-    const last = Math.min(rows.length, Math.ceil((element.scrollTop + element.clientHeight) / height) + OVER);
-    for (const [key, made] of live) {
-      const index = made.index;
-      if (index < first || index >= last || rows[index] !== made.one) {
-        made.node.remove();
+    if (stale) return;
+    const first = whole ? 0 : Math.max(0, Math.floor(top / height) - OVER);
+    const last = Math.min(rows.length, whole ? PRINTED : Math.ceil((top + sight) / height) + OVER);
+    for (const [key, { node, index, one }] of live) {
+      if (index < first || index >= last || rows[index] !== one) {
+        node.remove();
         live.delete(key);
       }
     }
+    const made = [];
     for (let index = first; index < last; index += 1) {
       const one = rows[index];
       const key = id(one);
@@ -93,10 +108,13 @@ export function endless({
         row(one, index),
       );
       live.set(key, { node, index, one });
-      inner.append(node);
+      made.push(node);
     }
+    inner.append(...made);
     mark();
-    if (!ended && !loading && element.scrollTop + element.clientHeight > (rows.length - 60) * height) more();
+    // Half of a short page is read before the next is asked for.
+    const left = Math.min(60, rows.length / 2);
+    if (!ended && !loading && top + sight > (rows.length - left) * height) coming = more();
   }
 
   function mark() {
@@ -112,12 +130,13 @@ export function endless({
 
   async function more() {
     const mine = run;
-    loading = load(cursor, signal);
+    loading = load(cursor, signal ? AbortSignal.any([signal, asking.signal]) : asking.signal);
     broken = false;
     if (!rows.length) fill(note, t('frame.loading'));
     try {
       const page = await loading;
       if (mine !== run) return;
+      refreshed();
       const had = new Set(rows.map(id));
       rows.push(...page.rows.filter((one) => !had.has(id(one))));
       cursor = page.cursor;
@@ -125,6 +144,7 @@ export function endless({
       stretch();
     } catch (error) {
       if (error.name === 'AbortError' || mine !== run) return;
+      refreshed();
       ended = true;
       broken = true;
       const again = h(
@@ -134,13 +154,13 @@ export function endless({
           on: {
             click: () => {
               ended = false;
-              more();
+              coming = more();
             },
           },
         },
         t('frame.retry'),
       );
-      fill(note, h('span', { role: 'alert' }, t('frame.problem', { message: error.message })), ' ', again);
+      fill(note, h('span', { role: 'alert' }, trouble(error)), ' ', again);
       return;
     } finally {
       if (mine === run) loading = null;
@@ -157,10 +177,26 @@ export function endless({
   }
 
   function again() {
-    for (const { node } of live.values()) node.remove();
-    live.clear();
+    refreshed();
+    emptied();
     stretch();
     paint();
+  }
+
+  function emptied() {
+    for (const { node } of live.values()) node.remove();
+    live.clear();
+  }
+
+  /** What was to be seen until now makes room. */
+  function refreshed() {
+    if (!stale) return;
+    stale = false;
+    emptied();
+    inner.inert = false;
+    element.removeAttribute('aria-busy');
+    if (top) element.scrollTop = 0;
+    top = 0;
   }
 
   function onKey(event) {
@@ -180,23 +216,30 @@ export function endless({
   Object.defineProperty(element, 'active', { get: () => rows[active] ?? null });
   element.focusOn = (index) => {
     active = index;
-    const top = index * height;
-    const sight = element.clientHeight - (head?.offsetHeight ?? 0);
-    if (top < element.scrollTop) element.scrollTop = top;
-    else if (top + height > element.scrollTop + sight) element.scrollTop = top + height - sight;
-    paint();
+    const from = index * height;
+    const room = element.clientHeight - (head?.offsetHeight ?? 0);
+    if (from < element.scrollTop) element.scrollTop = from;
+    else if (from + height > element.scrollTop + room) element.scrollTop = from + height - room;
+    scrolled();
   };
   element.reload = () => {
     run += 1;
+    asking.abort();
+    asking = new AbortController();
     loading = null;
     rows = [];
     cursor = null;
     ended = false;
     broken = false;
     active = 0;
-    element.scrollTop = 0;
-    again();
-    return loading;
+    // Nothing flickers: what is to be seen stays, out of reach, until there is something else.
+    stale = true;
+    inner.inert = true;
+    element.setAttribute('aria-busy', 'true');
+    mark();
+    onRows(rows, ended);
+    coming = more();
+    return coming;
   };
   element.update = (key, one) => {
     const index = rows.findIndex((held) => id(held) === key);
@@ -221,7 +264,20 @@ export function endless({
     active = Math.min(active, Math.max(0, rows.length - 1));
     again();
   };
-  new ResizeObserver(paint).observe(element);
-  queueMicrotask(paint);
+  new ResizeObserver(() => {
+    sight = element.clientHeight;
+    scrolled();
+  }).observe(element);
+  // What is loaded is printed, in its order; a page of paper shows more of it than a screen does.
+  const printed = (on) => () => {
+    whole = on;
+    emptied();
+    paint();
+  };
+  addEventListener('beforeprint', printed(true), { signal });
+  addEventListener('afterprint', printed(false), { signal });
+  // The first rows are asked for before anything has a size.
+  coming = Promise.resolve().then(more);
+  Object.defineProperty(element, 'coming', { get: () => coming });
   return element;
 }

@@ -2,7 +2,7 @@
 
 import { get, post } from '../api.js';
 import { fill, fresh, h, plain } from '../dom.js';
-import { moment, t } from '../words.js';
+import { meaning, moment, t } from '../words.js';
 import { differences } from './differences.js';
 import { picker } from './picker.js';
 import { edited, isConflict } from './tending.js';
@@ -68,10 +68,13 @@ export function entry({ record = null, scope = '', onSaved, onCancel, signal }) 
       h('label', { for: ids.weight, class: 'light' }, t('memory.importance')),
       weight,
       reason && [h('label', { for: ids.reason, class: 'light' }, t('frame.reason')), reason],
-      h('span', { class: 'grow' }),
-      h('span', { class: 'soft small hint' }, t('memory.entry.keys')),
-      h('button', { type: 'button', on: { click: () => onCancel() } }, t('frame.cancel')),
-      save,
+      h(
+        'div',
+        { class: 'row entry-done' },
+        h('span', { class: 'soft small hint' }, t('memory.entry.keys')),
+        h('button', { type: 'button', on: { click: () => onCancel() } }, t('frame.cancel')),
+        save,
+      ),
     ),
   );
 
@@ -101,8 +104,8 @@ export function entry({ record = null, scope = '', onSaved, onCancel, signal }) 
     try {
       onSaved(await (held ? changed(importance) : made(home, importance)));
     } catch (error) {
-      if (isConflict(error)) await contested(home).catch(() => complaint(error.message));
-      else complaint(error.status ? error.message : t('frame.problem.out_of_reach'));
+      if (isConflict(error)) await contested(home).catch(() => complaint(meaning(error)));
+      else complaint(meaning(error));
     } finally {
       saving = false;
       save.disabled = false;

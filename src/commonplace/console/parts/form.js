@@ -1,8 +1,11 @@
 // A form in a dialog that stays, with all that was typed, until the server has said yes.
 
 import { fill, fresh, h } from '../dom.js';
-import { t } from '../words.js';
+import { t, trouble } from '../words.js';
 import { dialog } from './dialog.js';
+
+const KEPT = 5;
+let reasons = []; // given since the console was opened, the latest first
 
 /** A label, what it labels, and a hint below. */
 export function field(label, control, hint = null) {
@@ -12,10 +15,21 @@ export function field(label, control, hint = null) {
   return h('div', { class: 'field' }, h('label', { for: control.id }, label), control, note);
 }
 
-/** The field for a reason, which must be given. */
+/** The field for a reason, which must be given. Those given lately are offered: whoever has forty to decide on writes one for many. */
 export function reasoned() {
-  const why = h('input', { name: 'reason', required: true, maxlength: 500, autocomplete: 'off' });
-  return { why, row: field(t('frame.reason'), why, t('frame.reason.hint')) };
+  const list = h(
+    'datalist',
+    { id: fresh('reasons') },
+    reasons.map((value) => h('option', { value })),
+  );
+  const why = h('input', { name: 'reason', list: list.id, required: true, maxlength: 500, autocomplete: 'off' });
+  const row = field(t('frame.reason'), why, t('frame.reason.hint'));
+  row.append(list);
+  return { why, row };
+}
+
+function keep(reason) {
+  if (reason) reasons = [reason, ...reasons.filter((one) => one !== reason)].slice(0, KEPT);
 }
 
 /**
@@ -34,10 +48,11 @@ export function form(title, content, { label = t('frame.ok'), danger = false, wi
       problem.hidden = true;
       try {
         answer = { done: await act() };
+        keep(body.querySelector('[name=reason]')?.value.trim());
         made.close();
       } catch (error) {
         if (error.name === 'AbortError') return;
-        fill(problem, error.code === 'out_of_reach' ? t('frame.problem.out_of_reach') : t('frame.problem', { message: error.message }));
+        fill(problem, trouble(error));
         problem.hidden = false;
       } finally {
         go.disabled = false;

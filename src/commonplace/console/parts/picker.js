@@ -1,7 +1,7 @@
 // The scope picker: a box that searches the scopes there are, by pointer or keyboard (an ARIA combobox).
 
 import { get } from '../api.js';
-import { fill, fresh, h, later } from '../dom.js';
+import { eager, fill, fresh, h } from '../dom.js';
 import { compact, t } from '../words.js';
 
 const KINDS = ['session', 'agent', 'workspace', 'channel', 'user'];
@@ -25,6 +25,7 @@ export function picker({
   let active = -1;
   let chosen = value;
   let asking = null;
+  let coming = null; // the options that were asked for last
   let typed = false; // since the options were asked for
 
   const box = h('input', {
@@ -55,9 +56,14 @@ export function picker({
   const list = h('ul', { 'id': listId, 'role': 'listbox', 'aria-label': label, 'hidden': true, 'class': 'options' });
   const element = h('div', { class: 'picker' }, box, list);
 
-  const search = later(() => typed && open(box.value.trim()), 120);
+  const search = eager(() => typed && open(box.value.trim()));
 
-  async function open(text) {
+  function open(text) {
+    coming = look(text);
+    return coming;
+  }
+
+  async function look(text) {
     typed = false;
     asking?.abort();
     asking = new AbortController();
@@ -147,7 +153,7 @@ export function picker({
 
   async function take() {
     // Somebody was quicker than the search: what is listed answers an older question.
-    if (typed) await open(box.value.trim());
+    await (typed ? open(box.value.trim()) : coming);
     if (document.activeElement !== box) return;
     const text = box.value.trim();
     if (active >= 0 && options[active]) choose(options[active].scope);

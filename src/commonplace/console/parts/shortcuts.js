@@ -33,7 +33,8 @@ export function showShortcuts() {
   );
 }
 
-const typing = (target) => target.closest?.('input, textarea, select, [contenteditable]');
+// A box that is ticked takes no letters.
+const typing = (target) => target.closest?.('input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]');
 
 addEventListener('keydown', (event) => {
   if (

@@ -71,6 +71,8 @@ export async function askImportance(record) {
   const answer = await confirm(t('memory.importance'), t('memory.importance.lead'), {
     label: t('frame.save'),
     extra: h('div', { class: 'stack' }, range, h('label', { for: id }, t('memory.importance.exact')), exact),
+    // So that a key, a number and Enter are enough.
+    focus: exact,
   });
   return answer && Math.max(0, Math.min(100, Math.round(Number(exact.value) || 0)));
 }

@@ -2,7 +2,7 @@
 
 import { get } from '../../api.js';
 import { fill, h, plain } from '../../dom.js';
-import { number, t } from '../../words.js';
+import { meaning, number, t, trouble } from '../../words.js';
 
 const MOST_SHOWN = 100;
 const POLL = 300;
@@ -27,8 +27,7 @@ export async function watch(tasks, signal, onLook) {
 }
 
 export function failed(outcome, error) {
-  if (error.name !== 'AbortError')
-    fill(outcome, h('p', { class: 'problem', role: 'alert' }, t('frame.problem', { message: error.message })));
+  if (error.name !== 'AbortError') fill(outcome, h('p', { class: 'problem', role: 'alert' }, trouble(error)));
 }
 
 export function report(jobs, problems = []) {
@@ -37,13 +36,13 @@ export function report(jobs, problems = []) {
   const failures = jobs.filter((job) => job.state === 'failed');
   for (const { result } of jobs.filter((job) => job.result)) {
     for (const name of Object.keys(sums)) sums[name] += result[name] ?? 0;
-    all.push(...(result.problems ?? []));
+    all.push(...(result.problems ?? []), ...(result.left_out ?? []));
   }
   return h(
     'div',
     { class: 'report', role: 'status' },
     h('h3', {}, failures.length ? t('import.failed') : t('import.done')),
-    failures.map((job) => h('p', { class: 'problem' }, plain(job.error?.message ?? ''))),
+    failures.map((job) => h('p', { class: 'problem' }, plain(job.error ? meaning(job.error) : ''))),
     h(
       'dl',
       { class: 'facts' },

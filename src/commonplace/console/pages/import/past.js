@@ -73,10 +73,17 @@ function table(tasks, reload) {
 function outcomeOf(task) {
   if (task.state === 'failed' || task.error) return h('span', { class: 'problem' }, plain(task.error?.message ?? '', 300));
   if (!task.result) return task.total ? t('import.reading', { done: number(task.done), total: number(task.total) }) : t('import.waiting');
-  const { indexed_files: indexed = 0, skipped_files: unchanged = 0, problems = [], errors = problems.length } = task.result;
+  const {
+    indexed_files: indexed = 0,
+    skipped_files: unchanged = 0,
+    problems = [],
+    left_out: links = [],
+    errors = problems.length,
+  } = task.result;
+  const left = errors + links.length;
   return [
-    t('import.summary', { indexed: number(indexed), unchanged: number(unchanged), problems: number(errors) }),
-    listed(t('import.left', errors), problems),
+    t('import.summary', { indexed: number(indexed), unchanged: number(unchanged), problems: number(left) }),
+    listed(t('import.left', left), [...problems, ...links]),
   ];
 }
 

@@ -2,7 +2,7 @@
 
 import { post } from '../../api.js';
 import { fill, fresh, h } from '../../dom.js';
-import { named, t } from '../../words.js';
+import { named, t, trouble } from '../../words.js';
 import { failure, outcome } from './task.js';
 
 /** `element`, and `tell(tasks)`, which is told how all tasks stand and shows how those asked for here do. */
@@ -89,8 +89,6 @@ export function boxes({ signal, refresh }) {
 }
 
 const message = (error) =>
-  error.code === 'out_of_reach'
-    ? t('frame.problem.out_of_reach')
-    : t('frame.problem', {
-        message: named('learning.error', error.code) === error.code ? error.message : named('learning.error', error.code),
-      });
+  named('learning.error', error.code) === error.code
+    ? trouble(error)
+    : t('frame.problem', { message: named('learning.error', error.code) });

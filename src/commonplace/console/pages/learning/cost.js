@@ -6,7 +6,7 @@ import { fill, h, plain } from '../../dom.js';
 import { time } from '../../parts/badge.js';
 import { field } from '../../parts/form.js';
 import { toast } from '../../parts/toast.js';
-import { language, moment, named, number, t } from '../../words.js';
+import { language, moment, named, number, t, trouble } from '../../words.js';
 
 const DAYS = ['1', '7', '30'];
 const LATEST = 50;
@@ -52,7 +52,7 @@ export async function cost(place, { query, signal, settle }) {
       paint(await get('/v1/budgets', { days, limit: LATEST }, { signal }));
     } catch (error) {
       if (error.name === 'AbortError') return;
-      fill(totals, h('p', { class: 'problem', role: 'alert' }, t('frame.problem', { message: error.message })));
+      fill(totals, h('p', { class: 'problem', role: 'alert' }, trouble(error)));
     }
   }
 
@@ -86,7 +86,7 @@ export async function cost(place, { query, signal, settle }) {
         if (error.name === 'AbortError') return;
         if (error.code === 'out_of_reach') complain(error);
         // What was typed stays, and why it was refused stands beside it.
-        fill(problem, t('frame.problem', { message: error.message }));
+        fill(problem, trouble(error));
         problem.hidden = false;
       }
     };

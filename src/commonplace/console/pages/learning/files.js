@@ -162,6 +162,7 @@ export async function files(place, { me, query, signal, settle, managed }) {
     showing.refresh = view.refresh;
     fill(detail, view.element);
     paint();
+    list.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
     if (focus) view.element.querySelector('h2')?.focus();
   }
 

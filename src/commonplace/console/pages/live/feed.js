@@ -13,10 +13,16 @@ export function feed(signal) {
   let waiting = [];
   let paused = false;
   let asked = 0;
-  const list = h('ol', { 'class': 'feed', 'tabindex': '0', 'aria-label': t('live.events') }, h('li', { class: 'quiet' }, t('live.quiet')));
+  const quiet = () => h('li', { class: 'quiet' }, t('live.quiet'));
+  const list = h('ol', { 'class': 'feed', 'tabindex': '0', 'aria-label': t('live.events') }, quiet());
   const pause = h('button', { 'type': 'button', 'aria-pressed': 'false', 'on': { click: toggle } }, t('live.pause'));
-  const clear = h('button', { type: 'button', class: 'quiet', on: { click: () => fill(list) } }, t('live.clear'));
+  const clear = h('button', { type: 'button', class: 'quiet', on: { click: wipe } }, t('live.clear'));
   let empty = true;
+
+  function wipe() {
+    fill(list, quiet());
+    empty = true;
+  }
 
   function toggle() {
     paused = !paused;

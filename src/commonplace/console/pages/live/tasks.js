@@ -4,7 +4,7 @@ import { get } from '../../api.js';
 import { complain } from '../../app.js';
 import { fill, h, paced, plain } from '../../dom.js';
 import { time } from '../../parts/badge.js';
-import { named, number, t } from '../../words.js';
+import { meaning, named, number, t } from '../../words.js';
 
 const DOTS = { queued: '', running: 'warn', done: 'good', failed: 'problem' };
 
@@ -41,13 +41,13 @@ function row(task) {
       {},
       h('span', { class: `dot ${DOTS[task.state]}` }),
       ' ',
-      h('strong', {}, task.kind),
+      h('strong', {}, named('live.kind', task.kind)),
       ' ',
       named('live.task', task.state),
       task.scope && [' ', h('span', { class: 'mono soft' }, plain(task.scope, 60))],
-      task.error && h('span', { class: 'problem' }, ' ', plain(task.error.message, 160)),
+      task.error && h('span', { class: 'problem' }, ' ', plain(meaning(task.error), 160)),
     ),
     h('span', { class: 'soft small' }, progress ? `${number(task.done)} / ${number(task.total)}` : time(task.updated_at)),
-    progress && h('progress', { 'value': task.done, 'max': task.total, 'aria-label': task.kind }),
+    progress && h('progress', { 'value': task.done, 'max': task.total, 'aria-label': named('live.kind', task.kind) }),
   );
 }

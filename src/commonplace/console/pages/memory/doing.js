@@ -4,6 +4,8 @@ import { complain, go, may } from '../../app.js';
 import { get } from '../../api.js';
 import { h } from '../../dom.js';
 import { entry } from '../../parts/entry.js';
+import { hand } from '../../parts/handed.js';
+import { leave } from '../../parts/returning.js';
 import {
   askDemotion,
   askImportance,
@@ -21,7 +23,7 @@ import {
   weighed,
 } from '../../parts/tending.js';
 import { toast } from '../../parts/toast.js';
-import { named, t } from '../../words.js';
+import { meaning, named, t } from '../../words.js';
 
 const captured = (record) => t('memory.captured', { source: named('frame.source', record.source) });
 
@@ -118,8 +120,10 @@ export function doings(page) {
 
     open(record) {
       const form = typed();
-      if (form) form.begin();
-      else go('record', record.id);
+      if (form) return void form.begin();
+      hand(record);
+      leave(record.id, Math.max(0, shown(record)));
+      go('record', record.id);
     },
     back,
 
@@ -192,10 +196,13 @@ export function doings(page) {
 
   // ---- many at once
 
+  let working = false;
+
   async function many(what) {
     const records = [...page.chosen.values()].map(latest);
-    const act = await chosenAct(what, records);
-    if (!act || !records.length) return;
+    const act = working || !records.length ? null : await chosenAct(what, records);
+    if (!act) return;
+    working = true;
     page.busy(0, records.length);
     const places = new Map(records.map((one) => [one.id, shown(one)]));
     const { done, failed } = await each(
@@ -209,9 +216,10 @@ export function doings(page) {
       done.filter((one) => !fits(one)),
     );
     page.busy(null);
+    working = false;
     page.recount();
     const told = t(`memory.many.${what}`, done.length);
-    if (failed.length) toast(`${told} ${t('memory.many.failed', failed.length, failed[0].error.message)}`, { kind: 'problem' });
+    if (failed.length) toast(`${told} ${t('memory.many.failed', failed.length, meaning(failed[0].error))}`, { kind: 'problem' });
     // One that was so already has no change of ours to take back: an undo would reach for what somebody did before.
     const versions = new Map(records.map((one) => [one.id, one.version]));
     const ours = done.filter((one) => one.version > versions.get(one.id));
@@ -228,6 +236,10 @@ export function doings(page) {
     if (what === 'demote') {
       const answer = await askDemotion(records);
       return answer && ((one) => demoted(one, answer.reason));
+    }
+    if (what === 'weigh') {
+      const importance = await askImportance(records[0]);
+      return importance !== null && ((one) => weighed(one, importance));
     }
     return { pin: (one) => pinned(one, true), unpin: (one) => pinned(one, false), delete: deleted }[what];
   }

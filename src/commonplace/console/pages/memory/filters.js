@@ -1,19 +1,20 @@
 // The filters above the list. Each change is told at once; the counts arrive when they do.
 
-import { fill, fresh, h, later } from '../../dom.js';
+import { eager, fill, fresh, h } from '../../dom.js';
+import { tinted } from '../../parts/badge.js';
 import { compact, named, t } from '../../words.js';
 import { ORDERS, STATES, cleared, isNarrowed } from './view.js';
 
 const SPANS = { day: 0, week: 6, month: 29 };
 
-/** `onChange()` is called when `view` was changed. Answers the elements, and ways to set them. */
+/** `onChange()` is called when `view` was changed, and answers when what was asked for is there. Answers the elements, and ways to set them. */
 export function filters(view, onChange) {
   const search = searchBox(view, onChange);
   const kind = chooser('kind', view, [['', t('memory.kind.all')]], onChange);
   const state = chooser(
     'state',
     view,
-    STATES.map((one) => [one, named('frame.state', one)]),
+    STATES.map((one) => [one, t(`memory.state.${one}`)]),
     onChange,
   );
   const order = chooser('order', view, orders(view), onChange);
@@ -117,7 +118,7 @@ export function filters(view, onChange) {
             'button',
             {
               'type': 'button',
-              'class': `source-toggle source-${one}`,
+              'class': `source-toggle ${tinted(one)}`,
               'data': { source: one },
               'aria-pressed': String(view.source === one),
               'on': { click: () => choose(one) },
@@ -143,12 +144,11 @@ export function filters(view, onChange) {
 const orders = (view) => ORDERS.filter((one) => one !== 'position' || view.session).map((one) => [one, t(`memory.order.${one}`)]);
 
 function searchBox(view, onChange) {
-  const tell = later(() => {
-    if (view.q !== box.value.trim()) {
-      view.q = box.value.trim();
-      onChange();
-    }
-  }, 120);
+  const tell = eager(() => {
+    if (view.q === box.value.trim()) return null;
+    view.q = box.value.trim();
+    return onChange();
+  });
   const box = h('input', {
     'type': 'search',
     'class': 'search',

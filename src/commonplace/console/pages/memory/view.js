@@ -3,6 +3,8 @@
 export const STATES = ['live', 'demoted', 'superseded', 'expired', 'deleted'];
 export const ORDERS = ['pinned', 'newest', 'oldest', 'key', 'position'];
 export const PAGE = 100;
+/** What a search brings at once, and when somebody looks further. */
+export const FIRST_FOUND = 50;
 export const MOST_FOUND = 200;
 
 const PLAIN = { q: '', kind: '', source: '', pinned: '', state: 'live', order: 'pinned', since: '', until: '', session: '', tag: '' };
@@ -57,7 +59,7 @@ export function asListing(view) {
   };
 }
 
-export function asSearch(view) {
+export function asSearch(view, limit) {
   const some = (value) => (value ? [value] : []);
   return {
     text: view.q,
@@ -67,7 +69,7 @@ export function asSearch(view) {
     sessions: some(view.session),
     tags: some(view.tag),
     pinned: view.pinned ? true : null,
-    limit: MOST_FOUND,
+    limit,
     explain: false,
     ...times(view),
   };

@@ -2,7 +2,7 @@
 
 import { post } from '../../api.js';
 import { complain, settle } from '../../app.js';
-import { later } from '../../dom.js';
+import { eager } from '../../dom.js';
 import { scopesRead, scopesWritten } from '../../parts/scopes.js';
 
 const BELOW = 8;
@@ -95,8 +95,8 @@ export function makeLab(query, signal) {
     return lab.onHits(null, null, asked);
   };
   lab.ask = when(() => Promise.all([hits(), block()]));
-  lab.turn = later(when(hits), 80);
-  lab.fit = later(when(block), 80);
+  lab.turn = eager(when(hits));
+  lab.fit = eager(when(block));
   return lab;
 }
 

@@ -12,7 +12,7 @@ export async function traces(page) {
   const recalls = h('div', {});
   const audit = may('reviewer') ? h('div', {}) : null;
   fill(page.parts.traces, recalls, audit);
-  await Promise.all([recalled(page, recalls), audit && touched(page, audit)]).catch(complain);
+  await Promise.all([recalled(page, recalls), audit && touched(page, audit)]).catch((error) => error.status === 404 || complain(error));
 }
 
 function table(label, heads, body) {

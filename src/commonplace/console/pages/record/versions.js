@@ -14,6 +14,7 @@ const FIELDS =
   'scope key kind source tags metadata pinned importance trust visibility at expires_at demoted superseded_by deleted_at'.split(' ');
 const MOMENTS = new Set(['at', 'expires_at', 'deleted_at']);
 
+/** Answers the latest of them; null where there is none any more, which the page itself tells. */
 export async function versions(page) {
   const place = page.parts.versions;
   if (!place.childElementCount) fill(place, h('h2', {}, t('record.versions')), h('p', { class: 'soft' }, t('frame.loading')));
@@ -21,7 +22,8 @@ export async function versions(page) {
   try {
     found = (await get(`/v1/records/${page.id}/versions`, {}, { signal: page.signal })).versions;
   } catch (error) {
-    return complain(error);
+    if (error.status !== 404) complain(error);
+    return null;
   }
   const list = h('ol', { class: 'versions', reversed: true });
   const more = h('button', { type: 'button', on: { click: () => grow() } }, t('record.versions.more'));
@@ -33,6 +35,7 @@ export async function versions(page) {
   };
   grow();
   fill(place, h('h2', {}, t('record.versions'), ' ', h('span', { class: 'soft small' }, String(found.length))), list, more);
+  return found.at(-1);
 }
 
 function item(page, version, before, isLatest) {

@@ -11,12 +11,12 @@ import { named, number, t } from '../../words.js';
 const BATCH = 100;
 const TRUSTS = ['human_approved', 'verified', 'external_user_supplied'];
 
-/** Which label it bears from now on; '' leaves the one it has. */
-function trusts() {
+/** Which label it bears from now on; '' leaves the one it has, which is `held` where it is one. */
+function trusts(held = null) {
   return h(
     'select',
     { name: 'trust' },
-    h('option', { value: '' }, t('review.trust.same')),
+    h('option', { value: '' }, held ? t('review.trust.same.as', { trust: named('frame.trust', held) }) : t('review.trust.same')),
     TRUSTS.map((one) => h('option', { value: one }, named('review.trust', one))),
   );
 }
@@ -43,7 +43,7 @@ async function settle(many, done, deed, body) {
 export async function accept(many, { whole = null, onBack = null } = {}) {
   if (!whole && many.length === 1 && many[0].held) return acceptChange(many[0], onBack);
   const { why, row } = reasoned();
-  const trust = trusts();
+  const trust = trusts(many.length === 1 ? many[0].record?.trust : null);
   const done = new Map();
   const labelled = Boolean(whole) || many.some((one) => one.type === 'record');
   const act = async () => {
@@ -67,7 +67,7 @@ export async function accept(many, { whole = null, onBack = null } = {}) {
 /** What waits beside a record of ours: put it there, or keep both. */
 async function acceptChange(one, onBack) {
   const { why, row } = reasoned();
-  const trust = trusts();
+  const trust = trusts(one.record.trust);
   const choice = (value, on) =>
     h('label', { class: 'check' }, h('input', { type: 'radio', name: 'how', value, checked: on }), ' ', t(`review.accept.${value}`));
   const how = h('fieldset', { class: 'stack' }, h('legend', {}, t('review.accept.how')), choice('beside', true), choice('change', false));
@@ -96,7 +96,7 @@ async function acceptChange(one, onBack) {
 /** Change the text, then let it out. */
 export async function mend(one) {
   const { why, row } = reasoned();
-  const trust = trusts();
+  const trust = trusts(one.record.trust);
   const text = h('textarea', { rows: 8, required: true, value: one.text });
   const hidden = (one.text.match(HIDDEN) ?? []).length;
   const strip = () => {

@@ -23,6 +23,7 @@ export function desk({ label, empty, load, lines, detail, deeds, fits = () => tr
 
   const every = h('input', { type: 'checkbox', disabled: true, on: { change: () => chooseAll(every.checked) } });
   const told = h('span', { 'aria-live': 'polite' });
+  const count = h('span', { class: 'soft small' });
   const [ways, more] = [h('span', { class: 'row' }), h('span', { class: 'row' })];
   const bar = h(
     'div',
@@ -31,6 +32,7 @@ export function desk({ label, empty, load, lines, detail, deeds, fits = () => tr
     ways,
     h('span', { class: 'grow' }),
     more,
+    count,
   );
   const side = h('section', { 'class': 'card review-detail', 'aria-label': t('review.detail'), 'tabindex': '-1' });
   const list = endless({ label, empty, load, row, height: HEIGHT, signal, onOpen: () => side.focus(), onRows: rowsCame, onActive: look });
@@ -64,6 +66,8 @@ export function desk({ label, empty, load, lines, detail, deeds, fits = () => tr
     Object.assign(every, { checked: many.length > 0 && many.length === list.rows.length, disabled: !list.rows.length });
     every.indeterminate = many.length > 0 && many.length < list.rows.length;
     fill(told, many.length ? t('review.selected', number(many.length)) : t('review.select-all'));
+    // What a key does it does to those that are selected: then it stands at their buttons.
+    element.classList.toggle('choosing', many.length > 0);
     fill(
       ways,
       many.length > 0 &&
@@ -76,9 +80,11 @@ export function desk({ label, empty, load, lines, detail, deeds, fits = () => tr
                 'type': 'button',
                 'class': deed.kind ?? '',
                 'aria-label': t('review.of-selected', { deed: deed.label }),
+                'aria-keyshortcuts': deed.key,
                 'on': { click: () => perform(deed, many) },
               },
               deed.label,
+              deed.key && h('kbd', { 'aria-hidden': 'true' }, deed.key),
             ),
           ),
     );
@@ -87,6 +93,7 @@ export function desk({ label, empty, load, lines, detail, deeds, fits = () => tr
 
   function rowsCame(rows, ended) {
     for (const id of chosen.keys()) if (!rows.some((one) => one.id === id)) chosen.delete(id);
+    fill(count, rows.length > 0 && t('review.count', rows.length, `${number(rows.length)}${ended ? '' : '+'}`));
     paintBar();
     onRows(rows, ended);
   }
@@ -104,10 +111,10 @@ export function desk({ label, empty, load, lines, detail, deeds, fits = () => tr
           h(
             'button',
             {
-              type: 'button',
-              class: deed.kind ?? '',
-              title: deed.key ? `${deed.label} (${deed.key})` : null,
-              on: { click: () => perform(deed, [one]) },
+              'type': 'button',
+              'class': deed.kind ?? '',
+              'aria-keyshortcuts': deed.key,
+              'on': { click: () => perform(deed, [one]) },
             },
             deed.label,
             deed.key && h('kbd', { 'aria-hidden': 'true' }, deed.key),
@@ -162,6 +169,7 @@ export function desk({ label, empty, load, lines, detail, deeds, fits = () => tr
     },
     signal,
   );
+  shortcut('Escape', t('review.key.none'), () => chosen.size && chooseAll(false), signal);
   signal.addEventListener('abort', () => looking?.abort());
   paintBar();
   look(null);

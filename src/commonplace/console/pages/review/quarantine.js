@@ -37,7 +37,6 @@ export function quarantine(panel, { query, signal, settle }) {
     signal,
     onRows: suggest,
     detail: (one, place, wanted) => detail(one, place, wanted, { narrow, again: () => made.reload() }),
-    note: () => ofAll(),
   });
 
   const box = (name) =>
@@ -76,6 +75,7 @@ export function quarantine(panel, { query, signal, settle }) {
     boxes.session.value = asked.session;
     scope.pick(asked.scope);
     settle(asked);
+    fill(all, ofAll());
     made.reload();
   }
 
@@ -88,18 +88,20 @@ export function quarantine(panel, { query, signal, settle }) {
       const settled = await act([], { whole: { [name]: value } });
       if (settled && !signal.aborted) made.reload();
     };
-    return h(
-      'span',
-      { class: 'row' },
-      h('button', { type: 'button', on: { click: () => whole(accept) } }, t(`review.accept-${name}`)),
-      h('button', { type: 'button', class: 'danger', on: { click: () => whole(reject) } }, t(`review.reject-${name}`)),
-    );
+    const button = (deed, act, kind) =>
+      h(
+        'button',
+        { 'type': 'button', 'class': kind, 'aria-label': t(`review.${deed}-${name}`), 'on': { click: () => whole(act) } },
+        t(`review.${deed}-all`),
+      );
+    return [button('accept', accept, ''), button('reject', reject, 'danger')];
   }
 
+  const all = h('span', { class: 'row' }, ofAll());
   fill(
     panel,
     h('p', { class: 'soft' }, t('review.quarantine.lead')),
-    h('div', { class: 'filters' }, scope, ...Object.values(boxes), ...Object.values(lists)),
+    h('div', { class: 'filters' }, scope, ...Object.values(boxes), ...Object.values(lists), h('span', { class: 'grow' }), all),
     made,
   );
 }
@@ -123,7 +125,7 @@ const record = (one) => ({
 function lines(one) {
   const why = one.reasons.map((reason) => named('review.sign', reason)).join(t('review.comma'));
   return [
-    h('div', { class: 'cut' }, plain(one.title, 200)),
+    h('div', { class: 'review-line' }, h('span', { class: 'cut' }, plain(one.title, 200)), h('small', { class: 'soft' }, time(one.since))),
     h(
       'div',
       { class: 'cut small soft' },
@@ -132,8 +134,6 @@ function lines(one) {
       why,
       ' · ',
       h('span', { class: 'mono' }, one.scope),
-      ' · ',
-      time(one.since),
     ),
   ];
 }

@@ -74,6 +74,7 @@ export default {
   'source.turn': 'turn',
   'source.distilled': 'distilled',
   'source.resource': 'resource',
+  'source.managed': 'managed',
   'trust.system_generated': 'system',
   'trust.verified': 'verified',
   'trust.human_approved': 'approved',

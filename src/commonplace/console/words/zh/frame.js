@@ -74,6 +74,7 @@ export default {
   'source.turn': '对话',
   'source.distilled': '提炼',
   'source.resource': '资源',
+  'source.managed': '托管',
   'trust.system_generated': '系统',
   'trust.verified': '已验证',
   'trust.human_approved': '已批准',

@@ -54,7 +54,7 @@ export default {
   'summary': '已索引 {indexed} · 未变化 {unchanged} · 略去 {problems}',
   'retried': '正在重试。',
   'dropped': '已移除此任务。已导入的内容保留不变。',
-  'drop-task': '移除',
+  'drop-task': '从列表移除',
   'export': '导出',
   'export.lead': '您可读取的所有记录及其全部版本，每行一条。可以在此处或别处载入。',
   'export.scopes': '要导出的范围',
