@@ -20,6 +20,7 @@ from commonplace.memory.prepare import Preparer
 from commonplace.memory.recall import Recall
 from commonplace.memory.write import Writer
 from commonplace.ports.recall import Changes, Entry, Mark
+from commonplace.stores.postgres import PostgresStore
 from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
 from commonplace.text.tokens import estimate
@@ -96,8 +97,14 @@ async def recall(store: Gated, clock: FakeClock) -> AsyncGenerator[Recall]:
 
 @pytest.fixture(autouse=True)
 async def filled(store: Gated, clock: FakeClock) -> None:
+    await fill(store, clock)
+
+
+async def fill(store: SqliteStore | PostgresStore, clock: FakeClock) -> Writer:
     notes = [Note(text=f"heron number {n} by the {'reed' if n % 3 else 'water'}", scope=LAKE) for n in range(MANY)]
-    await Writer(store, store, Preparer([], estimate), clock, DEFAULT_TENANT).put(notes)
+    writer = Writer(store, store, Preparer([], estimate), clock, DEFAULT_TENANT)
+    await writer.put(notes)
+    return writer
 
 
 def asked(text: str, scope: Scope = LAKE) -> Query:
@@ -155,6 +162,23 @@ async def test_searches_do_not_wait_for_the_load_and_then_have_it(recall: Recall
     assert is_warm(recall)
     assert [scores(hits) for hits in before] == [pytest.approx(scores(after), abs=1e-4)] * 3
     assert len(after) == MANY
+
+
+async def test_a_scope_on_postgresql_is_loaded_in_the_background_too(address: str, clock: FakeClock) -> None:
+    async with await PostgresStore.open(address, clock) as store:
+        writer, recall = await fill(store, clock), Recall(store, [], clock, DEFAULT_TENANT)
+        await recall.search(asked("heron"))
+        cold = scores(await recall.search(asked("heron")))
+
+        [load] = loads(recall)
+        await asyncio.wait_for(load, PATIENCE)
+        await asyncio.sleep(0)
+
+        assert is_warm(recall)
+        assert scores(await recall.search(asked("heron"))) == pytest.approx(cold)
+        await writer.put([Note(text="heron that came late", scope=LAKE)])
+        assert "heron that came late" in texts(await recall.search(asked("heron")))
+        await recall.aclose()
 
 
 async def test_two_loads_of_one_scope_never_run_at_once(recall: Recall, store: Gated) -> None:
