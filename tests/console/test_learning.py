@@ -329,3 +329,5 @@ def test_what_each_extraction_cost_is_told(visit: Visit, tmp_path: Path) -> None
             expect(page.get_by_text("openai:small").first).to_be_visible()
             page.get_by_label("Time").select_option("7 days")
             expect(page).to_have_url(re.compile("days=7"))
+            # Before its daemon: what a page fetches ahead would find nobody.
+            page.close()

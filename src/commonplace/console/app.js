@@ -194,11 +194,14 @@ export function icon(path) {
 }
 
 async function signOut() {
+  // What the page still asks would come too late, and be told that the session has ended.
+  shown?.leaving.abort();
   try {
     await remove('/v1/session');
   } catch (error) {
     // The cookie is still there: to say otherwise would leave the door open behind somebody's back.
     complain(error);
+    await route();
     return;
   }
   signIn();
@@ -317,8 +320,12 @@ async function lookAhead() {
   for (const [page, { role }] of Object.entries(PAGES).reverse()) {
     await new Promise((resolve) => (globalThis.requestIdleCallback ?? setTimeout)(resolve));
     if (!may(role)) continue;
-    // One that does not come now is asked for when it is opened.
-    await fetched(page).catch(() => {});
+    try {
+      await fetched(page);
+    } catch {
+      // What does not come now is asked for when it is opened: a daemon that is gone is not asked for the others.
+      return;
+    }
   }
 }
 
