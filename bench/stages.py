@@ -23,7 +23,7 @@ from bench.scale import scratch
 from bench.synthetic import Texts
 from commonplace.daemon.serving import bound, running
 from commonplace.daemon.token import operator_token
-from commonplace.memory import recall
+from commonplace.memory import holdings, recall
 from commonplace.server.protocol import BoundedProtocol
 from commonplace.server.watching import Watching
 from commonplace.service.account import Account
@@ -35,7 +35,7 @@ STAGES: Final[tuple[tuple[str, Any, str], ...]] = (
     ("request", Watching, "__call__"),
     ("auth", Identity, "principal"),
     ("recall", recall.Recall, "search"),
-    ("of it: looking whether the index is fresh", recall.Recall, "_fresh"),
+    ("of it: looking whether the index is fresh", holdings.Holdings, "_up_to_date"),
     ("of it: gathering and ranking", recall, "_judge"),
     ("of it: reading the hits", recall.Recall, "_hits"),
     ("audit", Account, "note"),

@@ -14,7 +14,7 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import ParamSpec, Protocol, TypeVar
@@ -74,10 +74,12 @@ class Held:
 
     def bring_in(self, changes: Changes) -> None:
         number = changes.mark.number
-        # Half brought in is not brought in.
-        del self.seen[number]
-        self.index.drop_records(changes.gone)
-        self.index.add([(number, entry) for entry in changes.entries])
+        with ExitStack() as half:
+            # Half brought in is not brought in. Until then others see how far it was, and that it lacks little.
+            half.callback(self.seen.pop, number)
+            self.index.drop_records(changes.gone)
+            self.index.add([(number, entry) for entry in changes.entries])
+            half.pop_all()
         self.seen[number] = changes.mark
 
 

@@ -15,6 +15,7 @@ from commonplace.errors import StoreUnavailable
 from commonplace.memory import holdings
 from commonplace.memory import recall as recalling
 from commonplace.memory.holdings import aside
+from commonplace.memory.index import Index
 from commonplace.memory.lifecycle import Lifecycle
 from commonplace.memory.prepare import Preparer
 from commonplace.memory.recall import Recall
@@ -179,6 +180,33 @@ async def test_a_scope_on_postgresql_is_loaded_in_the_background_too(address: st
         await writer.put([Note(text="heron that came late", scope=LAKE)])
         assert "heron that came late" in texts(await recall.search(asked("heron")))
         await recall.aclose()
+
+
+async def test_what_one_search_brings_in_is_no_load_for_the_next(
+    recall: Recall, store: Gated, writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await begin(recall, store)
+    await end(recall, store)
+    adding, go_on, add = threading.Event(), threading.Event(), Index.add
+
+    def held_up(self: Index, entries: Sequence[tuple[int, Entry]]) -> None:
+        adding.set()
+        assert go_on.wait(PATIENCE)
+        add(self, entries)
+
+    await writer.put([Note(text="heron that came late", scope=LAKE)])
+    monkeypatch.setattr(Index, "add", held_up)
+
+    first = asyncio.ensure_future(recall.search(asked("heron")))
+    await asyncio.to_thread(adding.wait, PATIENCE)
+    second = asyncio.ensure_future(recall.search(asked("heron")))
+    await asyncio.wait([second], timeout=0.2)
+
+    assert is_warm(recall)
+    assert not loads(recall)
+    go_on.set()
+    for found in await asyncio.gather(first, second):
+        assert "heron that came late" in texts(found)
 
 
 async def test_two_loads_of_one_scope_never_run_at_once(recall: Recall, store: Gated) -> None:
