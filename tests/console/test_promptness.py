@@ -234,3 +234,14 @@ def test_a_page_is_fetched_only_for_whom_it_is(visit: Visit, memory: Memory) -> 
 
     assert "health.js" in asked
     assert not {"keys.js", "review.js"} & set(asked)
+
+
+def test_whoever_comes_back_to_the_scopes_at_once_finds_them_open(page: Page) -> None:
+    box = page.get_by_role("combobox", name="Scope")
+    box.click()
+    expect(page.get_by_role("option", name="All scopes")).to_be_visible()
+
+    box.evaluate("box => { box.blur(); box.focus(); }")
+    page.wait_for_timeout(300)
+
+    expect(page.get_by_role("option", name="All scopes")).to_be_visible()

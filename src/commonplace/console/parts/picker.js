@@ -25,6 +25,7 @@ export function picker({
   let active = -1;
   let chosen = value;
   let asking = null;
+  let closing;
   let coming = null; // the options that were asked for last
   let typed = false; // since the options were asked for
 
@@ -42,6 +43,8 @@ export function picker({
     value,
     'on': {
       focus: () => {
+        // Whoever is back at once finds it open.
+        clearTimeout(closing);
         box.select();
         open('');
       },
@@ -50,7 +53,9 @@ export function picker({
         search();
       },
       keydown: onKey,
-      blur: () => setTimeout(close, 120),
+      blur: () => {
+        closing = setTimeout(close, 120);
+      },
     },
   });
   const list = h('ul', { 'id': listId, 'role': 'listbox', 'aria-label': label, 'hidden': true, 'class': 'options' });
