@@ -15,10 +15,10 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
-from commonplace.managed.changes import past, undo
-from commonplace.managed.entries import Kept
-from commonplace.managed.roots import Root
-from commonplace.managed.shelf import Shelf
+from commonplace.markdown.changes import past, undo
+from commonplace.markdown.entries import Kept
+from commonplace.markdown.roots import Root
+from commonplace.markdown.shelf import Shelf
 from commonplace.ports.models import Answer, Done, Question, Spent, Task, Tool
 from commonplace.service.managed import Ground
 from commonplace.testing.daemon import served

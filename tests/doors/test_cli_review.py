@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from commonplace.daemon.composition import Wanted, composed, operator
-from commonplace.memory.knowledge import Finding, NewSpace
+from commonplace.knowledge.findings import Finding, NewSpace
 from commonplace.settings import load_settings
 
 BOTH = pytest.mark.parametrize("cli", ["store", "url"], indirect=True)

@@ -14,7 +14,7 @@ from commonplace.embedded.configuration import Configuration
 from commonplace.embedded.learner import AsyncLearner
 from commonplace.embedded.store import Opened
 from commonplace.errors import InvalidInput, InvalidQuery, StoreClosed, VersionNotFound
-from commonplace.learning.guard import Guard, GuardedStore
+from commonplace.guard.guard import Guard, GuardedStore
 from commonplace.memory.asking import Filters, Scopes, filter_of, path_of, resolve, scopes_of, texts
 from commonplace.memory.context import ContextBlock, Contexts
 from commonplace.memory.hygiene import Hygiene
@@ -35,8 +35,8 @@ from commonplace.values.scope import Scope
 from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
 
 if TYPE_CHECKING:
-    from commonplace.learning.folders import Layout
-    from commonplace.learning.imports import ImportReport
+    from commonplace.importing.folders import Layout
+    from commonplace.importing.importer import ImportReport
 
 Progress: TypeAlias = Callable[[int, int], None]
 MAX_PAGE: Final = 1_000_000
@@ -356,7 +356,7 @@ class AsyncMemory(AsyncLearner):
     ) -> ImportReport:
         """Bring in a folder of Markdown and text files, or OpenClaw's memory. Unchanged files are left alone."""
         # What reads a .gitignore loads slowly, and few programs import folders.
-        from commonplace.learning.imports import Importer  # noqa: PLC0415
+        from commonplace.importing.importer import Importer  # noqa: PLC0415
 
         count = self._chosen.count
         importer = Importer(self._store, self._writer, self._clock, self._tenant, self._actor, count)

@@ -28,8 +28,8 @@ from commonplace.values.task import ContextMode, MemoryTask, TargetScope
 from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
 
 if TYPE_CHECKING:
-    from commonplace.learning.folders import Layout
-    from commonplace.learning.imports import ImportReport
+    from commonplace.importing.folders import Layout
+    from commonplace.importing.importer import ImportReport
 
 T = TypeVar("T")
 

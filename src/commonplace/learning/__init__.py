@@ -1,1 +1,1 @@
-"""How files and talk become memory."""
+"""Talk becomes memory: extract, distill, remember, consolidate, forget."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final, cast, get_args
 
-from commonplace.learning.caution import is_secret, is_suspect
+from commonplace.guard.caution import is_secret, is_suspect
 from commonplace.learning.extract import CONFIDENCE, MOST, PREFIX, READ, Fact, key_of, voice_of
 from commonplace.learning.prompting import EXTRACT, Proposed, proposed, told_to_model
 from commonplace.learning.rules.finding import Category

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, cast, get_args
 
+from commonplace.guard.caution import is_secret, is_suspect
 from commonplace.learning.by_model import MICRO_USD
-from commonplace.learning.caution import is_secret, is_suspect
 from commonplace.learning.extract import Fact, Method, extract_facts
 from commonplace.learning.prompting import DISTILL, learnt, told_to_model
 from commonplace.learning.rules.finding import Category

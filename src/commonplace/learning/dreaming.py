@@ -30,13 +30,13 @@ from commonplace.errors import (
     SpendingCapReached,
 )
 from commonplace.learning.remembering import SECONDS, Errand, fenced, refuse, summary_of, take_back, tools_of
-from commonplace.managed import dream as tidying
-from commonplace.managed.changes import MAX_SUMMARY, Outcome
-from commonplace.managed.entries import TYPES, Kept
-from commonplace.managed.files import MemoryFiles
-from commonplace.managed.roots import Root, RootKind
-from commonplace.managed.shelf import MOST_SCANNED, Scan, Shelf
-from commonplace.managed.state import begin_consolidation, consolidated, end_consolidation
+from commonplace.markdown import consolidate as tidying
+from commonplace.markdown.changes import MAX_SUMMARY, Outcome
+from commonplace.markdown.entries import TYPES, Kept
+from commonplace.markdown.files import MemoryFiles
+from commonplace.markdown.roots import Root, RootKind
+from commonplace.markdown.shelf import MOST_SCANNED, Scan, Shelf
+from commonplace.markdown.state import begin_consolidation, consolidated, end_consolidation
 from commonplace.ports.models import LanguageModel, Limits, Pot, Task
 from commonplace.text.tokens import estimate
 from commonplace.values.usage import work_session

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from commonplace.learning.caution import is_suspect
+from commonplace.guard.caution import is_suspect
 from commonplace.learning.extract import READ, findings, read_turns, voice_of
 from commonplace.learning.rules import grammar
 from commonplace.learning.rules.finding import Voice

@@ -19,7 +19,7 @@ from hashlib import sha256
 from types import ModuleType
 from typing import Final, Literal, TypeAlias
 
-from commonplace.learning.caution import is_attack, is_secret, is_suspect
+from commonplace.guard.caution import is_attack, is_secret, is_suspect
 from commonplace.learning.rules import chinese, english
 from commonplace.learning.rules.finding import Category, Finding, Role, ScopeHint, Voice
 from commonplace.learning.sentences import sentences, whole_sentences

@@ -15,9 +15,9 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Final, Literal
 
+from commonplace.guard.quarantine import is_protected
 from commonplace.learning.contradiction import contradicts
 from commonplace.learning.extract import Fact, Words, is_near, word_sets
-from commonplace.learning.quarantine import is_protected
 from commonplace.learning.recalled import Recalled
 from commonplace.values.record import Record
 

@@ -16,9 +16,9 @@ from typing import Any, Final, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from commonplace.errors import ModelMalformed
-from commonplace.learning.caution import is_attack
+from commonplace.guard.caution import is_attack
 from commonplace.learning.extract import voice_of
-from commonplace.memory.fence import BAR, neutral
+from commonplace.text.fence import BAR, neutral
 from commonplace.text.scrub import scrub
 from commonplace.values.record import Turn
 

@@ -20,17 +20,17 @@ from typing import Final
 from pydantic import BaseModel, Field
 
 from commonplace.errors import ModelError, RememberFailed, RememberPathEscape, SpendingCapReached
-from commonplace.learning.quarantine import signs
-from commonplace.learning.signs import Sign
-from commonplace.managed import forget as forgetting
-from commonplace.managed import remember as filing
-from commonplace.managed.changes import MAX_SUMMARY, Outcome, undo_task
-from commonplace.managed.entries import TYPES, Kept
-from commonplace.managed.files import MemoryFiles
-from commonplace.managed.roots import Root
-from commonplace.managed.shelf import Shelf
-from commonplace.memory.fence import neutral
+from commonplace.guard.quarantine import signs
+from commonplace.guard.signs import Sign
+from commonplace.markdown import forget as forgetting
+from commonplace.markdown import remember as filing
+from commonplace.markdown.changes import MAX_SUMMARY, Outcome, undo_task
+from commonplace.markdown.entries import TYPES, Kept
+from commonplace.markdown.files import MemoryFiles
+from commonplace.markdown.roots import Root
+from commonplace.markdown.shelf import Shelf
 from commonplace.ports.models import Done, LanguageModel, Limits, Question, Task, Tool
+from commonplace.text.fence import neutral
 from commonplace.text.scrub import scrub
 from commonplace.text.tokens import estimate
 from commonplace.values.usage import work_session

@@ -11,7 +11,7 @@ from mcp_types import Annotations, Resource, ResourceTemplate, TextResourceConte
 from commonplace.errors import RecordNotFound
 from commonplace.mcp.answers import SCHEME, uri_of
 from commonplace.mcp.places import Asker
-from commonplace.memory.fence import label, shown
+from commonplace.text.fence import label, shown
 from commonplace.values.record import Record
 from commonplace.wire.records import RecordAnswer
 

@@ -11,7 +11,7 @@ from mcp_types import Tool, ToolAnnotations
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput, InvalidScope, ManagedMemoryUnavailable
-from commonplace.learning.quarantine import is_quarantined
+from commonplace.guard.quarantine import is_quarantined
 from commonplace.mcp.answers import (
     Answer,
     ContextAnswer,

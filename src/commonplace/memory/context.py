@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal, Protocol
 
-from commonplace.memory.fence import CLOSE, OPEN, POLICY, entry, label, name
 from commonplace.ports.records import RecordStore
+from commonplace.text.fence import CLOSE, OPEN, POLICY, entry, label, name
 from commonplace.text.tokens import TokenCounter
 from commonplace.values.context import ContextBlock, ContextMeta
 from commonplace.values.query import Filter, Hit, Order, Query

@@ -28,8 +28,8 @@ from commonplace.errors import (
     StoreError,
     Unauthenticated,
 )
-from commonplace.learning.guard import Guard
-from commonplace.learning.quarantine import is_quarantined, reasons_of
+from commonplace.guard.guard import Guard
+from commonplace.guard.quarantine import is_quarantined, reasons_of
 from commonplace.ports.clock import Clock
 from commonplace.ports.journal import Entries, Journal, Reply
 from commonplace.ports.quotas import Quotas

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from commonplace.learning.imports import Importer
+from commonplace.importing.importer import Importer
 from commonplace.memory.context import Contexts
 from commonplace.memory.hygiene import Hygiene
 from commonplace.memory.lifecycle import Lifecycle

@@ -20,7 +20,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from commonplace.errors import Conflict, InvalidInput, NotFound, RecordChanged
 from commonplace.governance.access import require_role, require_scopes
-from commonplace.learning.caution import is_suspect
+from commonplace.guard.caution import is_suspect
 from commonplace.learning.extract import LEAST, READ, Fact, extract_facts
 from commonplace.learning.news import Lesson
 from commonplace.ports.journal import Entries

@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias
 from commonplace.errors import Conflict, InvalidInput, NotFound, PathNotFound, RecordNotFound, SecretRefused
 from commonplace.governance.access import require_role, require_trust
 from commonplace.governance.capability import Promotion, Rights, check_source, promoting, refused_outcome, writing
-from commonplace.learning.quarantine import is_quarantined
+from commonplace.guard.quarantine import is_quarantined
 from commonplace.memory.lifecycle import Lifecycle
 from commonplace.memory.write import clean
 from commonplace.service.account import Account, Journaled

@@ -17,8 +17,8 @@ from typing import Final
 
 from commonplace.errors import InvalidInput, NotFound, NotInReview
 from commonplace.governance.access import require_role, require_scope
-from commonplace.learning.quarantine import signs_in
-from commonplace.memory.knowledge import (
+from commonplace.guard.quarantine import signs_in
+from commonplace.knowledge.findings import (
     Binding,
     Change,
     Finding,

@@ -41,10 +41,10 @@ from commonplace.errors import (
 from commonplace.governance.access import require_role
 from commonplace.learning import dreaming, remembering
 from commonplace.learning.remembering import Errand
-from commonplace.managed.changes import Outcome
-from commonplace.managed.files import check_content
-from commonplace.managed.roots import Root, RootKind
-from commonplace.managed.state import ended
+from commonplace.markdown.changes import Outcome
+from commonplace.markdown.files import check_content
+from commonplace.markdown.roots import Root, RootKind
+from commonplace.markdown.state import ended
 from commonplace.ports.journal import Entries
 from commonplace.ports.keeping import Progress
 from commonplace.service.account import Account

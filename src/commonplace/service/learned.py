@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Final
 
+from commonplace.guard.quarantine import quarantined
 from commonplace.learning.news import CAPTURED, TOLD, Lesson, Shelf, rounds
-from commonplace.learning.quarantine import quarantined
 from commonplace.learning.recalled import Recalled
 from commonplace.memory.lifecycle import SuccessorFields
 from commonplace.ports.records import RecordStore

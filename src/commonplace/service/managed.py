@@ -18,10 +18,10 @@ from typing import Final
 
 from commonplace.errors import CommonplaceError, ManagedMemoryUnavailable
 from commonplace.governance.access import require_role, require_scope
-from commonplace.learning.caution import is_suspect
-from commonplace.managed.added import Added, Survey, add, survey
-from commonplace.managed.following import EVERY, Following, Synced
-from commonplace.managed.roots import Root, RootKind, local_root, user_root, workspace_name, workspace_root
+from commonplace.guard.caution import is_suspect
+from commonplace.markdown.memory_file import Added, Survey, add, survey
+from commonplace.markdown.roots import Root, RootKind, local_root, user_root, workspace_name, workspace_root
+from commonplace.markdown.watch import EVERY, Following, Synced
 from commonplace.ports.journal import Entries
 from commonplace.service.account import Journaled
 from commonplace.service.desk import Desk

@@ -13,9 +13,9 @@ from typing import Any, Final, TextIO, cast
 
 from commonplace.errors import Forbidden, InvalidInput
 from commonplace.governance.access import require_role, require_scope, visible
-from commonplace.learning.folders import Layout
-from commonplace.learning.imports import ImportReport
-from commonplace.learning.sent import check_paths, folder_of, sifted
+from commonplace.importing.folders import Layout
+from commonplace.importing.importer import ImportReport
+from commonplace.importing.uploads import check_paths, folder_of, sifted
 from commonplace.memory.transfer import LoadReport
 from commonplace.ports.journal import Entries
 from commonplace.ports.keeping import Progress

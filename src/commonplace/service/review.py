@@ -11,7 +11,7 @@ from typing import Final
 
 from commonplace.errors import InvalidInput, NotInReview, RecordChanged
 from commonplace.governance.access import require_role, visible
-from commonplace.learning.quarantine import TAG, is_quarantined, reasons_of, told_of
+from commonplace.guard.quarantine import TAG, is_quarantined, reasons_of, told_of
 from commonplace.memory.prepare import Told
 from commonplace.memory.rollback import Move, Rollback, filter_of, reason_of
 from commonplace.memory.validate import check_line

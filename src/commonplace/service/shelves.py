@@ -12,13 +12,13 @@ from typing import Final
 
 from commonplace.errors import InvalidQuery, ManagedMemoryUnavailable, NothingToUndo, PreconditionRequired
 from commonplace.governance.access import require_role, require_scope
-from commonplace.learning.caution import is_suspect
-from commonplace.learning.quarantine import is_quarantined, signs
-from commonplace.managed import editing
-from commonplace.managed.entries import Entry, Kept
-from commonplace.managed.following import GONE, key_of, text_of
-from commonplace.managed.recall import MOST, Fitting, block, cut, fitting_in, staleness
-from commonplace.managed.roots import Root
+from commonplace.guard.caution import is_suspect
+from commonplace.guard.quarantine import is_quarantined, signs
+from commonplace.markdown import edit as editing
+from commonplace.markdown.entries import Entry, Kept
+from commonplace.markdown.recall import MOST, Fitting, block, cut, fitting_in, staleness
+from commonplace.markdown.roots import Root
+from commonplace.markdown.watch import GONE, key_of, text_of
 from commonplace.memory.recall import MAX_QUERY
 from commonplace.ports.journal import Entries
 from commonplace.service.account import Account

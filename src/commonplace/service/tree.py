@@ -6,8 +6,8 @@ from typing import Final
 
 from commonplace.errors import ModelError, SpendingCapReached
 from commonplace.governance.access import require_role
+from commonplace.guard.caution import is_attack
 from commonplace.learning.by_model import MICRO_USD
-from commonplace.learning.caution import is_attack
 from commonplace.learning.prompting import SHORTEN, fenced
 from commonplace.memory.tree import Node, Shorten, Tree, TreeNode
 from commonplace.ports.knowledge import Layer

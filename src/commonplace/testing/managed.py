@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from commonplace.managed.roots import Root, user_root, workspace_root
+from commonplace.markdown.roots import Root, user_root, workspace_root
 
 
 @dataclass(frozen=True)

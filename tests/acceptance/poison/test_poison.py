@@ -21,19 +21,19 @@ import httpx
 import pytest
 
 from commonplace.errors import CommonplaceError
-from commonplace.learning.caution import is_suspect
-from commonplace.learning.quarantine import is_quarantined, signs
-from commonplace.managed.files import MemoryFiles
-from commonplace.managed.following import Following
+from commonplace.guard.caution import is_suspect
+from commonplace.guard.quarantine import is_quarantined, signs
+from commonplace.markdown.files import MemoryFiles
+from commonplace.markdown.watch import Following
 from commonplace.mcp.places import Asker
 from commonplace.mcp.places import Place as Work
 from commonplace.mcp.tools import OFFERS, call
-from commonplace.memory.fence import BAR, CLOSE, OPEN, POLICY
 from commonplace.server.mcp import ServedMemory
 from commonplace.service.account import Journaled
 from commonplace.testing.callers import caller
 from commonplace.testing.daemon import InProcess, served
 from commonplace.testing.managed import Place
+from commonplace.text.fence import BAR, CLOSE, OPEN, POLICY
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import TRUSTED, Record
 

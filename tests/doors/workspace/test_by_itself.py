@@ -9,7 +9,7 @@ import anyio
 import httpx
 import pytest
 
-from commonplace.managed.state import CHECKED_EVERY, REST
+from commonplace.markdown.state import CHECKED_EVERY, REST
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.daemon import InProcess, Opened
 from commonplace.testing.lanes import BASE, MemoryDesk

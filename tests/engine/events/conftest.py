@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from pathlib import Path
 
 import pytest
 
@@ -13,18 +12,6 @@ from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.events import TellEvents
 from commonplace.text.tokens import estimate
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-async def store(tmp_path: Path, clock: FakeClock) -> AsyncGenerator[SqliteStore]:
-    opened = await SqliteStore.open(tmp_path / "memory.db", clock)
-    yield opened
-    await opened.aclose()
 
 
 @pytest.fixture

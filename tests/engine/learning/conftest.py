@@ -1,7 +1,6 @@
 """Services over a store in a file, with the language model that a test scripts, or none."""
 
-from collections.abc import AsyncGenerator, Callable
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -9,18 +8,6 @@ from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.learning import House
 from commonplace.testing.models import ScriptedModel
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-async def store(tmp_path: Path, clock: FakeClock) -> AsyncGenerator[SqliteStore]:
-    opened = await SqliteStore.open(tmp_path / "memory.db", clock)
-    yield opened
-    await opened.aclose()
 
 
 @pytest.fixture

@@ -20,9 +20,9 @@ from commonplace.errors import (
 )
 from commonplace.learning.dreaming import Dreamt, dream
 from commonplace.learning.remembering import SECONDS, Errand, take_back
-from commonplace.managed.changes import undo
-from commonplace.managed.roots import INDEX
-from commonplace.managed.state import LOCK, begin_consolidation, read_meta
+from commonplace.markdown.changes import undo
+from commonplace.markdown.roots import INDEX
+from commonplace.markdown.state import LOCK, begin_consolidation, read_meta
 from commonplace.ports.models import Done, Pot, Spent, Task, Tool
 from commonplace.testing.managed import Place
 from commonplace.testing.models import ScriptedModel

@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from commonplace.errors import Forbidden, InvalidInput
+from commonplace.guard.quarantine import is_quarantined
 from commonplace.learning.contradiction import contradicts
-from commonplace.learning.quarantine import is_quarantined
 from commonplace.service.extraction import Talk
 from commonplace.service.owners import Owners
 from commonplace.testing.callers import caller

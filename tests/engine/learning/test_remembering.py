@@ -18,7 +18,7 @@ from commonplace.errors import (
     SpendingCapReached,
 )
 from commonplace.learning.remembering import Errand, remember, take_back, tools_of
-from commonplace.managed.files import MemoryFiles
+from commonplace.markdown.files import MemoryFiles
 from commonplace.ports.models import Done, Task, Tool
 from commonplace.testing.managed import Place
 from commonplace.testing.models import ScriptedModel

@@ -1,8 +1,5 @@
 """A store in a file, and the engines over it, searched by words only: what they do does not depend on an embedder."""
 
-from collections.abc import AsyncGenerator
-from pathlib import Path
-
 import pytest
 
 from commonplace.memory.lifecycle import Lifecycle
@@ -13,18 +10,6 @@ from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
 from commonplace.text.tokens import estimate
 from commonplace.values.scope import DEFAULT_TENANT
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-async def store(tmp_path: Path, clock: FakeClock) -> AsyncGenerator[SqliteStore]:
-    opened = await SqliteStore.open(tmp_path / "memory.db", clock)
-    yield opened
-    await opened.aclose()
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.memory.context import Contexts, agent_block, context_block, workspace_block
-from commonplace.memory.fence import CLOSE, OPEN
 from commonplace.memory.recall import Recall
 from commonplace.memory.write import Telling, Writer
 from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
+from commonplace.text.fence import CLOSE, OPEN
 from commonplace.text.tokens import estimate
 from commonplace.values.moment import id_at
 from commonplace.values.note import Note

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from commonplace.memory.knowledge import Binding, Finding, NewSpace
+from commonplace.knowledge.findings import Binding, Finding, NewSpace
 from commonplace.server.auth import Asking, Served
 from commonplace.server.native.conditions import problems
 from commonplace.service.knowledge import Review, Sought

@@ -1,0 +1,1 @@
+"""Judges every write: signs of an attack, quarantine, caution."""

@@ -1,0 +1,175 @@
+"""
+What came from outside and looks like an attack: kept, not recalled, until a reviewer has looked.
+
+A record in quarantine is demoted from its first version on, tagged `quarantined`, and says in its metadata why. Whether a text
+is looked at at all is decided by its trust label and its source: what a person or a program with a key of its own writes as its
+own is not judged, whatever it says. `judge` decides by form alone, so it can be wrong both ways; the label and the fence
+that untrusted text is recalled in hold without it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, Literal, cast
+
+from commonplace.guard.signs import Sign, forms_in, hides, mixes, plain
+from commonplace.text.fence import neutral
+from commonplace.values.moment import utc
+from commonplace.values.record import TRUSTED, Json, Record, Trust
+
+Reason = Sign | Literal["repeated", "rate", "trusted_record"]
+
+TAG: Final = "quarantined"
+WHY: Final = "quarantine"
+"""The name in a record's metadata under which it says why it is in quarantine."""
+REVIEW: Final = "review"
+"""The name under which it says who let it out."""
+
+REVIEWED: Final[frozenset[Trust]] = frozenset({"verified", "human_approved"})
+_FROM_PROGRAMS: Final = frozenset(
+    "tool tools plugin connector channel dingtalk feishu lark slack telegram discord wechat webhook".split()
+)
+_FROM_OUTSIDE: Final = frozenset(
+    "web webpage page website url http https browser crawl crawler scrape scraper fetch import imported"
+    " email mail rss feed external untrusted".split()
+)
+_FIRST_WORD: Final = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """`untrusted`: whether it comes from outside. `reasons`: what there is to say against it; none, and it may be recalled."""
+
+    trust: Trust
+    untrusted: bool
+    reasons: tuple[Reason, ...] = ()
+
+
+def label_of(trust: Trust, source: str) -> Trust:
+    """
+    The label that counts. What comes from a channel, a tool, a web page or an import is not ours, unless a reviewer said
+    that it was looked at.
+    """
+    if trust != "system_generated":
+        return trust
+    found = _FIRST_WORD.search(source)
+    origin = found[0].casefold() if found else ""
+    if origin in _FROM_PROGRAMS:
+        return "connector_sourced"
+    return "external_user_supplied" if origin in _FROM_OUTSIDE else trust
+
+
+def judge(text: str, trust: Trust, source: str) -> Verdict:
+    """What to think of a text that somebody wants remembered."""
+    label = label_of(trust, source)
+    untrusted = label not in TRUSTED
+    return Verdict(trust=label, untrusted=untrusted, reasons=signs(text) if untrusted else ())
+
+
+def signs(text: str) -> tuple[Sign, ...]:
+    """What in a text looks like an attack, whoever wrote it."""
+    found: dict[Sign, None] = dict.fromkeys(forms_in(plain(text)))
+    if neutral(text) != text:
+        found["fence"] = None
+    if hides(text):
+        found["hidden"] = None
+    dressed = mixes(text)
+    # One such word may be a slip of the keyboard; not where it hides the rest.
+    if dressed > 1 or (dressed and found):
+        found["homoglyph"] = None
+    return tuple(found)
+
+
+def judge_record(record: Record) -> Verdict:
+    """As `judge`, of all that a record tells: its text, its key, who said it, and what its metadata says."""
+    verdict = judge(record.text, record.trust, record.source)
+    if not verdict.untrusted:
+        return verdict
+    beside = "\n".join(_told_beside(record))
+    return replace(
+        verdict, reasons=tuple(dict.fromkeys((*verdict.reasons, *signs(beside)))) if beside else verdict.reasons
+    )
+
+
+def signs_in(*told: Json | Mapping[str, Json]) -> tuple[Sign, ...]:
+    """What looks like an attack in any of several texts, or in what an object says."""
+    return signs("\n".join(text for one in told for text in _texts(one)))
+
+
+def _told_beside(record: Record) -> Iterator[str]:
+    yield from (one for one in (record.key, record.speaker, record.source, *record.tags) if one)
+    yield from _texts(record.metadata)
+
+
+def _texts(value: Json | Mapping[str, Json]) -> Iterator[str]:
+    """All of it, names and all: what is left out is where somebody would hide."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            yield name
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+
+
+# ---- records in quarantine
+
+
+def is_quarantined(record: Record) -> bool:
+    """Whether a record waits for a reviewer."""
+    return record.demoted and TAG in record.tags and isinstance(record.metadata.get(WHY), dict)
+
+
+def is_protected(record: Record) -> bool:
+    """Whether nothing from outside may change it: somebody approved it, or wrote it by hand."""
+    return record.trust in REVIEWED or (record.source == "manual" and record.trust in TRUSTED)
+
+
+def quarantined(record: Record, reasons: tuple[Reason, ...], now: datetime, *, beside: Record | None = None) -> Record:
+    """
+    The record as it is kept until somebody has looked. One that would have changed another record stands `beside` it, without
+    its key.
+    """
+    why: dict[str, Json] = {"reasons": list[Json](reasons), "at": utc(now).isoformat()}
+    if beside is not None:
+        why |= {"beside": beside.id, "key": record.key}
+    tags = tuple(dict.fromkeys((*record.tags, TAG)))
+    return replace(
+        record,
+        demoted=True,
+        key=None if beside is not None else record.key,
+        tags=tags,
+        metadata={**record.metadata, WHY: why},
+    )
+
+
+def kept_in(held: Record, following: Record) -> Record:
+    """The next version of a record in quarantine that stays there: what it says of that cannot be edited away."""
+    tags = tuple(dict.fromkeys((*following.tags, TAG)))
+    return replace(following, tags=tags, metadata={**following.metadata, WHY: held.metadata[WHY]})
+
+
+def let_out(record: Record, by: str | None, now: datetime) -> Record:
+    """Without the mark of quarantine, and with who let it out and why it had been there."""
+    why = reasons_of(record)
+    review: dict[str, Json] = {"by": by, "at": utc(now).isoformat(), "reasons": list[Json](why)}
+    metadata = {name: value for name, value in record.metadata.items() if name != WHY}
+    return replace(record, tags=tuple(tag for tag in record.tags if tag != TAG), metadata={**metadata, REVIEW: review})
+
+
+def reasons_of(record: Record) -> tuple[str, ...]:
+    """Why a record is in quarantine."""
+    told = record.metadata.get(WHY)
+    found = told.get("reasons") if isinstance(told, dict) else None
+    return tuple(one for one in found if isinstance(one, str)) if isinstance(found, list) else ()
+
+
+def told_of(record: Record, name: Literal["at", "beside", "key"]) -> str | None:
+    told = cast("dict[str, Json]", record.metadata.get(WHY) if isinstance(record.metadata.get(WHY), dict) else {})
+    found = told.get(name)
+    return found if isinstance(found, str) else None

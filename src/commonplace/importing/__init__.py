@@ -1,0 +1,1 @@
+"""Brings files in from elsewhere: folders of notes, OpenClaw, uploads."""

@@ -1,0 +1,425 @@
+"""
+Knowledge: what earlier runs found out, and whether a later one may build on it.
+
+A finding belongs to a space and covers something, told by its coverage key: project, namespace, kind of task and subject. It is
+born `working`; somebody promotes it, a reviewer makes it the approved default, and at any time it can be given up for good.
+Before a run works something out it asks (`preflight`) whether that is known already, is trusted enough, and still fresh. A finding
+that looks like an attack is kept `quarantined`, apart from all others, until a reviewer lets it out.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Final, Literal, TypeAlias
+
+from commonplace.errors import InvalidInput, InvalidTransition, NotFound, NotInReview, ReviewRequired
+from commonplace.memory.validate import check_label, check_line, check_text
+from commonplace.memory.write import clean
+from commonplace.ports.clock import Clock
+from commonplace.ports.journal import Entries
+from commonplace.ports.knowledge import KnowledgeStore
+from commonplace.text.fence import POLICY, entry, name
+from commonplace.values.knowledge import Item, ItemStatus, Space, SpaceScope, TrustLevel
+from commonplace.values.moment import new_id, utc
+from commonplace.values.record import Json
+
+MAX_SEGMENT: Final = 64
+MAX_SUBJECT: Final = 120
+MAX_SUMMARY: Final = 8_000
+MAX_REFS: Final = 200
+SHOWN: Final = 3
+OPEN: Final = "<knowledge_context>"
+CLOSE: Final = "</knowledge_context>"
+
+NEXT: Final[Mapping[ItemStatus, frozenset[ItemStatus]]] = {
+    "working": frozenset({"promoted", "deprecated"}),
+    "promoted": frozenset({"approved_default", "deprecated"}),
+    "approved_default": frozenset({"deprecated"}),
+    "deprecated": frozenset(),
+    "quarantined": frozenset(),
+}
+"""Where an item can go from each status. Out of quarantine only a reviewer lets it (`release`)."""
+
+WHY: Final = "quarantine"
+"""The name in an item's payload under which it says why it is in quarantine."""
+REVIEW: Final = "review"
+"""The name under which it says who let it out."""
+
+ReuseMode = Literal["preflight", "disabled", "on_demand"]
+Decision = Literal["disabled", "no_prior_knowledge", "reuse_promoted", "reuse_approved_default", "refresh_required"]
+MayRead: TypeAlias = Callable[[Space], bool]
+
+_RANK: Final[Mapping[TrustLevel, int]] = {"working": 0, "promoted": 1, "approved_default": 2}
+_REUSABLE: Final[tuple[ItemStatus, ...]] = ("promoted", "approved_default")
+_LOOKED_AT: Final = 1_000
+_APART: Final = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewSpace:
+    """A space to be made. `id` of None: one of ours."""
+
+    scope: SpaceScope = "project"
+    project: str | None = None
+    namespace: str = ""
+    title: str | None = None
+    trust_level: TrustLevel = "promoted"
+    id: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """
+    An item to be made. It covers `coverage_key`, or what the project and namespace of its space say together with
+    `task_family` and `subject`. Two findings of a space with one dedupe key (None: made of what they say) are one. With
+    `against`, what there is to say against it, it is kept in quarantine.
+    """
+
+    space: str
+    title: str
+    item_type: str = "finding"
+    task_family: str = ""
+    subject: str = ""
+    coverage_key: str | None = None
+    dedupe_key: str | None = None
+    summary: str = ""
+    payload: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    run: str | None = None
+    artifact_refs: tuple[str, ...] = ()
+    source_memory_ids: tuple[str, ...] = ()
+    freshness_expires_at: datetime | None = None
+    id: str | None = None
+    against: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """Where an item is to go, who says so, and from when on it has to be found out anew (None: as before)."""
+
+    to: ItemStatus
+    reviewer: str | None = None
+    approval: str | None = None
+    freshness_expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Binding:
+    """
+    What a run asks for, and what it would build on. `read_spaces` empty: those of the project and of the tenant with that
+    namespace. `freshness` is how old something may be that says nothing of its own.
+    """
+
+    project: str | None = None
+    namespace: str | None = None
+    task_family: str = ""
+    subject: str = ""
+    enabled: bool = True
+    reuse_mode: ReuseMode = "preflight"
+    trust_floor: TrustLevel = "promoted"
+    read_spaces: tuple[str, ...] = ()
+    freshness: timedelta | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Preflight:
+    """The answer: what to do, why, the items it rests on (the best first), and those as a block for a prompt."""
+
+    decision: Decision
+    reason: str
+    coverage_key: str
+    items: tuple[Item, ...] = ()
+    spaces: tuple[str, ...] = ()
+    context: str = ""
+
+    @property
+    def reuses(self) -> bool:
+        return self.decision in ("reuse_promoted", "reuse_approved_default")
+
+
+class Knowledge:
+    def __init__(self, store: KnowledgeStore, clock: Clock, tenant: str) -> None:
+        self._store = store
+        self._clock = clock
+        self._tenant = tenant
+
+    async def create_space(self, new: NewSpace, entries: Entries) -> Space:
+        """
+        Make a space, or find the one of that scope, project and namespace.
+
+        Raises:
+            InvalidInput: a project's space without its project, or the tenant's with one.
+        """
+        if (new.scope == "project") > bool(new.project) or (new.scope == "global" and new.project):
+            raise InvalidInput("A space of scope project names its project; one of scope global names none.")
+        now = utc(self._clock.now())
+        title = clean(check_label("title", new.title), {})[0] if new.title else None
+        space = Space(
+            id=new.id or new_id(now),
+            tenant=self._tenant,
+            scope=new.scope,
+            project=check_label("project", new.project) if new.project else None,
+            namespace=segment(new.namespace) or "general",
+            created_at=now,
+            updated_at=now,
+            trust_level=new.trust_level,
+            title=title,
+        )
+        return await self._store.put_space(space, entries)
+
+    async def create_item(self, finding: Finding, entries: Entries) -> Item:
+        """
+        Keep a finding, as `working`; its secrets are scrubbed. Where the space has it already, that one is answered.
+
+        Raises:
+            NotFound: there is no such space.
+            InvalidInput, SecretRefused
+        """
+        space = await self.space(finding.space)
+        now = utc(self._clock.now())
+        title, summary, payload = _cleaned(finding)
+        key = (
+            read_coverage_key(finding.coverage_key)
+            if finding.coverage_key
+            else coverage_key(space.project, space.namespace, finding.task_family, finding.subject)
+        )
+        item_type = check_label("item type", finding.item_type)
+        expires = finding.freshness_expires_at
+        item = Item(
+            id=finding.id or new_id(now),
+            tenant=self._tenant,
+            space=space.id,
+            coverage_key=key,
+            dedupe_key=_line("dedupe key", finding.dedupe_key) if finding.dedupe_key else _same(key, item_type, title, summary),
+            item_type=item_type,
+            title=title,
+            created_at=now,
+            updated_at=now,
+            summary=summary,
+            payload=payload,
+            run=check_line("run", finding.run),
+            artifact_refs=_refs("artifact", finding.artifact_refs),
+            source_memory_ids=_refs("memory", finding.source_memory_ids),
+            freshness_expires_at=utc(expires) if expires else None,
+        )  # fmt: skip
+        return await self._store.put_item(_apart(item, finding.against) if finding.against else item, entries)
+
+    async def change(self, id: str, change: Change, entries: Entries) -> Item:
+        """
+        Take an item to its next status.
+
+        Raises:
+            NotFound
+            InvalidTransition: it cannot go there from where it is.
+            ReviewRequired: only with a reviewer and an approval does it become the approved default.
+            Conflict: somebody else changed it meanwhile.
+        """
+        held = await self._store.item(self._tenant, id)
+        return await self._store.change_item(changed(held, change, utc(self._clock.now())), held.status, entries)
+
+    async def release(self, id: str, by: str, entries: Entries) -> Item:
+        """
+        Let an item out of quarantine: it is `working`, as if it had just been found.
+
+        Raises:
+            NotFound
+            NotInReview: it is not in quarantine.
+            Conflict: somebody else changed it meanwhile.
+        """
+        held = await self._store.item(self._tenant, id)
+        if held.status != "quarantined":
+            raise NotInReview(id=id)
+        now = utc(self._clock.now())
+        review: dict[str, Json] = {"by": by, "at": now.isoformat(), "reasons": list[Json](reasons_of(held))}
+        payload = {name: value for name, value in held.payload.items() if name != WHY}
+        out = replace(held, status="working", payload={**payload, REVIEW: review}, updated_at=now)
+        return await self._store.change_item(out, "quarantined", entries)
+
+    async def space(self, id: str) -> Space:
+        """Raises NotFound."""
+        for space in await self._store.spaces(self._tenant, [id]):
+            return space
+        raise NotFound("There is no such knowledge space.", id=id)
+
+    async def preflight(self, binding: Binding, may_read: MayRead | None = None) -> Preflight:
+        """Whether what `binding` asks for is known already. Spaces that `may_read` refuses are as if they were not there."""
+        key = coverage_key(binding.project, binding.namespace, binding.task_family, binding.subject)
+        if not binding.enabled or binding.reuse_mode == "disabled":
+            return Preflight(decision="disabled", reason="Reuse is switched off for this task.", coverage_key=key)
+        spaces = [space for space in await self._bound(binding) if may_read is None or may_read(space)]
+        found = await self._covering(binding, key, spaces)
+        return decide(binding, key, found, tuple(space.id for space in spaces), utc(self._clock.now()))
+
+    async def _bound(self, binding: Binding) -> list[Space]:
+        if binding.read_spaces:
+            return await self._store.spaces(self._tenant, binding.read_spaces)
+        namespace = segment(binding.namespace or "") or "general"
+        return [
+            space
+            for space in await self._store.spaces(self._tenant)
+            if space.namespace == namespace
+            and (space.scope == "global" or (space.scope == "project" and space.project == binding.project))
+        ]
+
+    async def _covering(self, binding: Binding, key: str, spaces: Sequence[Space]) -> list[Item]:
+        """What the spaces hold under the key. In a space of the tenant a finding need not name a project."""
+        shared = coverage_key(None, binding.namespace, binding.task_family, binding.subject)
+        asked = {key: [space.id for space in spaces]}
+        asked.setdefault(shared, [space.id for space in spaces if space.scope == "global"])
+        found: list[Item] = []
+        for covers, ids in asked.items():
+            if ids:
+                found += await self._store.items(
+                    self._tenant, spaces=ids, coverage_key=covers, statuses=_REUSABLE, limit=_LOOKED_AT
+                )
+        return found
+
+
+def changed(item: Item, change: Change, now: datetime) -> Item:
+    """The item in its next status. Raises InvalidTransition, ReviewRequired."""
+    if change.to not in NEXT[item.status]:
+        raise InvalidTransition(
+            f"An item that is {item.status} cannot become {change.to}.", status=item.status, to=change.to
+        )
+    if change.to == "approved_default" and not (change.reviewer and change.approval):
+        raise ReviewRequired
+    expires = change.freshness_expires_at
+    return replace(
+        item,
+        status=change.to,
+        trust_level=item.trust_level if change.to == "deprecated" else change.to,
+        reviewer=check_line("reviewer", change.reviewer) or item.reviewer,
+        approval=check_line("approval", change.approval) or item.approval,
+        freshness_expires_at=utc(expires) if expires else item.freshness_expires_at,
+        updated_at=now,
+    )
+
+
+def reasons_of(item: Item) -> tuple[str, ...]:
+    """Why an item is in quarantine."""
+    told = item.payload.get(WHY)
+    found = told.get("reasons") if isinstance(told, dict) else None
+    return tuple(one for one in found if isinstance(one, str)) if isinstance(found, list) else ()
+
+
+def decide(binding: Binding, key: str, found: Sequence[Item], spaces: tuple[str, ...], now: datetime) -> Preflight:
+    """What to do with the items found under a key. A trust floor of `working` counts as `promoted`."""
+    floor = max(_RANK[binding.trust_floor], _RANK["promoted"])
+    trusted = [item for item in found if item.status in _REUSABLE and _RANK[item.trust_level] >= floor]
+    if not trusted:
+        reason = (
+            f"What is known is trusted less than {binding.trust_floor}." if found else "Nothing is known about this yet."
+        )  # fmt: skip
+        return Preflight(decision="no_prior_knowledge", reason=reason, coverage_key=key, spaces=spaces)
+    fresh = [item for item in trusted if is_fresh(item, binding.freshness, now)]
+    if not fresh:
+        reason = "What is known is out of date. Find it out anew, then promote what you find."
+        items = best(trusted)
+        return Preflight(decision="refresh_required", reason=reason, coverage_key=key, items=items, spaces=spaces)
+    items = best(fresh)
+    approved = items[0].trust_level == "approved_default"
+    return Preflight(
+        decision="reuse_approved_default" if approved else "reuse_promoted",
+        reason="A reviewer approved what is known as the default." if approved else "What is known was promoted and is fresh.",
+        coverage_key=key,
+        items=items,
+        spaces=spaces,
+        context=knowledge_block(items),
+    )  # fmt: skip
+
+
+def is_fresh(item: Item, freshness: timedelta | None, now: datetime) -> bool:
+    """By the item's own expiry, else by its age since it was last changed, else always."""
+    if item.freshness_expires_at is not None:
+        return item.freshness_expires_at > now
+    return freshness is None or now - item.updated_at <= freshness
+
+
+def best(items: Sequence[Item]) -> tuple[Item, ...]:
+    """The first three: the most trusted, then those that stay fresh the longest by their own word, then by title."""
+
+    def order(item: Item) -> tuple[int, float, str, str]:
+        expires = item.freshness_expires_at
+        return -_RANK[item.trust_level], -expires.timestamp() if expires else 0.0, item.title, item.id
+
+    return tuple(sorted(items, key=order)[:SHOWN])
+
+
+def knowledge_block(items: Sequence[Item]) -> str:
+    """The `<knowledge_context>` block. What the items say cannot end it, nor pose as anything else."""
+    if not items:
+        return ""
+    return "\n".join([OPEN, POLICY, *(_told(item) for item in items), CLOSE])
+
+
+def coverage_key(project: str | None, namespace: str | None, task_family: str | None, subject: str | None) -> str:
+    """What a finding is about, as one line that is the same for all who mean the same."""
+    return "::".join(
+        (
+            segment(project or "") or "unknown-project",
+            segment(namespace or "") or "general",
+            segment(task_family or "") or "general",
+            segment(subject or "", MAX_SUBJECT) or "unspecified",
+        )
+    )
+
+
+def read_coverage_key(written: str) -> str:
+    """A coverage key as somebody wrote it, in its normal form. Raises InvalidInput."""
+    parts = written.split("::")
+    if len(parts) != 4:
+        raise InvalidInput("A coverage key is project::namespace::task_family::subject.")
+    return coverage_key(*parts)
+
+
+def segment(text: str, most: int = MAX_SEGMENT) -> str:
+    """Small letters and digits of any script with single hyphens between them."""
+    return _APART.sub("-", unicodedata.normalize("NFKC", text).casefold()).strip("-")[:most].rstrip("-")
+
+
+def _told(item: Item) -> str:
+    if not item.summary:
+        return entry(f"{_label(item)} ", item.title)
+    return entry(f"{_label(item)} **{name(item.title)}**: ", item.summary)
+
+
+def _label(item: Item) -> str:
+    until = f", fresh until {item.freshness_expires_at:%Y-%m-%d}" if item.freshness_expires_at else ""
+    return f"[id {name(item.id)}, {name(item.item_type)}, trust {item.trust_level}{until}]"
+
+
+def _cleaned(finding: Finding) -> tuple[str, str, dict[str, Json]]:
+    """Title, summary and payload without their secrets; the payload says how many were taken out."""
+    if len(finding.summary) > MAX_SUMMARY:
+        raise InvalidInput(f"A summary has at most {MAX_SUMMARY:,} characters. Keep the rest as an artifact.")
+    title = _line("title", finding.title)
+    # Scrubbed as one with the payload, so that what was found is counted together.
+    told, payload = clean(f"{title}\n{finding.summary}", finding.payload)
+    title, _, summary = told.partition("\n")
+    return title, summary.strip(), payload
+
+
+def _apart(item: Item, against: tuple[str, ...]) -> Item:
+    """In quarantine, under a dedupe key of its own: it must not stand in the way of an honest finding with the same key."""
+    why: dict[str, Json] = {"reasons": list[Json](against), "at": item.created_at.isoformat()}
+    key = _same("quarantine", item.dedupe_key, item.title, item.summary)
+    return replace(item, status="quarantined", dedupe_key=key, payload={**item.payload, WHY: why})
+
+
+def _line(what: str, text: str) -> str:
+    line = " ".join(check_text(text).split())
+    return check_label(what, line)
+
+
+def _refs(what: str, refs: Sequence[str]) -> tuple[str, ...]:
+    if len(refs) > MAX_REFS:
+        raise InvalidInput(f"An item names at most {MAX_REFS} of each kind of reference.")
+    return tuple(dict.fromkeys(check_line(what, ref) or "" for ref in refs if ref))
+
+
+def _same(*told: str) -> str:
+    return sha256(repr(told).encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -1,0 +1,1 @@
+"""Memory as files: roots, entries, the index, and what watches them."""

@@ -1,0 +1,245 @@
+"""
+One memory, one Markdown file: a few lines of frontmatter, a summary, and where it helps a `Why:` and a `How to apply:`.
+
+    ---
+    name: Deploys happen on Tuesdays
+    description: Production deploys run on Tuesday mornings
+    type: project
+    ---
+    Production deploys run on Tuesday mornings.
+
+    Why: the on-call team is complete then.
+
+People edit these files, so reading is forgiving: unknown fields are kept as they are, a file without frontmatter is known by
+its heading or its name, and one that cannot be read is told of and left alone. Writing is strict: one line a field,
+quoted where YAML would read it otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final, Literal, get_args
+
+from commonplace.errors import CommonplaceError
+from commonplace.markdown.confine import Folder, Found, Held, Stamp
+
+EntryType = Literal["user", "feedback", "project", "reference"]
+TYPES: Final[tuple[EntryType, ...]] = get_args(EntryType)
+MAX_NAME: Final = 120
+MAX_DESCRIPTION: Final = 300
+_FENCE: Final = re.compile(r"---[ \t]*")
+_END: Final = re.compile(r"(?:---|\.\.\.)[ \t]*")
+_FIELD: Final = re.compile(r"([A-Za-z][\w-]*)[ \t]*:(?:[ \t]+(.*)|[ \t]*)")
+_HEADING: Final = re.compile(r"#{1,6}[ \t]+(.+)")
+_TOLD: Final = re.compile(r"(why|how to apply)[ \t]*[:：][ \t]*(.*)", re.IGNORECASE)
+_NEEDS_QUOTES: Final = re.compile(r"[\s\-?:,\[\]{}#&*!|>'\"%@`~]|.*(?::\s|\s#|:$)")
+_BLOCKS: Final = frozenset({">", "|", ">-", "|-", ">+", "|+"})
+_SMALL: Final = 16 * 1024
+_OWN: Final = frozenset({"name", "description", "type"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """`extra` are lines of frontmatter that are not ours, kept as they were."""
+
+    name: str
+    description: str
+    type: EntryType
+    body: str
+    extra: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """The body up to its first `Why:` or `How to apply:`."""
+        lines: list[str] = []
+        for line in self.body.split("\n"):
+            if _TOLD.fullmatch(line.strip()):
+                break
+            lines.append(line)
+        return "\n".join(lines).strip()
+
+    @property
+    def why(self) -> str | None:
+        return self._told("why")
+
+    @property
+    def how_to_apply(self) -> str | None:
+        return self._told("how to apply")
+
+    def _told(self, label: str) -> str | None:
+        found = (_TOLD.fullmatch(line.strip()) for line in self.body.split("\n"))
+        return next((one[2].strip() for one in found if one and one[1].lower() == label), None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kept:
+    """An entry in its file."""
+
+    entry: Entry
+    path: str
+    held: Held
+
+    @property
+    def stamp(self) -> Stamp:
+        return self.held.stamp
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(self.path.split("/"))
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A file that cannot be an entry, and why. It is left as it is."""
+
+    path: str
+    reason: str
+
+
+def load(folder: Folder, found: Found, default: EntryType) -> Kept | Problem | None:
+    """The entry in a file; a problem where it has none; None where the file has just gone. Never raises for a bad file."""
+    return _load_small(folder, found, default) if found.size <= _SMALL else _load(folder, found, default)
+
+
+# What was found says when the file last changed: one that did not is not read again.
+@lru_cache(maxsize=4096)
+def _load_small(folder: Folder, found: Found, default: EntryType) -> Kept | Problem | None:
+    return _load(folder, found, default)
+
+
+def _load(folder: Folder, found: Found, default: EntryType) -> Kept | Problem | None:
+    if (reason := _unreadable_name(found.path)) is not None:
+        return Problem(found.path.encode("utf-8", "replace").decode(), reason)
+    try:
+        held = folder.read(found.parts)
+    except CommonplaceError as error:
+        return None if error.code == "path_not_found" else Problem(found.path, error.message)
+    return kept(held, found.path, default)
+
+
+def kept(held: Held, path: str, default: EntryType) -> Kept | Problem:
+    try:
+        text = held.data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return Problem(path, "It is not UTF-8 text.")
+    if "\0" in text:
+        return Problem(path, "It holds a NUL character.")
+    entry = parse(text, path, default)
+    return entry if isinstance(entry, Problem) else Kept(entry=entry, path=path, held=held)
+
+
+def parse(text: str, path: str, default: EntryType = "project") -> Entry | Problem:
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    fields: dict[str, str] = {}
+    extra: tuple[str, ...] = ()
+    if _FENCE.fullmatch(lines[0]):
+        end = next((n for n, line in enumerate(lines[1:], start=1) if _END.fullmatch(line)), None)
+        if end is None:
+            return Problem(path, "Its frontmatter has no end: a line of three dashes is missing.")
+        fields, extra = _fields(lines[1:end])
+        lines = lines[end + 1 :]
+    body = "\n".join(lines).strip("\n").rstrip()
+    if not body.strip() and not fields.get("description") and not fields.get("name"):
+        return Problem(path, "It is empty.")
+    return Entry(
+        name=_line(fields.get("name") or _title(body, path), MAX_NAME),
+        description=_line(fields.get("description", ""), MAX_DESCRIPTION) or _line(_first(body), MAX_DESCRIPTION),
+        type=_type(fields.get("type", ""), path, default),
+        body=body,
+        extra=extra,
+    )
+
+
+def write(entry: Entry) -> str:
+    """The file of an entry. What is read from it is the entry again."""
+    fields = (("name", entry.name), ("description", entry.description), ("type", entry.type))
+    head = [f"{name}: {_quoted(value)}" for name, value in fields]
+    return "\n".join(["---", *head, *entry.extra, "---", entry.body.strip("\n").rstrip(), ""])
+
+
+def made(name: str, description: str, kind: EntryType, body: str) -> Entry:
+    """A new entry, each field cut to one line of its size."""
+    cleaned = "".join(c for c in body.replace("\r\n", "\n").replace("\r", "\n") if c in "\n\t" or c >= " ")
+    name, description = _line(name, MAX_NAME), _line(description, MAX_DESCRIPTION)
+    return Entry(name=name, description=description, type=kind, body=cleaned.strip("\n").rstrip())
+
+
+def with_body(entry: Entry, body: str) -> Entry:
+    return replace(entry, body=body.strip("\n").rstrip())
+
+
+def _fields(lines: list[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Our fields, and the lines of all others. A line that is indented belongs to the field above it."""
+    fields: dict[str, str] = {}
+    extra: list[str] = []
+    name = ""
+    for line in lines:
+        found = _FIELD.fullmatch(line.rstrip())
+        if found is not None:
+            name = found[1].lower()
+            if name in _OWN:
+                value = (found[2] or "").strip()
+                fields[name] = "" if value in _BLOCKS else _unquoted(value)
+                continue
+        elif name in _OWN and line[:1] in (" ", "\t"):
+            fields[name] = f"{fields[name]} {line.strip()}".strip()
+            continue
+        if line.strip():
+            extra.append(line)
+    return fields, tuple(extra)
+
+
+def _quoted(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False) if not value or _NEEDS_QUOTES.match(value) else value
+
+
+def _unquoted(value: str) -> str:
+    if len(value) >= 2 and value[0] == value[-1] == "'":
+        return value[1:-1].replace("''", "'")
+    if len(value) >= 2 and value[0] == value[-1] == '"':
+        try:
+            told: object = json.loads(value)
+        except ValueError:
+            return value[1:-1]
+        return told if isinstance(told, str) else value
+    return value
+
+
+def _line(text: str, most: int) -> str:
+    """`text` on one line, without what cannot be seen, cut at a word where it is too long."""
+    line = "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
+    line = " ".join(line.split())
+    if len(line) <= most:
+        return line
+    cut = line[: most - 1]
+    at_word = cut.rpartition(" ")[0]
+    return f"{at_word if len(at_word) > most // 2 else cut}…"
+
+
+def _title(body: str, path: str) -> str:
+    heading = _HEADING.match(body.lstrip("\n"))
+    name = path.rpartition("/")[2]
+    return heading[1].strip() if heading else name[: -len(".md")].replace("-", " ").replace("_", " ").strip() or name
+
+
+def _first(body: str) -> str:
+    """The first line that says something."""
+    return next((line.strip() for line in body.split("\n") if line.strip() and not _HEADING.match(line)), "")
+
+
+def _type(told: str, path: str, default: EntryType) -> EntryType:
+    for name in (told.strip().lower(), path.partition("/")[0].lower()):
+        if name in TYPES:
+            return name
+    return default
+
+
+def _unreadable_name(path: str) -> str | None:
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return "Its name is not UTF-8."
+    return None if path.isprintable() else "Its name holds characters that cannot be seen."

@@ -1,0 +1,151 @@
+"""
+Which entries to show for a question, by counting words.
+
+Two points for each word of the question that an entry's type, title, description or body has, one more where the word is
+typical of the type, one for having a body. At most five, each cut to 1,200 characters; one that is older than a day says
+so, since the world moved on. What only tells how to use a tool that is at hand anyway is left out, but not what warns of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from commonplace.markdown.entries import EntryType, Kept
+from commonplace.markdown.roots import Root
+from commonplace.markdown.shelf import Shelf
+from commonplace.text.english import STOP_WORDS
+from commonplace.text.fence import CLOSE, OPEN, POLICY, entry, name
+from commonplace.text.similarity import words
+from commonplace.values.moment import from_ms
+from commonplace.values.record import TRUSTED
+from commonplace.values.shelf import ShelfRecalled
+
+MOST: Final = 5
+MOST_BODY: Final = 1_200
+STALE_AFTER: Final = timedelta(days=1)
+_EDGES: Final = ".,;:!?\"'`()[]{}<>*_#，。；：！？、“”‘’（）《》"
+_MORE: Final = "…"
+_KEYWORDS: Final[dict[EntryType, frozenset[str]]] = {
+    "user": frozenset(
+        "user i me my prefer preference like role background name who habit 我 用户 偏好 喜欢 习惯 名字".split()
+    ),
+    "feedback": frozenset(
+        "feedback always never avoid should style rule correct mistake stop please 反馈 不要 应该 必须 避免 规则 风格".split()
+    ),
+    "project": frozenset(
+        "project we team deadline release deploy decision goal repo branch sprint 项目 我们 团队 发布 部署 决定 目标".split()
+    ),
+    "reference": frozenset(
+        "reference link url doc docs documentation dashboard ticket wiki where 参考 链接 文档 地址 在哪 看板".split()
+    ),
+}
+_USAGE: Final = re.compile(
+    r"\b(?:usage|how to (?:use|call|run)|syntax|parameters?|arguments?|options?|flags|examples?|cheat ?sheet)\b|用法|参数|如何使用|怎么用",
+    re.IGNORECASE,
+)
+_WARNING: Final = re.compile(
+    r"\b(?:warning|caution|careful|gotcha|pitfall|bug|broken|fails?|never|don't|do not|known issue|avoid)\b|注意|警告|小心|不要|避免|故障",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recalled:
+    """`note` is what to say about its age, if anything."""
+
+    kept: Kept
+    score: int
+    body: str
+    note: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fitting:
+    """An entry that has words of the question."""
+
+    root: Root
+    kept: Kept
+    score: int
+
+
+def recall(entries: Iterable[Kept], query: str, now: datetime, *, tools: Sequence[str] = ()) -> list[Recalled]:
+    """The entries that fit `query` best, best first, newer before older. `tools` are those active in the turn."""
+    fitting = sorted(_scored(entries, query, tools), key=lambda pair: _place(*pair))
+    return [
+        Recalled(kept=kept, score=score, body=cut(kept.entry.body), note=staleness(kept, now))
+        for score, kept in fitting[:MOST]
+    ]
+
+
+def fitting_in(roots: Sequence[Root], query: str, tools: Sequence[str] = ()) -> list[Fitting]:
+    """All entries of the roots' newest files that fit, in the order of `recall`: whoever shows them may have to pass some over."""
+    found = [
+        Fitting(root=root, kept=kept, score=score)
+        for root in roots
+        for score, kept in _scored(Shelf(root).scan().entries, query, tools)
+    ]
+    return sorted(found, key=lambda one: _place(one.score, one.kept))
+
+
+def block(shown: Sequence[ShelfRecalled]) -> str:
+    """The entries as they stand in a prompt: data, each behind a label that says how far to trust it. Empty where there are none."""
+    return "\n".join([OPEN, POLICY, *(_line_of(one) for one in shown), CLOSE]) if shown else ""
+
+
+def cut(body: str) -> str:
+    return body if len(body) <= MOST_BODY else body[: MOST_BODY - len(_MORE)].rstrip() + _MORE
+
+
+def staleness(kept: Kept, now: datetime) -> str | None:
+    """What to say of an entry that was last written more than a day ago."""
+    age = now - from_ms(kept.stamp.mtime // 1_000_000)
+    if age <= STALE_AFTER:
+        return None
+    days = age.days
+    return (
+        f"Written {days} day{'s' if days != 1 else ''} ago. It tells what was so then; "
+        "check what it says about code or plans before you rely on it."
+    )
+
+
+def _line_of(one: ShelfRecalled) -> str:
+    trust = one.trust if one.trust in TRUSTED else f"{one.trust} (untrusted)"
+    head = f"[id {name(f'{one.root}/{one.path}')}, source managed, trust {trust}] {one.type} **{name(one.name)}**: "
+    return entry(head, one.body.strip() or one.description, f"({one.note})" if one.note else "")
+
+
+def _scored(entries: Iterable[Kept], query: str, tools: Sequence[str]) -> list[tuple[int, Kept]]:
+    tokens = _tokens(query)
+    scored = [(_score(kept, tokens), kept) for kept in entries if not _explains(kept, tools)]
+    return [(score, kept) for score, kept in scored if score]
+
+
+def _place(score: int, kept: Kept) -> tuple[int, int, str]:
+    return -score, -kept.stamp.mtime, kept.path
+
+
+def _tokens(query: str) -> frozenset[str]:
+    found = {word.strip(_EDGES) for word in words(query)}
+    return frozenset(
+        word for word in found if word and word not in STOP_WORDS and (len(word) > 1 or not word.isascii())
+    )
+
+
+def _score(kept: Kept, tokens: frozenset[str]) -> int:
+    entry = kept.entry
+    told = f"{entry.type}\n{entry.name}\n{entry.description}\n{entry.body}".lower()
+    hits = sum(2 for token in tokens if token in told) + len(tokens & _KEYWORDS[entry.type])
+    return hits + bool(entry.body.strip()) if hits else 0
+
+
+def _explains(kept: Kept, tools: Sequence[str]) -> bool:
+    """Whether an entry merely tells how to use one of the tools."""
+    head = f"{kept.entry.name} {kept.entry.description}".lower()
+    # A name that is nowhere in it needs no pattern: there may be many tools, and many entries.
+    named = (tool.lower() for tool in tools if tool and tool.lower() in head)
+    about = any(re.search(rf"(?<!\w){re.escape(tool)}(?!\w)", head) for tool in named)
+    return about and bool(_USAGE.search(head)) and not _WARNING.search(f"{head} {kept.entry.body}")
