@@ -19,6 +19,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "commonplace"
 
 ALLOWED: frozenset[str] = frozenset()
+MOST_LINES = 800
 
 # Where a broad `except` may end: the place that answers for everything below it. `path::function` -> why.
 BROAD_EXCEPTS: dict[str, str] = {
@@ -38,8 +39,11 @@ ENGINES = (
     "history",
     "artifacts",
     "runs",
-    "managed",
+    "markdown",
+    "knowledge",
     "schedule",
+    "guard",
+    "importing",
     "learning",
     "governance",
     "events",
@@ -158,8 +162,8 @@ def report(title: str, found: list[str]) -> None:
 def broken_sizes() -> Iterator[tuple[str, str]]:
     for module in modules():
         lines = module.text.count("\n")
-        if lines > 500:
-            yield module.name, f"{lines} lines, 500 allowed"
+        if lines > MOST_LINES:
+            yield module.name, f"{lines} lines, {MOST_LINES} allowed"
         for name, function in functions(module):
             if length(function) > 60:
                 yield name, f"{length(function)} lines, 60 allowed"
