@@ -13,7 +13,7 @@ from commonplace.errors import InvalidInput
 from commonplace.values.scope import DEFAULT_TENANT, Scope
 
 if TYPE_CHECKING:
-    from commonplace.mcp.places import Asker, Place
+    from commonplace.doors.mcp.places import Asker, Place
 
 PANEL = "Serve"
 ACTOR = "mcp"
@@ -51,7 +51,7 @@ def mcp(
     """
     try:
         # The SDK of the protocol is an extra, and slow to load.
-        from commonplace.mcp.server import make_server, serve_stdio
+        from commonplace.doors.mcp.server import make_server, serve_stdio
     except ImportError as missing:
         raise InvalidInput("MCP is not installed. Run `pip install 'commonplace[mcp]'`.") from missing
     # pydantic and its settings load slowly.
@@ -75,8 +75,8 @@ def mcp(
 async def _asker(door: Door, place: "Place", stack: AsyncExitStack) -> "Asker":
     """Over the daemon where one is named, else over the store itself."""
     # As above.
+    from commonplace.doors.mcp.places import Asker
     from commonplace.embedded.configuration import configuration
-    from commonplace.mcp.places import Asker
 
     told = configuration()
     if door.url is not None:
@@ -96,7 +96,7 @@ async def _asker(door: Door, place: "Place", stack: AsyncExitStack) -> "Asker":
 
 def _place(project: str | None, session: str | None, scope: list[str] | None) -> "Place":
     # As above.
-    from commonplace.mcp.places import Place
+    from commonplace.doors.mcp.places import Place
     from commonplace.settings import workspace_folder
 
     # What cannot be a scope is refused now, not at every call.

@@ -23,13 +23,10 @@ from commonplace.service.budgets import Budgets
 from commonplace.service.census import Counting
 from commonplace.service.desk import Desk
 from commonplace.service.director import Directing
-from commonplace.service.distill import Distilling
 from commonplace.service.endings import Endings
 from commonplace.service.engines import EngineRoom
 from commonplace.service.events import Listening
 from commonplace.service.extraction import Extracting
-from commonplace.service.gateway import Gateway
-from commonplace.service.governed import Governed
 from commonplace.service.identity import Identity
 from commonplace.service.jobs import Tasks
 from commonplace.service.keeping import Keeping
@@ -37,14 +34,11 @@ from commonplace.service.knowledge import Registry
 from commonplace.service.lanes import Lanes
 from commonplace.service.managed import Managed
 from commonplace.service.moving import Moving
-from commonplace.service.owners import Owners
 from commonplace.service.recall import Recalling
 from commonplace.service.records import Records
-from commonplace.service.retrieval import Retrieval
 from commonplace.service.review import Reviewing
 from commonplace.service.services import Services
 from commonplace.service.shelves import Shelves
-from commonplace.service.tree import Browsing
 from commonplace.settings import Settings
 from commonplace.values.principal import Principal
 from commonplace.values.scope import DEFAULT_TENANT
@@ -127,14 +121,8 @@ def _services(
         keeping=Keeping(desk),
         census=Counting(desk),
         budgets=Budgets(desk, standard=to_micro(settings.llm_daily_budget_usd), model=_name(settings)),
-        owners=Owners(desk, records),
-        gateway=Gateway(desk, identity, records, extracting),
         extraction=extracting,
         director=Directing(desk),
-        governed=Governed(desk, moving),
-        retrieval=Retrieval(desk),
-        browsing=Browsing(desk),
-        distilling=Distilling(desk),
         knowledge=Registry(desk),
         managed=managed,
         shelves=Shelves(desk, managed),

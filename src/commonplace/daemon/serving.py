@@ -29,6 +29,7 @@ from uvicorn.supervisors import Multiprocess
 
 from commonplace.daemon.background import BACKGROUND, Background, at_work
 from commonplace.daemon.composition import Wanted, composed
+from commonplace.daemon.doors import DOORS
 from commonplace.daemon.token import operator_token
 from commonplace.daemon.work import end_streams
 from commonplace.errors import AddressTaken, CommonplaceError, InvalidInput, PathNotFound
@@ -111,7 +112,7 @@ async def running(
             stack.push_async_callback(to_thread.run_sync, tracing.close)
         token = await to_thread.run_sync(operator_token, settings)
         services = await stack.enter_async_context(composed(settings, Wanted(token=token, clock=clock)))
-        app = make_app(services, options_of(settings, tracing))
+        app = make_app(services, options_of(settings, tracing), DOORS)
         await stack.enter_async_context(app.router.lifespan_context(app))
         ending = partial(end_streams, app.state.stopping)
         await stack.enter_async_context(at_work((*tasks, ending), Standing.of(app), settings))

@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from starlette.middleware import Middleware
 
 from commonplace.governance.limits import RateLimits
-from commonplace.server import (
-    console,
-    events,
-    gateway,
-    governed,
-    governed_context,
-    keyed,
-    mcp,
-    operators,
-    session,
-    workspace,
-)
+from commonplace.server import console, operators
 from commonplace.server.auth import Standing, is_open, require_access
 from commonplace.server.bodies import Bodies, Deadlines
+from commonplace.server.door import ApiDoor
 from commonplace.server.errors import HANDLERS
 from commonplace.server.guarding import Gate, Hosts, Origins
 from commonplace.server.metrics import Metrics
-from commonplace.server.native import door as native
-from commonplace.server.observing import observe
+from commonplace.server.observing import Observed, observe
 from commonplace.server.options import Options, our_version
 from commonplace.server.parting import Parting
 from commonplace.server.routing import Signpost
@@ -36,30 +26,15 @@ from commonplace.server.tracing import OFF
 from commonplace.server.watching import Watching
 from commonplace.service.services import Services
 
-ROUTERS: Final[tuple[APIRouter, ...]] = (
-    console.router,
-    session.router,
-    operators.router,
-    native.router,
-    events.router,
-    keyed.router,
-    governed.router,
-    governed_context.router,
-    gateway.router,
-    workspace.router,
-    mcp.router,
-)
-"""A door each."""
-
 ABOUT: Final = (
     "One memory behind many doors. Send `Authorization: Bearer …` with every request: the operator's token, which "
     "`commonplace token` prints, or a key made with `commonplace key create`."
 )
 
 
-def make_app(services: Services, options: Options, *, routers: tuple[APIRouter, ...] = ROUTERS) -> FastAPI:
+def make_app(services: Services, options: Options, doors: Sequence[ApiDoor]) -> FastAPI:
     """
-    The server over these services. `app.state.stopping` is set when it is about to end: streams end themselves then.
+    The server over these services, with these doors. `app.state.stopping` is set when it is about to end: streams end themselves then.
 
     Raises:
         RuntimeError: a route does not say who may enter.
@@ -84,9 +59,14 @@ def make_app(services: Services, options: Options, *, routers: tuple[APIRouter, 
         metrics=metrics,
         limits=RateLimits(options.rate_limits),
         version=app.version,
+        use_cases={
+            type(use_case): Observed(use_case, type(use_case).__name__.lower(), metrics, options.tracing)
+            for door in doors
+            for use_case in door.use_cases(services)
+        },
     )
     app.state.stopping = asyncio.Event()
-    for router in routers:
+    for router in (console.router, operators.router, *(router for door in doors for router in door.routers)):
         app.include_router(router)
     require_access(app)
     app.router.middleware_stack = Signpost(app.router)

@@ -9,8 +9,8 @@ none of them keeps the server from starting, unless it is named here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Annotated, Any, Final
 
@@ -63,6 +63,8 @@ class Standing:
     metrics: Metrics
     limits: RateLimits
     version: str
+    use_cases: Mapping[type, Any] = field(default_factory=dict[type, Any])
+    """Those of the doors, by their classes."""
 
     @classmethod
     def of(cls, app: Any) -> Standing:
@@ -93,6 +95,15 @@ async def _told(request: Request) -> Options:
 
 Served = Annotated[Services, Depends(_served)]
 Told = Annotated[Options, Depends(_told)]
+
+
+def use_case(kind: type) -> Any:
+    """As a dependency: what a door brought along (`Door.use_cases`)."""
+
+    async def brought(request: Request) -> Any:
+        return standing(request).use_cases[kind]
+
+    return Depends(brought)
 
 
 # ---- who asks

@@ -8,12 +8,9 @@ from commonplace.service.budgets import Budgets
 from commonplace.service.census import Counting
 from commonplace.service.desk import Desk
 from commonplace.service.director import Directing
-from commonplace.service.distill import Distilling
 from commonplace.service.endings import Endings
 from commonplace.service.events import Listening
 from commonplace.service.extraction import Extracting
-from commonplace.service.gateway import Gateway
-from commonplace.service.governed import Governed
 from commonplace.service.identity import Identity
 from commonplace.service.jobs import Tasks
 from commonplace.service.keeping import Keeping
@@ -21,13 +18,10 @@ from commonplace.service.knowledge import Registry
 from commonplace.service.lanes import Lanes
 from commonplace.service.managed import Managed
 from commonplace.service.moving import Moving
-from commonplace.service.owners import Owners
 from commonplace.service.recall import Recalling
 from commonplace.service.records import Records
-from commonplace.service.retrieval import Retrieval
 from commonplace.service.review import Reviewing
 from commonplace.service.shelves import Shelves
-from commonplace.service.tree import Browsing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,14 +35,8 @@ class Services:
     keeping: Keeping
     census: Counting
     budgets: Budgets
-    owners: Owners
-    gateway: Gateway
     extraction: Extracting
     director: Directing
-    governed: Governed
-    retrieval: Retrieval
-    browsing: Browsing
-    distilling: Distilling
     knowledge: Registry
     managed: Managed
     shelves: Shelves

@@ -17,17 +17,22 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import httpx
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 
 from commonplace.daemon.composition import Wanted, composed
+from commonplace.daemon.doors import DOORS
 from commonplace.daemon.serving import options_of
 from commonplace.ports.clock import Clock
-from commonplace.server.app import ROUTERS, make_app
+from commonplace.server.app import make_app
+from commonplace.server.auth import Standing
+from commonplace.server.door import ApiDoor
 from commonplace.service.services import Services
 from commonplace.settings import load_settings
+
+T = TypeVar("T")
 
 TOKEN: Final = "test-operator-token"
 """The operator's, in `served`."""
@@ -137,6 +142,10 @@ class InProcess:
     client: httpx.AsyncClient
     stranger: httpx.AsyncClient
 
+    def use_case(self, kind: type[T]) -> T:
+        """What a door brought along."""
+        return Standing.of(self.app).use_cases[kind]
+
 
 Opened: TypeAlias = Callable[..., AbstractAsyncContextManager[InProcess]]
 """`served` with some of its arguments given already, as a fixture hands it out."""
@@ -147,7 +156,7 @@ async def served(
     home: Path,
     *,
     clock: Clock | None = None,
-    routers: Sequence[APIRouter] = ROUTERS,
+    doors: Sequence[ApiDoor] = DOORS,
     address: tuple[str, int] = ("127.0.0.1", 50_000),
     **given: object,
 ) -> AsyncGenerator[InProcess]:
@@ -156,7 +165,7 @@ async def served(
     # Never the folder that the tests were started in: what is served may write there.
     settings = load_settings(home=home, **{"embedder": "none", "workspace": home, **given})
     async with composed(settings, Wanted(token=TOKEN, clock=clock)) as services:
-        app = make_app(services, options_of(settings), routers=tuple(routers))
+        app = make_app(services, options_of(settings), doors)
         transport = httpx.ASGITransport(app=app, client=address)
         base = f"http://127.0.0.1:{settings.port}"
         headers = {"Authorization": f"Bearer {TOKEN}"}

@@ -20,15 +20,15 @@ from typing import Any
 import httpx
 import pytest
 
+from commonplace.doors.mcp.http import ServedMemory
+from commonplace.doors.mcp.places import Asker
+from commonplace.doors.mcp.places import Place as Work
+from commonplace.doors.mcp.tools import OFFERS, call
 from commonplace.errors import CommonplaceError
 from commonplace.guard.caution import is_suspect
 from commonplace.guard.quarantine import is_quarantined, signs
 from commonplace.markdown.files import MemoryFiles
 from commonplace.markdown.watch import Following
-from commonplace.mcp.places import Asker
-from commonplace.mcp.places import Place as Work
-from commonplace.mcp.tools import OFFERS, call
-from commonplace.server.mcp import ServedMemory
 from commonplace.service.account import Journaled
 from commonplace.testing.callers import caller
 from commonplace.testing.daemon import InProcess, served

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.server.native import knowledge
+from commonplace.doors.native import knowledge
+from commonplace.server.door import ApiDoor
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.daemon import served
 from commonplace.testing.governed import Door
@@ -19,12 +20,12 @@ def clock() -> FakeClock:
 @pytest.fixture
 async def door(home: Path, clock: FakeClock) -> AsyncGenerator[Door]:
     """Entered by the operator."""
-    async with served(home, clock=clock, routers=[knowledge.router]) as running:
+    async with served(home, clock=clock, doors=[ApiDoor(routers=(knowledge.router,))]) as running:
         yield Door(running)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 async def either(request: pytest.FixtureRequest, home: Path, clock: FakeClock) -> AsyncGenerator[Door]:
     given = {"store": request.getfixturevalue("address")} if request.param == "postgres" else {}
-    async with served(home, clock=clock, routers=[knowledge.router], **given) as running:
+    async with served(home, clock=clock, doors=[ApiDoor(routers=(knowledge.router,))], **given) as running:
         yield Door(running)

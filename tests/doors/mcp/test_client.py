@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from commonplace import AsyncClient, AsyncMemory
-from commonplace.mcp.client import MemoryClient
-from commonplace.server.mcp import ServedMemory
+from commonplace.doors.mcp.client import MemoryClient
+from commonplace.doors.mcp.http import ServedMemory
 from commonplace.testing.daemon import Daemon
 from commonplace.testing.mcp import piped
 

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from commonplace import AsyncClient
+from commonplace.doors.beaver.use_cases import Gateway
 from commonplace.errors import RecordChanged
 from commonplace.testing.callers import caller
 from commonplace.testing.daemon import TOKEN, InProcess, served
@@ -222,8 +223,8 @@ async def test_turns_and_documents_and_governed_records_are_judged_too(
     running: InProcess, http: httpx.AsyncClient
 ) -> None:
     who = caller("writer", name="ana")
-    await running.services.gateway.add(who, "chat:1", [Turn(speaker="ana", text=ATTACK)])
-    await running.services.gateway.put_resource(who, ATTACK, uri="page", title=None)
+    await running.use_case(Gateway).add(who, "chat:1", [Turn(speaker="ana", text=ATTACK)])
+    await running.use_case(Gateway).put_resource(who, ATTACK, uri="page", title=None)
     await http.post("/memory/put", json={"content": ATTACK, "source": "web"})
     turns = {"session": "s", "trust": "connector_sourced", "turns": [{"speaker": "bo", "text": ATTACK}]}
     await http.post("/v1/turns", json=turns)

@@ -12,8 +12,8 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from commonplace.errors import RecordNotFound, StoreUnavailable
-from commonplace.server import operators
 from commonplace.server.auth import Asking, Idempotent, Pairing, Served, Strict
+from commonplace.server.door import ApiDoor
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.daemon import InProcess, Opened, served
 from commonplace.values.query import Query as Question
@@ -97,7 +97,7 @@ def clock() -> FakeClock:
 @pytest.fixture
 def opened(home: Path) -> Opened:
     """`async with opened(max_body_mb=1) as running`: a server with other settings than the usual."""
-    return partial(served, home, routers=(operators.router, trial))
+    return partial(served, home, doors=[ApiDoor(routers=(trial,))])
 
 
 @pytest.fixture

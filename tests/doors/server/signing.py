@@ -6,15 +6,19 @@ from typing import Any
 
 import httpx
 
-from commonplace.server import session
-from commonplace.server.native import audit, moving, people, records
+from commonplace.doors.native import audit, people, records
+from commonplace.doors.native import sign_in as session
+from commonplace.doors.native import transfer as moving
+from commonplace.server.door import ApiDoor
 from commonplace.testing.daemon import TOKEN, InProcess, served
 
 OURS = {"X-Commonplace": "console"}
 NAME = "commonplace-4170"
 
 
-opened = partial(served, routers=[session.router, audit.router, moving.router, people.router, records.router])
+opened = partial(
+    served, doors=[ApiDoor(routers=(session.router, audit.router, moving.router, people.router, records.router))]
+)
 """As little as these tests need: a server with every route takes a while to begin."""
 
 

@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
 
-from commonplace.server.app import ROUTERS as REAL
 from commonplace.server.auth import LOCAL, PUBLIC, require_access
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.daemon import InProcess, Opened, served
@@ -32,7 +31,7 @@ def routes(app: FastAPI) -> Iterator[tuple[str, str]]:
 
 
 async def test_no_route_answers_without_a_key_but_those_that_are_named(home: Path) -> None:
-    async with served(home, routers=REAL) as running:
+    async with served(home) as running:
         for method, path in routes(running.app):
             answer = await running.stranger.request(method, path)
             if path not in PUBLIC | LOCAL:
@@ -45,7 +44,7 @@ async def test_no_route_answers_without_a_key_but_those_that_are_named(home: Pat
 
 async def test_no_route_answers_a_wrong_key(home: Path, clock: FakeClock) -> None:
     wrong = {"Authorization": "Bearer cp_wrong"}
-    async with served(home, routers=REAL, clock=clock) as running:
+    async with served(home, clock=clock) as running:
         for method, path in routes(running.app):
             # An address that guesses is refused for a while, which is another sentence.
             clock.advance(timedelta(minutes=2))

@@ -13,7 +13,6 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 from starlette.types import Message, Scope
 
-from commonplace.server import console, operators
 from commonplace.server.console import Site, site
 from commonplace.testing.daemon import InProcess, served
 
@@ -26,7 +25,7 @@ MOST = 250_000
 
 @pytest.fixture
 async def running(home: Path) -> AsyncGenerator[InProcess]:
-    async with served(home, routers=[console.router, operators.router]) as begun:
+    async with served(home, doors=[]) as begun:
         yield begun
 
 

@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from commonplace.doors.tandem.distill import Conversation, Distilling
+from commonplace.doors.tandem.tree import Browsing
 from commonplace.errors import (
     CommonplaceError,
     ModelMalformed,
@@ -18,9 +20,7 @@ from commonplace.errors import (
     SpendingCapReached,
 )
 from commonplace.learning.prompting import proposed, told_to_model
-from commonplace.service.distill import Conversation, Distilling
 from commonplace.service.extraction import Talk
-from commonplace.service.tree import Browsing
 from commonplace.testing.callers import caller
 from commonplace.testing.learning import WHO, House
 from commonplace.testing.models import ScriptedModel

@@ -7,11 +7,11 @@ from random import Random
 
 import pytest
 
+from commonplace.doors.rondoflow.use_cases import Owners
 from commonplace.errors import Forbidden, InvalidInput
 from commonplace.guard.quarantine import is_quarantined
 from commonplace.learning.contradiction import contradicts
 from commonplace.service.extraction import Talk
-from commonplace.service.owners import Owners
 from commonplace.testing.callers import caller
 from commonplace.testing.learning import FILLER, WHO, House
 from commonplace.values.note import Note

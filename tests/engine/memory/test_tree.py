@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commonplace.doors.tandem.tree import MAX_NODES, Place, Tree, TreeNode, directory_id, read_uri
 from commonplace.errors import Forbidden, InvalidInput, InvalidScope, NotFound, RecordNotFound
 from commonplace.memory.lifecycle import Lifecycle
-from commonplace.memory.tree import MAX_NODES, Place, Tree, TreeNode, directory_id, read_uri
 from commonplace.memory.write import Writer
 from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock

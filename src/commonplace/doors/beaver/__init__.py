@@ -1,0 +1,1 @@
+"""Beaver's memory gateway: users, chat turns, resources."""

@@ -1,0 +1,205 @@
+"""
+The gateway door: Beaver's users, their chats and their documents.
+
+A user shows their id and their key with every request, in the body. Where there is none, in `X-User-Id` and `X-User-Key`:
+never in the address, which is logged everywhere.
+"""
+
+from typing import Annotated, Final
+from urllib.parse import unquote
+
+from fastapi import APIRouter, BackgroundTasks, Depends, Header, Path, Query, Request
+from pydantic import SecretStr, ValidationError
+
+from commonplace.doors.beaver.shapes import (
+    Add,
+    Added,
+    Credentials,
+    Flush,
+    FlushAnswer,
+    Message,
+    Named,
+    NewResource,
+    NewUser,
+    Raw,
+    Resource,
+    ResourceKept,
+    ResourceRemoved,
+    Resources,
+    Result,
+    Results,
+    Search,
+    UserAnswer,
+)
+from commonplace.doors.beaver.use_cases import Found, Gateway, uri_of
+from commonplace.errors import InvalidText, Unauthenticated
+from commonplace.server.auth import Pairing, Served, Strict, use_case
+from commonplace.server.door import ApiDoor
+from commonplace.service.services import Services
+from commonplace.values.job import Job
+from commonplace.values.moment import from_ms
+from commonplace.values.principal import Principal
+from commonplace.values.record import Json, Record, Turn
+
+router = APIRouter(tags=["gateway"])
+
+
+def _use_cases(services: Services) -> list[object]:
+    return [Gateway(services.desk, services.identity, services.records, services.extraction)]
+
+
+DOOR: Final = ApiDoor(routers=(router,), use_cases=_use_cases)
+UseGateway = Annotated[Gateway, use_case(Gateway)]
+
+
+async def shown_elsewhere(
+    request: Request,
+    pair: Pairing,
+    user_id: Annotated[
+        str | None, Header(alias="X-User-Id", max_length=1_000, description="Percent-encoded where it is not ASCII.")
+    ] = None,
+    user_key: Annotated[SecretStr | None, Header(alias="X-User-Key", max_length=255)] = None,
+    app_id: Annotated[Named, Query()] = "default",
+    project_id: Annotated[Named, Query()] = "default",
+) -> Principal:
+    """The user, by the headers or by a body that a request of this kind need not have."""
+    try:
+        if user_id is None or user_key is None:
+            shown = Credentials.model_validate_json(await request.body())
+        else:
+            shown = Credentials(user_id=unquote(user_id), user_key=user_key, app_id=app_id, project_id=project_id)
+    except ValidationError:
+        raise Unauthenticated("Send the user's id and key in X-User-Id and X-User-Key.") from None
+    return await _user(pair, shown)
+
+
+Elsewhere = Annotated[Principal, Depends(shown_elsewhere)]
+
+
+@router.post("/users", status_code=201, summary="Register a user")
+async def create_user(body: NewUser, who: Strict, gateway: UseGateway) -> UserAnswer:
+    """The operator or an admin may. The key is shown this once; an id that is known already is a conflict (409)."""
+    user, secret = await gateway.create_user(who, body.user_id, tenant=body.tenant)
+    return UserAnswer(user_id=user.id, user_key=secret)
+
+
+@router.post("/memories/search", summary="Search what is a user's")
+async def search(body: Search, pair: Pairing, gateway: UseGateway) -> Results:
+    """
+    `current_chat` is the conversation named, `resources` the user's documents, `all_user_memory` everything that is theirs.
+    The best `top_k` of all of them together, each once.
+    """
+    who = await _user(pair, body)
+    found = await gateway.search(who, body.query, set(body.scope), conversation=body.conversation_id, limit=body.top_k)
+    return Results(results=[_result(one) for one in found])
+
+
+@router.post("/memories/add", summary="Remember messages")
+async def add(body: Add, pair: Pairing, gateway: UseGateway) -> Added:
+    """They can be searched at once. Sending the same again changes nothing."""
+    who = await _user(pair, body)
+    turns = [_turn(message) for message in body.messages if message.text.strip()]
+    if not turns:
+        raise InvalidText("messages: none of them says anything.")
+    await gateway.add(who, body.session_id, turns)
+    return Added(message_count=len(body.messages))
+
+
+@router.post("/memories/flush", summary="Close an episode: learn from what was said since the last time")
+async def flush(body: Flush, pair: Pairing, served: Served, gateway: UseGateway, after: BackgroundTasks) -> FlushAnswer:
+    """
+    Facts are kept under `auto:` keys, and what was said gets a summary. It is done in the background, right after the answer:
+    the status is `queued`, and a key that reaches the user may look at `GET /v1/tasks/{job}`. With `wait` the answer comes when
+    it is done, and tells what came of it.
+    """
+    who = await _user(pair, body)
+    done = await gateway.flush(who, body.session_id, wait=bool(body.wait))
+    if isinstance(done, Job) or done.turns:
+        after.add_task(served.lanes.met, who, body.session_id)
+    if isinstance(done, Job):
+        method = "rules" if served.desk.model is None else "model"
+        return FlushAnswer(status="queued", message_count=0, facts=[], episode=None, method=method, job=done.id)
+    return FlushAnswer(
+        status=done.status,
+        message_count=done.turns,
+        facts=[fact.id for fact in done.facts],
+        episode=done.episode.id if done.episode else None,
+        superseded=list(done.superseded),
+        method=done.method,
+    )
+
+
+@router.post("/resources", status_code=201, summary="Keep a document")
+async def put_resource(body: NewResource, pair: Pairing, gateway: UseGateway) -> ResourceKept:
+    """Only its user finds it. A known `uri` gets the new content."""
+    who = await _user(pair, body)
+    kept = await gateway.put_resource(who, body.content, uri=body.uri, title=body.title)
+    return ResourceKept(resource_uri=kept.uri, chunks=kept.chunks)
+
+
+@router.get("/resources", summary="List a user's documents, newest first")
+async def list_resources(
+    who: Elsewhere,
+    gateway: UseGateway,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    cursor: Annotated[str | None, Query(max_length=4_096)] = None,
+) -> Resources:
+    page = await gateway.resources(who, limit=limit, cursor=cursor)
+    return Resources(resources=[_resource(one) for one in page.records], cursor=page.cursor)
+
+
+@router.delete("/resources/{uri:path}", summary="Remove a document")
+async def remove_resource(
+    uri: Annotated[str, Path(min_length=1, max_length=512)], who: Elsewhere, gateway: UseGateway
+) -> ResourceRemoved:
+    await gateway.remove_resource(who, uri)
+    return ResourceRemoved(resource_uri=uri)
+
+
+# ---- shapes
+
+
+async def _user(pair: Pairing, body: Credentials) -> Principal:
+    return await pair(body.tenant, body.user_id, body.user_key.get_secret_value())
+
+
+def _turn(message: Message) -> Turn:
+    metadata: dict[str, Json] = {"role": message.role}
+    if message.sender_name is not None:
+        metadata["sender_name"] = message.sender_name
+    return Turn(speaker=message.sender_id, text=message.text, at=from_ms(message.timestamp), metadata=metadata)
+
+
+def _result(found: Found) -> Result:
+    hit, record = found.hit, found.hit.record
+    return Result(
+        id=record.id,
+        session_id=record.session,
+        text=hit.passage,
+        score=hit.score,
+        source_scope=found.part,
+        resource_uri=uri_of(record),
+        raw=Raw(
+            kind=record.kind,
+            role=_told(record, "role"),
+            sender_id=record.speaker,
+            at=record.at,
+            trust=record.trust,
+            title=_told(record, "title"),
+        ),
+    )
+
+
+def _resource(record: Record) -> Resource:
+    return Resource(
+        resource_uri=uri_of(record) or record.id,
+        title=_told(record, "title") or record.provenance.file,
+        characters=len(record.text),
+        created_at=record.created_at,
+        updated_at=record.updated_at,
+    )
+
+
+def _told(record: Record, name: str) -> str | None:
+    found = record.metadata.get(name)
+    return found if isinstance(found, str) else None

@@ -1,0 +1,193 @@
+"""
+Where a model works, and which scopes it means.
+
+A model speaks of tiers: `session`, `project` and `global`. They are scopes: `session:<session id>`, `workspace:<project id>`
+and `global`. Most of the time it names none, and its place says what is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal, get_args
+
+from commonplace.doors.mcp.client import MemoryClient
+from commonplace.errors import Forbidden, InvalidInput, RecordNotFound
+from commonplace.governance.access import exact_scopes
+from commonplace.values.principal import Principal
+from commonplace.values.record import Record
+from commonplace.values.scope import Scope, ScopeKind
+
+Tier = Literal["session", "project", "global"]
+TIERS: Final[tuple[Tier, ...]] = get_args(Tier)
+
+GLOBAL: Final = Scope("global")
+_TIER_OF: Final[dict[ScopeKind, Tier]] = {"session": "session", "workspace": "project", "global": "global"}
+
+
+def refused(reason: str, message: str) -> InvalidInput:
+    """What a model asked cannot be done as it was asked; `reason` is what its program compares."""
+    return InvalidInput(message, reason=reason)
+
+
+def tier_of(scope: Scope) -> Tier | None:
+    """None for the scopes that a model has no tier for: those of users, agents and channels."""
+    return _TIER_OF.get(scope.kind)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """What a model said about scopes; None where nothing."""
+
+    tier: str | None = None
+    session_id: str | None = None
+    project_id: str | None = None
+    scope: str | None = None
+    allow_global: bool = True
+
+    @property
+    def narrows(self) -> bool:
+        return any((self.tier, self.session_id, self.project_id, self.scope)) or not self.allow_global
+
+
+NOTHING: Final = Asked()
+
+
+def everything(scope: Scope) -> bool:
+    del scope
+    return True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """
+    `project` and `session` are meant where a model names none. `only` are the scopes there are for it, where they can be
+    counted. `reaches` tells of any scope whether it may be used here, `allows` whether it may be named: what a key does not
+    reach may be named, so that the service refuses it and writes that down.
+    """
+
+    project: str | None = None
+    session: str | None = None
+    only: tuple[Scope, ...] | None = None
+    reaches: Callable[[Scope], bool] = everything
+    allows: Callable[[Scope], bool] = everything
+
+    def within(self, scopes: Sequence[Scope]) -> Place:
+        """The same place, with these scopes only."""
+        before, kept = self.reaches, frozenset(scopes)
+
+        def reaches(scope: Scope) -> bool:
+            return scope in kept and before(scope)
+
+        return replace(self, only=tuple(scopes), reaches=reaches, allows=kept.__contains__)
+
+    def of(self, who: Principal) -> Place:
+        """The same place, as far as the caller's key reaches."""
+        if who.scopes is None:
+            return self
+        before, exact = self.reaches, exact_scopes(who)
+        only = exact if self.only is None else tuple(scope for scope in self.only if who.reaches(scope))
+
+        def reaches(scope: Scope) -> bool:
+            return before(scope) and who.reaches(scope)
+
+        return replace(self, only=only, reaches=reaches)
+
+    def reading(self, asked: Asked = NOTHING) -> tuple[Scope, ...] | None:
+        """
+        The scopes to read; None: every one in reach.
+
+        Raises:
+            InvalidInput: the tier is none, or its id is missing; `details["reason"]` says which.
+            Forbidden: what was named is out of reach.
+        """
+        if asked.scope is not None or asked.tier is not None:
+            return (self._named(asked),)
+        ids = {Scope("session", id) for id in (asked.session_id,) if id}
+        ids |= {Scope("workspace", id) for id in (asked.project_id,) if id}
+        for scope in ids:
+            self._require(scope)
+        if self.only is not None and not ids:
+            found = [scope for scope in self.only if asked.allow_global or scope != GLOBAL]
+        else:
+            found = self._around(asked)
+            if not found and asked.allow_global:
+                return None
+            if asked.allow_global and self.reaches(GLOBAL):
+                found.append(GLOBAL)
+        if not found:
+            raise refused("missing_scope", "Nothing is left to read. Name a project_id, a session_id or a scope.")
+        return tuple(found)
+
+    def writing(self, asked: Asked = NOTHING) -> Scope:
+        """
+        The scope to write to: what was named, else the project, the session, the global one, whichever there is first.
+
+        Raises:
+            InvalidInput, Forbidden: as above.
+        """
+        if asked.scope is not None or asked.tier is not None:
+            return self._named(asked)
+        if asked.project_id:
+            return self._require(Scope("workspace", asked.project_id))
+        if self.project and self.reaches(scope := Scope("workspace", self.project)):
+            return scope
+        if (session := asked.session_id or self.session) and self.reaches(scope := Scope("session", session)):
+            return scope
+        if asked.allow_global and self.reaches(GLOBAL):
+            return GLOBAL
+        others = [scope for scope in self.only or () if scope != GLOBAL]
+        if len(others) == 1:
+            return others[0]
+        raise refused("missing_scope", "It is not clear where to keep it. Name a project_id, a session_id or a scope.")
+
+    def _around(self, asked: Asked) -> list[Scope]:
+        """The session and the project that are meant."""
+        session, project = asked.session_id or self.session, asked.project_id or self.project
+        named = [Scope("session", session)] if session else []
+        named += [Scope("workspace", project)] if project else []
+        meant = {asked.session_id, asked.project_id}
+        return [scope for scope in named if scope.id in meant or self.reaches(scope)]
+
+    def _named(self, asked: Asked) -> Scope:
+        if asked.scope is not None:
+            return self._require(Scope.parse(asked.scope))
+        if asked.tier == "session":
+            if not (session := asked.session_id or self.session):
+                raise refused("missing_session_scope", "The tier session needs a session_id.")
+            return self._require(Scope("session", session))
+        if asked.tier == "project":
+            if not (project := asked.project_id or self.project):
+                raise refused("missing_project_scope", "The tier project needs a project_id.")
+            return self._require(Scope("workspace", project))
+        if asked.tier == "global":
+            if not asked.allow_global or not self.reaches(GLOBAL):
+                raise refused("global_scope_disabled", "The global tier is not open here. Use project or session.")
+            return GLOBAL
+        raise refused("invalid_tier", f"{asked.tier!r:.40} is no tier. Use one of {', '.join(TIERS)}.")
+
+    def _require(self, scope: Scope) -> Scope:
+        if not self.allows(scope):
+            raise Forbidden(f"{scope} is out of reach here. Name a scope that is not, or none.", scope=str(scope))
+        return scope
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """A model at work: the memory as it may use it, and its place."""
+
+    memory: MemoryClient
+    place: Place
+
+    async def record(self, id: str, asked: Asked = NOTHING) -> Record:
+        """
+        A record that is in reach and, where the model narrowed it down, in the scopes it named.
+
+        Raises:
+            RecordNotFound: it is not, or there is none.
+        """
+        found = await self.memory.get(id)
+        scopes = self.place.reading(asked) if asked.narrows else None
+        if not self.place.reaches(found.scope) or (scopes is not None and found.scope not in scopes):
+            raise RecordNotFound(ids=[found.id])
+        return found

@@ -1,0 +1,43 @@
+"""The audit at the native door."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from fastapi.responses import StreamingResponse
+
+from commonplace.doors.native.conditions import problems
+from commonplace.doors.native.streams import LINES_OUT, streamed
+from commonplace.server.auth import Asking, Served
+from commonplace.values.audit import AuditRow
+from commonplace.wire.audit import AuditAnswer, AuditRowAnswer
+from commonplace.wire.queries import AuditFilter, AuditListing
+
+router = APIRouter(prefix="/v1", tags=["native"])
+
+
+@router.get("/audit", summary="Who did what", responses=problems())
+async def audit(query: Annotated[AuditListing, Query()], who: Asking, served: Served) -> AuditAnswer:
+    """
+    Every write, every denial and every search, newest first: who, what, which record, from where, how it ended. A search
+    leaves a hash of its question, never its words. For reviewers.
+    """
+    return AuditAnswer.of(await served.keeping.audit(who, query.query(), limit=query.limit, cursor=query.cursor))
+
+
+@router.get(
+    "/audit/export",
+    summary="The audit as a file",
+    response_class=StreamingResponse,
+    responses={200: LINES_OUT, **problems()},
+)
+async def export(query: Annotated[AuditFilter, Query()], who: Asking, served: Served) -> StreamingResponse:
+    """All rows that fit, newest first, one JSON document a line. For reviewers."""
+    return await streamed(_lines(served.keeping.audit_stream(who, query.query())), "audit.jsonl")
+
+
+async def _lines(pages: AsyncIterator[Sequence[AuditRow]]) -> AsyncIterator[str]:
+    async for rows in pages:
+        yield "".join(f"{AuditRowAnswer.of(row).model_dump_json()}\n" for row in rows)

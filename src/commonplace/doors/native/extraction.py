@@ -1,0 +1,85 @@
+"""Talk becomes memory, at the native door: extraction, and what a director learned."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, BackgroundTasks, Query, Response
+
+from commonplace.doors.native.conditions import problems
+from commonplace.errors import InvalidInput
+from commonplace.learning.distill import turns_of
+from commonplace.server.auth import Asking, Served
+from commonplace.service.extraction import Talk
+from commonplace.values.scope import Scope
+from commonplace.wire.extraction import ExtractAnswer, ExtractBody, LearningBody, LearningsAnswer
+from commonplace.wire.moving import QueuedAnswer
+from commonplace.wire.records import RecordAnswer
+from commonplace.wire.shapes import Label
+from commonplace.wire.tasks import TaskAnswer
+
+router = APIRouter(prefix="/v1", tags=["native"])
+
+
+@router.post(
+    "/extract",
+    status_code=202,
+    summary="Learn from a finished conversation",
+    response_model=QueuedAnswer,
+    responses={200: {"model": ExtractAnswer, "description": "What came of it, with `wait`."}, **problems(409)},
+)
+async def extract(
+    body: ExtractBody,
+    who: Asking,
+    served: Served,
+    response: Response,
+    after: BackgroundTasks,
+    wait: Annotated[bool, Query(description="Answer when it is done, with the facts.")] = False,
+) -> Response | QueuedAnswer:
+    """
+    At most five facts, by the model where there is one, else by rules. What is known already, was recalled into the run, or was
+    deleted by somebody is not learned again; what contradicts an older fact takes its place. It is done in the background:
+    `GET /v1/tasks/{id}` tells what came of it.
+    """
+    talk = _talk(body)
+    if talk.session is not None:
+        after.add_task(served.lanes.met, who, talk.session)
+    if wait:
+        done = ExtractAnswer.of(await served.extraction.extract(who, talk), served.desk.clock.now())
+        return Response(done.model_dump_json(), media_type="application/json")
+    job = await served.extraction.queue(who, talk)
+    response.headers["Location"] = f"/v1/tasks/{job.id}"
+    return QueuedAnswer(job=TaskAnswer.of(job))
+
+
+@router.post("/agents/learnings", status_code=201, summary="Keep what a director learned", responses=problems(422))
+async def learn(body: LearningBody, who: Asking, served: Served) -> RecordAnswer:
+    """Under `director:learning:<time>` in the memory of the first agent, so that none takes another one's place."""
+    record = await served.director.learn(who, body.agents, body.learning, run=body.run)
+    return RecordAnswer.of(record, served.desk.clock.now())
+
+
+@router.get("/agents/learnings", summary="What a director learned before", responses=problems())
+async def learnings(
+    who: Asking,
+    served: Served,
+    agent: Annotated[list[Label], Query(min_length=1, max_length=100, description="All agents of the chain.")],
+) -> LearningsAnswer:
+    """The newest 20, over all agents of the chain."""
+    return LearningsAnswer.of(await served.director.learnings(who, agent), served.desk.clock.now())
+
+
+def _talk(body: ExtractBody) -> Talk:
+    if body.transcript is not None and body.turns:
+        raise InvalidInput("Give a transcript or turns, not both.")
+    told = (
+        turns_of(body.transcript.split("\n\n")) if body.transcript is not None else [one.turn() for one in body.turns]
+    )
+    return Talk(
+        turns=tuple(told),
+        session=body.session,
+        agents=tuple(body.agents),
+        workspace=body.workspace,
+        scope=None if body.scope is None else Scope.parse(body.scope),
+        run=body.run,
+        recalled=tuple(body.recalled),
+        at=body.at,
+    )

@@ -1,0 +1,161 @@
+"""Knowledge at the native door: what earlier runs found out, and whether a later one may build on it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+
+from commonplace.doors.native.conditions import problems
+from commonplace.knowledge.findings import Binding, Finding, NewSpace
+from commonplace.server.auth import Asking, Served
+from commonplace.service.knowledge import Review, Sought
+from commonplace.values.knowledge import ItemStatus
+from commonplace.wire.knowledge import (
+    BindingBody,
+    CoverageAnswer,
+    CoverageKey,
+    CoveragesAnswer,
+    DeprecateItemBody,
+    Id,
+    ItemAnswer,
+    ItemBody,
+    ItemsAnswer,
+    PreflightAnswer,
+    PreflightBody,
+    PromoteItemBody,
+    SpaceAnswer,
+    SpaceBody,
+    SpacesAnswer,
+)
+
+router = APIRouter(prefix="/v1/knowledge", tags=["native"])
+
+ItemId = Annotated[Id, Path()]
+
+
+@router.post("/spaces", status_code=201, summary="Make a knowledge space", responses=problems())
+async def create_space(body: SpaceBody, who: Asking, served: Served) -> SpaceAnswer:
+    """
+    There is one a scope, project (or run) and namespace: asked for again, it is answered as it is. A project's space is open
+    to whoever reaches `workspace:<project>`, a run's to `session:<run>`, a global one to `global`.
+    """
+    new = NewSpace(
+        scope=body.scope,
+        project=body.run if body.scope == "run" else body.project,
+        namespace=body.namespace,
+        title=body.title,
+        trust_level=body.trust_level,
+    )
+    return SpaceAnswer.of(await served.knowledge.create_space(who, new))
+
+
+@router.get("/spaces", summary="Knowledge spaces in reach", responses=problems())
+async def spaces(who: Asking, served: Served) -> SpacesAnswer:
+    return SpacesAnswer(spaces=[SpaceAnswer.of(space) for space in await served.knowledge.spaces(who)])
+
+
+@router.post("/items", status_code=201, summary="Keep a finding", responses=problems(404, 422))
+async def create_item(body: ItemBody, who: Asking, served: Served) -> ItemAnswer:
+    """
+    It is `working` until a reviewer promotes it; one that looks like an attack is `quarantined` until a reviewer lets it out. The
+    same finding again is answered as it is.
+    """
+    finding = Finding(
+        space=body.space,
+        title=body.title,
+        item_type=body.item_type,
+        task_family=body.task_family,
+        subject=body.subject,
+        coverage_key=body.coverage_key,
+        dedupe_key=body.dedupe_key,
+        summary=body.summary,
+        payload=body.payload,
+        run=body.run,
+        artifact_refs=tuple(body.artifact_refs),
+        source_memory_ids=tuple(body.source_memory_ids),
+        freshness_expires_at=body.freshness_expires_at,
+    )
+    return ItemAnswer.of(await served.knowledge.create_item(who, finding))
+
+
+@router.get("/items", summary="Findings in reach, newest first", responses=problems())
+async def items(
+    who: Asking,
+    served: Served,
+    space: Annotated[list[Id], Query(max_length=100)] = [],  # noqa: B006 - a default of the framework's, never changed
+    coverage_key: Annotated[CoverageKey | None, Query()] = None,
+    status: Annotated[list[ItemStatus], Query(max_length=10)] = [],  # noqa: B006 - as above
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+) -> ItemsAnswer:
+    sought = Sought(spaces=tuple(space), coverage_key=coverage_key, statuses=tuple(status), limit=limit)
+    return ItemsAnswer(items=[ItemAnswer.of(item) for item in await served.knowledge.items(who, sought)])
+
+
+@router.get("/items/{id}", summary="One finding", responses=problems(404))
+async def item(id: ItemId, who: Asking, served: Served) -> ItemAnswer:
+    return ItemAnswer.of(await served.knowledge.item(who, id))
+
+
+@router.post("/items/{id}/promote", summary="Promote or approve a finding", responses=problems(404, 409))
+async def promote(id: ItemId, body: PromoteItemBody, who: Asking, served: Served) -> ItemAnswer:
+    """From `working` to `promoted`, from there to `approved_default`; no step is left out. For reviewers."""
+    review = Review(
+        reviewer=body.reviewer_id,
+        approval=body.approval_id,
+        freshness_expires_at=body.freshness_expires_at,
+        reason=body.reason,
+    )
+    return ItemAnswer.of(await served.knowledge.promote(who, id, body.status, review))
+
+
+@router.post("/items/{id}/deprecate", summary="Give a finding up, for good", responses=problems(404, 409))
+async def deprecate(id: ItemId, who: Asking, served: Served, body: DeprecateItemBody | None = None) -> ItemAnswer:
+    """For reviewers."""
+    told = body or DeprecateItemBody()
+    review = Review(reviewer=told.reviewer_id, approval=told.approval_id, reason=told.reason)
+    return ItemAnswer.of(await served.knowledge.deprecate(who, id, review))
+
+
+@router.delete("/items/{id}", status_code=204, summary="Remove a finding, for good", responses=problems(404))
+async def remove(id: ItemId, who: Asking, served: Served) -> None:
+    """A purge of records leaves what was found out from them: this removes it. For admins."""
+    await served.knowledge.remove(who, id)
+
+
+@router.get("/coverage", summary="What is known about one thing, by space", responses=problems())
+async def coverage(coverage_key: Annotated[CoverageKey, Query()], who: Asking, served: Served) -> CoveragesAnswer:
+    found = await served.knowledge.coverage(who, coverage_key)
+    return CoveragesAnswer(coverage=[CoverageAnswer.of(one) for one in found])
+
+
+@router.post("/preflight", summary="Is it known already?", responses=problems())
+async def preflight(body: PreflightBody, who: Asking, served: Served) -> PreflightAnswer:
+    """
+    Asked before a run works something out: whether to reuse what is known, to refresh it, or to begin. `context` is what is
+    known, fenced as data, for the prompt.
+    """
+    found = await served.knowledge.preflight(who, _binding(body))
+    return PreflightAnswer(
+        decision=found.decision,
+        reason=found.reason,
+        coverage_key=found.coverage_key,
+        items=[ItemAnswer.of(one) for one in found.items],
+        context=found.context,
+    )
+
+
+def _binding(body: PreflightBody) -> Binding:
+    told = body.binding or BindingBody()
+    return Binding(
+        project=body.project,
+        namespace=told.namespace or body.namespace,
+        task_family=body.task_family,
+        subject=told.subject or body.subject,
+        enabled=told.enabled,
+        reuse_mode=told.reuse_mode,
+        trust_floor=told.trust_floor,
+        read_spaces=tuple(told.read_spaces),
+        freshness=None if told.freshness_ms is None else timedelta(milliseconds=told.freshness_ms),
+    )

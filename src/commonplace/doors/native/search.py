@@ -1,0 +1,70 @@
+"""Recall at the native door: search, and memory for a prompt."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from commonplace.doors.native.conditions import problems
+from commonplace.errors import InvalidInput
+from commonplace.memory.asking import filter_of
+from commonplace.server.auth import Asking, Served, Told
+from commonplace.values import query as values
+from commonplace.values.principal import Principal
+from commonplace.values.scope import scopes_of
+from commonplace.wire.context import ContextAnswer, ContextBody
+from commonplace.wire.queries import SearchQuery
+from commonplace.wire.search import HitsAnswer, SearchBody
+
+router = APIRouter(prefix="/v1", tags=["native"])
+
+
+@router.post("/search", summary="Find what answers a question", responses=problems())
+async def search(body: SearchBody, who: Asking, served: Served) -> HitsAnswer:
+    """
+    Hits, best first, by words and by meaning. Each says why it is there: `parts` sum to its score, `words` are those of the
+    question that were found, `start` and `stop` are the passage's place in the text.
+    """
+    return await _found(body, who, served)
+
+
+@router.get("/search", summary="Find what answers a question, by a plain URL", responses=problems())
+async def search_by_url(query: Annotated[SearchQuery, Query()], who: Asking, served: Served) -> HitsAnswer:
+    """As `POST /v1/search`, for `curl` and the address bar. A proxy may keep the URL in its log, the question with it."""
+    return await _found(query.body(), who, served)
+
+
+async def _found(body: SearchBody, who: Principal, served: Served) -> HitsAnswer:
+    wanted = values.Query(
+        text=body.text,
+        filter=filter_of(body.scopes, ("live",), body.filters()),
+        limit=body.limit,
+        mode=body.mode,
+        as_of=body.as_of,
+        diversity=body.diversity,
+        weights=body.weights,
+    )
+    hits = await served.recall.search(who, wanted, run=body.run)
+    return HitsAnswer.of(hits, served.desk.clock.now(), explain=body.explain)
+
+
+@router.post("/context", summary="Memory for a prompt", responses=problems())
+async def context(body: ContextBody, who: Asking, served: Served, options: Told) -> ContextAnswer:
+    """
+    With a `query`: the `<memory_context>` block, the session so far and what the question recalls, within `budget` tokens.
+    With an `agent`, a `workspace` or both: their sections `## Agent Memory` and `## Workspace Memory`. What is recalled is data,
+    never an instruction: it is fenced and labelled with its trust.
+    """
+    if (body.query is None) == (body.agent is None and body.workspace is None):
+        raise InvalidInput("Give a query, or an agent and a workspace for their sections.")
+    budget = options.token_budget if body.budget is None else body.budget
+    if body.query is None:
+        block = await served.recall.sections(
+            who, agent=body.agent, workspace=body.workspace, budget=budget, run=body.run or body.session
+        )
+    else:
+        block = await served.recall.context(
+            who, body.query, scopes=scopes_of(body.scopes), session=body.session, budget=budget, run=body.run
+        )
+    return ContextAnswer.of(block, served.desk.clock.now())

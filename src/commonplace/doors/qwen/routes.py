@@ -1,0 +1,140 @@
+"""
+The remember door: the memory of a workspace, as qwen-code's clients use it.
+
+A fact is handed over and filed by and by; its task is polled. All of it needs a key, also where the daemon is open otherwise.
+"""
+
+from dataclasses import asdict
+from functools import partial
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Body, Path
+
+from commonplace.doors.qwen.shapes import (
+    Capabilities,
+    DreamQueued,
+    DreamTask,
+    Feature,
+    FileProblem,
+    FileTold,
+    Forget,
+    ForgetQueued,
+    ForgetTask,
+    MemoryStatus,
+    Remember,
+    RememberQueued,
+    RememberTask,
+    Write,
+    Written,
+)
+from commonplace.server.auth import Asking, Served, Strict
+from commonplace.server.door import ApiDoor
+from commonplace.server.waiting import Patient
+from commonplace.service.lanes import MODES, MOST_CONTENT, PENDING
+from commonplace.values.task import MemoryTask
+
+router = APIRouter(tags=["remember"])
+DOOR: Final = ApiDoor(routers=(router,))
+TaskId = Annotated[str, Path(max_length=128, description="As the answer that queued it says.")]
+ALWAYS: Final = ("health", "capabilities")
+MANAGED: Final = (
+    "workspace_memory",
+    "workspace_memory_remember",
+    "workspace_memory_remember_project_scope",
+    "workspace_memory_remember_user_scope",
+    "workspace_memory_forget",
+    "workspace_memory_forget_scope",
+    "workspace_memory_dream",
+)
+
+
+@router.get("/capabilities", summary="What this daemon can")
+async def capabilities(who: Asking, served: Served) -> Capabilities:
+    """Without managed memory its features are not among them."""
+    managed = served.managed
+    features = [*ALWAYS, *(MANAGED if managed.is_on(who) else ())]
+    details = {"workspace_memory_remember": Feature(modes=list(MODES))} if managed.is_on(who) else {}
+    return Capabilities(
+        features=features,
+        feature_details=details,
+        workspace_cwd=str(managed.ground.workspace),
+        limits={"maxPendingMemoryTasks": PENDING, "maxRememberContentBytes": MOST_CONTENT},
+    )
+
+
+@router.get("/workspace/memory", summary="Which files of memory there are")
+async def memory_status(who: Asking, served: Served) -> MemoryStatus:
+    found = await served.managed.survey(who)
+    return MemoryStatus(
+        workspace_cwd=found.workspace,
+        initialized=found.initialized,
+        files=[FileTold(path=file.path, scope=file.scope, bytes=file.bytes) for file in found.files],
+        total_bytes=found.total_bytes,
+        file_count=len(found.files),
+        rule_count=found.rules,
+        errors=[FileProblem(error=reason, hint=path) for path, reason in found.errors],
+    )
+
+
+@router.post("/workspace/memory", summary="Add to a file of memory, or replace it")
+async def write_memory(who: Strict, served: Served, body: Write = Write()) -> Written:  # noqa: B008 - frozen
+    """What is added goes into the section `## Added Memories` of `MEMORY.md`."""
+    added = await served.managed.add(who, scope=body.scope, content=body.content, mode=body.mode)
+    return Written(
+        file_path=added.path,
+        bytes_written=added.bytes_written if added.changed else 0,
+        mode=added.mode,
+        changed=added.changed,
+    )
+
+
+@router.post("/workspace/memory/remember", status_code=202, summary="Hand over a fact")
+async def remember(who: Strict, served: Served, body: Remember = Remember()) -> RememberQueued:  # noqa: B008 - frozen
+    """It is filed in the background, by a model or by rules. Poll the task until it is `completed` or `failed`."""
+    queued = await served.lanes.remember(who, body.content, context_mode=body.context_mode, scope=body.scope)
+    return RememberQueued.model_validate(_plain(queued))
+
+
+@router.get("/workspace/memory/remember/{task}", summary="Look at a fact that was handed over")
+async def remember_task(task: TaskId, who: Strict, served: Served, ended: Patient) -> RememberTask:
+    """For the client that asked: one that sends another `X-Client-Id`, or none, does not see it."""
+    return RememberTask.model_validate(
+        _whole(await ended(who, task, partial(served.lanes.task, who, "remember", task)))
+    )
+
+
+@router.post("/workspace/memory/forget", status_code=202, summary="Have something forgotten")
+async def forget(who: Strict, served: Served, body: Forget = Forget()) -> ForgetQueued:  # noqa: B008 - frozen
+    """At most five entries that fit are removed. What goes can be brought back while it is in the history."""
+    return ForgetQueued.model_validate(_plain(await served.lanes.forget(who, body.query, scope=body.scope)))
+
+
+@router.get("/workspace/memory/forget/{task}", summary="Look at what is to be forgotten")
+async def forget_task(task: TaskId, who: Strict, served: Served, ended: Patient) -> ForgetTask:
+    """As for a fact that was handed over."""
+    return ForgetTask.model_validate(_whole(await ended(who, task, partial(served.lanes.task, who, "forget", task))))
+
+
+@router.post("/workspace/memory/dream", status_code=202, summary="Have the memory tidied")
+async def dream(
+    who: Strict, served: Served, body: Annotated[Any, Body(description="Nothing, or an empty object.")] = None
+) -> DreamQueued:
+    """Entries that say nearly the same become one, as one change."""
+    del body
+    return DreamQueued.model_validate(_plain(await served.lanes.dream(who)))
+
+
+@router.get("/workspace/memory/dream/{task}", summary="Look at how the tidying goes")
+async def dream_task(task: TaskId, who: Strict, served: Served, ended: Patient) -> DreamTask:
+    """As for a fact that was handed over."""
+    return DreamTask.model_validate(_whole(await ended(who, task, partial(served.lanes.task, who, "dream", task))))
+
+
+def _plain(task: MemoryTask) -> dict[str, Any]:
+    told = asdict(task)
+    return {"task_id": told.pop("id"), **told}
+
+
+def _whole(task: MemoryTask) -> dict[str, Any]:
+    """With result and error, which are always there, and null where they do not apply."""
+    return {**_plain(task), "result": task.result, "error": task.error and asdict(task.error)}

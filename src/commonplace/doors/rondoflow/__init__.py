@@ -1,0 +1,1 @@
+"""RondoFlow's API: agents, workspaces, and memories under their keys."""

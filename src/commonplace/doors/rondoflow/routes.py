@@ -1,0 +1,229 @@
+"""The keyed door: RondoFlow's agents, workspaces and memories."""
+
+from typing import Annotated, Final
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query
+
+from commonplace.doors.rondoflow.shapes import (
+    AgentChange,
+    AgentRow,
+    Deleted,
+    Envelope,
+    MemoryChange,
+    MemoryRow,
+    NewAgent,
+    NewMemory,
+    NewWorkspace,
+    Pin,
+    Removed,
+    ScrubbedRow,
+    Source,
+    WorkspaceChange,
+    WorkspaceRow,
+)
+from commonplace.doors.rondoflow.use_cases import Memory, Owners, shown_key, shown_source
+from commonplace.server.auth import Asking, use_case
+from commonplace.server.door import ApiDoor
+from commonplace.values.changes import Changes
+from commonplace.values.principal import Owner
+from commonplace.values.record import Record
+
+router = APIRouter(prefix="/api", tags=["keyed"])
+DOOR: Final = ApiDoor(routers=(router,), use_cases=lambda services: [Owners(services.desk, services.records)])
+UseOwners = Annotated[Owners, use_case(Owners)]
+
+AgentId = Annotated[str, Path(alias="agentId", max_length=255)]
+WorkspaceId = Annotated[str, Path(alias="workspaceId", max_length=255)]
+MemoryId = Annotated[UUID, Path(alias="memoryId")]
+Row = MemoryRow | ScrubbedRow
+
+
+# ---- agents
+
+
+@router.get("/agents", summary="List the agents in reach, by name")
+async def list_agents(who: Asking, owners: UseOwners) -> Envelope[list[AgentRow]]:
+    return Envelope(data=[_agent(one) for one in await owners.owners(who, "agent")])
+
+
+@router.post("/agents", status_code=201, summary="Create an agent")
+async def create_agent(body: NewAgent, who: Asking, owners: UseOwners) -> Envelope[AgentRow]:
+    """Without an id it is given one. Its memory is off until you switch it on."""
+    made = await owners.create(who, "agent", body.name, id=body.id, memory_enabled=body.memory_enabled)
+    return Envelope(data=_agent(made))
+
+
+@router.get("/agents/{agentId}", summary="Look at an agent")
+async def get_agent(agent: AgentId, who: Asking, owners: UseOwners) -> Envelope[AgentRow]:
+    return Envelope(data=_agent(await owners.owner(who, "agent", agent)))
+
+
+@router.patch("/agents/{agentId}", summary="Rename an agent, or switch its memory on or off")
+async def change_agent(agent: AgentId, body: AgentChange, who: Asking, owners: UseOwners) -> Envelope[AgentRow]:
+    changed = await owners.change(who, "agent", agent, name=body.name, memory_enabled=body.memory_enabled)
+    return Envelope(data=_agent(changed))
+
+
+@router.delete("/agents/{agentId}", summary="Remove an agent with all it remembers")
+async def remove_agent(agent: AgentId, who: Asking, owners: UseOwners) -> Envelope[Deleted]:
+    """Each of its records is deleted, and can be brought back by `undo` at `/v1`."""
+    await owners.remove(who, "agent", agent)
+    return Envelope(data=Deleted())
+
+
+@router.get("/agents/{agentId}/memories", summary="List an agent's memories: pinned, then important, then by key")
+async def list_agent_memories(agent: AgentId, who: Asking, owners: UseOwners) -> Envelope[list[MemoryRow]]:
+    return Envelope(data=[_row(one) for one in await owners.memories(who, "agent", agent)])
+
+
+@router.post("/agents/{agentId}/memories", status_code=201, summary="Write a memory under its key")
+async def put_agent_memory(agent: AgentId, body: NewMemory, who: Asking, owners: UseOwners) -> Envelope[Row]:
+    """A key that is there already gets the new value, source, pin and importance."""
+    return Envelope(data=_written(await owners.remember(who, "agent", agent, _memory(body))))
+
+
+@router.patch("/agents/{agentId}/memories/{memoryId}", summary="Change a memory in part")
+async def change_agent_memory(
+    agent: AgentId, memory: MemoryId, body: MemoryChange, who: Asking, owners: UseOwners
+) -> Envelope[Row]:
+    """What is not sent stays as it is. The key cannot be changed."""
+    return Envelope(data=_written(await owners.edit(who, "agent", agent, str(memory), _changes(body))))
+
+
+@router.patch("/agents/{agentId}/memories/{memoryId}/pin", summary="Pin or unpin a memory")
+async def pin_agent_memory(
+    agent: AgentId, memory: MemoryId, body: Pin, who: Asking, owners: UseOwners
+) -> Envelope[MemoryRow]:
+    return Envelope(data=_row(await owners.pin(who, "agent", agent, str(memory), body.pinned)))
+
+
+@router.delete("/agents/{agentId}/memories/{memoryId}", summary="Delete a memory")
+async def delete_agent_memory(agent: AgentId, memory: MemoryId, who: Asking, owners: UseOwners) -> Envelope[Deleted]:
+    await owners.forget(who, "agent", agent, str(memory))
+    return Envelope(data=Deleted())
+
+
+# ---- workspaces
+
+
+@router.get("/workspaces", summary="List the workspaces in reach, by name")
+async def list_workspaces(who: Asking, owners: UseOwners) -> Envelope[list[WorkspaceRow]]:
+    return Envelope(data=[_workspace(one) for one in await owners.owners(who, "workspace")])
+
+
+@router.post("/workspaces", status_code=201, summary="Create a workspace")
+async def create_workspace(body: NewWorkspace, who: Asking, owners: UseOwners) -> Envelope[WorkspaceRow]:
+    made = await owners.create(who, "workspace", body.name, id=body.id, memory_enabled=True)
+    return Envelope(data=_workspace(made))
+
+
+@router.get("/workspaces/{workspaceId}", summary="Look at a workspace")
+async def get_workspace(workspace: WorkspaceId, who: Asking, owners: UseOwners) -> Envelope[WorkspaceRow]:
+    return Envelope(data=_workspace(await owners.owner(who, "workspace", workspace)))
+
+
+@router.patch("/workspaces/{workspaceId}", summary="Rename a workspace")
+async def change_workspace(
+    workspace: WorkspaceId, body: WorkspaceChange, who: Asking, owners: UseOwners
+) -> Envelope[WorkspaceRow]:
+    return Envelope(data=_workspace(await owners.change(who, "workspace", workspace, name=body.name)))
+
+
+@router.delete("/workspaces/{workspaceId}", summary="Remove a workspace with all it remembers")
+async def remove_workspace(workspace: WorkspaceId, who: Asking, owners: UseOwners) -> Envelope[Removed]:
+    """Each of its records is deleted, and can be brought back by `undo` at `/v1`."""
+    await owners.remove(who, "workspace", workspace)
+    return Envelope(data=Removed(id=workspace))
+
+
+@router.get("/workspaces/{workspaceId}/memories", summary="List its memories: pinned, then important, then newest")
+async def list_workspace_memories(
+    workspace: WorkspaceId,
+    who: Asking,
+    owners: UseOwners,
+    source: Annotated[Source | None, Query(description="Only what was written this way.")] = None,
+    pinned: Annotated[bool | None, Query(description="Only what is pinned, or only what is not.")] = None,
+) -> Envelope[list[MemoryRow]]:
+    found = await owners.memories(who, "workspace", workspace, source=source, pinned=pinned)
+    return Envelope(data=[_row(one) for one in found])
+
+
+@router.post("/workspaces/{workspaceId}/memories", status_code=201, summary="Write a memory under its key")
+async def put_workspace_memory(
+    workspace: WorkspaceId, body: NewMemory, who: Asking, owners: UseOwners
+) -> Envelope[Row]:
+    """A key that is there already gets the new value, source, pin and importance."""
+    return Envelope(data=_written(await owners.remember(who, "workspace", workspace, _memory(body))))
+
+
+@router.patch("/workspaces/{workspaceId}/memories/{memoryId}", summary="Change a memory in part")
+async def change_workspace_memory(
+    workspace: WorkspaceId, memory: MemoryId, body: MemoryChange, who: Asking, owners: UseOwners
+) -> Envelope[Row]:
+    """What is not sent stays as it is. The key cannot be changed."""
+    changed = await owners.edit(who, "workspace", workspace, str(memory), _changes(body))
+    return Envelope(data=_written(changed))
+
+
+@router.patch("/workspaces/{workspaceId}/memories/{memoryId}/pin", summary="Pin or unpin a memory")
+async def pin_workspace_memory(
+    workspace: WorkspaceId, memory: MemoryId, body: Pin, who: Asking, owners: UseOwners
+) -> Envelope[MemoryRow]:
+    return Envelope(data=_row(await owners.pin(who, "workspace", workspace, str(memory), body.pinned)))
+
+
+@router.delete("/workspaces/{workspaceId}/memories/{memoryId}", summary="Delete a memory")
+async def delete_workspace_memory(
+    workspace: WorkspaceId, memory: MemoryId, who: Asking, owners: UseOwners
+) -> Envelope[Removed]:
+    gone = await owners.forget(who, "workspace", workspace, str(memory))
+    return Envelope(data=Removed(id=gone.id))
+
+
+# ---- shapes
+
+
+def _agent(owner: Owner) -> AgentRow:
+    return AgentRow(
+        id=owner.id,
+        name=owner.name,
+        memory_enabled=owner.memory_enabled,
+        created_at=owner.created_at,
+        updated_at=owner.updated_at,
+    )
+
+
+def _workspace(owner: Owner) -> WorkspaceRow:
+    return WorkspaceRow(id=owner.id, name=owner.name, created_at=owner.created_at, updated_at=owner.updated_at)
+
+
+def _memory(body: NewMemory) -> Memory:
+    return Memory(key=body.key, value=body.value, source=body.source, pinned=body.pinned, importance=body.importance)
+
+
+def _changes(body: MemoryChange) -> Changes:
+    return {"text": body.value, "source": body.source, "pinned": body.pinned, "importance": body.importance}
+
+
+def _row(record: Record) -> MemoryRow:
+    of_agent = record.scope.kind == "agent"
+    return MemoryRow(
+        id=record.id,
+        agent_id=record.scope.id if of_agent else None,
+        workspace_id=None if of_agent else record.scope.id,
+        scope="agent" if of_agent else "workspace",
+        source=shown_source(record),
+        key=shown_key(record),
+        value=record.text,
+        pinned=record.pinned,
+        importance=record.importance,
+        created_at=record.created_at,
+        updated_at=record.updated_at,
+    )
+
+
+def _written(record: Record) -> Row:
+    redactions = record.metadata.get("redactions")
+    row = _row(record)
+    return ScrubbedRow(**row.model_dump(), redactions=redactions) if isinstance(redactions, int) else row

@@ -1,0 +1,506 @@
+"""The governed door: Tandem's memory routes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, BackgroundTasks, Path, Query
+
+from commonplace.doors.tandem.distill import Conversation, Distilling
+from commonplace.doors.tandem.partitions import (
+    OURS,
+    PROMOTION,
+    Place,
+    channel_of,
+    partition_key,
+    project_of,
+    subject_of,
+    tier_of,
+)
+from commonplace.doors.tandem.retrieval import NO_LIMITS, Asked, Limits, Retrieval
+from commonplace.doors.tandem.shapes import (
+    AuditAnswer,
+    AuditEntry,
+    ChangedAnswer,
+    DeletedAnswer,
+    DemoteBody,
+    DistillAnswer,
+    DistillBody,
+    FactAnswer,
+    GovernanceAnswer,
+    GrantBody,
+    ImportAnswer,
+    ImportBody,
+    InfluenceAnswer,
+    LayerAnswer,
+    LayersAnswer,
+    LayersBody,
+    LayerSummaryAnswer,
+    LinkageAnswer,
+    ListAnswer,
+    MemoryAnswer,
+    Name,
+    NodeAnswer,
+    PromoteAnswer,
+    PromoteBody,
+    PutAnswer,
+    PutBody,
+    ReportAnswer,
+    ResolveAnswer,
+    ResolveBody,
+    ScrubAnswer,
+    SearchAnswer,
+    SearchBody,
+    SourceAnswer,
+    TreeAnswer,
+    TreeNodeAnswer,
+    TrustAnswer,
+)
+from commonplace.doors.tandem.tree import DEPTH, Browsing, Node, TreeNode
+from commonplace.doors.tandem.use_cases import ACTIONS, Governed, Listing, Promote, Put
+from commonplace.errors import InvalidInput
+from commonplace.governance.budgets import Budget, RetrievalGrant
+from commonplace.server.auth import Asking, Served, use_case
+from commonplace.server.door import ApiDoor
+from commonplace.service.services import Services
+from commonplace.text.scrub import ScrubReport
+from commonplace.values.audit import AuditRow
+from commonplace.values.moment import to_ms
+from commonplace.values.record import TRUSTED, Json, Record
+from commonplace.values.scope import Scope
+from commonplace.wire.shapes import Line, RecordId
+
+router = APIRouter(prefix="/memory", tags=["governed"])
+context_router = APIRouter(prefix="/memory/context", tags=["governed"])
+
+
+def _use_cases(services: Services) -> list[object]:
+    desk = services.desk
+    return [Governed(desk, services.moving), Retrieval(desk), Browsing(desk), Distilling(desk)]
+
+
+DOOR: Final = ApiDoor(routers=(router, context_router), use_cases=_use_cases)
+UseGoverned = Annotated[Governed, use_case(Governed)]
+UseRetrieval = Annotated[Retrieval, use_case(Retrieval)]
+UseBrowsing = Annotated[Browsing, use_case(Browsing)]
+UseDistilling = Annotated[Distilling, use_case(Distilling)]
+
+_NOT_SHOWN: Final = frozenset({OURS, "memory_trust", "trust_label"})
+
+
+@router.post("/put", summary="Keep a note, a fact or a solution")
+async def put(body: PutBody, who: Asking, governed: UseGoverned) -> PutAnswer:
+    """
+    Secrets are taken out first; a private key keeps the whole text out, which `scrub_report` tells. The same from the same
+    run is kept once. At most 8,000 characters.
+    """
+    told = body.metadata or {}
+    metadata: dict[str, Json] = {name: value for name, value in told.items() if name not in _NOT_SHOWN}
+    done = await governed.put(
+        who,
+        Put(
+            text=body.content,
+            place=_place(body),
+            kind=body.kind,
+            tags=tuple(body.tags),
+            source=body.source or "agent_note",
+            trust=body.label(),
+            classification=body.classification,
+            artifact_refs=tuple(body.artifact_refs),
+            metadata=metadata,
+            private=body.private,
+            message=body.message_id,
+            tool=body.tool_name,
+        ),
+    )
+    return PutAnswer(
+        id=done.id,
+        ok=done.stored or done.deduped,
+        stored=done.stored,
+        deduped=done.deduped,
+        tier=done.tier,
+        partition_key=done.partition_key,
+        audit_id=done.audit_id,
+        scrub_report=_scrub(done.scrub),
+    )
+
+
+@router.post("/search", summary="Search by words", response_model_exclude_none=True)
+async def search(body: SearchBody, who: Asking, retrieval: UseRetrieval) -> SearchAnswer:
+    """
+    Words that are meant literally: names, tickets, errors. A question that asks for everything is refused, and what a
+    budget allows is told, no more.
+    """
+    found = await retrieval.search(who, _asked(body))
+    return SearchAnswer(
+        results=[memory_answer(one.hit.record, one.text, one.hit.score) for one in found.shown],
+        count=len(found.shown),
+        scopes_used=list(found.used),
+        blocked_scopes=list(found.blocked),
+        audit_id=found.audit_id,
+        left_out=found.left_out,
+    )
+
+
+@router.get("", summary="List memories, newest first", response_model_exclude_none=True)
+async def memories(
+    who: Asking,
+    governed: UseGoverned,
+    q: Annotated[str | None, Query(max_length=1_000, description="Those that hold this text.")] = None,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+    user_id: Annotated[Name | None, Query()] = None,
+    project_id: Annotated[Name | None, Query()] = None,
+    channel_tag: Annotated[Name | None, Query()] = None,
+) -> ListAnswer:
+    """Demoted ones too, which no search finds."""
+    listing = Listing(text=q, user=user_id, project=project_id, channel=channel_tag, limit=limit, offset=offset)
+    found = await governed.memories(who, listing)
+    items = [memory_answer(record, record.text) for record in found.records]
+    return ListAnswer(items=items, count=len(items), offset=offset, limit=limit, truncated=not found.whole)
+
+
+@router.post("/promote", summary="Share a memory")
+async def promote(body: PromoteBody, who: Asking, governed: UseGoverned) -> PromoteAnswer:
+    """
+    With everybody of its project, or of the tenant. It needs a reviewer: a reviewer's key, or a capability and a review that
+    names `reviewer_id` and `approval_id`. What cannot be shared is told with `promoted: false`.
+    """
+    review = body.review
+    done = await governed.promote(
+        who,
+        Promote(
+            id=body.id,
+            place=_place(body),
+            to=body.to_tier,
+            reason=body.reason,
+            reviewer=review.reviewer_id if review else None,
+            approval=review.approval_id if review else None,
+            outcome=body.outcome(),
+        ),
+    )
+    return PromoteAnswer(
+        ok=done.promoted,
+        id=done.id,
+        promoted=done.promoted,
+        new_memory_id=done.id if done.promoted else None,
+        to_tier=done.to,
+        scrub_report=_scrub(done.scrub),
+        audit_id=done.audit_id,
+        policy_decision_id=done.decision,
+        reason=done.reason,
+    )
+
+
+@router.post("/demote", summary="Keep a memory to itself")
+async def demote(body: DemoteBody, who: Asking, governed: UseGoverned) -> ChangedAnswer:
+    """It is kept, and no search finds it. `/memory/promote` brings it back."""
+    row = await governed.demote(who, body.id, run=body.run_id)
+    return ChangedAnswer(id=body.id, audit_id=row)
+
+
+@router.get("/audit", summary="What was done, newest first", response_model_exclude_none=True)
+async def audit(
+    who: Asking,
+    governed: UseGoverned,
+    run_id: Annotated[Name | None, Query()] = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+) -> AuditAnswer:
+    """By the caller; a reviewer sees what others did, too. No text of a memory and no question is ever in it."""
+    rows = await governed.audit(who, run=run_id, limit=limit)
+    return AuditAnswer(entries=[_entry(row) for row in rows], count=len(rows))
+
+
+@router.post("/import", summary="Import a folder")
+async def import_path(body: ImportBody, who: Asking, governed: UseGoverned) -> ImportAnswer:
+    """
+    Markdown and text files of the machine the daemon runs on, or OpenClaw's memory. Files that did not change are left
+    alone. Keys other than the operator's import below `import_roots` only.
+    """
+    report = await governed.import_path(
+        who, body.source.path, scope=_import_scope(body), layout=body.format, sync_deletes=body.sync_deletes
+    )
+    return ImportAnswer(
+        ok=True,
+        source=SourceAnswer(kind="path", path=body.source.path),
+        format=body.format,
+        tier=body.tier,
+        project_id=body.project_id,
+        session_id=body.session_id,
+        source_binding_id=body.source_binding_id,
+        sync_deletes=body.sync_deletes,
+        discovered_files=report.discovered_files,
+        files_processed=report.files_processed,
+        indexed_files=report.indexed_files,
+        skipped_files=report.skipped_files,
+        deleted_files=report.deleted_files,
+        chunks_created=report.chunks_created,
+        errors=report.errors,
+    )
+
+
+@router.delete("/{id}", summary="Delete a memory")
+async def delete(
+    id: Annotated[RecordId, Path()],
+    who: Asking,
+    governed: UseGoverned,
+    project_id: Annotated[Name | None, Query(description="It must be this project's.")] = None,
+    channel_tag: Annotated[Name | None, Query(description="It must be this channel's.")] = None,
+) -> DeletedAnswer:
+    """A tombstone stays, which the native door can undo."""
+    row = await governed.delete(who, id, project=project_id, channel=channel_tag)
+    return DeletedAnswer(id=id, audit_id=row)
+
+
+# ---- in
+
+
+def _place(body: PutBody | SearchBody | PromoteBody) -> Place:
+    place = Place(
+        run=body.run_id, session=body.session_id, capability=body.capability.value() if body.capability else None
+    )
+    if body.partition is None:
+        return place
+    where = body.partition
+    return replace(
+        place, org=where.org_id, workspace=where.workspace_id, project=where.project_id, tier=where.tier
+    )  # fmt: skip
+
+
+def _asked(body: SearchBody) -> Asked:
+    given = body.retrieval_grant
+    return Asked(
+        text=body.query,
+        place=_place(body),
+        tiers=tuple(body.read_scopes or ()),
+        tags=tuple(body.tags),
+        limit=body.limit,
+        grant=_grant(given) if given else None,
+        limits=_limits(given) if given else NO_LIMITS,
+    )
+
+
+def _limits(given: GrantBody) -> Limits:
+    return Limits(
+        org=given.org_id,
+        workspace=given.workspace_id,
+        classes=frozenset(given.data_classes),
+        bindings=frozenset(given.source_binding_ids),
+        objects=frozenset(given.source_object_ids),
+    )
+
+
+def _grant(given: GrantBody) -> RetrievalGrant:
+    budgets = given.budgets
+    return RetrievalGrant(
+        id=given.grant_id,
+        subject=given.subject,
+        projects=frozenset(given.project_ids),
+        budget=Budget(
+            window=timedelta(milliseconds=budgets.window_ms),
+            queries=budgets.max_queries_per_window,
+            results=budgets.max_results_per_window,
+            tokens=budgets.max_tokens_per_window,
+            characters=budgets.max_chars_per_window,
+            reply_results=budgets.max_top_k,
+            reply_tokens=budgets.max_tokens,
+            reply_characters=budgets.max_chars,
+        ),
+        revoked=given.revoked,
+        expires_at=given.expires_at,
+    )
+
+
+def _import_scope(body: ImportBody) -> Scope:
+    if body.tier == "global":
+        return Scope("global")
+    id = body.project_id if body.tier == "project" else body.session_id
+    if id is None:
+        raise InvalidInput(f"{body.tier}_id: an import into a {body.tier} names it.")
+    return Scope("workspace" if body.tier == "project" else "session", id)
+
+
+# ---- out
+
+
+def memory_answer(record: Record, text: str, score: float | None = None) -> MemoryAnswer:
+    """A record as this door tells it. `text` is as much of it as may be told."""
+    told, made, trusted = record.metadata, record.provenance, record.trust in TRUSTED
+    redactions = told.get("redactions")
+    count = redactions if isinstance(redactions, int) else 0
+    classification = str(told.get("classification") or "internal")
+    promotion = told.get(PROMOTION)
+    project = project_of(record)
+    sources = {"run_id": made.run, "message_id": made.message, "file": made.file, "actor": record.actor}
+    refs = told.get("artifact_refs")
+    return MemoryAnswer(
+        id=record.id,
+        text=text,
+        content=text,
+        score=score,
+        tier=tier_of(record),
+        partition_key=partition_key(record.tenant, record.scope, project),
+        kind=record.kind,
+        classification=classification,
+        source=record.source,
+        source_type=record.source,
+        user_id=subject_of(record),
+        session_id=record.session,
+        run_id=made.run,
+        project_id=project,
+        channel_tag=channel_of(record),
+        tags=list(record.tags),
+        artifact_refs=[str(ref) for ref in refs] if isinstance(refs, list) else [],
+        visibility=record.visibility,
+        demoted=record.demoted,
+        created_at_ms=to_ms(record.created_at),
+        updated_at_ms=to_ms(record.updated_at),
+        memory_trust=TrustAnswer(
+            label=record.trust, trusted_for_promotion=trusted, rendering_role="context" if trusted else "evidence"
+        ),
+        linkage=LinkageAnswer(
+            run_id=made.run,
+            session_id=record.session,
+            message_id=made.message,
+            project_id=project,
+            promotion=promotion if isinstance(promotion, dict) else None,
+        ),
+        governance=GovernanceAnswer(
+            classification=classification,
+            visibility=record.visibility,
+            demoted=record.demoted,
+            redaction_status="redacted" if count else "passed",
+            redaction_count=count,
+        ),
+        influence=InfluenceAnswer(pinned=record.pinned, importance=record.importance / 100),
+        provenance={name: value for name, value in sources.items() if value is not None},
+        metadata={name: value for name, value in told.items() if name not in _NOT_SHOWN},
+    )
+
+
+def _scrub(report: ScrubReport) -> ScrubAnswer:
+    return ScrubAnswer(status=report.status, redactions=report.redactions, block_reason=report.block_reason)
+
+
+def _entry(row: AuditRow) -> AuditEntry:
+    told: Mapping[str, Any] = row.details
+    at = to_ms(row.at)
+    derived = partition_key(row.tenant, row.scope) if row.scope else None
+    return AuditEntry(
+        audit_id=row.id,
+        id=row.id,
+        action=ACTIONS[row.action],
+        run_id=row.run,
+        memory_id=row.record,
+        source_memory_id=row.record if row.action == "record.promote" else None,
+        to_tier=told.get("to_tier"),
+        partition_key=told.get("partition") or derived,
+        actor=row.actor,
+        status=row.outcome,
+        detail=told.get("why") or told.get("code"),
+        created_at_ms=at,
+        ts_ms=at,
+    )
+
+
+@context_router.post("/resolve", summary="What an address in the tree names", response_model_exclude_none=True)
+async def resolve(body: ResolveBody, who: Asking, served: Served, browsing: UseBrowsing) -> ResolveAnswer:
+    """`commonplace://resources/<project>`, `…user/<id>`, `…agent/<id>`, `…session/<id>`, `…global`, and what is in them."""
+    node = await browsing.resolve(who, body.uri)
+    return ResolveAnswer(node=_node(node, served.desk.clock.now()))
+
+
+@context_router.get("/tree", summary="What is below an address in the tree", response_model_exclude_none=True)
+async def tree(
+    uri: Annotated[Line, Query(examples=["commonplace://resources/default"])],
+    who: Asking,
+    served: Served,
+    browsing: UseBrowsing,
+    max_depth: Annotated[int, Query(ge=0, le=100, description="Deeper than five levels nothing is shown.")] = DEPTH,
+) -> TreeAnswer:
+    found = await browsing.tree(who, uri, max_depth)
+    return TreeAnswer(tree=[_tree_node(found, served.desk.clock.now())])
+
+
+@context_router.post("/layers/generate", summary="Make the shorter tellings of a memory")
+async def generate(body: LayersBody, who: Asking, browsing: UseBrowsing) -> LayersAnswer:
+    """L0 has about a hundred tokens, L1 about two thousand. Those that are there stay."""
+    layers = await browsing.generate(who, body.node_id)
+    made = [LayerAnswer(layer_type=layer.name, token_count=layer.tokens, method=layer.method) for layer in layers]
+    return LayersAnswer(ok=True, node_id=body.node_id, layers=made)
+
+
+@context_router.post("/distill", summary="Keep what a conversation taught", response_model_exclude_none=True)
+async def distill(
+    body: DistillBody, who: Asking, served: Served, distilling: UseDistilling, after: BackgroundTasks
+) -> DistillAnswer:
+    """Preferences, facts, outcomes and lessons become facts of the session. The same conversation again adds nothing."""
+    after.add_task(served.lanes.met, who, body.session_id)
+    done = await distilling.distill(
+        who,
+        Conversation(
+            session=body.session_id,
+            parts=tuple(body.conversation),
+            run=body.run_id,
+            workflow=body.workflow_id,
+            project=body.project_id,
+            subject=body.subject,
+            artifact_refs=tuple(body.artifact_refs),
+            threshold=body.importance_threshold,
+            capability=body.capability.value() if body.capability else None,
+        ),
+    )
+    facts = [
+        FactAnswer(
+            category=fact.category,
+            content=fact.content,
+            importance=fact.importance,
+            follow_up_needed=fact.follow_up_needed,
+        )
+        for fact in done.facts
+    ]
+    return DistillAnswer(
+        ok=True,
+        distillation_id=done.id,
+        session_id=body.session_id,
+        facts_extracted=len(facts),
+        stored_count=len(done.stored),
+        deduped_count=len(done.deduped),
+        memory_ids=[*done.stored, *done.deduped],
+        candidate_ids=[],
+        status=done.status,
+        report=ReportAnswer(
+            method=done.method,
+            user_memory_updated=done.user_memory_updated,
+            agent_memory_updated=done.agent_memory_updated,
+            facts=facts,
+        ),
+    )
+
+
+def _node(node: Node, now: datetime) -> NodeAnswer:
+    # A directory is there when somebody asks for it; its clients want a time in any case.
+    return NodeAnswer(
+        id=node.id,
+        uri=node.uri,
+        parent_uri=node.parent_uri,
+        node_type=node.node_type,
+        created_at=node.created_at or now,
+        updated_at=node.updated_at or now,
+        metadata={name: value for name, value in node.metadata.items() if value is not None},
+    )
+
+
+def _tree_node(found: TreeNode, now: datetime) -> TreeNodeAnswer:
+    layers = found.layer_summary
+    return TreeNodeAnswer(
+        node=_node(found.node, now),
+        children=[_tree_node(child, now) for child in found.children],
+        layer_summary=LayerSummaryAnswer(
+            l0_preview=layers.l0_preview, l1_preview=layers.l1_preview, has_l2=layers.has_l2
+        ),
+        more=found.more,
+    )

@@ -1,0 +1,440 @@
+"""
+The governed door's records: put with a partition and a capability, promoted under review, demoted, deleted, listed, audited.
+
+What a run puts twice is kept once. A promotion is refused where somebody has to look first, and comes to nothing, without
+being an error, where there is nothing to promote or it must not be shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal, TypeAlias
+
+from commonplace.doors.tandem.partitions import (
+    ANYWHERE,
+    OURS,
+    PROMOTION,
+    Place,
+    channel_of,
+    entered,
+    marked,
+    project_of,
+    subject_of,
+    tier_of,
+    within,
+)
+from commonplace.errors import Conflict, InvalidInput, NotFound, PathNotFound, RecordNotFound, SecretRefused
+from commonplace.governance.access import require_role, require_trust
+from commonplace.governance.capability import Promotion, Rights, check_source, promoting, refused_outcome, writing
+from commonplace.guard.quarantine import is_quarantined
+from commonplace.memory.lifecycle import Lifecycle
+from commonplace.memory.write import clean
+from commonplace.service.account import Account, Journaled
+from commonplace.service.desk import Desk
+from commonplace.service.marked import Marked, mark_of
+from commonplace.service.moving import Moving
+from commonplace.text.scrub import ScrubReport, scrub
+from commonplace.values.audit import AuditQuery, AuditRow
+from commonplace.values.moment import new_id
+from commonplace.values.moving import ImportReport, Layout
+from commonplace.values.note import Note
+from commonplace.values.principal import Principal, Tier
+from commonplace.values.query import Filter
+from commonplace.values.record import Json, Provenance, Record, Trust, Written
+from commonplace.values.scope import Scope
+
+Kind = Literal["solution_capsule", "note", "fact"]
+Classification = Literal["internal", "restricted"]
+Step: TypeAlias = Callable[[Lifecycle, Record], Awaitable[Record]]
+
+MAX_CONTENT: Final = 8_000
+MAX_LISTED: Final = 1_000
+MAX_ROWS: Final = 500
+ACTIONS: Final[Mapping[str, str]] = {
+    "record.put": "memory_put",
+    "record.search": "memory_search",
+    "record.promote": "memory_promote",
+    "record.demote": "memory_demote",
+    "record.delete": "memory_delete",
+    "record.import": "memory_import",
+}
+"""What the audit calls an action, and what this door does."""
+
+_NOT_FROM_OUTSIDE: Final = frozenset(
+    {OURS, PROMOTION, "owner_subject", "redactions", "classification", "artifact_refs"}
+)
+_PASSED: Final = ScrubReport()
+_ATTEMPTS: Final = 50
+_PAGE: Final = 200
+_LOOKED_AT: Final = 20_000
+_PAGES: Final = 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Put:
+    """Something to be kept. What is `private` is its subject's alone, whatever the tier."""
+
+    text: str
+    place: Place = ANYWHERE
+    kind: Kind = "note"
+    tags: tuple[str, ...] = ()
+    source: str = "agent_note"
+    trust: Trust = "system_generated"
+    classification: Classification = "internal"
+    artifact_refs: tuple[str, ...] = ()
+    metadata: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    private: bool = False
+    message: str | None = None
+    tool: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PutReport:
+    """`id` is empty where the scrub kept the text out. `deduped`: it was there already."""
+
+    id: str
+    stored: bool
+    deduped: bool
+    tier: Tier
+    partition_key: str
+    audit_id: str
+    scrub: ScrubReport
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Promote:
+    """A record to be shared in the tier `to` (None: the project). `outcome` is how the work went that it comes from."""
+
+    id: str
+    place: Place = ANYWHERE
+    to: Tier | None = None
+    reason: str | None = None
+    reviewer: str | None = None
+    approval: str | None = None
+    outcome: Mapping[str, Json] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PromoteReport:
+    """`reason` says why nothing was promoted."""
+
+    id: str
+    promoted: bool
+    to: Tier
+    audit_id: str
+    decision: str
+    scrub: ScrubReport = _PASSED
+    reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Listing:
+    text: str | None = None
+    user: str | None = None
+    project: str | None = None
+    channel: str | None = None
+    limit: int = 100
+    offset: int = 0
+
+    def fits(self, record: Record) -> bool:
+        text = self.text.casefold() if self.text else ""
+        asked = ((self.user, subject_of), (self.project, project_of), (self.channel, channel_of))
+        return all(wanted in (None, of(record)) for wanted, of in asked) and text in record.text.casefold()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Listed:
+    """`whole` is False where there was more to look through than one request may."""
+
+    records: tuple[Record, ...]
+    whole: bool = True
+
+
+class Governed:
+    def __init__(self, desk: Desk, moving: Moving) -> None:
+        self._desk = desk
+        self._moving = moving
+
+    # ---- put
+
+    async def put(self, who: Principal, asked: Put) -> PutReport:
+        """
+        Keep a note, a fact or a solution.
+
+        Raises:
+            CapabilityExpired, CapabilityMismatch, TierNotStorable, TierNotAllowed, Forbidden
+            InvalidInput: it has more than 8,000 characters without its secrets.
+        """
+        desk = self._desk
+        async with desk.account(who, "record.put") as account:
+            held = entered(account, asked.place, desk.clock.now())
+            account.scope = writing(held, private=asked.private)
+            require_trust(held.who, asked.trust)
+            note = _note(held, account.scope, asked)
+            report = scrubbed(note)
+            if report.status == "blocked":
+                await account.note("refused", code=SecretRefused.code)
+                return _put_report(held, account, report)
+            text = scrub(note.text).text
+            if len(text) > MAX_CONTENT:
+                raise InvalidInput(
+                    f"A memory has at most {MAX_CONTENT:,} characters here. Import longer texts as files."
+                )
+            mark = mark_of(
+                held.subject, asked.kind, text, asked.place.run, asked.place.session, asked.message, asked.tool
+            )
+            written = await self._once(held, account, note, text, mark)
+            return _put_report(held, account, report, written)
+
+    async def _once(self, held: Rights, account: Account, note: Note, text: str, mark: bytes) -> Written:
+        """Kept, unless it is there. One that was deleted or became something else since does not stand in its way."""
+        desk = self._desk
+        for _ in range(_ATTEMPTS):
+            writer = desk.engines(held.who).writer(Marked(desk.store, account, [mark]))
+            [written] = await writer.put([note], actor=held.who.subject)
+            record = written.record
+            gone = record.state(desk.clock.now()) in ("deleted", "expired") or record.text != text
+            if written.outcome != "unchanged" or not gone:
+                return written
+            mark = mark_of(mark, record.id)
+        raise Conflict("The same text was put and deleted too often. Put it at another door.")
+
+    # ---- promote, demote, delete
+
+    async def promote(self, who: Principal, asked: Promote) -> PromoteReport:
+        """
+        Share a record with everybody of its project, or of the tenant. It keeps its id.
+
+        Raises:
+            CapabilityExpired, CapabilityMismatch, TierNotAllowed, TierNotStorable, ReviewRequired, UntrustedSource
+            Conflict: it was changed meanwhile, or its key is taken there.
+        """
+        desk = self._desk
+        async with desk.account(who, "record.promote") as account:
+            held = entered(account, asked.place, desk.clock.now())
+            if asked.place.project is None and asked.place.capability is None:
+                held = await self._where_it_is(held, account, asked.id)
+            told = asked.outcome.get("policy_decision_id") if asked.outcome else None
+            decision = told if isinstance(told, str) and told else new_id(desk.clock.now())
+            account.details |= {"to_tier": asked.to or "project", "policy_decision": decision[:255]}
+            promotion = promoting(held, asked.to, reviewer=asked.reviewer, approval=asked.approval)
+            account.details |= {"reviewer": promotion.reviewer[:255], "approval": promotion.approval[:255]}
+            source = await self._source(held, account, asked.id)
+            report, reason = (None, "not_found") if source is None else _refusal(source, asked, promotion)
+            if source is not None and reason is None:
+                try:
+                    await self._promote(account, source, promotion, asked.reason)
+                except SecretRefused:
+                    report, reason = ScrubReport(status="blocked", block_reason="metadata"), "blocked_by_scrub"
+            if reason is not None and not account.noted:
+                await account.note("not_found" if source is None else "refused", why=reason)
+            return PromoteReport(
+                id=source.id if source else asked.id,
+                promoted=reason is None,
+                to=promotion.tier,
+                audit_id=_row_id(account),
+                decision=decision,
+                scrub=report or _PASSED,
+                reason=reason,
+            )
+
+    async def _promote(self, account: Account, record: Record, promotion: Promotion, reason: str | None) -> None:
+        told: dict[str, Json] = {
+            "from_tier": tier_of(record),
+            "to_tier": promotion.tier,
+            "reviewer_id": promotion.reviewer,
+            "approval_id": promotion.approval,
+            "run_id": account.run,
+        }
+        before = record.metadata.get(PROMOTION)
+        if record.scope == promotion.scope and isinstance(before, dict) and before.get("to_tier") == promotion.tier:
+            told = before
+        account.homes[record.id] = record.scope
+        # What was looked at is what is promoted: who changed it meanwhile is heard first.
+        changed = await self._lifecycle(account).promote(
+            record.id, scope=promotion.scope, expected=record.version, reason=reason, told={PROMOTION: told}
+        )
+        await account.note_unchanged(changed)
+
+    async def _where_it_is(self, held: Rights, account: Account, id: str) -> Rights:
+        """The record's own project is meant where a request names none."""
+        try:
+            full = await self._desk.resolved(held.who, id)
+            [record] = await self._desk.store.get(held.who.tenant, [full])
+        except (NotFound, InvalidInput):
+            return held
+        if not held.who.reaches(record.scope):
+            return held
+        partition = replace(held.partition, project=project_of(record), tier=tier_of(record))
+        account.details["partition"] = partition.key
+        return replace(held, partition=partition)
+
+    async def _source(self, held: Rights, account: Account, id: str) -> Record | None:
+        try:
+            record = await self._desk.found(held.who, account, id)
+        except NotFound:
+            return None
+        return None if record.deleted_at is not None or not within(held, record) else record
+
+    async def demote(self, who: Principal, id: str, *, run: str | None = None) -> str:
+        """Keep a record to itself, no longer searched. Answers the id of the audit row. Raises RecordNotFound."""
+
+        async def step(lifecycle: Lifecycle, record: Record) -> Record:
+            return await lifecycle.demote(record.id)
+
+        return await self._change(who, "record.demote", id, step, run=run)
+
+    async def delete(self, who: Principal, id: str, *, project: str | None = None, channel: str | None = None) -> str:
+        """
+        Answers the id of the audit row.
+
+        Raises:
+            RecordNotFound: also where the record is not of that project or channel.
+        """
+
+        async def step(lifecycle: Lifecycle, record: Record) -> Record:
+            if not Listing(project=project, channel=channel).fits(record):
+                raise RecordNotFound(ids=[record.id])
+            return await lifecycle.delete(record.id)
+
+        return await self._change(who, "record.delete", id, step)
+
+    async def _change(self, who: Principal, action: str, id: str, step: Step, *, run: str | None = None) -> str:
+        async with self._desk.account(who, action, run=run) as account:
+            require_role(who, "writer")
+            record = await self._desk.found(who, account, id)
+            if record.deleted_at is not None:
+                raise RecordNotFound(ids=[record.id])
+            await account.note_unchanged(await step(self._lifecycle(account), record))
+            return _row_id(account)
+
+    def _lifecycle(self, account: Account) -> Lifecycle:
+        who = account.who
+        return self._desk.engines(who).lifecycle(Journaled(self._desk.store, account), who.subject)
+
+    # ---- read
+
+    async def memories(self, who: Principal, listing: Listing) -> Listed:
+        """What the caller may read, newest first, demoted records too; what is in quarantine only a reviewer sees."""
+        desk = self._desk
+        async with desk.account(who, "record.list"):
+            if not (1 <= listing.limit <= MAX_LISTED and listing.offset >= 0):
+                raise InvalidInput(f"limit is 1 to {MAX_LISTED:,}, and offset is not below 0.")
+            wanted = Filter(scopes=await desk.readable(who, None), states=frozenset({"live", "demoted"}))
+            reviews = who.is_at_least("reviewer")
+            found: list[Record] = []
+            cursor: str | None = None
+            looked = 0
+            while len(found) < listing.offset + listing.limit:
+                page = await desk.store.find(who.tenant, wanted, "newest", _PAGE, cursor)
+                found += [one for one in page.records if listing.fits(one) and (reviews or not is_quarantined(one))]
+                looked += len(page.records)
+                cursor = page.cursor
+                if cursor is None or looked >= _LOOKED_AT:
+                    break
+            shown = tuple(found[listing.offset : listing.offset + listing.limit])
+            return Listed(records=shown, whole=cursor is None or len(shown) == listing.limit)
+
+    async def audit(self, who: Principal, *, run: str | None = None, limit: int = 100) -> list[AuditRow]:
+        """
+        What was done, newest first. A reviewer sees what was done by others as well, in the scopes that it reaches.
+        """
+        desk = self._desk
+        async with desk.account(who, "audit.read"):
+            if not 1 <= limit <= MAX_ROWS:
+                raise InvalidInput(f"limit is 1 to {MAX_ROWS}.")
+            reviews = who.is_at_least("reviewer")
+            query = AuditQuery(actions=tuple(ACTIONS), run=run, actor=None if reviews else who.subject)
+            found: list[AuditRow] = []
+            cursor: str | None = None
+            for _ in range(_PAGES):
+                page = await desk.store.audit(who.tenant, query, max(limit, _PAGE), cursor)
+                found += [row for row in page.rows if _may_see(who, row, reviews=reviews)]
+                cursor = page.cursor
+                if cursor is None or len(found) >= limit:
+                    break
+            return found[:limit]
+
+    # ---- import
+
+    async def import_path(
+        self, who: Principal, path: str, *, scope: Scope, layout: Layout, sync_deletes: bool
+    ) -> ImportReport:
+        """Import a folder of the server. Raises InvalidInput, Forbidden."""
+        try:
+            return await self._moving.import_now(who, path, scope=scope, layout=layout, sync_deletes=sync_deletes)
+        except PathNotFound as error:
+            raise InvalidInput(error.message) from error
+
+
+def scrubbed(note: Note) -> ScrubReport:
+    """What the scrub will find in a note, its metadata included."""
+    report = scrub(note.text).report
+    try:
+        _, kept = clean(note.text, note.metadata)
+    except SecretRefused:
+        return replace(report, status="blocked", block_reason=report.block_reason or "metadata")
+    redactions = kept.get("redactions", 0)
+    assert isinstance(redactions, int)
+    return replace(report, status="redacted" if redactions else "passed", redactions=redactions)
+
+
+def _note(held: Rights, scope: Scope, asked: Put) -> Note:
+    given = {name: value for name, value in asked.metadata.items() if name not in _NOT_FROM_OUTSIDE}
+    more: dict[str, Json] = {"tool_name": asked.tool} if asked.tool else {}
+    refs: list[Json] = list(asked.artifact_refs)
+    metadata: dict[str, Json] = {
+        **given,
+        "classification": asked.classification,
+        **({"artifact_refs": refs} if refs else {}),
+        OURS: marked(held, **more),
+    }
+    return Note(
+        text=asked.text,
+        scope=scope,
+        kind=asked.kind,
+        source=asked.source,
+        tags=asked.tags,
+        metadata=metadata,
+        trust=asked.trust,
+        session=asked.place.session,
+        provenance=Provenance(run=asked.place.run, message=asked.message),
+    )
+
+
+def _put_report(held: Rights, account: Account, report: ScrubReport, written: Written | None = None) -> PutReport:
+    return PutReport(
+        id=written.record.id if written else "",
+        stored=written is not None and written.outcome == "created",
+        deduped=written is not None and written.outcome == "unchanged",
+        tier=held.partition.tier,
+        partition_key=held.partition.key,
+        audit_id=_row_id(account),
+        scrub=report,
+    )
+
+
+def _refusal(record: Record, asked: Promote, promotion: Promotion) -> tuple[ScrubReport | None, str | None]:
+    """Why a record is not promoted, and what the strict scrub says of it. Raises UntrustedSource."""
+    if record.superseded_by is not None:
+        return None, "superseded"
+    provenance = record.metadata.get("provenance")
+    told = (record.metadata, provenance if isinstance(provenance, dict) else {})
+    if outcome := refused_outcome(asked.outcome, *told):
+        return None, f"source_outcome:{outcome}"
+    check_source(record.trust, promotion)
+    report = scrub(record.text, strict=True).report
+    return report, "blocked_by_scrub" if report.status == "blocked" else None
+
+
+def _row_id(account: Account) -> str:
+    assert account.last is not None
+    return account.last.id
+
+
+def _may_see(who: Principal, row: AuditRow, *, reviews: bool) -> bool:
+    # Two keys may bear the same name.
+    if (row.actor, row.key) == (who.subject, who.key):
+        return True
+    return reviews and (who.scopes is None or (row.scope is not None and who.reaches(row.scope)))

@@ -1,1 +1,0 @@
-"""The memory as tools, resources and prompts of a model (the Model Context Protocol), over any `MemoryClient`."""

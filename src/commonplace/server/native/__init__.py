@@ -1,1 +1,0 @@
-"""The native door, `/v1`: everything that can be done."""
