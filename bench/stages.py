@@ -21,8 +21,8 @@ import uvicorn
 from bench.daemon import CLIENTS, Load, address_of, calm, filled, script, wrk
 from bench.scale import scratch
 from bench.synthetic import Texts
-from commonplace.daemon.serving import bound, running
-from commonplace.daemon.token import operator_token
+from commonplace.compose.daemon import bound, running
+from commonplace.compose.token import operator_token
 from commonplace.memory import holdings, recall
 from commonplace.server.protocol import BoundedProtocol
 from commonplace.server.watching import Watching

@@ -23,16 +23,16 @@ MOST_LINES = 800
 
 # Where a broad `except` may end: the place that answers for everything below it. `path::function` -> why.
 BROAD_EXCEPTS: dict[str, str] = {
-    "daemon/background.py::_kept_at_work": "the top of a worker: it logs what a task raised and begins it again",
+    "compose/background.py::_kept_at_work": "the top of a worker: it logs what a task raised and begins it again",
     "server/watching.py::Watching._answered": "the server's error handler: what nobody expected becomes a 500",
-    "service/worker.py::Worker._serve": "the top of a worker: a job that cannot be ended must not end the others",
+    "jobs/worker.py::Worker._serve": "the top of a worker: a job that cannot be ended must not end the others",
     "stores/sqlite/connection.py::WriterThread._savepoint": "the top of a worker: what a job raises is its caller's",
     "stores/sqlite/connection.py::WriterThread._settle": "the top of a worker, as above",
 }
 
 # Who may import what, beyond the layers that `lint-imports` holds. A name stands for itself and all below it.
-READS_SETTINGS = ("cli", "daemon", "embedded", "testing")
-NAMES_ADAPTERS = ("daemon", "embedded", "testing")
+READS_SETTINGS = ("cli", "compose", "testing")
+NAMES_ADAPTERS = ("compose", "testing")
 ADAPTERS = ("commonplace.stores", "commonplace.embedders", "commonplace.llms")
 ENGINES = (
     "memory",
@@ -47,6 +47,7 @@ ENGINES = (
     "learning",
     "governance",
     "events",
+    "jobs",
     "service",
 )
 NOT_IN_ENGINES = (

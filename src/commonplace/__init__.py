@@ -15,9 +15,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from commonplace.embedded.aio import AsyncMemory
-    from commonplace.embedded.opening import open_memory_async
-    from commonplace.embedded.sync import Memory, open_memory, restore_backup
+    from commonplace.compose.async_memory import AsyncMemory
+    from commonplace.compose.embedded import open_memory_async
+    from commonplace.compose.memory import Memory, open_memory, restore_backup
     from commonplace.errors import CommonplaceError
     from commonplace.sdk.aio import AsyncClient
     from commonplace.sdk.sync import Client
@@ -55,13 +55,13 @@ __all__ = [
 
 _HOMES = {
     "AsyncClient": "sdk.aio",
-    "AsyncMemory": "embedded.aio",
+    "AsyncMemory": "compose.async_memory",
     "Client": "sdk.sync",
     "CommonplaceError": "errors",
     "ContextBlock": "values.context",
     "Filter": "values.query",
     "Hit": "values.query",
-    "Memory": "embedded.sync",
+    "Memory": "compose.memory",
     "Note": "values.note",
     "Page": "values.query",
     "Provenance": "values.record",
@@ -70,9 +70,9 @@ _HOMES = {
     "Scope": "values.scope",
     "Turn": "values.record",
     "Why": "values.query",
-    "open_memory": "embedded.sync",
-    "open_memory_async": "embedded.opening",
-    "restore_backup": "embedded.sync",
+    "open_memory": "compose.memory",
+    "open_memory_async": "compose.embedded",
+    "restore_backup": "compose.memory",
 }
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import cast
 
 from commonplace import Memory, Record, Turn, open_memory
-from commonplace.embedded.configuration import configuration
+from commonplace.compose.configuration import configuration
 from commonplace.embedders.static import StaticEmbedder
 from commonplace.errors import RecordChanged
 

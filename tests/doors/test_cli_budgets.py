@@ -9,7 +9,7 @@ import pytest
 
 from commonplace import Client
 from commonplace.cli.plain import money, spending
-from commonplace.embedded.store import SystemClock
+from commonplace.compose.stores import SystemClock
 from commonplace.errors import Forbidden
 from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.values.usage import Budget, Usage, UsageTotal

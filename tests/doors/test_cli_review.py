@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from commonplace.daemon.composition import Wanted, composed, operator
+from commonplace.compose.services import Wanted, composed, operator
 from commonplace.knowledge.findings import Finding, NewSpace
 from commonplace.settings import load_settings
 

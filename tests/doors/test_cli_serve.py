@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from commonplace.cli import app
-from commonplace.daemon.serving import check_settings, environment
+from commonplace.compose.daemon import check_settings, environment
 from commonplace.errors import InvalidInput
 from commonplace.settings import load_settings
 from commonplace.testing.daemon import served

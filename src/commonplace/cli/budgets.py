@@ -46,7 +46,7 @@ def _asked(door: Door, days: int, daily: float | None, *, sets: bool) -> Budget:
                 client.set_budget(daily)
             return client.budgets(days=days)
     # The engine brings numpy and the stores: `--help` does without.
-    from commonplace.daemon.composition import Wanted, composed, operator
+    from commonplace.compose.services import Wanted, composed, operator
     from commonplace.settings import load_settings
 
     settings = load_settings(store=door.store, tenant=door.tenant, embedder=door.embedder)

@@ -89,7 +89,7 @@ class Door:
             return self.client(self.url)
         # The engine brings numpy and the stores: `--help` does without.
         from commonplace import open_memory
-        from commonplace.embedded.configuration import configuration
+        from commonplace.compose.configuration import configuration
 
         return open_memory(
             self.store,
@@ -107,7 +107,7 @@ class Door:
             )
         # httpx and pydantic load slowly.
         from commonplace import Client
-        from commonplace.embedded.configuration import configuration
+        from commonplace.compose.configuration import configuration
 
         told = configuration()
         tenant = told.tenant if told.tenant != DEFAULT_TENANT else None
@@ -117,7 +117,7 @@ class Door:
     def url(self) -> str | None:
         """The daemon to ask; None where the command opens the store itself."""
         # As above.
-        from commonplace.embedded.configuration import configuration
+        from commonplace.compose.configuration import configuration
 
         return None if self.store else configuration().url
 
@@ -125,7 +125,7 @@ class Door:
     def address(self) -> str:
         """Where the memory is, as the options, the environment and the settings' files say."""
         # As above.
-        from commonplace.embedded.configuration import configuration
+        from commonplace.compose.configuration import configuration
 
         return self.store or self.url or str(configuration().address)
 

@@ -49,7 +49,7 @@ def extract(
             )
     else:
         # The engine brings numpy and the stores: `--help` does without.
-        from commonplace.daemon.composition import Wanted, composed, operator
+        from commonplace.compose.services import Wanted, composed, operator
         from commonplace.learning.distill import turns_of
         from commonplace.service.extraction import Talk
         from commonplace.settings import load_settings

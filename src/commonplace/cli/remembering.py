@@ -79,10 +79,10 @@ def _asked(client: "Client", fact: str, clean: bool, target: TargetScope | None)
 async def _alone(door: Door, fact: str, clean: bool, target: TargetScope | None) -> MemoryTask:
     """Without a daemon: this process is the worker, or waits for one that has the same store."""
     # The engine brings numpy and the stores: `--help` does without.
-    from commonplace.daemon.composition import Wanted, composed, operator
-    from commonplace.service.endings import Wait
+    from commonplace.compose.services import Wanted, composed, operator
+    from commonplace.jobs.waiter import Wait
+    from commonplace.jobs.worker import Worker
     from commonplace.service.lanes import memory_lanes
-    from commonplace.service.worker import Worker
     from commonplace.settings import load_settings
 
     settings = load_settings(store=door.store, tenant=door.tenant, embedder=door.embedder)

@@ -230,7 +230,7 @@ def _asked(door: Door, ask: Callable[["Reviewing", Principal], Awaitable[T]], re
         with door.client(door.url) as client:
             return remote(client)
     # The engine brings numpy and the stores: `--help` does without.
-    from commonplace.daemon.composition import Wanted, composed, operator
+    from commonplace.compose.services import Wanted, composed, operator
     from commonplace.settings import load_settings
 
     settings = load_settings(store=door.store, tenant=door.tenant, embedder=door.embedder)

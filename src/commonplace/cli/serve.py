@@ -55,7 +55,7 @@ def serve(
     """Serve the memory to other programs, agents and people, over HTTP."""
     try:
         # The web framework is an extra, and slow to load.
-        from commonplace.daemon.serving import serve as served
+        from commonplace.compose.daemon import serve as served
         from commonplace.settings import load_settings
     except ImportError as missing:
         raise InvalidInput("The server is not installed. Run `pip install 'commonplace[server]'`.") from missing
@@ -82,7 +82,7 @@ def _place(address: str) -> str:
 def token(door: Door) -> None:
     """Print the operator's token, for `$(commonplace token)`. It is made where there is none."""
     # pydantic and its settings load slowly.
-    from commonplace.daemon.token import operator_token
+    from commonplace.compose.token import operator_token
     from commonplace.settings import load_settings
 
     told = operator_token(load_settings())
@@ -154,7 +154,7 @@ def _asked(door: Door, ask: Callable[["Identity", Principal], Awaitable[T]], rem
         with door.client(door.url) as client:
             return remote(client)
     # The engine brings numpy and the stores: `--help` does without.
-    from commonplace.daemon.composition import Wanted, composed, operator
+    from commonplace.compose.services import Wanted, composed, operator
     from commonplace.settings import load_settings
 
     settings = load_settings(store=door.store, tenant=door.tenant)

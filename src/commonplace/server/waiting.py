@@ -7,9 +7,9 @@ from typing import Annotated, Final, TypeVar
 
 from fastapi import Depends, Query, Request
 
+from commonplace.jobs.waiter import Ending, Wait
 from commonplace.server.auth import options, services
 from commonplace.server.exchange import exchange_of
-from commonplace.service.endings import Ending, Wait
 from commonplace.values.principal import Principal
 
 LONGEST: Final = 30.0

@@ -10,17 +10,10 @@ from commonplace.governance.access import reached_kinds, require_role
 from commonplace.ports.journal import Entries
 from commonplace.service.account import Account
 from commonplace.service.desk import Desk
-from commonplace.values.job import Job, JobState
+from commonplace.values.job import Job, JobState, scope_of
 from commonplace.values.principal import Principal
-from commonplace.values.scope import Scope
 
 MOST_TASKS: Final = 1_000
-
-
-def scope_of(job: Job) -> Scope | None:
-    """Which scope a job writes to, where it is one."""
-    written = job.payload.get("scope")
-    return Scope.parse(written) if isinstance(written, str) else None
 
 
 def may_see(who: Principal, job: Job) -> bool:

@@ -39,6 +39,7 @@ from commonplace.errors import (
     SecretRefused,
 )
 from commonplace.governance.access import require_role
+from commonplace.jobs.worker import Lane
 from commonplace.learning import dreaming, remembering
 from commonplace.learning.remembering import Errand
 from commonplace.markdown.changes import Outcome
@@ -52,7 +53,6 @@ from commonplace.service.desk import Desk
 from commonplace.service.jobs import may_see
 from commonplace.service.managed import ACTOR, Ground, Managed
 from commonplace.service.moving import read_principal, written_principal
-from commonplace.service.worker import Lane
 from commonplace.text.scrub import scrub
 from commonplace.values.event import News
 from commonplace.values.job import PRIVATE, Job, JobState, Line, NewJob, Room

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from commonplace.jobs.waiter import Endings
 from commonplace.service.budgets import Budgets
 from commonplace.service.census import Counting
 from commonplace.service.desk import Desk
 from commonplace.service.director import Directing
-from commonplace.service.endings import Endings
 from commonplace.service.events import Listening
 from commonplace.service.extraction import Extracting
 from commonplace.service.identity import Identity

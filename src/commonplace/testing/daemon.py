@@ -22,9 +22,9 @@ from typing import Any, Final, TypeAlias, TypeVar
 import httpx
 from fastapi import FastAPI
 
-from commonplace.daemon.composition import Wanted, composed
-from commonplace.daemon.doors import DOORS
-from commonplace.daemon.serving import options_of
+from commonplace.compose.daemon import options_of
+from commonplace.compose.doors import DOORS
+from commonplace.compose.services import Wanted, composed
 from commonplace.ports.clock import Clock
 from commonplace.server.app import make_app
 from commonplace.server.auth import Standing

@@ -12,9 +12,9 @@ from typing import Any, Final
 import anyio
 import httpx
 
+from commonplace.jobs.worker import Worker
 from commonplace.ports.models import LanguageModel, Tool
 from commonplace.service.lanes import Lanes, memory_lanes
-from commonplace.service.worker import Worker
 from commonplace.testing.daemon import InProcess
 from commonplace.values.job import Job
 from commonplace.values.scope import DEFAULT_TENANT

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from commonplace.values.record import Json
+from commonplace.values.scope import Scope
 
 JobState = Literal["queued", "running", "done", "failed"]
 ENDED: frozenset[JobState] = frozenset({"done", "failed"})
@@ -89,3 +90,9 @@ class Job:
     @property
     def is_over(self) -> bool:
         return self.state in ENDED
+
+
+def scope_of(job: Job) -> Scope | None:
+    """The scope that a job writes to, if it is one."""
+    scope = job.payload.get("scope")
+    return Scope.parse(scope) if isinstance(scope, str) else None

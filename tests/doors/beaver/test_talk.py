@@ -7,10 +7,10 @@ from typing import Any, cast
 import httpx
 import pytest
 
+from commonplace.jobs.worker import Lane, Worker
 from commonplace.ports.journal import Entries
 from commonplace.service.episodes import LONG
 from commonplace.service.extraction import EXTRACT
-from commonplace.service.worker import Lane, Worker
 from commonplace.testing.callers import caller
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.daemon import InProcess

@@ -173,7 +173,7 @@ LOUD = """
 import logging, os, warnings
 warnings.warn("of somebody else")
 logging.getLogger("mcp").warning("chatter")
-from commonplace.embedded.aio import AsyncMemory
+from commonplace.compose.async_memory import AsyncMemory
 search = AsyncMemory.search
 async def loud(self, *args, **more):
     print("a stray print", flush=True)

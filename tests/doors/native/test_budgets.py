@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from commonplace.daemon.composition import operator
+from commonplace.compose.services import operator
 from commonplace.errors import InvalidInput, SpendingCapReached
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.daemon import InProcess, served

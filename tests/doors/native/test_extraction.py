@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from commonplace import AsyncClient
+from commonplace.jobs.worker import Lane, Worker
 from commonplace.service.extraction import EXTRACT
-from commonplace.service.worker import Lane, Worker
 from commonplace.testing.daemon import TOKEN, InProcess
 from commonplace.values.record import Turn
 

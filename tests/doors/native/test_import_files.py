@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
+from commonplace.jobs.worker import Lane, Worker
 from commonplace.service.moving import IMPORT
-from commonplace.service.worker import Lane, Worker
 from commonplace.testing.daemon import InProcess
 from commonplace.values.job import ENDED, PRIVATE
 

@@ -11,9 +11,9 @@ import anyio
 import pytest
 
 from commonplace.errors import ModelRefused
+from commonplace.jobs.worker import Lane, Worker
 from commonplace.service.extraction import EXTRACT
 from commonplace.service.upkeep import FAILED_JOBS_KEPT, Housekeeping
-from commonplace.service.worker import Lane, Worker
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.daemon import Opened
 from commonplace.testing.lanes import BASE, MemoryDesk

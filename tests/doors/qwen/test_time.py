@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from commonplace.daemon.composition import operator
+from commonplace.compose.services import operator
 from commonplace.errors import LaneTimeout, ModelTimeout
 from commonplace.learning.remembering import SECONDS
 from commonplace.ports.models import Done, Spent, Task, Tool

@@ -13,9 +13,9 @@ import pytest
 from starlette.types import Message
 
 from commonplace import AsyncClient
-from commonplace.daemon.background import Background
-from commonplace.daemon.serving import running
-from commonplace.daemon.work import follow_events, work_on_jobs
+from commonplace.compose.background import Background
+from commonplace.compose.daemon import running
+from commonplace.compose.work import follow_events, work_on_jobs
 from commonplace.server.auth import Standing
 from commonplace.settings import load_settings
 from commonplace.testing.daemon import TOKEN

@@ -11,7 +11,7 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from commonplace.daemon.serving import running as daemon
+from commonplace.compose.daemon import running as daemon
 from commonplace.settings import load_settings
 
 pytestmark = pytest.mark.anyio

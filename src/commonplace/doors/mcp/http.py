@@ -19,10 +19,10 @@ from starlette.types import Receive, Scope, Send
 
 from commonplace.doors.mcp.places import Asker, Place
 from commonplace.errors import RouteNotFound, TokenRequired
+from commonplace.jobs.waiter import Wait
 from commonplace.server.auth import Asking, Served, Told
 from commonplace.server.door import ApiDoor
 from commonplace.server.options import Options
-from commonplace.service.endings import Wait
 from commonplace.service.records import Change
 from commonplace.service.services import Services
 from commonplace.values import scope as places

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 import anyio
 
-from commonplace.daemon.work import follow_events, follow_files, warm_up, work_on_jobs
+from commonplace.compose.work import follow_events, follow_files, warm_up, work_on_jobs
 from commonplace.server.auth import Standing
 from commonplace.server.logs import log
 from commonplace.settings import Settings

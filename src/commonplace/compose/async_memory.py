@@ -1,4 +1,4 @@
-"""The memory as a program sees it, for programs with an event loop. `commonplace.embedded.sync` is its twin without."""
+"""The memory as a program sees it, for programs with an event loop. `commonplace.compose.memory` is its twin without."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Literal, Self, TextIO, TypeAlias, Unpack, get_args
 
-from commonplace.embedded.choice import Chosen
-from commonplace.embedded.configuration import Configuration
-from commonplace.embedded.learner import AsyncLearner
-from commonplace.embedded.store import Opened
+from commonplace.compose.configuration import Configuration
+from commonplace.compose.embedders import Chosen
+from commonplace.compose.learner import AsyncLearner
+from commonplace.compose.stores import Opened
 from commonplace.errors import InvalidInput, InvalidQuery, StoreClosed, VersionNotFound
 from commonplace.guard.guard import Guard, GuardedStore
 from commonplace.memory.asking import Filters, Scopes, filter_of, path_of, resolve, scopes_of, texts

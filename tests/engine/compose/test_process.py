@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.embedded.background import BackgroundLoop
-from commonplace.embedded.configuration import Configuration, configuration
+from commonplace.compose.background_loop import BackgroundLoop
+from commonplace.compose.configuration import Configuration, configuration
 from commonplace.errors import StoreClosed
 from commonplace.settings import load_settings
 
@@ -77,7 +77,7 @@ memory.close()
 def test_an_interrupt_ends_the_wait_and_the_work(tmp_path: Path) -> None:
     script = """
 import asyncio, os, signal, threading
-from commonplace.embedded.background import BackgroundLoop
+from commonplace.compose.background_loop import BackgroundLoop
 loop = BackgroundLoop()
 ended = threading.Event()
 async def forever():

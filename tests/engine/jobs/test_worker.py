@@ -18,10 +18,10 @@ from commonplace.errors import (
     StoreBusy,
     StoreUnavailable,
 )
+from commonplace.jobs.worker import Handler, Lane, Worker
 from commonplace.ports.journal import Entries
 from commonplace.ports.keeping import Progress
 from commonplace.service.upkeep import UPKEEP, Housekeeping
-from commonplace.service.worker import Handler, Lane, Worker
 from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
 from commonplace.values.audit import AuditQuery

@@ -15,18 +15,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, Self
 
-from commonplace.embedded.choice import Chosen
+from commonplace.compose.embedders import Chosen
+from commonplace.jobs.waiter import Endings, Wait
+from commonplace.jobs.worker import Worker
 from commonplace.learning.distill import turns_of
 from commonplace.llms import choose as llms
 from commonplace.ports.clock import Clock
 from commonplace.ports.store import Store
 from commonplace.service.desk import Desk
-from commonplace.service.endings import Endings, Wait
 from commonplace.service.engines import EngineRoom
 from commonplace.service.extraction import Extracting, Talk
 from commonplace.service.lanes import Lanes, memory_lanes
 from commonplace.service.managed import Ground, Managed
-from commonplace.service.worker import Worker
 from commonplace.settings import Settings, load_settings, workspace_folder
 from commonplace.values.extraction import Extracted, TalkFields
 from commonplace.values.principal import Principal

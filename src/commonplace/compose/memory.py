@@ -10,9 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TextIO, TypeVar, Unpack
 
-from commonplace.embedded.aio import AsyncMemory, Progress
-from commonplace.embedded.background import BackgroundLoop
-from commonplace.embedded.opening import Wanted, open_wanted, restore_backup_async
+from commonplace.compose.async_memory import AsyncMemory, Progress
+from commonplace.compose.background_loop import BackgroundLoop
+from commonplace.compose.embedded import Wanted, open_wanted, restore_backup_async
 from commonplace.memory.asking import Filters, Scopes
 from commonplace.memory.context import ContextBlock
 from commonplace.memory.lifecycle import Changes, SuccessorFields

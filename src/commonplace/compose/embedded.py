@@ -10,10 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from commonplace.embedded.aio import AsyncMemory, Progress
-from commonplace.embedded.choice import Asked, choose
-from commonplace.embedded.configuration import configuration
-from commonplace.embedded.store import SystemClock, is_postgres, open_store
+from commonplace.compose.async_memory import AsyncMemory, Progress
+from commonplace.compose.configuration import configuration
+from commonplace.compose.embedders import Asked, choose
+from commonplace.compose.stores import SystemClock, is_postgres, open_store
 from commonplace.errors import PathNotFound
 from commonplace.memory.asking import path_of
 from commonplace.ports.clock import Clock

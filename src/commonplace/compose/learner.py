@@ -6,15 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
-from commonplace.embedded.choice import Chosen
-from commonplace.embedded.store import Opened
+from commonplace.compose.embedders import Chosen
+from commonplace.compose.stores import Opened
 from commonplace.ports.clock import Clock
 from commonplace.values.extraction import Extracted, TalkFields
 from commonplace.values.record import Turn
 from commonplace.values.task import ContextMode, MemoryTask, TargetScope
 
 if TYPE_CHECKING:
-    from commonplace.embedded.learning import Learning
+    from commonplace.compose.learn import Learning
 
 
 class AsyncLearner(ABC):
@@ -63,7 +63,7 @@ class AsyncLearner(ABC):
     async def _learned(self) -> Learning:
         if self._learning is None:
             # Settings and models load slowly, and few programs need them.
-            from commonplace.embedded.learning import Learning, Owner  # noqa: PLC0415
+            from commonplace.compose.learn import Learning, Owner  # noqa: PLC0415
 
             owner = Owner(tenant=self._tenant, actor=self._actor)
             made = await Learning.over(self._opened.store, self._chosen, self._clock, owner)

@@ -10,7 +10,7 @@ import anyio.lowlevel
 import pytest
 
 from commonplace.errors import NotFound
-from commonplace.service.endings import Endings, Wait
+from commonplace.jobs.waiter import Endings, Wait
 from commonplace.values.event import Event, News
 from commonplace.values.principal import Principal
 

@@ -7,12 +7,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from commonplace.embedded.choice import Asked, Chosen, choose
-from commonplace.embedded.learning import asked_model, ground_of
-from commonplace.embedded.store import SystemClock, open_store
+from commonplace.compose.embedders import Asked, Chosen, choose
+from commonplace.compose.learn import asked_model, ground_of
+from commonplace.compose.stores import SystemClock, open_store
 from commonplace.events.hub import Hub
 from commonplace.governance.keys import secret_hash
 from commonplace.governance.sessions import signing_secret
+from commonplace.jobs.waiter import Endings
 from commonplace.llms import choose as llms
 from commonplace.memory.indexing import reindex
 from commonplace.memory.prepare import Preparer
@@ -23,7 +24,6 @@ from commonplace.service.budgets import Budgets
 from commonplace.service.census import Counting
 from commonplace.service.desk import Desk
 from commonplace.service.director import Directing
-from commonplace.service.endings import Endings
 from commonplace.service.engines import EngineRoom
 from commonplace.service.events import Listening
 from commonplace.service.extraction import Extracting

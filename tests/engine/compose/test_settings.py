@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.embedded.configuration import configuration
+from commonplace.compose.configuration import configuration
 from commonplace.errors import InvalidInput
 from commonplace.settings import Settings, load_settings
 

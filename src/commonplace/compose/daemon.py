@@ -27,11 +27,11 @@ from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 from uvicorn.supervisors import Multiprocess
 
-from commonplace.daemon.background import BACKGROUND, Background, at_work
-from commonplace.daemon.composition import Wanted, composed
-from commonplace.daemon.doors import DOORS
-from commonplace.daemon.token import operator_token
-from commonplace.daemon.work import end_streams
+from commonplace.compose.background import BACKGROUND, Background, at_work
+from commonplace.compose.doors import DOORS
+from commonplace.compose.services import Wanted, composed
+from commonplace.compose.token import operator_token
+from commonplace.compose.work import end_streams
 from commonplace.errors import AddressTaken, CommonplaceError, InvalidInput, PathNotFound
 from commonplace.governance.limits import RequestTier
 from commonplace.ports.clock import Clock
@@ -47,8 +47,8 @@ from commonplace.settings import PREFIX, Settings, load_settings, workspace_fold
 GRACE: Final = 10
 """Seconds for what is being answered when we are told to stop."""
 
-_PLACE: Final = "commonplace.daemon.serving:app"
-_LOOP: Final = "commonplace.daemon.accepting:sharing_loop"
+_PLACE: Final = "commonplace.compose.daemon:app"
+_LOOP: Final = "commonplace.compose.sockets:sharing_loop"
 _CONNECTIONS: Final = 2048
 # Seconds a thread that ranks may keep the interpreter to itself. The thread of the event loop waits that long for each of the
 # many answers of a database: with Python's own 5 ms, transactions last, and whoever waits for their locks does, too.

@@ -23,15 +23,14 @@ from typing import Any, Final, Protocol, TypeAlias
 import anyio
 
 from commonplace.errors import StoreClosed, StoreError
+from commonplace.jobs.retry import STOPPED, Verdict, judge
 from commonplace.ports.clock import Clock
 from commonplace.ports.jobs import JobQueue
 from commonplace.ports.journal import Entries, Journal
 from commonplace.ports.keeping import Progress
-from commonplace.service.jobs import scope_of
-from commonplace.service.verdict import STOPPED, Verdict, judge
 from commonplace.values.audit import AuditRow
 from commonplace.values.event import Event, News
-from commonplace.values.job import Job, NewJob
+from commonplace.values.job import Job, NewJob, scope_of
 from commonplace.values.moment import new_id
 from commonplace.values.record import Json
 from commonplace.values.scope import DEFAULT_TENANT

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from commonplace.daemon.accepting import Listening, sharing_loop
+from commonplace.compose.sockets import Listening, sharing_loop
 
 pytestmark = pytest.mark.anyio
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
+from commonplace.jobs.worker import Lane, Worker
 from commonplace.server.auth import Standing
 from commonplace.service.extraction import EXTRACT
 from commonplace.service.lanes import memory_lanes
 from commonplace.service.moving import IMPORT
 from commonplace.service.upkeep import EVERY, UPKEEP, Housekeeping
-from commonplace.service.worker import Lane, Worker
 from commonplace.settings import Settings
 
 

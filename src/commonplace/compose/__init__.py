@@ -1,0 +1,1 @@
+"""Composition roots: settings become adapters, engines, services, and a daemon or an embedded memory."""
