@@ -91,7 +91,9 @@ def test_what_cannot_be_served_so_is_refused(cli: Any, flags: list[str]) -> None
 
 
 def test_workers_are_told_what_this_process_was_told_but_no_secret(home: Path) -> None:
-    settings = load_settings(store="a.db", allowed_hosts="a,b", no_auth=True, token="my-secret")
+    settings = load_settings(
+        store="a.db", allowed_hosts="a,b", no_auth=True, token="my-secret", llm_api_key="my-secret"
+    )
 
     told = environment(settings)
 

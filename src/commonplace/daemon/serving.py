@@ -24,6 +24,7 @@ from typing import Any, Final, cast
 import uvicorn
 from anyio import to_thread
 from fastapi import FastAPI
+from pydantic import SecretStr
 from starlette.types import Receive, Scope, Send
 from uvicorn.supervisors import Multiprocess
 
@@ -52,7 +53,6 @@ _CONNECTIONS: Final = 2048
 # Seconds a thread that ranks may keep the interpreter to itself. The thread of the event loop waits that long for each of the
 # many answers of a database: with Python's own 5 ms, transactions last, and whoever waits for their locks does, too.
 _TURN: Final = 0.0005
-_SECRETS: Final = frozenset({"token", "openai_api_key"})
 
 
 def options_of(settings: Settings, tracing: Tracing | None = None) -> Options:
@@ -297,8 +297,10 @@ def _serve_alone(settings: Settings, taken: socket.socket) -> None:
 
 def environment(settings: Settings) -> dict[str, str]:
     """The settings as the workers read them; secrets they find where we found them."""
-    names = settings.model_fields_set - _SECRETS
-    return {f"{PREFIX}{name.upper()}": _written(getattr(settings, name)) for name in sorted(names)}
+    values = {name: getattr(settings, name) for name in sorted(settings.model_fields_set)}
+    return {
+        f"{PREFIX}{name.upper()}": _written(value) for name, value in values.items() if not isinstance(value, SecretStr)
+    }
 
 
 def _written(value: Any) -> str:
