@@ -59,6 +59,7 @@
     │   ├── FileChanged         a person edited the file since it was read
     │   │   └── FilePreconditionFailed  the same, where what was read came as If-Match
     │   ├── ManagedMemoryUnavailable    no folder of memory here
+    │   ├── StoreNotAdopted     the store was made elsewhere, and its keys and jobs do not count
     │   ├── TrustedRecord       something from outside would change what a person wrote or approved
     │   ├── NotInReview         a record that no reviewer need look at
     │   └── InvalidTransition   what is known does not go from one status to any other
@@ -176,6 +177,7 @@ from commonplace.errors.state import (
     RecordChanged,
     RecordNotFound,
     RouteNotFound,
+    StoreNotAdopted,
     TrustedRecord,
     VersionNotFound,
 )
@@ -284,6 +286,7 @@ __all__ = [
     "StoreCorrupt",
     "StoreError",
     "StoreFull",
+    "StoreNotAdopted",
     "StoreReadOnly",
     "StoreTooNew",
     "StoreUnavailable",

@@ -93,6 +93,12 @@ class ManagedMemoryUnavailable(Conflict):
     code = "managed_memory_unavailable"
 
 
+class StoreNotAdopted(Conflict):
+    """The store was not made here. If you trust whoever made it, run `commonplace trust --store` with its path."""
+
+    code = "store_not_adopted"
+
+
 class TrustedRecord(Conflict):
     """What comes from outside does not change a record that a person wrote or approved. Put it under another key."""
 
