@@ -42,6 +42,9 @@ def cli_page(app: typer.Typer) -> str:
     return "\n".join(line.rstrip() for line in body.strip().splitlines())
 
 
+WORKSPACE = {"free": "always counts", "trust": "counts after `commonplace trust`", "never": "never counts"}
+
+
 def settings_page(model: type[BaseModel]) -> str:
     """Every setting under a heading of its own."""
     prefix = str(model.model_config.get("env_prefix", ""))
@@ -64,6 +67,8 @@ def _settings(model: type[BaseModel], path: tuple[str, ...], *, prefix: str, del
     for name, field in plain.items():
         variable = f"{prefix}{delimiter.join((*path, name))}".upper()
         facts = [f"- in the environment: `{variable}`", f"- type: `{_type(field)}`", f"- default: {_default(field)}"]
+        authority = load("commonplace.workspace.authority:AUTHORITY").get("_".join((*path, name)), "never")
+        facts.append(f"- in a workspace's file: {WORKSPACE[authority]}")
         yield f"### `{'.'.join((*path, name))}`"
         yield inspect.cleandoc(field.description or "")
         yield "\n".join(facts)

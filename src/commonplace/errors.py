@@ -59,6 +59,7 @@
     │   ├── FileChanged         a person edited the file since it was read
     │   │   └── FilePreconditionFailed  the same, where what was read came as If-Match
     │   ├── ManagedMemoryUnavailable    no folder of memory here
+    │   ├── StoreNotAdopted     the store was made elsewhere, and its keys and jobs do not count
     │   ├── TrustedRecord       something from outside would change what a person wrote or approved
     │   ├── NotInReview         a record that no reviewer need look at
     │   └── InvalidTransition   what is known does not go from one status to any other
@@ -465,6 +466,12 @@ class ManagedMemoryUnavailable(Conflict):
     """There is no folder of memory here: it is switched off, out of reach, or on a system that cannot guard it."""
 
     code = "managed_memory_unavailable"
+
+
+class StoreNotAdopted(Conflict):
+    """The store was not made here. If you trust whoever made it, run `commonplace trust --store` with its path."""
+
+    code = "store_not_adopted"
 
 
 class TrustedRecord(Conflict):

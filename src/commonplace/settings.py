@@ -4,23 +4,19 @@ Every setting, described once.
 What a caller gives wins over the environment (`COMMONPLACE_…`), the environment over the workspace's file
 (`<workspace>/.commonplace/config.toml`), that over the home folder's (`~/.commonplace/config.toml`). `config.json` is
 read where there is no `config.toml`; its names may be in camel case. The workspace is the git root around the current
-folder, else the folder itself. A workspace's file comes with whatever was cloned there, so it may choose a file as the store
-and an embedder, but neither keys, nor a server that texts are sent to, nor a model to be loaded from a folder, which can
-run code, nor a language model, nor anything about a daemon: who may reach it and what it lets in.
+folder, else the folder itself. A workspace's file comes with whatever was cloned there: `commonplace.workspace` says what it may set.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import re
-import tomllib
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Final, Literal, cast
+from typing import Annotated, Final, Literal, Self, cast
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -32,26 +28,12 @@ from pydantic_settings import (
 from commonplace.errors import CommonplaceError, InvalidInput
 from commonplace.values.flood import FloodLimits
 from commonplace.values.scope import DEFAULT_TENANT, check_tenant
+from commonplace.workspace.file import FILES, FOLDER, parse_settings
+from commonplace.workspace.report import PassedOver, report_workspace
 
 PREFIX: Final = "COMMONPLACE_"
-FOLDER: Final = ".commonplace"
-FILES: Final = ("config.toml", "config.json")
-_OF_THE_DAEMON: Final = frozenset(
-    "allowed_hosts allowed_origins host import_roots log_format managed_dream managed_local managed_memory max_body_mb mcp_allow_delete "
-    "no_auth otlp_endpoint port "
-    "rate_limit_mutation rate_limit_prompt rate_limit_read request_timeout token trusted_proxies url workers workspace".split()
-)
-# Whom texts are sent to, and what is paid for it.
-_OF_MODELS: Final = frozenset(
-    "llm_api_key llm_base_url llm_daily_budget_usd llm_dream_budget_usd llm_model llm_price llm_prices llm_timeout".split()
-)
-# How much a stranger may bring is not for the stranger to say.
-_OF_LEARNING: Final = frozenset("learning_alike learning_files learning_files_alike learning_notes".split())
-_NOT_IN_A_WORKSPACE: Final = (
-    frozenset({"home", "openai_api_key", "openai_base_url"}) | _OF_MODELS | _OF_LEARNING | _OF_THE_DAEMON
-)
-_MODEL: Final = re.compile(r"sentence-transformers:(?!all-MiniLM-L6-v2$)")
-_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+FROM_WORKSPACE: Final = f"{PREFIX}FROM_WORKSPACE"
+"""Which settings of the environment a workspace's file had set. Where it is there, that file is not read again."""
 
 
 # Lists are written with commas between, not as JSON.
@@ -60,7 +42,14 @@ Paths = Annotated[tuple[Path, ...], NoDecode]
 
 
 class Settings(BaseSettings):
-    """What can be set, in a file or in the environment."""
+    """
+    What can be set, in the environment or in a file: `config.toml`, or `config.json`, in the home folder (`~/.commonplace`) or in the
+    folder `.commonplace` of a workspace. Options of a command win over the environment, the environment over the workspace's file, and
+    that over the home folder's.
+
+    A workspace's file comes with whatever was cloned. Some settings count in it always, some after `commonplace trust` in that folder,
+    and most never. What does not count is passed over with a warning.
+    """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="forbid", frozen=True)
 
@@ -71,7 +60,7 @@ class Settings(BaseSettings):
     store: str | None = Field(
         default=None,
         description="The store: a path, or a postgresql:// address. Unset: memory.db in the home folder. In a workspace's "
-        "file only a path.",
+        "file only the path of a file in that workspace, from its root.",
     )
     tenant: str = Field(default=DEFAULT_TENANT, description="Whose memory it is, as org/project.")
     actor: str | None = Field(default=None, description="Who is named as the writer of a version.")
@@ -80,13 +69,10 @@ class Settings(BaseSettings):
         description="static, none, openai:MODEL@URL, sentence-transformers:MODEL, or several with commas between. "
         "Unset: what the store was made with, and static for a new one.",
     )
-    openai_api_key: SecretStr | None = Field(
-        default=None, description="The key for an OpenAI-compatible embedder. Not accepted in a workspace's file."
-    )
+    openai_api_key: SecretStr | None = Field(default=None, description="The key for an OpenAI-compatible embedder.")
     openai_base_url: str | None = Field(
         default=None,
-        description="The address of an OpenAI-compatible embedder that names none itself. Not accepted in a workspace's "
-        "file.",
+        description="The address of an OpenAI-compatible embedder that names none itself.",
     )
     cache_mb: int = Field(
         default=512, ge=0, description="How many MiB of searchable passages may be kept in memory between searches."
@@ -97,7 +83,7 @@ class Settings(BaseSettings):
         default=None,
         description="The language model: anthropic:MODEL, google:MODEL, or openai:MODEL, of OpenAI or of the server at "
         "llm_base_url. Unset, or none: everything is done by rules. Like every setting that begins with llm it can be "
-        "written into a table [llm], and is not accepted in a workspace's file.",
+        "written into a table [llm].",
     )
     llm_base_url: str | None = Field(
         default=None,
@@ -140,8 +126,7 @@ class Settings(BaseSettings):
         default=8,
         ge=1,
         description="How often one source from outside may say nearly the same in an hour; what is more waits for a reviewer. "
-        "Like every setting that begins with learning it can be written into a table [learning], and is not accepted in a "
-        "workspace's file.",
+        "Like every setting that begins with learning it can be written into a table [learning].",
     )
     learning_notes: int = Field(
         default=1_000,
@@ -163,8 +148,7 @@ class Settings(BaseSettings):
 
     managed_memory: bool = Field(
         default=True,
-        description="Whether there is memory in Markdown: your own in the home folder, and one for each workspace. Not "
-        "accepted in a workspace's file, nor are the next two.",
+        description="Whether there is memory in Markdown: your own in the home folder, and one for each workspace.",
     )
     managed_dream: bool = Field(
         default=True,
@@ -180,7 +164,7 @@ class Settings(BaseSettings):
     url: str | None = Field(
         default=None,
         description="The address of a daemon, for instance http://127.0.0.1:4170. Set, the command and the SDK use that "
-        "daemon; unset, the command opens the store itself. Not accepted in a workspace's file, nor is any setting below.",
+        "daemon; unset, the command opens the store itself.",
     )
     token: SecretStr | None = Field(
         default=None,
@@ -239,6 +223,18 @@ class Settings(BaseSettings):
         default="auto", description="How the daemon logs. auto: plain at a terminal, else a JSON document a line."
     )
 
+    _from_workspace: frozenset[str] = PrivateAttr(default=frozenset())
+
+    @property
+    def from_workspace(self) -> frozenset[str]:
+        """The names of those that a workspace's file has set."""
+        return self._from_workspace
+
+    def with_origin(self, from_workspace: Iterable[str]) -> Self:
+        """These settings, which know what a workspace's file has set of them."""
+        self._from_workspace = frozenset(from_workspace)
+        return self
+
     @property
     def flood_limits(self) -> FloodLimits:
         return FloodLimits(
@@ -285,14 +281,8 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         del dotenv_settings, file_secret_settings
-        given = cast(dict[str, object], init_settings()).get("home")
-        home = Path(str(given)).expanduser() if given else home_folder()
-        return (
-            init_settings,
-            env_settings,
-            InitSettingsSource(settings_cls, _of_workspace(workspace_folder() / FOLDER)),
-            InitSettingsSource(settings_cls, _of_folder(home)),
-        )
+        home = _home_of(cast(dict[str, object], init_settings()))
+        return init_settings, env_settings, InitSettingsSource(settings_cls, _of_home(home))
 
 
 def _is_address(host: str) -> bool:
@@ -305,16 +295,47 @@ def _is_address(host: str) -> bool:
 
 def load_settings(**given: object) -> Settings:
     """
-    The settings as they hold here and now; `given` are a caller's own, None where it has none.
+    The settings as they hold here and now; `given` are a caller's own, None where it has none. What a workspace's file may not set is
+    passed over with a warning.
 
     Raises:
         InvalidInput: a setting that is not one, or has a value it cannot have. The error says which.
+        InvalidFile: what this home trusts cannot be read.
     """
+    own = {name: value for name, value in given.items() if value is not None}
+    values, names = _of_workspace(own)
     try:
-        return Settings(**{name: value for name, value in given.items() if value is not None})  # pyright: ignore[reportArgumentType]
+        return Settings(**{**values, **own}).with_origin(names)  # pyright: ignore[reportArgumentType]
     except ValidationError as error:
-        told = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
-        raise InvalidInput(f"The settings cannot be used. {told}.") from error
+        details = "; ".join(_problem(detail["loc"], detail["msg"], values) for detail in error.errors())
+        raise InvalidInput(f"The settings cannot be used. {details}.") from error
+
+
+def _problem(place: tuple[int | str, ...], message: str, of_workspace: Mapping[str, object]) -> str:
+    where = f" of {workspace_folder() / FOLDER}" if place and place[0] in of_workspace else ""
+    return f"{'.'.join(map(str, place))}{where}: {message}"
+
+
+def _of_workspace(own: Mapping[str, object]) -> tuple[dict[str, object], frozenset[str]]:
+    """What counts of the workspace's file, which neither the caller nor the environment has set; and the names of it."""
+    variables = {name.lower() for name, value in os.environ.items() if value}
+    if FROM_WORKSPACE in os.environ:
+        names = frozenset(os.environ[FROM_WORKSPACE].split(",")) - own.keys()
+        return {}, names & Settings.model_fields.keys()
+    report = report_workspace(workspace_folder(), _home_of(own))
+    if report.notice:
+        # Python shows the same warning of the same line once.
+        warnings.warn(report.notice, PassedOver, stacklevel=1)
+    values = {
+        name: value
+        for name, value in report.values.items()
+        if name not in own and f"{PREFIX}{name}".lower() not in variables
+    }
+    return values, frozenset(values)
+
+
+def _home_of(own: Mapping[str, object]) -> Path:
+    return Path(str(own["home"])).expanduser() if own.get("home") else home_folder()
 
 
 def home_folder() -> Path:
@@ -327,61 +348,13 @@ def workspace_folder() -> Path:
     return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
 
 
-def _of_workspace(folder: Path) -> dict[str, object]:
-    # Inside the home folder of a person the two are one file, which is theirs.
-    if folder == home_folder():
-        return {}
-    found = _of_folder(folder)
-    if refused := sorted(found.keys() & _NOT_IN_A_WORKSPACE):
-        raise InvalidInput(
-            f"{folder} sets {', '.join(refused)}, which a workspace's file may not. Use the environment or the home folder."
-        )
-    if "://" in str(found.get("store", "")):
-        raise InvalidInput(
-            f"{folder} names a server as the store, which a workspace's file may not. Set store in the environment or the "
-            "home folder."
-        )
-    embedder = str(found.get("embedder", ""))
-    if "@" in embedder:
-        raise InvalidInput(
-            f"{folder} names an address for the embedder, which a workspace's file may not. Set openai_base_url in the "
-            "environment or the home folder."
-        )
-    if any(_MODEL.match(part.strip()) for part in embedder.split(",")):
-        raise InvalidInput(
-            f"{folder} names a model to load, which a workspace's file may not. Set embedder in the environment or the "
-            "home folder."
-        )
-    return found
-
-
-def _of_folder(folder: Path) -> dict[str, object]:
+def _of_home(folder: Path) -> dict[str, object]:
     for name in FILES:
         path = folder / name
         try:
-            text = path.read_text(encoding="utf-8")
+            return parse_settings(name, path.read_text(encoding="utf-8"))
         except (FileNotFoundError, NotADirectoryError):
             continue
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:
             raise InvalidInput(f"{path} cannot be read: {error}.") from error
-        return _parsed(path, text)
     return {}
-
-
-def _parsed(path: Path, text: str) -> dict[str, object]:
-    try:
-        found: object = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-    except ValueError as error:
-        raise InvalidInput(f"{path} cannot be read: {error}.") from error
-    if not isinstance(found, dict):
-        raise InvalidInput(f"{path} is not an object.")
-    return _flat(cast(dict[str, object], found))
-
-
-def _flat(found: Mapping[str, object], prefix: str = "") -> dict[str, object]:
-    """`roots` in a table `[import]` is the setting `import_roots`."""
-    flat: dict[str, object] = {}
-    for name, value in found.items():
-        own = prefix + _HUMP.sub("_", name).lower()
-        flat |= _flat(cast(Mapping[str, object], value), f"{own}_") if isinstance(value, dict) else {own: value}
-    return flat

@@ -9,8 +9,9 @@ import pytest
 from commonplace.cli import app
 from commonplace.compose.daemon import check_settings, environment
 from commonplace.errors import InvalidInput
-from commonplace.settings import load_settings
+from commonplace.settings import Settings, load_settings
 from commonplace.testing.daemon import served
+from commonplace.workspace.report import PassedOver
 
 
 def opens(store: str, secret: str) -> bool:
@@ -91,11 +92,13 @@ def test_what_cannot_be_served_so_is_refused(cli: Any, flags: list[str]) -> None
 
 
 def test_workers_are_told_what_this_process_was_told_but_no_secret(home: Path) -> None:
-    settings = load_settings(store="a.db", allowed_hosts="a,b", no_auth=True, token="my-secret")
+    settings = load_settings(
+        store="a.db", allowed_hosts="a,b", no_auth=True, token="my-secret", llm_api_key="my-secret"
+    )
 
     told = environment(settings)
 
-    expected = {"STORE": "a.db", "ALLOWED_HOSTS": "a,b", "NO_AUTH": "True", "HOME": str(home)}
+    expected = {"STORE": "a.db", "ALLOWED_HOSTS": "a,b", "NO_AUTH": "True", "HOME": str(home), "FROM_WORKSPACE": ""}
     assert told == {f"COMMONPLACE_{name}": value for name, value in expected.items()}
 
 
@@ -115,8 +118,10 @@ def test_the_file_of_a_workspace_says_nothing_about_a_daemon(
     (tmp_path / ".commonplace" / "config.toml").write_text(f'{name} = "x"\n')
     monkeypatch.chdir(tmp_path)
 
-    with pytest.raises(InvalidInput):
-        load_settings()
+    with pytest.warns(PassedOver, match=name):
+        settings = load_settings()
+
+    assert getattr(settings, name) == Settings.model_fields[name].default
 
 
 def test_lists_are_written_with_commas_or_in_a_table(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

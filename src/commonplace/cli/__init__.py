@@ -6,7 +6,9 @@ The engine and rich load inside the commands that need them.
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
+from functools import cache
 from io import TextIOWrapper
 from typing import Annotated, Any, cast
 
@@ -25,6 +27,7 @@ from commonplace.cli import (
     review,
     serve,
     tour,
+    trust,
     upkeep,
     writing,
 )
@@ -40,6 +43,7 @@ from commonplace.cli.door import (
     remember,
 )
 from commonplace.cli.exits import Exit, table
+from commonplace.cli.lines import clean
 from commonplace.cli.quick import QuickGroup
 
 # Of its errors of usage typer exports one; the parent of all of them stands next to it.
@@ -110,6 +114,7 @@ for group in (
     upkeep,
     budgets,
     doctor,
+    trust,
     serve,
     opening,
     mcp,
@@ -118,8 +123,21 @@ for group in (
     group.add_to(app)
 
 
+def warn(message: Warning | str, *_: object, **more: object) -> None:
+    """A warning as people read it, without the place in our code."""
+    _warn_once(clean(str(message)))
+
+
+@cache
+def _warn_once(text: str) -> None:
+    # Python forgets what it has shown whenever a library changes what is to be shown.
+    typer.secho("Warning: ", fg="yellow", bold=True, err=True, nl=False)
+    typer.echo(text, err=True)
+
+
 def main() -> None:
     """The entry point of the command."""
+    warnings.showwarning = warn
     # Numpy's threads wait by spinning: for sums as small as ours that costs a core and gains nothing.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):

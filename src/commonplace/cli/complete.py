@@ -1,5 +1,6 @@
 """What the shell completes: scopes, ids, kinds, sources and tags that the store holds. Never fails, never creates."""
 
+import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -57,7 +58,8 @@ def _starting(incomplete: str, offers: Iterable[tuple[str, str]]) -> Completions
 
 def _asked(ctx: typer.Context, ask: Callable[["Memory | Client"], Completions]) -> Completions:
     try:
-        with half_typed(ctx).open() as memory:
+        # What is said here would stand in the middle of the line that is being typed.
+        with warnings.catch_warnings(action="ignore"), half_typed(ctx).open() as memory:
             return ask(memory)
     except (CommonplaceError, OSError):
         return []

@@ -167,12 +167,13 @@ class Door:
         if not (self.quiet or self.json):
             typer.echo(text, err=True)
 
-    def confirm(self, question: str, *, yes: bool) -> None:
-        """Ask before what cannot be undone. Where nobody can answer, `--yes` is required."""
+    def confirm(self, question: str, *, yes: bool, final: bool = True) -> None:
+        """Ask before what cannot be undone (`final`) or must be meant. Where nobody can answer, `--yes` is required."""
         if yes:
             return
         if self.json or not sys.stdin.isatty():
-            raise InvalidInput("This cannot be undone and nobody is here to ask: add --yes.")
+            why = "This cannot be undone and nobody" if final else "Nobody"
+            raise InvalidInput(f"{why} is here to ask: add --yes.")
         if ask(f"{question} [y/N] ").strip().lower() not in ("y", "yes"):
             self.say("Nothing was changed.")
             raise typer.Exit(Exit.ERROR)

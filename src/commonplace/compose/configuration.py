@@ -19,6 +19,7 @@ from commonplace.values.scope import DEFAULT_TENANT
 class Configuration:
     home: Path
     store: str | None = None
+    store_from_workspace: bool = False
     tenant: str = DEFAULT_TENANT
     actor: str | None = None
     embedder: str | None = None
@@ -41,7 +42,7 @@ def configuration() -> Configuration:
     workspace = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
     files = [folder / name for folder in (home, workspace / ".commonplace") for name in ("config.toml", "config.json")]
     named = {name for name in os.environ if name.startswith("COMMONPLACE_")} - {"COMMONPLACE_HOME"}
-    if not named and not any(file.exists() for file in files):
+    if not named and not any(map(_may_be_there, files)):
         return Configuration(home=home)
     # pydantic and its settings load slowly.
     from commonplace.settings import load_settings  # noqa: PLC0415
@@ -50,6 +51,7 @@ def configuration() -> Configuration:
     return Configuration(
         home=read.home,
         store=read.store,
+        store_from_workspace="store" in read.from_workspace,
         tenant=read.tenant,
         actor=read.actor,
         embedder=read.embedder,
@@ -61,3 +63,14 @@ def configuration() -> Configuration:
         token=read.token.get_secret_value() if read.token else None,
         limits=read.flood_limits,
     )
+
+
+def _may_be_there(file: Path) -> bool:
+    """What cannot be looked at may be there: the settings say better what is wrong."""
+    try:
+        file.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True

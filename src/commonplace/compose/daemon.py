@@ -15,6 +15,7 @@ import socket
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
@@ -24,6 +25,7 @@ from typing import Any, Final, cast
 import uvicorn
 from anyio import to_thread
 from fastapi import FastAPI
+from pydantic import SecretStr
 from starlette.types import Receive, Scope, Send
 from uvicorn.supervisors import Multiprocess
 
@@ -42,7 +44,8 @@ from commonplace.server.metrics import FOLDER, forget_worker
 from commonplace.server.options import Options, is_loopback
 from commonplace.server.protocol import BoundedProtocol
 from commonplace.server.tracing import Tracing, start_tracing
-from commonplace.settings import PREFIX, Settings, load_settings, workspace_folder
+from commonplace.settings import FROM_WORKSPACE, PREFIX, Settings, load_settings, workspace_folder
+from commonplace.workspace.report import PassedOver
 
 GRACE: Final = 10
 """Seconds for what is being answered when we are told to stop."""
@@ -53,7 +56,6 @@ _CONNECTIONS: Final = 2048
 # Seconds a thread that ranks may keep the interpreter to itself. The thread of the event loop waits that long for each of the
 # many answers of a database: with Python's own 5 ms, transactions last, and whoever waits for their locks does, too.
 _TURN: Final = 0.0005
-_SECRETS: Final = frozenset({"token", "openai_api_key"})
 
 
 def options_of(settings: Settings, tracing: Tracing | None = None) -> Options:
@@ -183,6 +185,8 @@ def told_to_stop(stopping: asyncio.Event) -> Generator[None]:
 
 def app() -> Worker:
     """What uvicorn calls in each worker."""
+    # The process that started us has said it.
+    warnings.simplefilter("ignore", PassedOver)
     settings = load_settings()
     configure_logs(settings.log_format)
     return Worker(settings)
@@ -297,9 +301,15 @@ def _serve_alone(settings: Settings, taken: socket.socket) -> None:
 
 
 def environment(settings: Settings) -> dict[str, str]:
-    """The settings as the workers read them; secrets they find where we found them."""
-    names = settings.model_fields_set - _SECRETS
-    return {f"{PREFIX}{name.upper()}": _written(getattr(settings, name)) for name in sorted(names)}
+    """
+    The settings as the workers read them, and which of them are a workspace's, whose file they do not read again. Secrets they find
+    where we found them.
+    """
+    values = {name: getattr(settings, name) for name in sorted(settings.model_fields_set)}
+    variables = {
+        f"{PREFIX}{name.upper()}": _written(value) for name, value in values.items() if not isinstance(value, SecretStr)
+    }
+    return {**variables, FROM_WORKSPACE: ",".join(sorted(settings.from_workspace))}
 
 
 def _written(value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from asyncio import to_thread
 from collections.abc import Generator, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -88,6 +88,7 @@ async def open_wanted(wanted: Wanted) -> AsyncMemory:
     clock = wanted.clock or SystemClock()
     tenant = check_tenant(settings.tenant if wanted.tenant is None else wanted.tenant)
     address = settings.address if wanted.address is None else wanted.address
+    from_workspace = wanted.address is None and settings.store_from_workspace
     asked = Asked(
         embedder=settings.embedder if wanted.embedder is None else wanted.embedder,
         reindex=wanted.reindex,
@@ -95,9 +96,11 @@ async def open_wanted(wanted: Wanted) -> AsyncMemory:
         base_url=settings.base_url,
     )
     async with AsyncExitStack() as stack:
-        opened = await open_store(address, clock, create=wanted.create, home=settings.home)
+        opened = await open_store(
+            address, clock, create=wanted.create, home=settings.home, from_workspace=from_workspace
+        )
         stack.push_async_callback(opened.aclose)
-        chosen = await choose(opened.store, asked)
+        chosen = await choose(opened.store, replace(asked, adopted=opened.adopted))
         memory = AsyncMemory(opened, chosen, clock, tenant, wanted.actor or settings.actor, settings)
         stack.pop_all()
     return memory

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.embedders.choose import make_embedders
-from commonplace.errors import EmbedderChanged, EmbedderUnavailable, InvalidInput
+from commonplace.errors import EmbedderChanged, EmbedderUnavailable, InvalidInput, StoreNotAdopted
 from commonplace.ports.embedder import Embedder
 from commonplace.ports.store import MemoryStore
 from commonplace.text.tokens import TokenCounter, estimate
@@ -26,12 +26,16 @@ _BUNDLED: Final = "all-MiniLM-L6-v2"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Asked:
-    """What the caller or the settings say. `embedder` None says nothing."""
+    """
+    What the caller or the settings say. `embedder` None says nothing. A store that was not `adopted` does not choose one that calls a
+    service or loads a model.
+    """
 
     embedder: str | Embedder | Sequence[Embedder] | None = None
     reindex: bool = False
     api_key: str | None = None
     base_url: str | None = None
+    adopted: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,6 +106,11 @@ def _held(store: MemoryStore, held: dict[str, int], asked: Asked) -> Chosen:
     """Those of the store, made again from their names."""
     if not held:
         return Chosen(embedders=(), own=())
+    if not asked.adopted and not all(map(_is_bundled, held)):
+        raise StoreNotAdopted(
+            "The store was not made here, and asks for an embedder that calls a service or loads a model. Adopt the store with "
+            "`commonplace trust --store`, or name an embedder yourself, for instance with --embedder static."
+        )
     try:
         specs = [_with_url(_spec(name), asked) for name in held]
         made = tuple(make_embedders(",".join(specs), api_key=asked.api_key, cache=store))
@@ -125,6 +134,10 @@ def _spec(name: str) -> str:
     if "://" in name or (model not in (name, _BUNDLED) and Path(model).expanduser().is_dir()):
         raise InvalidInput(f"{name!r:.80} is no name of an embedder.")
     return "static" if name.startswith("static-") else name
+
+
+def _is_bundled(name: str) -> bool:
+    return name.startswith("static-") or name == f"sentence-transformers:{_BUNDLED}"
 
 
 def _with_url(spec: str, asked: Asked) -> str:

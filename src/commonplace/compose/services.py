@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from commonplace.compose.embedders import Asked, Chosen, choose
 from commonplace.compose.learn import asked_model, ground_of
-from commonplace.compose.stores import SystemClock, open_store
+from commonplace.compose.stores import Opened, SystemClock, open_store
 from commonplace.events.hub import Hub
 from commonplace.governance.keys import secret_hash
 from commonplace.governance.sessions import signing_secret
@@ -19,7 +19,6 @@ from commonplace.memory.indexing import reindex
 from commonplace.memory.prepare import Preparer
 from commonplace.ports.clock import Clock
 from commonplace.ports.models import LanguageModel
-from commonplace.ports.store import Store
 from commonplace.service.budgets import Budgets
 from commonplace.service.census import Counting
 from commonplace.service.desk import Desk
@@ -62,11 +61,12 @@ async def composed(settings: Settings, wanted: Wanted) -> AsyncGenerator[Service
     clock = wanted.clock or SystemClock()
     address = settings.store or settings.home / "memory.db"
     async with AsyncExitStack() as stack:
-        opened = await open_store(address, clock, home=settings.home)
+        from_workspace = "store" in settings.from_workspace
+        opened = await open_store(address, clock, home=settings.home, from_workspace=from_workspace)
         stack.push_async_callback(opened.aclose)
         chosen = WITHOUT
         if wanted.recalls:
-            chosen = await choose(opened.store, _asked(settings))
+            chosen = await choose(opened.store, replace(_asked(settings), adopted=opened.adopted))
             for embedder in chosen.own:
                 stack.push_async_callback(embedder.aclose)
             if chosen.stale:
@@ -75,7 +75,7 @@ async def composed(settings: Settings, wanted: Wanted) -> AsyncGenerator[Service
         model = llms.make_language_model(asked_model(settings), opened.store, clock) if wanted.recalls else None
         if model is not None:
             await stack.enter_async_context(model)
-        services = _services(settings, wanted, opened.store, clock, chosen, model)
+        services = _services(settings, wanted, opened, clock, chosen, model)
         stack.push_async_callback(services.desk.room.aclose)
         yield services
 
@@ -95,8 +95,9 @@ def _asked(settings: Settings) -> Asked:
 
 
 def _services(
-    settings: Settings, wanted: Wanted, store: Store, clock: Clock, chosen: Chosen, model: LanguageModel | None
+    settings: Settings, wanted: Wanted, opened: Opened, clock: Clock, chosen: Chosen, model: LanguageModel | None
 ) -> Services:
+    store = opened.store
     room = EngineRoom(
         store=store,
         clock=clock,
@@ -104,7 +105,14 @@ def _services(
         count=chosen.count,
         cache_bytes=settings.cache_mb << 20,
     )
-    desk = Desk(store=store, clock=clock, room=room, model=model, limits=settings.flood_limits)
+    desk = Desk(
+        store=store,
+        clock=clock,
+        room=room,
+        model=model,
+        limits=settings.flood_limits,
+        works_on_jobs=opened.adopted,
+    )
     token = secret_hash(wanted.token) if wanted.token else None
     signing = signing_secret(wanted.token) if wanted.token else None
     identity, records = Identity(desk, token, open_to_all=settings.no_auth, signing=signing), Records(desk)

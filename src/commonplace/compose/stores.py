@@ -30,10 +30,14 @@ class SystemClock:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Opened:
-    """A store, and the folder to remove when it is closed, where it was to be kept in none."""
+    """
+    A store, and the folder to remove when it is closed, where it was to be kept in none. One that was not `adopted` was made
+    elsewhere: its labels and keys do not count.
+    """
 
     store: Store
     passing: Path | None = None
+    adopted: bool = True
 
     async def aclose(self) -> None:
         await self.store.aclose()
@@ -46,9 +50,17 @@ def is_postgres(address: str | Path) -> bool:
     return str(address).startswith(_POSTGRES)
 
 
-async def open_store(address: str | Path, clock: Clock, *, create: bool = True, home: Path | None = None) -> Opened:
+async def open_store(
+    address: str | Path,
+    clock: Clock,
+    *,
+    create: bool = True,
+    home: Path | None = None,
+    from_workspace: bool = False,
+) -> Opened:
     """
-    Open a PostgreSQL address, or a file, made where there is none. Only the `home` folder is made as well.
+    Open a PostgreSQL address, or a file, made where there is none. Only the `home` folder is made as well. What a person named counts
+    as theirs; a file that comes `from_workspace` only if this home has made or adopted it.
 
     Raises:
         InvalidInput: the address is neither.
@@ -74,6 +86,12 @@ async def open_store(address: str | Path, clock: Clock, *, create: bool = True, 
         raise InvalidInput("The address of the store is empty. Give a path, or a postgresql:// address.")
     path = path_of(address)
     await to_thread(_check_place, path, create, home)
+    if from_workspace and home is not None:
+        # Only here, and it loads what few programs need.
+        from commonplace.compose.adoption import open_from_workspace  # noqa: PLC0415
+
+        store, adopted = await open_from_workspace(path, clock, home)
+        return Opened(store=store, adopted=adopted)
     return Opened(store=await SqliteStore.open(path, clock))
 
 

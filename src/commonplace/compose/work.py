@@ -31,6 +31,8 @@ async def end_streams(stopping: asyncio.Event, standing: Standing, settings: Set
 
 async def work_on_jobs(standing: Standing, settings: Settings) -> None:
     services, desk = standing.services, standing.services.desk
+    if not desk.works_on_jobs:
+        return
     housekeeping = Housekeeping(
         store=desk.store,
         clock=desk.clock,

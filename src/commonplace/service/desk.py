@@ -32,6 +32,8 @@ class Desk:
     model: LanguageModel | None = None
     """None: everything is done by rules."""
     limits: FloodLimits = STANDARD
+    works_on_jobs: bool = True
+    """False over a store that was made elsewhere: nobody here has asked for its jobs."""
 
     def engines(self, who: Principal) -> Engines:
         return self.room.of(who.tenant)

@@ -129,10 +129,11 @@ def test_whoever_waits_while_the_loop_is_stopped_is_told_so() -> None:
 
 def test_where_nothing_is_set_the_settings_are_not_even_read(tmp_path: Path) -> None:
     script = (
-        "import sys\nfrom commonplace import open_memory\nopen_memory('a.db').close()\nprint('pydantic' in sys.modules)"
+        "import sys\nfrom commonplace import open_memory\nopen_memory('a.db').close()\n"
+        "print({'pydantic', 'commonplace.workspace', 'commonplace.stores.sqlite.foreign'} & sys.modules.keys())"
     )
 
-    assert run(script, tmp_path).stdout == "False\n"
+    assert run(script, tmp_path).stdout == "set()\n"
 
 
 def test_what_is_not_set_is_the_same_read_or_not(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

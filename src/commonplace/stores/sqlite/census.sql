@@ -28,7 +28,7 @@ date(v.created_at / 1000.0, 'unixepoch')
 -- Those that fit, last written first. Records are looked at only where an index tells what is asked, and counted only for
 -- the scopes that are answered.
 SELECT kind, id, updated_at, (
-    SELECT count(*) FROM records v INDEXED BY records_listed
+    SELECT count(*) FROM main.records v INDEXED BY records_listed
     WHERE v.scope = found.number AND v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0
         AND (v.expires_at IS NULL OR v.expires_at > :now)
 )

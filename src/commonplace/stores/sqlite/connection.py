@@ -33,6 +33,7 @@ from commonplace.errors import (
     StoreCorrupt,
     StoreError,
     StoreFull,
+    StoreNotAdopted,
     StoreReadOnly,
     StoreUnavailable,
 )
@@ -54,6 +55,8 @@ _NAMED: tuple[tuple[type[apsw.Error], type[CommonplaceError]], ...] = (
     (apsw.FullError, StoreFull),
     (apsw.NotADBError, NotAStore),
     (apsw.CorruptError, StoreCorrupt),
+    # What may not be written into a store of somebody else: see `foreign`.
+    (apsw.AuthError, StoreNotAdopted),
 )
 # A file system without room, a quota that is used up, a file that may not grow.
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -206,10 +209,11 @@ class WriterThread:
 
 
 class Readers:
-    """A few threads, each with a connection of its own, each read in one snapshot."""
+    """A few threads, each with a connection of its own, each read in one snapshot. `prepare` sees each connection first."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, prepare: Callable[[apsw.Connection], None] | None = None) -> None:
         self._path = path
+        self._prepare = prepare
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="commonplace-reader")
         self._own = threading.local()
         self._opened: list[apsw.Connection] = []
@@ -232,6 +236,8 @@ class Readers:
             db: apsw.Connection | None = getattr(self._own, "db", None)
             if db is None:
                 db = connect(self._path, writes=False)
+                if self._prepare is not None:
+                    self._prepare(db)
                 self._own.db = db
                 self._opened.append(db)
             patiently(lambda: db.execute("BEGIN"))

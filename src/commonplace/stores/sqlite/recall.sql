@@ -85,7 +85,7 @@ ORDER BY vec_distance_cosine(vec_int8(vector), vec_int8(:vector)) LIMIT :limit;
 -- fixed, because SQLite would otherwise walk through the whole scope for each record.
 SELECT value FROM json_each(:records)
 UNION SELECT r.number FROM json_each(:records) j CROSS JOIN records v ON v.number = j.value AND v.session IS NOT NULL
-CROSS JOIN records r INDEXED BY records_session ON r.scope = v.scope AND r.session = v.session
+CROSS JOIN main.records r INDEXED BY records_session ON r.scope = v.scope AND r.session = v.session
     AND r.session IS NOT NULL AND r.position BETWEEN v.position - 1 AND v.position + 1;
 
 -- name: records_with

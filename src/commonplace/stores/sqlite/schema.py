@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 
@@ -24,9 +25,9 @@ def migrations() -> list[str]:
     return [folder.joinpath(step).read_text(encoding="utf-8") for step in steps]
 
 
-def open_writer(path: Path) -> apsw.Connection:
+def open_writer(path: Path, prepare: Callable[[apsw.Connection], None] | None = None) -> apsw.Connection:
     """
-    The writing connection of a store, created or brought up to date.
+    The writing connection of a store, created or brought up to date. `prepare` sees it first.
 
     Raises:
         NotAStore, StoreTooNew: the file is left as it was.
@@ -38,6 +39,8 @@ def open_writer(path: Path) -> apsw.Connection:
     with named_errors():
         db = patiently(lambda: connect(path, writes=True))
         try:
+            if prepare is not None:
+                prepare(db)
             version = _recognise(db)
             if version < SCHEMA:
                 _write_ahead(db)

@@ -83,6 +83,7 @@ export default {
   store_corrupt: '存储文件已损坏。请运行 commonplace doctor，或恢复备份。',
   store_error: '存储未能完成工作。（{message}）',
   store_full: '磁盘已满，这次的内容没有保存。请腾出空间后重试。',
+  store_not_adopted: '该存储不是在此处创建的。如果信任其来源，请运行 commonplace trust --store 并给出其路径。',
   store_read_only: '存储无法写入，请检查文件及其文件夹的权限。',
   store_too_new: '存储由更新版本的 Commonplace 写成，请升级后再打开。',
   store_unavailable: '存储无法访问，这次的内容没有保存。请在其恢复后重试。',
