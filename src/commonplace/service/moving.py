@@ -16,6 +16,8 @@ from commonplace.governance.access import require_role, require_scope, visible
 from commonplace.learning.folders import Layout, Location
 from commonplace.learning.imports import ImportReport
 from commonplace.learning.sent import check_paths, folder_of, sifted
+from commonplace.managed.reader import identities
+from commonplace.managed.roots import private_folders
 from commonplace.memory.transfer import LoadReport
 from commonplace.ports.journal import Entries
 from commonplace.ports.keeping import Progress
@@ -35,11 +37,15 @@ _MOST_WAITING: Final = 10_000
 
 
 class Moving:
-    """`roots` are the folders below which keys other than the operator's may import."""
+    """
+    `roots` are the folders below which keys other than the operator's may import, but nothing of `home`: it holds the operator's
+    token and everybody's memory.
+    """
 
-    def __init__(self, desk: Desk, roots: Sequence[Path] = ()) -> None:
+    def __init__(self, desk: Desk, roots: Sequence[Path] = (), *, home: Path | None = None) -> None:
         self._desk = desk
         self._roots = tuple(roots)
+        self._private = () if home is None else private_folders(home)
 
     # ---- folders
 
@@ -195,7 +201,10 @@ class Moving:
             return Location(anchor=Path(real.anchor), parts=real.parts[1:])
         for root in map(_resolved, self._roots):
             if root is not None and real is not None and real.is_relative_to(root):
-                return Location(anchor=root, parts=real.relative_to(root).parts)
+                location = Location(anchor=root, parts=real.relative_to(root).parts, barred=identities(self._private))
+                if isinstance(path, str):
+                    _refuse_barred(location)
+                return location
         raise Forbidden("The path is not below a folder that may be imported. The operator sets import_roots.")
 
     # ---- exports
@@ -226,6 +235,13 @@ def _resolved(path: Path) -> Path | None:
         return path.expanduser().resolve()
     except (OSError, RuntimeError):
         return None
+
+
+def _refuse_barred(location: Location) -> None:
+    """So that whoever asks is refused at once, and not by the job. What counts is what the import opens."""
+    path = location.path
+    if location.barred & identities([path, *path.parents[: len(location.parts)]]):
+        raise Forbidden("The folder belongs to Commonplace itself. Import another.")
 
 
 def _require(who: Principal, scope: Scope, layout: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput, PathEscape, PathNotFound
-from commonplace.learning.folders import OUTSIDE
+from commonplace.learning.folders import OUTSIDE, PRIVATE_FOLDER
 from commonplace.service.desk import Desk
 from commonplace.service.moving import Moving
 from commonplace.testing.callers import caller
@@ -47,7 +47,7 @@ class Server:
         # Everything a swapped folder could lead to is there under the names of the notes.
         for name in ("token", "note.md", "sub/note.md", "memories/note.md", "memory/note.md", "notes/note.md"):
             self._write(self.home / name, TOKEN)
-        self.moving = Moving(desk, [self.roots])
+        self.moving = Moving(desk, [self.roots], home=self.home)
 
     def write(self, *names: str) -> None:
         for name in names:
@@ -352,6 +352,64 @@ async def test_folders_nested_too_deeply_are_named_and_not_entered(server: Serve
 
     assert await server.live() == {"a.md"}
     assert [name for name, _ in report.problems] == ["/".join("x" * 101)]
+
+
+# ---- the home folder
+
+
+@pytest.mark.parametrize("path", ["home", "home/memories", "home/sub", "home/note.md", "home/memories/note.md"])
+async def test_no_key_imports_from_the_home_folder_even_below_a_root(server: Server, tmp_path: Path, path: str) -> None:
+    server.moving = Moving(server.desk, [tmp_path], home=server.home)
+
+    with pytest.raises(Forbidden):
+        await server.run(tmp_path / path)
+
+    assert await server.records() == {}
+
+
+@pytest.mark.parametrize("root", ["home", "home/memories"])
+async def test_a_root_that_is_the_home_folder_opens_it_to_no_key(server: Server, tmp_path: Path, root: str) -> None:
+    server.moving = Moving(server.desk, [tmp_path / root], home=server.home)
+
+    with pytest.raises(Forbidden):
+        await server.run(tmp_path / root)
+
+
+async def test_a_home_folder_inside_what_is_imported_is_left_out_and_named(server: Server, tmp_path: Path) -> None:
+    server.write("a.md")
+    server.moving = Moving(server.desk, [tmp_path], home=server.home)
+
+    report = await server.run(tmp_path)
+
+    assert await server.live() == {"roots/team/notes/a.md"}
+    assert report.left_out == (("home", PRIVATE_FOLDER),)
+
+
+async def test_a_home_folder_that_is_set_by_a_link_is_the_same_folder(server: Server, tmp_path: Path) -> None:
+    alias = tmp_path / "alias"
+    alias.symlink_to(server.home)
+    server.moving = Moving(server.desk, [tmp_path], home=alias)
+
+    for path in (alias, server.home, alias / "memories"):
+        with pytest.raises(Forbidden):
+            await server.run(path)
+
+
+async def test_a_folder_that_the_operator_made_a_root_may_lie_in_the_home_folder(server: Server) -> None:
+    inbox = server.home / "inbox"
+    inbox.mkdir()
+    (inbox / "a.md").write_text("for everybody", encoding="utf-8")
+    server.moving = Moving(server.desk, [inbox], home=server.home)
+
+    assert (await server.run(inbox)).indexed_files == 1
+
+
+async def test_the_operator_imports_from_anywhere(server: Server) -> None:
+    inbox = server.home / "inbox"
+    inbox.mkdir()
+    (inbox / "a.md").write_text("for everybody", encoding="utf-8")
+
+    assert (await server.run(inbox, OPERATOR)).indexed_files == 1
 
 
 @pytest.mark.parametrize("path", ["~no-such-user-here/notes", "round"])
