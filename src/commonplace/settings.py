@@ -195,8 +195,8 @@ class Settings(BaseSettings):
     )
     import_roots: Paths = Field(
         default=(),
-        description="Folders of the server below which any key that may write may import. The operator may import from "
-        "anywhere.",
+        description="Folders of the server below which any key that may write may import, except from the home folder. Let "
+        "only the operator write into the folders above them. The operator may import from anywhere.",
     )
     max_body_mb: int = Field(default=10, ge=1, description="How many MiB the body of a request may have.")
     request_timeout: float = Field(

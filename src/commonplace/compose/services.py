@@ -118,7 +118,8 @@ def _services(
     identity, records = Identity(desk, token, open_to_all=settings.no_auth, signing=signing), Records(desk)
     extracting, hub, endings = Extracting(desk), Hub(store), Endings()
     hub.watch(endings.hear)
-    moving, managed = Moving(desk, settings.import_roots), Managed(desk, ground_of(settings))
+    moving = Moving(desk, settings.import_roots, home=settings.home)
+    managed = Managed(desk, ground_of(settings))
     return Services(
         desk=desk,
         identity=identity,

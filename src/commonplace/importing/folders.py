@@ -1,40 +1,51 @@
 """
-Which files of a folder are worth importing.
+Which files of a folder are worth importing, and their contents.
 
 Markdown and plain text of at most 2 MiB; not what is hidden, built, or ignored by a `.gitignore` at any level of the
-folder; and nothing that lies, by its real path, outside it. A link inside the folder leads to a file that is found
-anyway, so links are never followed; those that lead out of it are told.
+folder. No link is followed, not even to see where it leads: one to a path inside the folder leads to a file that is found
+anyway, and one to a path outside is reported. The folder stays open from the survey to the last file (`managed/reader`), so that
+whoever swaps a file, a folder or the root for a link in between gains nothing.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from pathspec import GitIgnoreSpec
 
-from commonplace.errors import InvalidInput, PathNotFound
+from commonplace.errors import CommonplaceError, Forbidden, InvalidInput, MemoryFileTooLarge, PathEscape, PathNotFound
+from commonplace.markdown.confine import Parts
+from commonplace.markdown.reader import FolderEntry, FolderReader, Identity, is_link, open_folder
 from commonplace.values.moving import Layout
+from commonplace.values.record import MAX_TEXT_BYTES
 
 EXTENSIONS: Final = frozenset({".md", ".markdown", ".mdx", ".txt"})
 SKIPPED: Final = frozenset({"node_modules", "dist", "build", "target", ".git", ".next", ".turbo", ".cache"})
 OUTSIDE: Final = "a link that leads out of the folder"
+SWAPPED: Final = "it became a link, or lies in a folder that did, while it was imported"
+PRIVATE_FOLDER: Final = "a folder of Commonplace itself"
+IGNORE_FILE: Final = ".gitignore"
+LARGEST_IGNORE_FILE: Final = 128 * 1024
+DEEPEST: Final = 100
 _DAY: Final = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?!\d)")
+
+Reasons = list[tuple[str, str]]
+"""Names and why they were not imported."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Found:
     """
-    A file, its path below the root in forward slashes, and what the folder says about it. One that came with a request
+    A file by its path below the root in forward slashes, and what the folder says about it. One that came with a request
     brings its `content`, and lies nowhere.
     """
 
-    path: Path
     name: str
     size: int
     mtime: int
@@ -43,10 +54,28 @@ class Found:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Location:
+    """
+    What is to be imported: `parts` below `anchor`, whose path is trusted; below it no link is followed, and no folder in `barred` is
+    entered. `own`: we read for the person whose process this is.
+    """
+
+    anchor: Path
+    parts: Parts = ()
+    barred: frozenset[Identity] = frozenset()
+    own: bool = False
+
+    @property
+    def path(self) -> Path:
+        return self.anchor.joinpath(*self.parts)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Folder:
     """
     `root` is what names are relative to, `whole` whether all of it was looked through; `files` are in the order of their
-    names; `problems` could not be read, and what is in `left_out` was not to be: each with its reason.
+    names; `problems` could not be read, and what is in `left_out` was not to be: each with its reason. `reader` has the
+    folder open; close it.
     """
 
     root: Path
@@ -54,62 +83,71 @@ class Folder:
     files: tuple[Found, ...]
     problems: tuple[tuple[str, str], ...]
     left_out: tuple[tuple[str, str], ...] = ()
+    reader: FolderReader | None = None
+
+    def content(self, file: Found) -> tuple[bytes, int]:
+        """
+        The bytes of a file as it is now, and when it was last changed, in milliseconds. Raises OSError or CommonplaceError, which
+        `reason_of` explains.
+        """
+        if file.content is not None:
+            return file.content, file.mtime
+        assert self.reader is not None  # a file without content is one of a folder
+        current = self.reader.read(tuple(file.name.split("/")), MAX_TEXT_BYTES)
+        return current.data, current.stamp.mtime // 1_000_000
+
+    def close(self) -> None:
+        if self.reader is not None:
+            self.reader.close()
 
 
-def survey(path: Path, layout: Layout) -> Folder:
+def survey(path: Path | Location, layout: Layout) -> Folder:
     """
-    Look through a folder, or at a single file.
+    Look through a folder, or at a single file. A path is one of the person whose process this is.
 
     Raises:
         PathNotFound: there is nothing at `path`, or it cannot be read.
+        PathEscape: a link stands in the way.
+        Forbidden: it is a folder that is not to be entered.
         InvalidInput: it is neither a folder nor a file that can be imported.
     """
+    location = path if isinstance(path, Location) else _own_location(path)
+    reader, name = _opened(location)
     try:
-        real = path.expanduser().resolve(strict=True)
-    except (OSError, RuntimeError) as error:
-        raise PathNotFound(f"There is no file or folder {path}.", path=str(path)) from error
-    problems: list[tuple[str, str]] = []
-    left_out: list[tuple[str, str]] = []
-    if real.is_file():
-        if real.suffix.lower() not in EXTENSIONS:
-            raise InvalidInput(f"{path} is not one of {', '.join(sorted(EXTENSIONS))}.", path=str(path))
-        files = _found([real], real.parent, problems)
-        return Folder(root=real.parent, whole=False, files=tuple(files), problems=tuple(problems))
-    if layout == "openclaw":
-        real = _openclaw_root(real)
-        days = _walk(real / "memory", real, problems, left_out) if _is_folder(real / "memory") else ()
-        left_out += [*_link(real / "MEMORY.md", real), *_link(real / "memory", real)]
-        entries = [*_named(real, "MEMORY.md"), *days]
-    else:
-        entries = _walk(real, real, problems, left_out)
-    files = [dated(found) if layout == "openclaw" else found for found in _found(entries, real, problems)]
-    files.sort(key=lambda found: found.name)
-    told = tuple(sorted(left_out))
-    return Folder(root=real, whole=True, files=tuple(files), problems=tuple(problems), left_out=told)
+        if name is not None:
+            return _single(location.path, reader, name)
+        base = _openclaw_base(reader) if layout == "openclaw" else ()
+        if base:
+            outer, reader = reader, reader.below(base)
+            outer.close()
+        walk = _Walk(location.path.joinpath(*base), reader)
+        files = walk.openclaw() if layout == "openclaw" else walk.directory()
+    except BaseException:
+        reader.close()
+        raise
+    return Folder(
+        root=walk.root,
+        whole=True,
+        files=tuple(sorted(files, key=lambda file: file.name)),
+        problems=tuple(walk.problems),
+        left_out=tuple(sorted(walk.left_out)),
+        reader=reader,
+    )
 
 
-def _openclaw_root(path: Path) -> Path:
-    """Where the notes are: the workspace itself, or the folder around it."""
-    for root in (path, path / "workspace"):
-        if _is_folder(root) and (any(_named(root, "MEMORY.md")) or _is_folder(root / "memory")):
-            return root
-    return path
-
-
-def _is_folder(path: Path) -> bool:
-    """A link may lead out of what was to be imported: it is not followed."""
-    return path.is_dir() and not path.is_symlink()
-
-
-def _named(folder: Path, name: str) -> Iterator[Path]:
-    path = folder / name
-    if path.is_file() and not path.is_symlink():
-        yield path
+def reason_of(error: OSError | CommonplaceError, largest: int = MAX_TEXT_BYTES) -> str:
+    """Why a file of at most `largest` bytes, or a folder, could not be read, for the report."""
+    if isinstance(error, MemoryFileTooLarge):
+        kib = largest // 1024
+        return f"larger than {kib} KiB" if kib < 1024 else f"larger than {kib // 1024} MiB"
+    if isinstance(error, CommonplaceError):
+        return error.message
+    return SWAPPED if is_link(error) else error.strerror or "cannot be read"
 
 
 def dated(found: Found) -> Found:
     """A daily note tells of the day in its name."""
-    day = _DAY.match(found.path.name)
+    day = _DAY.match(found.name.rpartition("/")[2])
     if day is None:
         return found
     try:
@@ -119,83 +157,177 @@ def dated(found: Found) -> Found:
     return replace(found, at=at)
 
 
-def _found(paths: Iterator[Path] | Sequence[Path], root: Path, problems: list[tuple[str, str]]) -> Iterator[Found]:
-    for path in paths:
-        try:
-            told = path.stat()
-        except OSError as error:
-            problems.append((readable(path.relative_to(root)), error.strerror or "cannot be read"))
-            continue
-        name = path.relative_to(root).as_posix()
-        yield Found(path=path, name=name, size=told.st_size, mtime=told.st_mtime_ns // 1_000_000)
+def readable(path: Path) -> str:
+    """A path as text that can be kept, whatever bytes its name is made of."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
-Ignores = tuple[tuple[Path, GitIgnoreSpec], ...]
+# ---- the root
 
 
-def _walk(folder: Path, root: Path, problems: list[tuple[str, str]], left_out: list[tuple[str, str]]) -> Iterator[Path]:
-    todo: list[tuple[Path, Ignores]] = [(folder, ())]
-    while todo:
-        here, ignores = todo.pop()
-        try:
-            with os.scandir(here) as listed:
-                entries = sorted(listed, key=lambda entry: entry.name)
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            problems.append((readable(here.relative_to(root)), error.strerror or "cannot be read"))
-            continue
-        ignores = _with_own(here, ignores)
-        for entry in entries:
-            path = here / entry.name
-            if entry.name.startswith(".") or entry.is_symlink():
-                left_out += _link(path, root, ignores)
-            elif entry.is_dir(follow_symlinks=False):
-                if entry.name not in SKIPPED and not _ignored(path, ignores, is_folder=True):
-                    todo.append((path, ignores))
-            elif _wanted(entry, path) and not _ignored(path, ignores, is_folder=False):
-                yield path
-
-
-def _link(path: Path, root: Path, ignores: Ignores = ()) -> list[tuple[str, str]]:
-    """What is told of a link to something outside that would be imported if it lay here; of all others nothing."""
-    if path.name.startswith(".") or not path.is_symlink() or Path(os.path.realpath(path)).is_relative_to(root):
-        return []
+def _own_location(path: Path) -> Location:
     try:
-        is_folder = path.is_dir()
-    except OSError:
-        is_folder = False
-    wanted = path.name not in SKIPPED if is_folder else path.suffix.lower() in EXTENSIONS
-    if not wanted or _ignored(path, ignores, is_folder=is_folder):
-        return []
-    return [(readable(path.relative_to(root)), OUTSIDE)]
+        real = path.expanduser().resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        raise PathNotFound(f"There is no file or folder {path}.", path=str(path)) from error
+    if real.is_dir():
+        return Location(anchor=real, own=True)
+    return Location(anchor=real.parent, parts=(real.name,), own=True)
 
 
-def _wanted(entry: os.DirEntry[str], path: Path) -> bool:
-    return path.suffix.lower() in EXTENSIONS and entry.is_file(follow_symlinks=False)
-
-
-def _with_own(folder: Path, ignores: Ignores) -> Ignores:
-    own = folder / ".gitignore"
+def _opened(location: Location) -> tuple[FolderReader, str | None]:
+    """The folder to look through, or the folder around a single file and the file's name."""
+    path, parts = location.path, location.parts
     try:
-        if own.is_symlink() or not own.is_file():
+        try:
+            return open_folder(location.anchor, parts, barred=location.barred, own=location.own), None
+        except OSError as error:
+            if not parts or not is_link(error):
+                raise
+        reader = open_folder(location.anchor, parts[:-1], barred=location.barred, own=location.own)
+    except OSError as error:
+        if is_link(error):
+            raise PathEscape(f"A link stands in the way to {path}. Name the folder itself.", path=str(path)) from error
+        raise PathNotFound(f"Cannot read {path}: {error.strerror}.", path=str(path)) from error
+    entry = reader.entry(parts[-1:])
+    if entry is not None and entry.kind == "file":
+        return reader, entry.name
+    reader.close()
+    if entry is not None and entry.kind == "link":
+        raise PathEscape(f"{path} is a link. Name the file itself.", path=str(path))
+    raise InvalidInput(f"{path} is neither a folder nor a file.", path=str(path))
+
+
+def _single(path: Path, reader: FolderReader, name: str) -> Folder:
+    if path.suffix.lower() not in EXTENSIONS:
+        raise InvalidInput(f"{path} is not one of {', '.join(sorted(EXTENSIONS))}.", path=str(path))
+    entry = reader.entry((name,))
+    files = () if entry is None else (_found(entry, ()),)
+    return Folder(root=path.parent, whole=False, files=files, problems=(), reader=reader)
+
+
+def _openclaw_base(reader: FolderReader) -> Parts:
+    """Where the notes are: in the workspace itself, or in the folder around it."""
+    for base in ((), ("workspace",)):
+        notes, days = reader.entry((*base, "MEMORY.md")), reader.entry((*base, "memory"))
+        if (notes and notes.kind == "file") or (days and days.kind == "folder"):
+            return base
+    return ()
+
+
+# ---- the walk
+
+
+Ignores = tuple[tuple[Parts, GitIgnoreSpec], ...]
+
+
+@dataclass(slots=True)
+class _Walk:
+    root: Path
+    reader: FolderReader
+    problems: Reasons = field(default_factory=Reasons)
+    left_out: Reasons = field(default_factory=Reasons)
+
+    def directory(self) -> list[Found]:
+        return list(self._below(()))
+
+    def openclaw(self) -> list[Found]:
+        notes, days = self.reader.entry(("MEMORY.md",)), self.reader.entry(("memory",))
+        files: list[Found] = []
+        if notes is not None and notes.kind == "file":
+            files.append(_found(notes, ()))
+        if days is not None and days.kind == "folder":
+            files += self._below(("memory",))
+        for entry in (notes, days):
+            if entry is not None:
+                self._report_link(entry, (), ())
+        return [dated(file) for file in files]
+
+    def _below(self, start: Parts) -> Iterator[Found]:
+        todo: list[tuple[Parts, Ignores]] = [(start, ())]
+        while todo:
+            here, outer = todo.pop()
+            entries = self._entries(here)
+            ignores = self._with_own(here, entries, outer)
+            if ignores is None:
+                continue
+            for entry in entries:
+                path = (*here, entry.name)
+                if entry.name.startswith("."):
+                    continue
+                if entry.kind == "link":
+                    self._report_link(entry, here, ignores)
+                elif entry.kind == "folder":
+                    if entry.name not in SKIPPED and not _ignored(path, ignores, is_folder=True):
+                        todo.append((path, ignores))
+                elif _is_wanted(entry) and not _ignored(path, ignores, is_folder=False):
+                    yield _found(entry, here)
+
+    def _entries(self, here: Parts) -> list[FolderEntry]:
+        if len(here) > DEEPEST:
+            self.problems.append((_text(here), f"nested more than {DEEPEST} folders deep"))
+            return []
+        try:
+            return sorted(self.reader.entries(here), key=lambda entry: entry.name)
+        except Forbidden:
+            self.left_out.append((_text(here), PRIVATE_FOLDER))
+        except OSError as error:
+            if not here:
+                raise PathNotFound(f"Cannot read {self.root}: {error.strerror}.", path=str(self.root)) from error
+            if not isinstance(error, FileNotFoundError):
+                self.problems.append((_text(here), reason_of(error)))
+        return []
+
+    def _with_own(self, here: Parts, entries: list[FolderEntry], ignores: Ignores) -> Ignores | None:
+        """With the rules of the folder itself; None if those cannot be known, and so what must be left out."""
+        # One that is a link has no effect, as in git.
+        if not any(entry.name == IGNORE_FILE and entry.kind == "file" for entry in entries):
             return ignores
-        lines = own.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ignores
-    return (*ignores, (folder, GitIgnoreSpec.from_lines(lines)))
+        try:
+            data = self.reader.read((*here, IGNORE_FILE), LARGEST_IGNORE_FILE).data
+        except FileNotFoundError:
+            return ignores
+        except (OSError, CommonplaceError) as error:
+            self.problems.append(
+                (_text(here), f"its {IGNORE_FILE} cannot be read: {reason_of(error, LARGEST_IGNORE_FILE)}")
+            )
+            return None
+        lines = data.decode("utf-8", "replace").splitlines()
+        return (*ignores, (here, GitIgnoreSpec.from_lines(lines)))
+
+    def _report_link(self, entry: FolderEntry, here: Parts, ignores: Ignores) -> None:
+        """Report a link to something outside that may be imported if it lay here; of all others nothing."""
+        if entry.kind != "link" or entry.name in SKIPPED:
+            return
+        path, suffix = (*here, entry.name), Path(entry.name).suffix
+        # Nobody looks what the link leads to: without an extension it may be a folder.
+        may_be_folder = not suffix[1:2].isalpha()
+        if suffix.lower() not in EXTENSIONS and not may_be_folder:
+            return
+        target = os.path.normpath(self.root.joinpath(*here, entry.target))
+        if Path(target).is_relative_to(self.root):
+            return
+        if not any(_ignored(path, ignores, is_folder=is_folder) for is_folder in {False, may_be_folder}):
+            self.left_out.append((_text(path), OUTSIDE))
 
 
-def _ignored(path: Path, ignores: Ignores, *, is_folder: bool) -> bool:
+def _is_wanted(entry: FolderEntry) -> bool:
+    return entry.kind == "file" and Path(entry.name).suffix.lower() in EXTENSIONS
+
+
+def _found(entry: FolderEntry, here: Parts) -> Found:
+    return Found(name="/".join((*here, entry.name)), size=entry.size, mtime=entry.mtime // 1_000_000)
+
+
+def _ignored(path: Parts, ignores: Ignores, *, is_folder: bool) -> bool:
     """The deepest `.gitignore` that says something about a path decides."""
     for folder, spec in reversed(ignores):
-        name = path.relative_to(folder).as_posix() + ("/" if is_folder else "")
+        name = "/".join(path[len(folder) :]) + ("/" if is_folder else "")
         verdict = spec.check_file(name).include
         if verdict is not None:
             return verdict
     return False
 
 
-def readable(path: Path) -> str:
-    """A path as text that can be kept, whatever bytes its name is made of."""
-    return os.fsencode(path).decode("utf-8", "replace")
+def _text(path: Parts) -> str:
+    return readable(Path(*path))

@@ -12,12 +12,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from commonplace.errors import InvalidInput
-from commonplace.importing.folders import Folder, Found, Layout, readable, survey
+from commonplace.errors import CommonplaceError, InvalidInput
+from commonplace.importing.folders import Folder, Found, Layout, Location, readable, reason_of, survey
 from commonplace.memory.lifecycle import bury
 from commonplace.memory.write import Writer
 from commonplace.ports.clock import Clock
@@ -70,6 +71,7 @@ class _Tally:
 class _Read:
     found: Found
     note: Note
+    size: int
 
 
 class Importer:
@@ -91,7 +93,7 @@ class Importer:
 
     async def import_path(
         self,
-        path: Path,
+        path: Path | Location,
         *,
         scope: Scope,
         layout: Layout = "directory",
@@ -99,20 +101,24 @@ class Importer:
         progress: Progress | None = None,
     ) -> ImportReport:
         """
-        Bring the notes under `path` into `scope`.
+        Bring the notes under `path` into `scope`. What is read for somebody else is a Location.
 
         Raises:
             PathNotFound: there is nothing at `path`.
+            PathEscape: a link stands in the way to it.
+            Forbidden: it is a folder that is not to be entered.
             InvalidInput: it has no files to import, and `sync_deletes` was not asked for.
         """
         if layout not in _LAYOUTS:
             raise InvalidInput(f"{layout!r} is not a format. Use {' or '.join(_LAYOUTS)}.")
         folder = await asyncio.to_thread(survey, path, layout)
-        if not folder.files and not sync_deletes:
-            raise InvalidInput(_nothing(path, layout), path=str(path))
-        return await self.import_folder(
-            folder, scope=scope, layout=layout, sync_deletes=sync_deletes, progress=progress
-        )
+        with closing(folder):
+            if not folder.files and not sync_deletes:
+                where = path.path if isinstance(path, Location) else path
+                raise InvalidInput(_nothing(where, layout), path=str(where))
+            return await self.import_folder(
+                folder, scope=scope, layout=layout, sync_deletes=sync_deletes, progress=progress
+            )
 
     async def import_folder(
         self,
@@ -177,9 +183,9 @@ class Importer:
             before = known.get(key_of(space, found.name))
             if before and before.stands and _unmoved(found, before):
                 tally.skipped += 1
-            elif read := await asyncio.to_thread(_read, found, space, scope, before, tally):
+            elif read := await asyncio.to_thread(_read, folder, found, space, scope, before, tally):
                 batch.append(read)
-                size += found.size
+                size += read.size
             if len(batch) >= BATCH or size >= BATCH_BYTES or done == len(folder.files):
                 yield done, batch
                 batch, size = [], 0
@@ -204,7 +210,7 @@ class Importer:
     async def _forget(self, folder: Folder, space: str, known: dict[str, _Known]) -> int:
         there = {key_of(space, found.name) for found in folder.files}
         # A folder that could not be listed says nothing about the files in it.
-        unseen = tuple(f"{space}/{name}" for name, _ in folder.problems)
+        unseen = tuple(f"{space}/{'' if name == '.' else name}" for name, _ in folder.problems)
         gone = [
             before.id
             for key, before in known.items()
@@ -239,17 +245,17 @@ def _unmoved(found: Found, before: _Known) -> bool:
     return found.content is None and (before.mtime, before.size) == (found.mtime, found.size)
 
 
-def _read(found: Found, space: str, scope: Scope, before: _Known | None, tally: _Tally) -> _Read | None:
+def _read(folder: Folder, found: Found, space: str, scope: Scope, before: _Known | None, tally: _Tally) -> _Read | None:
     """The note of a file, or None where it is unchanged or cannot be one."""
     name = readable(Path(found.name))
     if found.size > MAX_TEXT_BYTES:
         tally.problems.append((name, f"larger than {MAX_TEXT_BYTES // 1024 // 1024} MiB"))
         return None
     try:
-        content = found.path.read_bytes() if found.content is None else found.content
+        content, mtime = folder.content(found)
         text = content.decode("utf-8-sig")
-    except OSError as error:
-        tally.problems.append((name, error.strerror or "cannot be read"))
+    except (OSError, CommonplaceError) as error:
+        tally.problems.append((name, reason_of(error)))
         return None
     except UnicodeDecodeError:
         tally.problems.append((name, "not UTF-8 text"))
@@ -261,7 +267,7 @@ def _read(found: Found, space: str, scope: Scope, before: _Known | None, tally: 
     if not text.strip():
         tally.skipped += 1
         return None
-    metadata: dict[str, Json] = {"namespace": space, "mtime": found.mtime, "size": found.size, "sha256": digest}
+    metadata: dict[str, Json] = {"namespace": space, "mtime": mtime, "size": len(content), "sha256": digest}
     note = Note(
         text=text,
         scope=scope,
@@ -273,7 +279,7 @@ def _read(found: Found, space: str, scope: Scope, before: _Known | None, tally: 
         at=found.at,
         provenance=Provenance(file=name),
     )
-    return _Read(found, note)
+    return _Read(found, note, len(content))
 
 
 def _nothing(path: Path, layout: Layout) -> str:

@@ -79,7 +79,7 @@ def folder_of(files: Sequence[SentFile], problems: Problems, layout: Layout) -> 
 
 def _found(file: SentFile) -> Found:
     content = file.text.encode("utf-8")
-    return Found(path=Path(file.path), name=file.path, size=len(content), mtime=0, content=content)
+    return Found(name=file.path, size=len(content), mtime=0, content=content)
 
 
 def _left_out(file: SentFile, layout: Layout, home: tuple[str, ...] | None) -> str | None:

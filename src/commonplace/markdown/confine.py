@@ -115,7 +115,7 @@ class Folder:
             MemoryFileTooLarge: it has more than `most` bytes.
         """
         with self._within(parts[:-1], parts) as folder:
-            return _read(folder, parts[-1], most)
+            return read_from(folder, parts[-1], most)
 
     def change(self, parts: Parts, compose: Compose, most: int = LARGEST, *, durable: bool = True) -> Held | None:
         """
@@ -226,7 +226,16 @@ def _step(folder: int, name: str, create: bool) -> int:
     return os.open(name, os.O_RDONLY | _FOLDER, dir_fd=folder)
 
 
-def _read(folder: int, name: str, most: int) -> Held:
+def read_from(folder: int | None, name: str, most: int) -> Held:
+    """
+    The plain file `name` in the open folder; without a folder `name` is a whole path.
+
+    Raises:
+        PathEscape: it is no plain file, or has a second name.
+        MemoryFileTooLarge: it has more than `most` bytes.
+        FileChanged: the name was given to another file at every attempt.
+        OSError: as the system has it; ELOOP for a link.
+    """
     for _ in range(_READ_ATTEMPTS):
         held = _read_once(folder, name, most)
         if held is not None:
@@ -234,7 +243,7 @@ def _read(folder: int, name: str, most: int) -> Held:
     raise FileChanged
 
 
-def _read_once(folder: int, name: str, most: int) -> Held | None:
+def _read_once(folder: int | None, name: str, most: int) -> Held | None:
     """None where the name was given to another file while this one was read."""
     opened = os.open(name, os.O_RDONLY | _FILE, dir_fd=folder)
     with os.fdopen(opened, "rb") as file:
@@ -256,14 +265,14 @@ def _read_once(folder: int, name: str, most: int) -> Held | None:
 
 def _read_if_there(folder: int, name: str, most: int) -> Held | None:
     try:
-        return _read(folder, name, most)
+        return read_from(folder, name, most)
     except FileNotFoundError:
         return None
 
 
 def _stamp_now(folder: int, name: str) -> Stamp | None:
     try:
-        return _read(folder, name, LARGEST_EVER).stamp
+        return read_from(folder, name, LARGEST_EVER).stamp
     except FileNotFoundError:
         return None
 

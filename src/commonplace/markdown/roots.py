@@ -64,6 +64,11 @@ class Root:
         return Folder(self.anchor, self.inside[:-1]) if self.inside else Folder(self.anchor.parent)
 
 
+def private_folders(home: Path) -> tuple[Path, ...]:
+    """The home folder and those in it that hold the memory of everybody."""
+    return (home, home / "memories", home / "projects", home / "channels")
+
+
 def user_root(home: Path, owner: str = LOCAL_USER) -> Root:
     return Root(kind="user", anchor=home / "memories", scope=Scope("user", owner))
 

@@ -11,11 +11,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, TextIO, cast
 
-from commonplace.errors import Forbidden, InvalidInput
+from commonplace.errors import Forbidden, InvalidInput, PathNotFound
 from commonplace.governance.access import require_role, require_scope, visible
-from commonplace.importing.folders import Layout
+from commonplace.importing.folders import Layout, Location
 from commonplace.importing.importer import ImportReport
 from commonplace.importing.uploads import check_paths, folder_of, sifted
+from commonplace.markdown.reader import identities
+from commonplace.markdown.roots import private_folders
 from commonplace.memory.transfer import LoadReport
 from commonplace.ports.journal import Entries
 from commonplace.ports.keeping import Progress
@@ -35,11 +37,15 @@ _MOST_WAITING: Final = 10_000
 
 
 class Moving:
-    """`roots` are the folders below which keys other than the operator's may import."""
+    """
+    `roots` are the folders below which keys other than the operator's may import, but nothing of `home`: it holds the operator's
+    token and everybody's memory.
+    """
 
-    def __init__(self, desk: Desk, roots: Sequence[Path] = ()) -> None:
+    def __init__(self, desk: Desk, roots: Sequence[Path] = (), *, home: Path | None = None) -> None:
         self._desk = desk
         self._roots = tuple(roots)
+        self._private = () if home is None else private_folders(home)
 
     # ---- folders
 
@@ -49,7 +55,7 @@ class Moving:
         """Import a folder or a file of the server in the background. The same import waits for the one that runs."""
         desk = self._desk
         async with desk.account(who, "record.import", scope=scope) as account:
-            real = await self._allowed(who, path, scope, layout)
+            real = (await self._allowed(who, path, scope, layout)).path
             payload: dict[str, Json] = {
                 "path": str(real),
                 "scope": str(scope),
@@ -126,12 +132,24 @@ class Moving:
         progress: Progress | None = None,
     ) -> ImportReport:
         """Import a folder or a file of the server, and answer when it is done."""
+        return await self._import(who, path, scope, layout, sync_deletes=sync_deletes, progress=progress)
+
+    async def _import(
+        self,
+        who: Principal,
+        path: str | Path,
+        scope: Scope,
+        layout: Layout,
+        *,
+        sync_deletes: bool,
+        progress: Progress | None,
+    ) -> ImportReport:
         desk = self._desk
         async with desk.account(who, "record.import", scope=scope) as account:
-            real = await self._allowed(who, path, scope, layout)
+            location = await self._allowed(who, path, scope, layout)
             importer = desk.engines(who).importer(Journaled(desk.store, account), who.subject)
             report = await importer.import_path(
-                real, scope=scope, layout=layout, sync_deletes=sync_deletes, progress=progress
+                location, scope=scope, layout=layout, sync_deletes=sync_deletes, progress=progress
             )
             await account.note(files=report.indexed_files, errors=report.errors)
             return report
@@ -145,13 +163,10 @@ class Moving:
         if PRIVATE in told:
             report = await self._import_sent(who, told[PRIVATE], scope, layout, progress)
         else:
-            report = await self.import_now(
-                who,
-                str(told["path"]),
-                scope=scope,
-                layout=layout,
-                sync_deletes=bool(told["sync_deletes"]),
-                progress=progress,
+            # As it was resolved when it was asked for: a link that has taken its place since leads nowhere.
+            path = Path(str(told["path"]))
+            report = await self._import(
+                who, path, scope, layout, sync_deletes=bool(told["sync_deletes"]), progress=progress
             )
         return {**asdict(report), "problems": _listed(report.problems), "left_out": _listed(report.left_out)}
 
@@ -171,15 +186,26 @@ class Moving:
             await account.note(files=report.indexed_files, errors=report.errors)
             return report
 
-    async def _allowed(self, who: Principal, path: str, scope: Scope, layout: str) -> Path:
+    async def _allowed(self, who: Principal, path: str | Path, scope: Scope, layout: str) -> Location:
+        """Where the caller may import from. A text is what somebody asked for; a Path is resolved already, and checked again."""
         _require(who, scope, layout)
-        if not path.strip() or "\0" in path:
+        return await asyncio.to_thread(self._location, who, path)
+
+    def _location(self, who: Principal, path: str | Path) -> Location:
+        if isinstance(path, str) and (not path.strip() or "\0" in path):
             raise InvalidInput("Name the file or the folder to import.")
-        real = await asyncio.to_thread(lambda: Path(path).expanduser().resolve())
-        roots = await asyncio.to_thread(lambda: [root.expanduser().resolve() for root in self._roots])
-        if not who.operator and not any(real.is_relative_to(root) for root in roots):
-            raise Forbidden("The path is not below a folder that may be imported. The operator sets import_roots.")
-        return real
+        real = _resolved(Path(path)) if isinstance(path, str) else path
+        if who.operator:
+            if real is None:
+                raise PathNotFound(f"There is no file or folder {path}.", path=str(path))
+            return Location(anchor=Path(real.anchor), parts=real.parts[1:])
+        for root in map(_resolved, self._roots):
+            if root is not None and real is not None and real.is_relative_to(root):
+                location = Location(anchor=root, parts=real.relative_to(root).parts, barred=identities(self._private))
+                if isinstance(path, str):
+                    _refuse_barred(location)
+                return location
+        raise Forbidden("The path is not below a folder that may be imported. The operator sets import_roots.")
 
     # ---- exports
 
@@ -201,6 +227,21 @@ class Moving:
             require_role(who, "admin")
             store = _Reached(desk.store, account)
             return await desk.engines(who).transfer(store).load(source, progress=progress)
+
+
+def _resolved(path: Path) -> Path | None:
+    """The real path; None if links go round in circles, or there is no such user."""
+    try:
+        return path.expanduser().resolve()
+    except (OSError, RuntimeError):
+        return None
+
+
+def _refuse_barred(location: Location) -> None:
+    """So that whoever asks is refused at once, and not by the job. What counts is what the import opens."""
+    path = location.path
+    if location.barred & identities([path, *path.parents[: len(location.parts)]]):
+        raise Forbidden("The folder belongs to Commonplace itself. Import another.")
 
 
 def _require(who: Principal, scope: Scope, layout: str) -> None:

@@ -43,7 +43,7 @@ class LoadReport:
 class ImportReport:
     """
     `problems` are the files that could not be imported, each with its reason; there are `errors` of them. What is `left_out`
-    was not to be imported: links that lead out of the folder.
+    was not to be imported: links that lead out of the folder, and the daemon's home folder.
     """
 
     discovered_files: int = 0

@@ -60,7 +60,7 @@ class ImportProblem(Answer):
 class ImportReportAnswer(Answer):
     """
     The `result` of a task that imported something. `problems` could not be imported, what is in `left_out` was not to be: links that
-    lead out of the folder.
+    lead out of the folder, and the daemon's home folder.
     """
 
     discovered_files: Count

@@ -126,6 +126,18 @@ async def test_a_key_imports_below_the_roots_only(http: httpx.AsyncClient, keyed
     assert code(answer) == (403, "forbidden")
 
 
+@pytest.mark.parametrize("path", ["home", "home/memories", "home/memories/new"])
+async def test_no_key_imports_from_the_home_folder(tmp_path: Path, path: str) -> None:
+    async with served(tmp_path / "home", import_roots=[tmp_path]) as running:
+        (tmp_path / "home" / "memories").mkdir(exist_ok=True)
+        created = await running.client.post("/v1/keys", json={"name": "agent", "role": "admin"})
+        headers = {"Authorization": f"Bearer {created.json()['secret']}"}
+
+        answer = await running.stranger.post("/v1/import", json={"path": str(tmp_path / path)}, headers=headers)
+
+    assert code(answer) == (403, "forbidden")
+
+
 @pytest.mark.parametrize(
     "body", [{"path": ""}, {"path": "a\0"}, {"path": "x", "format": "zip"}, {"path": "x", "scope": "y"}, {}]
 )

@@ -284,6 +284,45 @@ async def test_a_single_file_is_the_record_it_is_in_its_folder(notes: Notes) -> 
     assert (report.skipped_files, report.indexed_files) == (1, 1)
 
 
+@pytest.mark.parametrize("name", ["", "a.md"])
+async def test_the_path_itself_may_be_a_link(notes: Notes, tmp_path: Path, name: str) -> None:
+    notes.write("a.md", "a")
+    alias = tmp_path / f"alias{name}"
+    alias.symlink_to(notes.root / name)
+    await notes.run()
+
+    report = await notes.importer.import_path(alias, scope=WEB)
+
+    assert (report.discovered_files, report.skipped_files) == (1, 1)
+
+
+async def test_a_file_with_a_second_name_is_reported_and_the_others_are_imported(notes: Notes, tmp_path: Path) -> None:
+    notes.write("a.md", "a")
+    (notes.root / "twice.md").hardlink_to(notes.write("../elsewhere.md", "elsewhere"))
+
+    report = await notes.run()
+
+    assert set(await notes.records()) == {"a.md"}
+    assert [name for name, _ in report.problems] == ["twice.md"]
+
+
+async def test_an_import_leaves_no_folder_open(notes: Notes, tmp_path: Path) -> None:
+    def handles() -> set[str]:
+        return {path.name for path in Path("/dev/fd").iterdir() if path.is_dir()}
+
+    notes.write("workspace/MEMORY.md", "long-term")
+    await notes.run(layout="openclaw")
+    before = handles()
+
+    await notes.run(layout="openclaw")
+    await notes.run()
+    for layout in ("openclaw", "directory"):
+        with pytest.raises(InvalidInput):
+            await notes.importer.import_path(tmp_path / "memory.db", scope=WEB, layout=layout)
+
+    assert handles() == before
+
+
 @pytest.mark.parametrize("inside", ["", "workspace/"])
 async def test_openclaw_memory_is_found_at_both_roots(notes: Notes, inside: str) -> None:
     notes.write(f"{inside}MEMORY.md", "long-term")

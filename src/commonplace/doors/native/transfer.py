@@ -26,7 +26,8 @@ _LINES_IN: Final[dict[str, Any]] = {
 async def import_folder(body: ImportBody, who: Asking, served: Served, response: Response) -> QueuedAnswer:
     """
     Bring in Markdown and text files of the machine the daemon runs on, in the background. Files that did not change are
-    left alone, so it may be repeated. Keys other than the operator's import below `import_roots` only.
+    left alone, so it may be repeated. Keys other than the operator's import below `import_roots` only, and nothing
+    of the daemon's home folder.
     """
     job = await served.moving.queue_import(
         who, body.path, scope=Scope.parse(body.scope), layout=body.format, sync_deletes=body.sync_deletes

@@ -218,7 +218,8 @@ async def audit(
 async def import_path(body: ImportBody, who: Asking, governed: UseGoverned) -> ImportAnswer:
     """
     Markdown and text files of the machine the daemon runs on, or OpenClaw's memory. Files that did not change are left
-    alone. Keys other than the operator's import below `import_roots` only.
+    alone. Keys other than the operator's import below `import_roots` only, and nothing
+    of the daemon's home folder.
     """
     report = await governed.import_path(
         who, body.source.path, scope=_import_scope(body), layout=body.format, sync_deletes=body.sync_deletes
