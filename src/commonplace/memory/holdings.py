@@ -12,12 +12,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from typing import ParamSpec, Protocol, TypeVar
+from weakref import WeakSet
 
 from commonplace.errors import StoreClosed
 from commonplace.memory.index import Index, Segment
@@ -29,6 +30,7 @@ logger = logging.getLogger(__name__)
 P = ParamSpec("P")
 T = TypeVar("T")
 
+CACHE_BYTES = 512 << 20
 COLD = 5_000
 """More passages than a search waits for."""
 APART = 8
@@ -59,6 +61,7 @@ class Held:
     seen: dict[int, Mark] = field(default_factory=dict[int, Mark])
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    used: int = 0
 
     def has(self, mark: Mark) -> bool:
         """Whether it is as far as `mark`, or further: another search may have brought it there."""
@@ -83,15 +86,45 @@ class Held:
         self.seen[number] = changes.mark
 
 
-class Holdings:
-    """The indexes of one tenant's scopes, at most `room` bytes of them."""
+class IndexBudget:
+    """
+    Memory for the indexes of every tenant of a process, `limit` bytes in all. The index that was searched longest ago gives way
+    first, whichever tenant it belongs to.
+    """
 
-    def __init__(self, store: RecallStore, dimensions: Mapping[str, int], tenant: str, room: int) -> None:
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._members: WeakSet[Holdings] = WeakSet()
+        self._uses = count()
+
+    def join(self, member: Holdings) -> None:
+        self._members.add(member)
+
+    def next_use(self) -> int:
+        return next(self._uses)
+
+    def make_room(self) -> None:
+        """Drop indexes until all fit. The one used last stays, even alone above the limit."""
+        total = sum(member.bytes for member in self._members)
+        if total <= self.limit:
+            return
+        indexes = sorted((use, key, member) for member in self._members for key, use in member.uses())
+        for _, key, member in indexes[:-1]:
+            total -= member.drop(key)
+            if total <= self.limit:
+                return
+
+
+class Holdings:
+    """The indexes of one tenant's scopes, within a budget that all tenants share."""
+
+    def __init__(self, store: RecallStore, dimensions: Mapping[str, int], tenant: str, budget: IndexBudget) -> None:
         self._store = store
         self._dimensions = dict(dimensions)
         self._tenant = tenant
-        self._room = room
-        self._held: OrderedDict[Key, Held] = OrderedDict()
+        self._budget = budget
+        budget.join(self)
+        self._held: dict[Key, Held] = {}
         self._asked: set[Key] = set()
         self._loads: dict[Key, asyncio.Task[Held | None]] = {}
         self._one_load = asyncio.Lock()
@@ -99,6 +132,23 @@ class Holdings:
         self._searches = 0
         self._calm = asyncio.Event()
         self._calm.set()
+
+    # ---- what the budget asks
+
+    @property
+    def bytes(self) -> int:
+        return sum(held.index.bytes for held in self._held.values())
+
+    def uses(self) -> list[tuple[Key, int]]:
+        """Each index that is loaded, and when it was used last."""
+        return [(key, held.used) for key, held in self._held.items()]
+
+    def drop(self, key: Key) -> int:
+        """Let go of an index. The bytes that it took."""
+        held = self._held.pop(key, None)
+        return 0 if held is None else held.index.bytes
+
+    # ---- search
 
     def is_warm(self, marks: Sequence[Mark]) -> bool:
         keys: list[Key] = [mark.number for mark in marks] if len(marks) <= APART else [None]
@@ -168,7 +218,7 @@ class Holdings:
 
     def _too_large(self, marks: Sequence[Mark]) -> bool:
         bytes_each = 200 + sum(self._dimensions.values()) * 9 // 8
-        return sum(mark.passages for mark in marks) * bytes_each > self._room
+        return sum(mark.passages for mark in marks) * bytes_each > self._budget.limit
 
     def _late(self, groups: Mapping[Key, Sequence[Mark]]) -> list[Key]:
         """Those that no search waits for."""
@@ -225,8 +275,9 @@ class Holdings:
             if not isinstance(error, StoreClosed):
                 logger.warning("A scope could not be loaded; the store goes on answering: %s", error, exc_info=error)
         elif not load.cancelled() and (held := load.result()) is not None:
+            held.used = self._budget.next_use()
             self._held[key] = held
-            self._make_room()
+            self._budget.make_room()
 
     async def _give_way(self) -> None:
         """Between searches, or after a moment where they never cease; but not where they queue up for its end."""
@@ -245,12 +296,12 @@ class Holdings:
         held = self._held.get(key)
         if held is None:
             held = self._held[key] = Held(Index(self._dimensions))
-        self._held.move_to_end(key)
+        held.used = self._budget.next_use()
         if held.seen.keys() <= {mark.number for mark in marks} and all(map(held.has, marks)):
             return held
         async with held.reading:
             up_to_date = await self._brought_up(held, marks, waited_for=True)
-        self._make_room()
+        self._budget.make_room()
         return held if up_to_date else None
 
     async def _brought_up(self, held: Held, marks: Sequence[Mark], *, waited_for: bool) -> bool:
@@ -315,11 +366,6 @@ class Holdings:
                 await run(partial(index.take_in, segments))
                 segments = []
         await run(partial(index.take_in, segments))
-
-    def _make_room(self) -> None:
-        """Let go of what was not used for longest. The one in use stays."""
-        while len(self._held) > 1 and sum(held.index.bytes for held in self._held.values()) > self._room:
-            self._held.popitem(last=False)
 
 
 async def to_the_end(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

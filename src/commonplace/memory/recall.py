@@ -20,7 +20,7 @@ import numpy as np
 
 from commonplace.errors import EmbedderError, InvalidQuery
 from commonplace.memory.gather import Gathering, Question, Spread
-from commonplace.memory.holdings import COLD, Held, Holdings
+from commonplace.memory.holdings import CACHE_BYTES, COLD, Held, Holdings, IndexBudget
 from commonplace.memory.index import Floats, Index, Segment
 from commonplace.memory.prepare import embedded
 from commonplace.memory.rank import Pool, Ranked, Weights, rank
@@ -51,13 +51,18 @@ class Recall:
     """Search over one tenant."""
 
     def __init__(
-        self, store: RecallStore, embedders: Sequence[Embedder], clock: Clock, tenant: str, cache_bytes: int = 512 << 20
+        self,
+        store: RecallStore,
+        embedders: Sequence[Embedder],
+        clock: Clock,
+        tenant: str,
+        budget: IndexBudget | None = None,
     ) -> None:
         self._store = store
         self._embedders = tuple(embedders)
         self._clock = clock
         self._tenant = tenant
-        self._holdings = Holdings(store, self._dimensions(), tenant, cache_bytes)
+        self._holdings = Holdings(store, self._dimensions(), tenant, budget or IndexBudget(CACHE_BYTES))
 
     async def search(self, query: Query) -> list[Hit]:
         """The best hits, each with its reasons. Raises InvalidQuery."""

@@ -40,6 +40,8 @@ BATCH_CHARACTERS: Final = 32 * 1024 * 1024
 
 
 Shown: TypeAlias = Callable[[Sequence[Record]], Sequence[Record]]
+Lines: TypeAlias = AsyncIterator[tuple[list[str], int]]
+"""Lines of an export, some at a time, and how many records they hold."""
 
 
 def _retold(versions: tuple[Record, ...], shown: Shown | None) -> tuple[Record, ...]:
@@ -78,6 +80,7 @@ class Transfer:
         scopes: tuple[Scope, ...] | None = None,
         total: int = 0,
         progress: Progress | None = None,
+        shown: Shown | None = None,
     ) -> int:
         """
         Write every record of `scopes` (None: all), deleted ones too, and answer how many. A path is replaced only when
@@ -87,12 +90,10 @@ class Transfer:
             PathNotFound: there is no folder to write into, or it cannot be written.
         """
         if isinstance(target, Path):
-            return await self._export_to_path(target, scopes, total, progress)
-        return await self._write(target, scopes, total, progress)
+            return await self._export_to_path(target, self.lines(scopes, shown), total, progress)
+        return await self._write(target, self.lines(scopes, shown), total, progress)
 
-    async def _export_to_path(
-        self, target: Path, scopes: tuple[Scope, ...] | None, total: int, progress: Progress | None
-    ) -> int:
+    async def _export_to_path(self, target: Path, lines: Lines, total: int, progress: Progress | None) -> int:
         try:
             handle, name = await asyncio.to_thread(
                 tempfile.mkstemp, prefix=f".{target.name}.", suffix=".part", dir=target.parent
@@ -102,7 +103,7 @@ class Transfer:
         part = Path(name)
         try:
             with await asyncio.to_thread(os.fdopen, handle, "w", encoding="utf-8", newline="\n") as stream:
-                written = await self._write(stream, scopes, total, progress)
+                written = await self._write(stream, lines, total, progress)
                 await asyncio.to_thread(_settle, stream)
             await asyncio.to_thread(part.replace, target)
         except OSError as error:
@@ -111,12 +112,10 @@ class Transfer:
             await asyncio.to_thread(part.unlink, missing_ok=True)
         return written
 
-    async def _write(
-        self, stream: TextIO, scopes: tuple[Scope, ...] | None, total: int, progress: Progress | None
-    ) -> int:
+    async def _write(self, stream: TextIO, lines: Lines, total: int, progress: Progress | None) -> int:
         done = 0
-        async for lines, records in self.lines(scopes):
-            await asyncio.to_thread(stream.writelines, lines)
+        async for portion, records in lines:
+            await asyncio.to_thread(stream.writelines, portion)
             done += records
             if progress and records:
                 progress(done, max(total, done))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
-from commonplace.importing.importer import Importer
 from commonplace.memory.context import Contexts
+from commonplace.memory.holdings import CACHE_BYTES, IndexBudget
 from commonplace.memory.hygiene import Hygiene
 from commonplace.memory.lifecycle import Lifecycle
 from commonplace.memory.prepare import Preparer
@@ -21,6 +22,9 @@ from commonplace.ports.embedder import Embedder
 from commonplace.ports.records import RecordStore
 from commonplace.ports.store import Store
 from commonplace.text.tokens import TokenCounter
+
+if TYPE_CHECKING:
+    from commonplace.importing.importer import Importer
 
 WARM_TENANTS: Final = 64
 
@@ -54,27 +58,30 @@ class Engines:
         return Hygiene(self.store, self.clock, self.tenant, actor, remove=remove, records=store)
 
     def importer(self, store: RecordStore, actor: str) -> Importer:
+        # What reads a .gitignore loads slowly, and few requests import folders.
+        from commonplace.importing.importer import Importer  # noqa: PLC0415
+
         return Importer(store, self.writer(store), self.clock, self.tenant, actor, self.count)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EngineRoom:
     """
-    Engines for any tenant. Those used last stay warm: a tenant's recall holds its searched scopes in memory, at most
-    `cache_bytes` of them.
+    Engines for any tenant, which share one set of embedders and one budget for the indexes in memory. Those used last stay
+    warm.
     """
 
     store: Store
     clock: Clock
     embedders: Sequence[Embedder]
     count: TokenCounter
-    cache_bytes: int = 512 << 20
+    budget: IndexBudget = field(default_factory=partial(IndexBudget, CACHE_BYTES))
     _warm: OrderedDict[str, Engines] = field(default_factory=OrderedDict[str, Engines])
 
     def of(self, tenant: str) -> Engines:
         engines = self._warm.get(tenant)
         if engines is None:
-            recall = Recall(self.store, self.embedders, self.clock, tenant, self.cache_bytes)
+            recall = Recall(self.store, self.embedders, self.clock, tenant, self.budget)
             engines = self._warm[tenant] = Engines(
                 tenant=tenant,
                 store=self.store,

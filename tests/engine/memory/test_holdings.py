@@ -14,7 +14,7 @@ import pytest
 from commonplace.errors import StoreUnavailable
 from commonplace.memory import holdings
 from commonplace.memory import recall as recalling
-from commonplace.memory.holdings import aside
+from commonplace.memory.holdings import IndexBudget, aside
 from commonplace.memory.index import Index
 from commonplace.memory.lifecycle import Lifecycle
 from commonplace.memory.prepare import Preparer
@@ -366,7 +366,7 @@ async def test_what_was_loaded_before_the_caches_were_dropped_is_dropped_too(rec
 
 
 async def test_no_room_is_no_load(store: Gated, clock: FakeClock) -> None:
-    recall = Recall(store, [], clock, DEFAULT_TENANT, 100)
+    recall = Recall(store, [], clock, DEFAULT_TENANT, IndexBudget(100))
 
     found = [len(await recall.search(asked("heron"))) for _ in range(3)]
 
@@ -377,7 +377,7 @@ async def test_no_room_is_no_load(store: Gated, clock: FakeClock) -> None:
 
 async def test_a_load_lets_go_of_what_was_not_used_for_longest(store: Gated, writer: Writer, clock: FakeClock) -> None:
     store.opened.set()
-    recall = Recall(store, [], clock, DEFAULT_TENANT, 200 * MANY)
+    recall = Recall(store, [], clock, DEFAULT_TENANT, IndexBudget(200 * MANY))
     ponds = [Scope("workspace", f"pond {n}") for n in range(2)]
     long = " ".join(f"word{n}" for n in range(50))
     await writer.put([Note(text=f"heron {n} {long}", scope=pond) for pond in ponds for n in range(MANY)])

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from commonplace.errors import CommonplaceError
 from commonplace.memory import holdings
+from commonplace.memory.holdings import IndexBudget
 from commonplace.memory.lifecycle import Lifecycle
 from commonplace.memory.prepare import Preparer
 from commonplace.memory.recall import Recall
@@ -77,7 +78,7 @@ class World:
 
     def recall(self, cache: int = 1 << 28) -> Recall:
         """One opened just now. Without room for an index it is answered from the store."""
-        return Recall(self.store, [BagOfWords()], self.clock, self.tenant, cache)
+        return Recall(self.store, [BagOfWords()], self.clock, self.tenant, IndexBudget(cache))
 
     async def take(self, step: tuple[str, int, int, str]) -> None:
         """What cannot be done, a deleted record pinned for instance, changes nothing."""

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from commonplace.errors import EmbedderUnavailable, InvalidQuery
-from commonplace.memory.holdings import to_the_end
+from commonplace.memory.holdings import IndexBudget, to_the_end
 from commonplace.memory.lifecycle import Lifecycle
 from commonplace.memory.prepare import Preparer
 from commonplace.memory.recall import Recall
@@ -171,7 +171,7 @@ async def test_sessions_of_the_same_name_in_two_scopes_lend_each_other_nothing(
         await put(writer, f"Entry {n} about boats", scope="user:cy")
     asked = Query(text="heron", mode="words", filter=Filter(kinds=("turn",)))
 
-    for recall in (Recall(store, [], clock, DEFAULT_TENANT), Recall(store, [], clock, DEFAULT_TENANT, 0)):
+    for recall in (Recall(store, [], clock, DEFAULT_TENANT), Recall(store, [], clock, DEFAULT_TENANT, IndexBudget(0))):
         assert found(await recall.search(asked)) == ["Did the heron come back?"]
         assert [hit.why.parts["neighbours"] for hit in await recall.search(replace(asked, filter=Filter()))] == [0.0]
 
@@ -181,7 +181,7 @@ async def test_more_scopes_than_are_held_apart_answer_as_one(
 ) -> None:
     scopes = [Scope("user", f"u{n}") for n in range(600)]
     await writer.put([Note(text=f"Heron number {n}", scope=scope) for n, scope in enumerate(scopes)])
-    warm, cold = Recall(store, [], clock, DEFAULT_TENANT), Recall(store, [], clock, DEFAULT_TENANT, 0)
+    warm, cold = Recall(store, [], clock, DEFAULT_TENANT), Recall(store, [], clock, DEFAULT_TENANT, IndexBudget(0))
 
     for recall in (warm, cold):
         everywhere = await recall.search(replace(words("heron"), limit=1_000))
