@@ -81,6 +81,7 @@ check: $(VENV)/.stamp-test $(VENV)/.stamp-clients  ## Format, lint, types, layer
 	@$(BIN)/ruff check --quiet .
 	@$(PRETTIER) --check || { echo 'Run `make fix`.' >&2; exit 1; }
 	@$(BIN)/lint-imports
+	@$(BIN)/python tools/sync_memory.py --check
 	@$(BIN)/python tools/reference.py --check
 	@$(BIN)/basedpyright
 
@@ -91,7 +92,8 @@ fix: $(VENV)/.stamp-test $(VENV)/.stamp-clients  ## Format, and mend what the li
 	@$(PRETTIER) --write
 
 .PHONY: docs
-docs: $(VENV)/.stamp-test  ## Write docs/reference from the command and the settings
+docs: $(VENV)/.stamp-test  ## Write docs/reference from the command and the settings, and the memory without an event loop
+	@$(BIN)/python tools/sync_memory.py
 	@$(BIN)/python tools/reference.py
 
 .PHONY: bench

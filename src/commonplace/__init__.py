@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from commonplace.compose.async_memory import AsyncMemory
-    from commonplace.compose.embedded import open_memory_async
-    from commonplace.compose.memory import Memory, open_memory, restore_backup
+    from commonplace.compose.embedded import open_memory, open_memory_async, restore_backup
+    from commonplace.compose.memory import Memory
     from commonplace.errors import CommonplaceError
     from commonplace.sdk.aio import AsyncClient
     from commonplace.sdk.sync import Client
@@ -70,9 +70,9 @@ _HOMES = {
     "Scope": "values.scope",
     "Turn": "values.record",
     "Why": "values.query",
-    "open_memory": "compose.memory",
+    "open_memory": "compose.embedded",
     "open_memory_async": "compose.embedded",
-    "restore_backup": "compose.memory",
+    "restore_backup": "compose.embedded",
 }
 
 

@@ -18,11 +18,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from commonplace.compose.services import Wanted, composed, operator
+from commonplace.compose.services import Wanted, composed
 from commonplace.jobs.worker import Worker
 from commonplace.service.lanes import Lanes, memory_lanes
 from commonplace.service.services import Services
 from commonplace.settings import load_settings
+from commonplace.testing.callers import operator
 from commonplace.testing.lanes import file_it, tidy
 from commonplace.testing.models import ScriptedModel, Working
 from commonplace.values.job import Job

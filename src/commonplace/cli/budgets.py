@@ -1,6 +1,5 @@
 """The command that tells what language models cost: `commonplace budgets`."""
 
-import asyncio
 import math
 from typing import Annotated
 
@@ -8,7 +7,6 @@ import typer
 
 from commonplace.cli.door import Door, command
 from commonplace.errors import InvalidInput
-from commonplace.values.usage import Budget, to_micro
 
 PANEL = "Look after"
 
@@ -31,34 +29,13 @@ def budgets(
         raise InvalidInput("Give --daily or --standard, not both.")
     if daily is not None and not math.isfinite(daily):
         raise InvalidInput("A daily budget is 0 to 1,000,000 US dollars.")
-    sets = standard or daily is not None
-    budget = _asked(door, days, daily, sets=sets)
+    with door.open(create=True) as memory:
+        if standard or daily is not None:
+            memory.set_budget(daily)
+        budget = memory.budgets(days=days)
     door.answer(budget, lambda: door.screen.budget(budget))
     if budget.model is None:
         door.say("There is no language model: everything is done by rules.")
-
-
-def _asked(door: Door, days: int, daily: float | None, *, sets: bool) -> Budget:
-    """Of the daemon where one is named, else of the store itself, as its operator."""
-    if door.url is not None:
-        with door.client(door.url) as client:
-            if sets:
-                client.set_budget(daily)
-            return client.budgets(days=days)
-    # The engine brings numpy and the stores: `--help` does without.
-    from commonplace.compose.services import Wanted, composed, operator
-    from commonplace.settings import load_settings
-
-    settings = load_settings(store=door.store, tenant=door.tenant, embedder=door.embedder)
-
-    async def asked() -> Budget:
-        async with composed(settings, Wanted(recalls=False)) as services:
-            who = operator(settings.tenant)
-            if sets:
-                await services.budgets.set(who, None if daily is None else to_micro(daily))
-            return await services.budgets.read(who, days=days)
-
-    return asyncio.run(asked())
 
 
 def add_to(app: typer.Typer) -> None:

@@ -96,7 +96,7 @@ class Door:
             tenant=self.tenant,
             embedder=self.embedder,
             create=create,
-            actor=configuration().actor or ACTOR,
+            actor=configuration().actor,
             reindex=reindex,
         )
 

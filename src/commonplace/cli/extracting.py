@@ -1,6 +1,5 @@
 """The command that learns from a conversation: `commonplace extract`."""
 
-import asyncio
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,6 @@ from commonplace.cli.door import Door, command
 from commonplace.cli.plain import clean
 from commonplace.errors import InvalidInput, InvalidText
 from commonplace.values.extraction import Extracted
-from commonplace.values.scope import Scope
 
 PANEL = "Write"
 _SKIPPED = "The conversation is shorter than 200 characters: nothing was read."
@@ -42,33 +40,10 @@ def extract(
     transcript = given.text("-") if source == "-" else _file(source)
     when = None if at is None else moments.moment(at)
     place = scope or (None if agent or workspace else "global")
-    if door.url is not None:
-        with door.client(door.url) as client:
-            done = client.extract(
-                transcript, agents=agent or (), workspace=workspace, scope=place, session=session, at=when
-            )
-    else:
-        # The engine brings numpy and the stores: `--help` does without.
-        from commonplace.compose.services import Wanted, composed, operator
-        from commonplace.learning.distill import turns_of
-        from commonplace.service.extraction import Talk
-        from commonplace.settings import load_settings
-
-        settings = load_settings(store=door.store, tenant=door.tenant, embedder=door.embedder)
-        talk = Talk(
-            turns=tuple(turns_of(transcript.split("\n\n"))),
-            agents=tuple(agent or ()),
-            workspace=workspace,
-            scope=None if place is None else Scope.parse(place),
-            session=session,
-            at=when,
+    with door.open(create=True) as memory:
+        done = memory.extract(
+            transcript, agents=agent or (), workspace=workspace, scope=place, session=session, at=when
         )
-
-        async def alone() -> Extracted:
-            async with composed(settings, Wanted()) as services:
-                return await services.extraction.extract(operator(settings.tenant), talk)
-
-        done = asyncio.run(alone())
     door.records(done.facts, done, lambda: _show(done))
     if done.fallback is not None:
         door.say(f"The model was not used ({done.fallback}); rules read instead.")

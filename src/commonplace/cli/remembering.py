@@ -1,11 +1,9 @@
 """The command that hands over a fact: `commonplace remember`."""
 
-import asyncio
 import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,7 +15,7 @@ from commonplace.values.pauses import Pauses
 from commonplace.values.task import MemoryTask, TargetScope
 
 if TYPE_CHECKING:
-    from commonplace import Client
+    from commonplace import Client, Memory
 
 PANEL = "Write"
 _WAIT = 10.0
@@ -37,12 +35,8 @@ def remember(
     """
     fact = given.text(text)
     target = _target(to)
-    with _waiting(door, "Remembering …"):
-        if door.url is not None:
-            with door.client(door.url) as client:
-                task = _asked(client, fact, clean, target)
-        else:
-            task = asyncio.run(_alone(door, fact, clean, target))
+    with _waiting(door, "Remembering …"), door.open(create=True) as memory:
+        task = _remembered(memory, fact, clean, target)
     if task.error is not None:
         # httpx loads slowly, and is for errors only.
         from commonplace.sdk.talk import error_of
@@ -64,42 +58,15 @@ def _target(to: str | None) -> TargetScope | None:
     return to
 
 
-def _asked(client: "Client", fact: str, clean: bool, target: TargetScope | None) -> MemoryTask:
-    """Of a daemon."""
-    task = client.remember_workspace_memory(fact, context_mode="clean" if clean else "workspace", scope=target)
+def _remembered(memory: "Memory | Client", fact: str, clean: bool, target: TargetScope | None) -> MemoryTask:
+    """Without a daemon this process does the work, or waits for one that has the same store."""
+    task = memory.remember_workspace_memory(fact, context_mode="clean" if clean else "workspace", scope=target)
     pauses = Pauses()
     while not task.is_over:
         began = time.monotonic()
-        task = client.get_workspace_memory_remember_task(task.id, wait=_WAIT)
+        task = memory.get_workspace_memory_remember_task(task.id, wait=_WAIT)
         if not task.is_over:
             time.sleep(pauses.after(time.monotonic() - began, _WAIT))
-    return task
-
-
-async def _alone(door: Door, fact: str, clean: bool, target: TargetScope | None) -> MemoryTask:
-    """Without a daemon: this process is the worker, or waits for one that has the same store."""
-    # The engine brings numpy and the stores: `--help` does without.
-    from commonplace.compose.services import Wanted, composed, operator
-    from commonplace.jobs.waiter import Wait
-    from commonplace.jobs.worker import Worker
-    from commonplace.service.lanes import memory_lanes
-    from commonplace.settings import load_settings
-
-    settings = load_settings(store=door.store, tenant=door.tenant, embedder=door.embedder)
-    async with composed(settings, Wanted()) as services:
-        lanes, who = services.lanes, operator(settings.tenant)
-        desk, endings = services.desk, services.endings
-        worker = Worker(desk.store, desk.clock, memory_lanes(lanes, own=True), ended=endings.told)
-        lanes.on_queued(worker.wake)
-        task = await lanes.remember(who, fact, context_mode="clean" if clean else "workspace", scope=target)
-        working = asyncio.create_task(worker.run())
-        try:
-            look = partial(lanes.task, who, "remember", task.id)
-            while not task.is_over:
-                task = await endings.until(who, task.id, Wait(seconds=_WAIT), look)
-        finally:
-            working.cancel()
-            await asyncio.wait({working})
     return task
 
 

@@ -1,7 +1,5 @@
 """The commands of a reviewer: what is in quarantine, and all that one source wrote."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
@@ -13,14 +11,11 @@ from commonplace.cli.lines import counted
 from commonplace.cli.moments import optional
 from commonplace.cli.quick import QuickGroup
 from commonplace.errors import InvalidInput
-from commonplace.values.principal import Principal
 from commonplace.values.record import Trust
-from commonplace.values.review import Origin, RolledBack, Waiting, WaitingFinding, WaitingPage
-from commonplace.values.scope import DEFAULT_TENANT, check_tenant, scopes_of
+from commonplace.values.review import Origin, RolledBack, Waiting, WaitingFinding
 
 if TYPE_CHECKING:
-    from commonplace import Client
-    from commonplace.service.review import Named, Reviewing
+    pass
 
 PANEL = "Review"
 SHOWN = 100
@@ -43,14 +38,8 @@ def show(
 ) -> None:
     """List what is in quarantine, newest first: kept, not recalled, until somebody has looked."""
 
-    async def ours(review: "Reviewing", who: Principal) -> WaitingPage:
-        return await review.waiting(
-            who, scopes=scopes_of(scope), source=source, session=session, limit=limit, cursor=cursor
-        )
-
-    page = _asked(
-        door, ours, lambda it: it.review(scopes=scope, source=source, session=session, limit=limit, cursor=cursor)
-    )
+    with door.open(create=True) as memory:
+        page = memory.review(scopes=scope, source=source, session=session, limit=limit, cursor=cursor)
 
     def lines() -> None:
         for one in page.waiting:
@@ -88,14 +77,9 @@ def release(
 
     named, seen = _seen(ids)
 
-    async def ours(review: "Reviewing", who: Principal) -> list[object]:
-        return [*await review.release(who, _named(named, source, session), reason, trust=label, seen=seen)]
-
-    def theirs(client: "Client") -> list[object]:
-        return [*client.release(named, source=source, session=session, reason=reason, trust=label, expected=seen)]
-
-    found = _asked(door, ours, theirs)
-    door.answer({"records": found}, lambda: typer.echo(f"Released {counted(len(found), 'record')}."))
+    with door.open(create=True) as memory:
+        released = memory.release(named, source=source, session=session, reason=reason, trust=label, expected=seen)
+    door.answer({"records": released}, lambda: typer.echo(f"Released {counted(len(released), 'record')}."))
 
 
 def purge(
@@ -113,14 +97,9 @@ def purge(
     # Every version goes, whichever was seen.
     named, _ = _seen(ids)
 
-    async def ours(review: "Reviewing", who: Principal) -> object:
-        return await review.purge(who, _named(named, source, session), reason)
-
-    def theirs(client: "Client") -> object:
-        return client.purge_reviewed(named, source=source, session=session, reason=reason)
-
-    purged = _asked(door, ours, theirs)
-    count = counted(getattr(purged, "records", 0), "record")
+    with door.open(create=True) as memory:
+        purged = memory.purge_reviewed(named, source=source, session=session, reason=reason)
+    count = counted(purged.records, "record")
     door.answer(purged, lambda: typer.echo(f"Purged {count}."))
 
 
@@ -149,10 +128,8 @@ def rollback(
         raise InvalidInput("Say why with --reason: it is kept in the audit.")
     why = reason or "dry run"
 
-    async def ours(review: "Reviewing", who: Principal) -> RolledBack:
-        return await review.rollback(who, origin, why, dry_run=not apply)
-
-    done = _asked(door, ours, lambda client: client.rollback(origin, reason=why, dry_run=not apply))
+    with door.open(create=True) as memory:
+        done = memory.rollback(origin, reason=why, dry_run=not apply)
     door.answer(done, lambda: _tell(done))
     if done.id is None:
         door.say("Nothing was changed. Add --apply --reason '…' to do it.")
@@ -172,16 +149,8 @@ def _decided(door: Door, step: Literal["release", "purge"], id: str, reason: str
     if not alone:
         raise InvalidInput("Name a finding, or records: not both.")
 
-    async def ours(review: "Reviewing", who: Principal) -> None:
-        if step == "release":
-            await review.release_finding(who, id, reason)
-        else:
-            await review.purge_finding(who, id, reason)
-
-    def theirs(client: "Client") -> None:
-        (client.release_finding if step == "release" else client.purge_finding)(id, reason=reason)
-
-    _asked(door, ours, theirs)
+    with door.open(create=True) as memory:
+        (memory.release_finding if step == "release" else memory.purge_finding)(id, reason=reason)
     door.answer({"finding": id, "done": step}, lambda: typer.echo(f"{step.capitalize()}d 1 finding."))
 
 
@@ -215,31 +184,6 @@ def _seen(ids: list[str] | None) -> tuple[list[str], dict[str, int]]:
         if at:
             versions[id] = int(version)
     return named, versions
-
-
-def _named(ids: list[str] | None, source: str | None, session: str | None) -> "Named":
-    # As below.
-    from commonplace.service.review import Named
-
-    return Named(ids=tuple(ids or ()), source=source, session=session)
-
-
-def _asked(door: Door, ask: Callable[["Reviewing", Principal], Awaitable[T]], remote: Callable[["Client"], T]) -> T:
-    """Ask the daemon where one is named, else the store itself, as its operator."""
-    if door.url is not None:
-        with door.client(door.url) as client:
-            return remote(client)
-    # The engine brings numpy and the stores: `--help` does without.
-    from commonplace.compose.services import Wanted, composed, operator
-    from commonplace.settings import load_settings
-
-    settings = load_settings(store=door.store, tenant=door.tenant, embedder=door.embedder)
-
-    async def asked() -> T:
-        async with composed(settings, Wanted()) as services:
-            return await ask(services.review, operator(check_tenant(settings.tenant or DEFAULT_TENANT)))
-
-    return asyncio.run(asked())
 
 
 reviews = typer.Typer(

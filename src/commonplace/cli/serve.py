@@ -1,7 +1,5 @@
 """The commands of whoever runs a daemon: serve, token, and the keys of others."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -15,12 +13,10 @@ from commonplace.cli.opening import nearest
 from commonplace.cli.quick import QuickGroup
 from commonplace.cli.tour import as_called
 from commonplace.errors import InvalidInput
-from commonplace.values.principal import Key, Principal, Role
-from commonplace.values.scope import DEFAULT_TENANT, check_tenant
+from commonplace.values.principal import Key, Role
 
 if TYPE_CHECKING:
-    from commonplace import Client
-    from commonplace.service.identity import Identity
+    pass
 
 PANEL = "Serve"
 T = TypeVar("T")
@@ -104,12 +100,8 @@ def create(
     """Make a key and print its secret, this once."""
     until = now() + span(expires) if expires else None
 
-    async def made(identity: "Identity", who: Principal) -> tuple[Key, str]:
-        return await identity.create_key(who, name, _role(role), scopes=scope or None, expires_at=until)
-
-    key, secret = _asked(
-        door, made, lambda client: client.create_key(name, _role(role), scopes=scope or None, expires_at=until)
-    )
+    with door.open(create=True) as memory:
+        key, secret = memory.create_key(name, _role(role), scopes=scope or None, expires_at=until)
     if door.json:
         typer.echo(written({**_shown(key), "secret": secret}))
         return
@@ -120,10 +112,8 @@ def create(
 def show(door: Door) -> None:
     """List the keys of the tenant, newest first, revoked ones too."""
 
-    async def listed(identity: "Identity", who: Principal) -> list[Key]:
-        return await identity.keys(who)
-
-    keys = _asked(door, listed, lambda client: client.keys())
+    with door.open(create=True) as memory:
+        keys = memory.keys()
 
     def lines() -> None:
         for key in keys:
@@ -141,29 +131,9 @@ def show(door: Door) -> None:
 def revoke(door: Door, id: Annotated[str, typer.Argument(metavar="ID", help="The id of the key.")]) -> None:
     """Take a key back. From now on it opens nothing."""
 
-    async def revoked(identity: "Identity", who: Principal) -> Key:
-        return await identity.revoke_key(who, id)
-
-    key = _asked(door, revoked, lambda client: client.revoke_key(id))
+    with door.open(create=True) as memory:
+        key = memory.revoke_key(id)
     door.answer(_shown(key), lambda: typer.echo(f"Key {key.id} of {key.name} opens nothing any more."))
-
-
-def _asked(door: Door, ask: Callable[["Identity", Principal], Awaitable[T]], remote: Callable[["Client"], T]) -> T:
-    """Ask the daemon where one is named, else the store itself, as its operator."""
-    if door.url is not None:
-        with door.client(door.url) as client:
-            return remote(client)
-    # The engine brings numpy and the stores: `--help` does without.
-    from commonplace.compose.services import Wanted, composed, operator
-    from commonplace.settings import load_settings
-
-    settings = load_settings(store=door.store, tenant=door.tenant)
-
-    async def asked() -> T:
-        async with composed(settings, Wanted(recalls=False)) as services:
-            return await ask(services.identity, operator(check_tenant(settings.tenant or DEFAULT_TENANT)))
-
-    return asyncio.run(asked())
 
 
 def _role(role: str) -> Role:

@@ -1,441 +1,124 @@
-"""The memory as a program sees it, for programs with an event loop. `commonplace.compose.memory` is its twin without."""
+"""An embedded memory: the use cases in this process, over a store that is opened and closed with it."""
 
 from __future__ import annotations
 
-import builtins
-from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime, timedelta
-from pathlib import Path
+import asyncio
+from contextlib import AsyncExitStack
+from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Literal, Self, TextIO, TypeAlias, Unpack, get_args
+from typing import Final, Self
 
 from commonplace.compose.configuration import Configuration
 from commonplace.compose.embedders import Chosen
-from commonplace.compose.learner import AsyncLearner
 from commonplace.compose.stores import Opened
-from commonplace.errors import InvalidInput, InvalidQuery, StoreClosed, VersionNotFound
-from commonplace.guard.guard import Guard, GuardedStore
-from commonplace.memory.asking import Filters, Scopes, filter_of, path_of, resolve, scopes_of, texts
-from commonplace.memory.context import ContextBlock, Contexts
-from commonplace.memory.hygiene import Hygiene
-from commonplace.memory.indexing import check_embedders, reindex
-from commonplace.memory.lifecycle import Changes, Lifecycle, SuccessorFields
-from commonplace.memory.prepare import Preparer
-from commonplace.memory.purging import Purger
-from commonplace.memory.recall import Recall
-from commonplace.memory.transfer import LoadReport, Transfer
-from commonplace.memory.write import Telling, Writer
+from commonplace.errors import StoreClosed
+from commonplace.memory.holdings import IndexBudget
 from commonplace.ports.clock import Clock
-from commonplace.ports.store import MemoryStore
-from commonplace.values.moment import utc
-from commonplace.values.note import Note
-from commonplace.values.query import Hit, Mode, Order, Page, Query
-from commonplace.values.record import Json, Provenance, Record, State, Trust, Turn, Visibility
-from commonplace.values.scope import Scope
-from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
+from commonplace.service.desk import Desk
+from commonplace.service.engines import EngineRoom
+from commonplace.service.local import MAX_PAGE, PATIENCE, LocalMemory, Progress
+from commonplace.service.read_journal import ReadJournal
+from commonplace.service.services import ServiceOptions, Services
+from commonplace.values.principal import Principal
+from commonplace.values.task import ContextMode, MemoryTask, TargetScope
 
-if TYPE_CHECKING:
-    from commonplace.importing.folders import Layout
-    from commonplace.importing.importer import ImportReport
-
-Progress: TypeAlias = Callable[[int, int], None]
-MAX_PAGE: Final = 1_000_000
+LOCAL: Final = "local"
+"""The subject of whoever opens a store without giving a name."""
+DOOR: Final = "embedded"
 
 
-class AsyncMemory(AsyncLearner):
+class AsyncMemory(LocalMemory):
     """
     One tenant's memory in one store. `open_memory_async` opens it.
 
     Wherever a record's `id` is asked for, its first eight digits or more will do, while only one record has them. A scope
     is written `kind:id`. Every change of a record makes a new version of it; `expected` refuses the change if the record
-    is no longer at that version.
+    is no longer at that version. What is written leaves an audit row and an event in the same transaction; the audit rows of
+    searches follow within a second, and when the memory is closed.
     """
 
     def __init__(
         self, opened: Opened, chosen: Chosen, clock: Clock, tenant: str, actor: str | None, settings: Configuration
     ) -> None:
-        store, count = opened.store, chosen.count
-        preparer = Preparer(chosen.embedders, count)
+        store = opened.store
+        room = EngineRoom(
+            store=store,
+            clock=clock,
+            embedders=chosen.embedders,
+            count=chosen.count,
+            budget=IndexBudget(settings.cache_bytes),
+        )
+        self._reads = ReadJournal(store)
+        desk = Desk(
+            store=store,
+            clock=clock,
+            room=room,
+            limits=settings.limits,
+            reads=self._reads,
+            works_on_jobs=opened.adopted,
+        )
+        # Whoever opens the store may do everything with it.
+        who = Principal(subject=actor or LOCAL, tenant=tenant, role="admin", operator=True, door=DOOR)
+        super().__init__(Services(desk, ServiceOptions(most_records=MAX_PAGE)), who, token_budget=settings.token_budget)
         self._opened = opened
         self._chosen = chosen
         self._stale = chosen.stale
         self._closed = False
-        self._clock = clock
-        self._tenant = tenant
-        self._actor = actor
-        self._settings = settings
-        self._held_store = store
-        self._preparer = preparer
-        self._recall = Recall(store, chosen.embedders, clock, tenant, settings.cache_bytes)
-        # Whoever opens the store may review, too.
-        guard = Guard(
-            store=store,
-            clock=clock,
-            tenant=tenant,
-            actor=actor,
-            reviews=True,
-            quotas=opened.store,
-            limits=settings.limits,
-        )
-        self._guarded = GuardedStore(guard)
-        self._writer = Writer(self._guarded, store, preparer, clock, tenant)
-        self._lifecycle = Lifecycle(self._guarded, preparer, clock, tenant, actor)
-        self._contexts = Contexts(store, self._recall, tenant, count)
-        self._transfer = Transfer(self._guarded, preparer, clock, tenant)
-        self._purger = Purger(store, store, tenant, count)
-        self._hygiene = Hygiene(store, clock, tenant, actor, remove=self._purger.remove)
+        self._learner: Services | None = None
+        self._one_learner = asyncio.Lock()
+        self._model = AsyncExitStack()
+        self._working: asyncio.Task[None] | None = None
 
     @property
     def tenant(self) -> str:
-        return self._tenant
+        return self._principal.tenant
 
     @property
     def embedders(self) -> tuple[str, ...]:
         """The names of the embedders by which meaning is searched; none: by words only."""
         return tuple(embedder.name for embedder in self._chosen.embedders)
 
-    # ---- write
-
-    async def put(  # noqa: PLR0913 - the public door names every field
-        self,
-        text: str,
-        *,
-        scope: Scope | str = "global",
-        key: str | None = None,
-        kind: str = "note",
-        source: str = "manual",
-        tags: Sequence[str] = (),
-        metadata: Mapping[str, Json] | None = None,
-        pinned: bool | None = None,
-        importance: int | None = None,
-        trust: Trust = "system_generated",
-        visibility: Visibility = "private",
-        at: datetime | None = None,
-        expires_at: datetime | None = None,
-        session: str | None = None,
-        position: int | None = None,
-        speaker: str | None = None,
-        run: str | None = None,
-        message: str | None = None,
-        file: str | None = None,
-        expected: int | None = None,
-        dedupe: Literal["near"] | None = None,
-        reason: str | None = None,
-    ) -> Record:
-        """
-        Remember one thing, and answer the record.
-
-        Under a `key` that the scope has already, it becomes the next version of that record; `pinned` and `importance` of
-        None then stay as they are. With `dedupe="near"` a text that is nearly there already is not stored again.
-        """
-        note = Note(
-            text=text,
-            scope=scope,
-            key=key,
-            kind=kind,
-            source=source,
-            tags=texts("tags", tags),
-            metadata=metadata or {},
-            pinned=pinned,
-            importance=importance,
-            trust=trust,
-            visibility=visibility,
-            at=at,
-            expires_at=expires_at,
-            session=session,
-            position=position,
-            speaker=speaker,
-            provenance=Provenance(run=run, message=message, file=file),
-            expected=expected,
-            reason=reason,
-        )
-        return (await self.put_many([note], dedupe=dedupe))[0]
-
-    async def put_many(self, notes: Sequence[Note], *, dedupe: Literal["near"] | None = None) -> builtins.list[Record]:
-        """Remember several things, in order; all of them or none."""
-        self._check_open()
-        return [written.record for written in await self._writer.put(notes, dedupe=dedupe, actor=self._actor)]
-
-    async def add_turns(
-        self,
-        session: str,
-        turns: Sequence[Turn],
-        *,
-        scope: Scope | str = "global",
-        source: str = "turn",
-        trust: Trust = "system_generated",
-        tags: Sequence[str] = (),
-    ) -> builtins.list[Record]:
-        """
-        Remember what was said, one record a turn, in order. A turn told before, which is one with the same session, time,
-        speaker and text, is not stored twice: give each turn its time, or the same words said again later are not kept.
-        """
-        self._check_open()
-        told = Telling(session=session, scope=scope, source=source, trust=trust, tags=texts("tags", tags))
-        return [written.record for written in await self._writer.add_turns(told, turns, actor=self._actor)]
-
-    async def edit(
-        self,
-        id: str,
-        *,
-        clear: Collection[str] = (),
-        expected: int | None = None,
-        reason: str | None = None,
-        **changes: Unpack[Changes],
-    ) -> Record:
-        """Change the fields named, and empty those in `clear` (`key`, `at`, `expires_at`, `tags`, `metadata`)."""
-        full = await self._resolve(id)
-        return await self._lifecycle.edit(full, changes, clear=clear, expected=expected, reason=reason)
-
-    # ---- read
-
-    async def search(  # noqa: PLR0913 - the public door names every filter
-        self,
-        text: str,
-        *,
-        scopes: Scopes = None,
-        limit: int = 10,
-        mode: Mode = "hybrid",
-        kinds: Sequence[str] = (),
-        sources: Sequence[str] = (),
-        tags: Sequence[str] = (),
-        trust: Sequence[Trust] = (),
-        sessions: Sequence[str] = (),
-        speaker: str | None = None,
-        pinned: bool | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        as_of: datetime | None = None,
-        diversity: float = 0.0,
-        weights: Mapping[str, float] | None = None,
-    ) -> builtins.list[Hit]:
-        """
-        What answers the question, best first, each hit with its reasons (`hit.why`).
-
-        `scopes` None reads every scope. `as_of` searches the memory as it stood at that moment.
-        """
-        await self._ready()
-        filters: Filters = {"kinds": kinds, "sources": sources, "tags": tags, "trust": trust, "sessions": sessions}
-        filters |= {"speaker": speaker, "pinned": pinned, "since": since, "until": until}
-        query = Query(
-            text=text,
-            filter=filter_of(scopes, ("live",), filters),
-            limit=limit,
-            mode=mode,
-            as_of=utc(as_of) if as_of else None,
-            diversity=diversity,
-            weights=weights or {},
-        )
-        return await self._recall.search(query)
-
-    async def get(self, id: str, *, version: int | None = None) -> Record:
-        """The record as it is, or as it was in `version`. Raises RecordNotFound, VersionNotFound."""
-        full = await self._resolve(id)
-        if version is None:
-            return (await self._store.get(self._tenant, [full]))[0]
-        for record in await self._store.history(self._tenant, full):
-            if record.version == version:
-                return record
-        raise VersionNotFound(id=full, version=version)
-
-    async def list(
-        self,
-        *,
-        scopes: Scopes = None,
-        states: Sequence[State] = ("live",),
-        order: Order = "newest",
-        limit: int = 100,
-        cursor: str | None = None,
-        **filters: Unpack[Filters],
-    ) -> Page:
-        """Records, a page at a time; the page's `cursor` gets the next one."""
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_PAGE:  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
-            raise InvalidInput(f"A page has 1 to {MAX_PAGE:,} records.")
-        if order not in get_args(Order):
-            raise InvalidQuery(f"{order!r:.40} is no order. Use one of {', '.join(get_args(Order))}.")
-        wanted = filter_of(scopes, states, filters)
-        return await self._store.find(self._tenant, wanted, order, limit, cursor)
-
-    async def history(self, id: str) -> builtins.list[Record]:
-        """Every version of a record, oldest first."""
-        return await self._store.history(self._tenant, await self._resolve(id))
-
-    # ---- lifecycle
-
-    async def pin(
-        self, id: str, pinned: bool = True, *, expected: int | None = None, reason: str | None = None
-    ) -> Record:
-        """Pin a record, or unpin it. Pinned records come first, and no rule removes them."""
-        return await self._lifecycle.pin(await self._resolve(id), pinned, expected=expected, reason=reason)
-
-    async def delete(self, id: str, *, expected: int | None = None, reason: str | None = None) -> Record:
-        """Delete a record. `undo` brings it back; `purge` removes it for good."""
-        return await self._lifecycle.delete(await self._resolve(id), expected=expected, reason=reason)
-
-    async def undo(self, id: str, *, expected: int | None = None, reason: str | None = None) -> Record:
-        """Take the last change back; again, the one before. Raises NothingToUndo."""
-        return await self._lifecycle.undo(await self._resolve(id), expected=expected, reason=reason)
-
-    async def promote(
-        self, id: str, *, scope: Scope | str | None = None, expected: int | None = None, reason: str | None = None
-    ) -> Record:
-        """Share a record, in its scope or in a wider one. Raises SecretRefused, and Conflict where the key is taken."""
-        target = None if scope is None else Scope.parse(scope)
-        full = await self._resolve(id)
-        return await self._lifecycle.promote(full, scope=target, expected=expected, reason=reason)
-
-    async def demote(self, id: str, *, expected: int | None = None, reason: str | None = None) -> Record:
-        """Keep a record, but take it out of every search."""
-        return await self._lifecycle.demote(await self._resolve(id), expected=expected, reason=reason)
-
-    async def supersede(
-        self,
-        id: str,
-        text: str,
-        *,
-        expected: int | None = None,
-        reason: str | None = None,
-        **fields: Unpack[SuccessorFields],
-    ) -> Record:
-        """Put a new record in the place of this one, and answer it. It takes over the key and what is not named."""
-        full = await self._resolve(id)
-        return await self._lifecycle.supersede(full, text, fields, expected=expected, reason=reason)
-
-    async def expire(
-        self, id: str, at: datetime | None = None, *, expected: int | None = None, reason: str | None = None
-    ) -> Record:
-        """Let a record be found until `at`, or no longer."""
-        return await self._lifecycle.expire(await self._resolve(id), at, expected=expected, reason=reason)
-
-    async def purge(
-        self,
-        *,
-        ids: Sequence[str] = (),
-        scope: Scope | str | None = None,
-        user: str | None = None,
-        source: str | None = None,
-    ) -> Purged:
-        """
-        Remove for good, every version and every trace: records, a scope, a source, or all that comes from a user (in
-        their scope, said or written by them). Name exactly one.
-        """
-        full = [await self._resolve(id) for id in texts("ids", ids)]
-        if full:
-            await self._store.get(self._tenant, full)
-        target = None if scope is None else Scope.parse(scope)
-        return await self._purger.purge(ids=full, scope=target, user=user, source=source)
-
-    # ---- context
-
-    async def context(
-        self, query: str, *, scopes: Scopes = None, session: str | None = None, budget: int | None = None
-    ) -> ContextBlock:
-        """A `<memory_context>` block for a prompt: the session so far and what the question recalls, within `budget`."""
-        await self._ready()
-        room = self._settings.token_budget if budget is None else budget
-        return await self._contexts.context(query, scopes=scopes_of(scopes), session=session, budget=room)
-
-    async def sections(
-        self, *, agent: str | None = None, workspace: str | None = None, budget: int | None = None
-    ) -> ContextBlock:
-        """The `## Agent Memory` and `## Workspace Memory` of a prompt, each within `budget`."""
-        self._check_open()
-        room = self._settings.token_budget if budget is None else budget
-        return await self._contexts.sections(agent=agent, workspace=workspace, budget=room)
-
-    # ---- files
-
-    async def import_folder(
-        self,
-        path: str | Path,
-        *,
-        scope: Scope | str = "global",
-        format: Layout = "directory",  # noqa: A002 - what the world calls it
-        sync_deletes: bool = False,
-        progress: Progress | None = None,
-    ) -> ImportReport:
-        """Bring in a folder of Markdown and text files, or OpenClaw's memory. Unchanged files are left alone."""
-        # What reads a .gitignore loads slowly, and few programs import folders.
-        from commonplace.importing.importer import Importer  # noqa: PLC0415
-
-        count = self._chosen.count
-        importer = Importer(self._store, self._writer, self._clock, self._tenant, self._actor, count)
-        return await importer.import_path(
-            path_of(path), scope=Scope.parse(scope), layout=format, sync_deletes=sync_deletes, progress=progress
-        )
-
-    async def export(
-        self, target: str | Path | TextIO, *, scopes: Scopes = None, progress: Progress | None = None
-    ) -> int:
-        """Write all records with all their versions as JSON Lines, and answer how many."""
-        wanted = scopes_of(scopes)
-        total = (await self.stats()).records if progress and wanted is None else 0
-        where = path_of(target) if isinstance(target, str | Path) else target
-        return await self._transfer.export(where, scopes=wanted, total=total, progress=progress)
-
-    async def load(self, source: str | Path | TextIO, *, progress: Progress | None = None) -> LoadReport:
-        """Read what `export` wrote, here or elsewhere."""
-        self._check_open()
-        where = path_of(source) if isinstance(source, str | Path) else source
-        return await self._transfer.load(where, progress=progress)
-
-    async def backup(self, target: str | Path, *, progress: Progress | None = None) -> None:
-        """Write a copy of the whole store, every tenant, while others go on writing. `target` must not exist."""
-        await self._store.backup(path_of(target), progress)
-
-    # ---- upkeep
-
     async def reindex(self, *, progress: Progress | None = None) -> int:
         """Make all words and vectors anew from the texts, and answer how many there were."""
-        count = await reindex(self._store, self._preparer, self._tenant, progress)
+        count = await super().reindex(progress=progress)
         self._stale = False
-        self._recall.forget_cache()
-        told = f"with {', '.join(self.embedders) or 'words only'}"
-        entry = Upkeep(at=self._clock.now(), action="reindexed", scope="all", records=count, detail=told)
-        await self._store.log(self._tenant, [entry])
         return count
 
-    async def stats(self) -> Stats:
-        return await self._store.stats(self._tenant)
+    # ---- memory in Markdown: this process does the work, and so it waits for it
 
-    async def check(self) -> builtins.list[Finding]:
-        """Look for faults in the store and its embedders, without changing anything."""
-        store = self._store
-        return [*await store.check(), *await check_embedders(store, self._chosen.embedders)]
-
-    async def rules(self) -> builtins.list[Rule]:
-        """How long the records of which scopes are kept."""
-        self._check_open()
-        return await self._hygiene.rules()
-
-    async def set_rule(self, rule: Rule) -> None:
-        """Keep a rule for its scope; one without limits lifts the rule before."""
-        self._check_open()
-        await self._hygiene.set_rule(rule)
-
-    async def tidy(self, *, purge_after: timedelta | None = None) -> builtins.list[Upkeep]:
+    async def remember_workspace_memory(
+        self, content: str, *, context_mode: ContextMode = "workspace", scope: TargetScope | None = None
+    ) -> MemoryTask:
         """
-        Delete what has expired and what the rules no longer keep; undo brings it back. Deleted records that are older
-        than `purge_after` are removed for good; None keeps them.
+        Hand over a fact, to be filed in Markdown: in the home folder, or with the workspace around the current folder. Where that
+        takes longer than 20 seconds, poll the task until it `is_over`. In the mode `clean` no existing memory is looked at.
         """
-        self._check_open()
-        return await self._hygiene.tidy(purge_after=purge_after)
+        task = await super().remember_workspace_memory(content, context_mode=context_mode, scope=scope)
+        return await self.get_workspace_memory_remember_task(task.id, wait=PATIENCE)
 
-    async def upkeep_log(self, *, since: datetime | None = None, limit: int = 100) -> builtins.list[Upkeep]:
-        """What `tidy` and `reindex` did, newest first."""
-        self._check_open()
-        return await self._hygiene.log(since=utc(since) if since else None, limit=limit)
+    async def forget_workspace_memory(self, query: str, *, scope: TargetScope | None = None) -> MemoryTask:
+        """Have entries removed that are about `query`, at most five. It is waited for as a fact is."""
+        task = await super().forget_workspace_memory(query, scope=scope)
+        return await self.get_workspace_memory_forget_task(task.id, wait=PATIENCE)
+
+    async def dream_workspace_memory(self) -> MemoryTask:
+        """Have entries that say nearly the same made one. It is waited for as a fact is."""
+        task = await super().dream_workspace_memory()
+        return await self.get_workspace_memory_dream_task(task.id, wait=PATIENCE)
+
+    # ---- open and closed
 
     async def aclose(self) -> None:
         """Close the store. A second time does nothing."""
         if self._closed:
             return
         try:
-            await self._ready()
+            await self._searchable()
         finally:
             self._closed = True
-            await self._unlearn()
-            await self._recall.aclose()
+            await self._stop_learning()
+            await self._services.desk.room.aclose()
+            await self._reads.aclose()
             for embedder in self._chosen.own:
                 await embedder.aclose()
             await self._opened.aclose()
@@ -449,19 +132,59 @@ class AsyncMemory(AsyncLearner):
         await self.aclose()
 
     @property
-    def _store(self) -> MemoryStore:
-        self._check_open()
-        return self._held_store
-
-    def _check_open(self) -> None:
+    def _now(self) -> Services:
         if self._closed:
             raise StoreClosed
+        return self._services
 
-    async def _ready(self) -> None:
+    async def _searchable(self) -> Services:
         """A store that took other embedders is reindexed before it is searched, and at the latest when it is closed."""
-        self._check_open()
+        services = self._now
         if self._stale:
             await self.reindex()
+        return services
 
-    async def _resolve(self, id: str) -> str:
-        return await resolve(self._store, self._tenant, id)
+    async def _learning(self) -> Services:
+        """The same store and the same engines, with the language model and the folders of the settings."""
+        await self._searchable()
+        async with self._one_learner:
+            if self._learner is None:
+                self._learner = await self._with_model()
+        return self._learner
+
+    async def _with_model(self) -> Services:
+        # Settings and models load slowly, and few programs need them.
+        from commonplace.compose.services import asked_model, service_options  # noqa: PLC0415
+        from commonplace.llms import choose as llms  # noqa: PLC0415
+        from commonplace.settings import load_settings  # noqa: PLC0415
+
+        settings, desk = load_settings(), self._services.desk
+        model = llms.make_language_model(asked_model(settings), desk.store, desk.clock)
+        if model is not None:
+            await self._model.enter_async_context(model)
+        # Nothing is consolidated unasked by a program that may end at any moment.
+        options = replace(service_options(settings), most_records=MAX_PAGE, dreams=False)
+        services = Services(replace(desk, model=model), options)
+        services.lanes.on_queued(lambda _kind: self._work(services))
+        return services
+
+    def _work(self, services: Services) -> None:
+        """Jobs that this memory queued stand in the same line as those of a daemon; while it is open it works on them itself."""
+        if self._working is None or self._working.done():
+            # As above.
+            from commonplace.jobs.worker import Worker  # noqa: PLC0415
+            from commonplace.service.lanes import memory_lanes  # noqa: PLC0415
+
+            desk, lanes = services.desk, memory_lanes(services.lanes, own=True)
+            worker = Worker(desk.store, desk.clock, lanes, ended=services.endings.told)
+            services.lanes.on_queued(worker.wake)
+            self._working = asyncio.create_task(worker.run())
+
+    async def _stop_learning(self) -> None:
+        """What is not done yet goes back to the line."""
+        if self._learner is not None:
+            self._learner.endings.close()
+        if self._working is not None:
+            self._working.cancel()
+            await asyncio.wait({self._working})
+        await self._model.aclose()

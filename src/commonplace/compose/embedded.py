@@ -10,14 +10,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from commonplace.compose.async_memory import AsyncMemory, Progress
+from commonplace.compose.async_memory import AsyncMemory
+from commonplace.compose.background_loop import BackgroundLoop
 from commonplace.compose.configuration import configuration
 from commonplace.compose.embedders import Asked, choose
+from commonplace.compose.memory import Memory
 from commonplace.compose.stores import SystemClock, is_postgres, open_store
 from commonplace.errors import PathNotFound
 from commonplace.memory.asking import path_of
 from commonplace.ports.clock import Clock
 from commonplace.ports.embedder import Embedder
+from commonplace.service.local import Progress
 from commonplace.values.scope import check_tenant
 
 
@@ -130,3 +133,56 @@ async def restore_backup_async(
         await opened.store.restore(backup, progress)
     finally:
         await opened.aclose()
+
+
+# ---- without an event loop
+
+
+def open_memory(
+    address: str | Path | None = None,
+    *,
+    tenant: str | None = None,
+    embedder: str | Embedder | Sequence[Embedder] | None = None,
+    create: bool = True,
+    actor: str | None = None,
+    clock: Clock | None = None,
+    reindex: bool = False,
+) -> Memory:
+    """
+    Open a memory: a file, made where there is none unless `create` is False; a `postgresql://` address; or `:memory:`, gone
+    when it is closed. Without an address it is the one of the settings, else `memory.db` in the home folder.
+
+    `embedder` is one, several, or how they are written (`static`, `none`, `openai:MODEL@URL`, with commas between). Left
+    out, a store keeps those it was made with; a new one takes the static table that comes with the package. `reindex`
+    lets a store take other embedders than its own. `actor` is named in every version written here.
+
+    Raises:
+        PathNotFound, NotAStore, StoreTooNew, StoreReadOnly, StoreUnavailable: the store cannot be opened.
+        EmbedderChanged: the store was made with other embedders.
+    """
+    loop = BackgroundLoop()
+    wanted = Wanted(
+        address=address, tenant=tenant, embedder=embedder, create=create, actor=actor, clock=clock, reindex=reindex
+    )
+    try:
+        return Memory(loop.run(open_wanted(wanted)), loop)
+    except BaseException:
+        loop.stop()
+        raise
+
+
+def restore_backup(
+    source: str | Path, address: str | Path, *, progress: Progress | None = None, clock: Clock | None = None
+) -> None:
+    """
+    Make the store at `address`, which must be new or empty, what the backup `source` holds.
+
+    Raises:
+        PathNotFound: there is no such backup, or no folder for the store.
+        InvalidFile: the backup is damaged or of another kind of store, or the store is not empty.
+    """
+    loop = BackgroundLoop()
+    try:
+        loop.run(restore_backup_async(source, address, progress=progress, clock=clock))
+    finally:
+        loop.stop()

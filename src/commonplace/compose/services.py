@@ -8,38 +8,20 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from commonplace.compose.embedders import Asked, Chosen, choose
-from commonplace.compose.learn import asked_model, ground_of
 from commonplace.compose.stores import Opened, SystemClock, open_store
-from commonplace.events.hub import Hub
 from commonplace.governance.keys import secret_hash
 from commonplace.governance.sessions import signing_secret
-from commonplace.jobs.waiter import Endings
 from commonplace.llms import choose as llms
+from commonplace.memory.holdings import IndexBudget
 from commonplace.memory.indexing import reindex
 from commonplace.memory.prepare import Preparer
 from commonplace.ports.clock import Clock
 from commonplace.ports.models import LanguageModel
-from commonplace.service.budgets import Budgets
-from commonplace.service.census import Counting
 from commonplace.service.desk import Desk
-from commonplace.service.director import Directing
 from commonplace.service.engines import EngineRoom
-from commonplace.service.events import Listening
-from commonplace.service.extraction import Extracting
-from commonplace.service.identity import Identity
-from commonplace.service.jobs import Tasks
-from commonplace.service.keeping import Keeping
-from commonplace.service.knowledge import Registry
-from commonplace.service.lanes import Lanes
-from commonplace.service.managed import Managed
-from commonplace.service.moving import Moving
-from commonplace.service.recall import Recalling
-from commonplace.service.records import Records
-from commonplace.service.review import Reviewing
-from commonplace.service.services import Services
-from commonplace.service.shelves import Shelves
-from commonplace.settings import Settings
-from commonplace.values.principal import Principal
+from commonplace.service.managed import Ground
+from commonplace.service.services import ServiceOptions, Services
+from commonplace.settings import Settings, workspace_folder
 from commonplace.values.scope import DEFAULT_TENANT
 from commonplace.values.usage import to_micro
 
@@ -80,11 +62,6 @@ async def composed(settings: Settings, wanted: Wanted) -> AsyncGenerator[Service
         yield services
 
 
-def operator(tenant: str) -> Principal:
-    """Whoever can open the store on this machine."""
-    return Principal(subject="operator", tenant=tenant, role="admin", operator=True, door="cli")
-
-
 def _asked(settings: Settings) -> Asked:
     key = settings.openai_api_key
     return Asked(
@@ -103,7 +80,7 @@ def _services(
         clock=clock,
         embedders=chosen.embedders,
         count=chosen.count,
-        cache_bytes=settings.cache_mb << 20,
+        budget=IndexBudget(settings.cache_mb << 20),
     )
     desk = Desk(
         store=store,
@@ -113,40 +90,50 @@ def _services(
         limits=settings.flood_limits,
         works_on_jobs=opened.adopted,
     )
-    token = secret_hash(wanted.token) if wanted.token else None
-    signing = signing_secret(wanted.token) if wanted.token else None
-    identity, records = Identity(desk, token, open_to_all=settings.no_auth, signing=signing), Records(desk)
-    extracting, hub, endings = Extracting(desk), Hub(store), Endings()
-    hub.watch(endings.hear)
-    moving = Moving(desk, settings.import_roots, home=settings.home)
-    managed = Managed(desk, ground_of(settings))
-    return Services(
-        desk=desk,
-        identity=identity,
-        records=records,
-        review=Reviewing(desk),
-        recall=Recalling(desk),
-        moving=moving,
-        keeping=Keeping(desk),
-        census=Counting(desk),
-        budgets=Budgets(desk, standard=to_micro(settings.llm_daily_budget_usd), model=_name(settings)),
-        extraction=extracting,
-        director=Directing(desk),
-        knowledge=Registry(desk),
-        managed=managed,
-        shelves=Shelves(desk, managed),
-        lanes=Lanes(
-            desk,
-            managed,
-            dreams=settings.managed_dream,
-            dream_micro_usd=to_micro(settings.llm_dream_budget_usd),
-        ),
-        tasks=Tasks(desk),
-        endings=endings,
-        events=Listening(desk, hub),
+    return Services(desk, service_options(settings, wanted.token))
+
+
+def service_options(settings: Settings, token: str | None = None) -> ServiceOptions:
+    """What the settings say to the use cases; `token` is the operator's."""
+    return ServiceOptions(
+        token=secret_hash(token) if token else None,
+        signing=signing_secret(token) if token else None,
+        open_to_all=settings.no_auth,
+        import_roots=tuple(settings.import_roots),
+        home=settings.home,
+        ground=ground_of(settings),
+        model=_name(settings),
+        daily_micro_usd=to_micro(settings.llm_daily_budget_usd),
+        dreams=settings.managed_dream,
+        dream_micro_usd=to_micro(settings.llm_dream_budget_usd),
     )
 
 
 def _name(settings: Settings) -> str | None:
     """Of the language model, None where there is none."""
     return None if settings.llm_model in (None, "none") else settings.llm_model
+
+
+def ground_of(settings: Settings) -> Ground:
+    """Where the files of memory lie on this machine."""
+    return Ground(
+        home=settings.home,
+        workspace=(settings.workspace or workspace_folder()).absolute(),
+        tenant=settings.tenant,
+        enabled=settings.managed_memory,
+        local=settings.managed_local,
+    )
+
+
+def asked_model(settings: Settings) -> llms.Asked:
+    """The language model of the settings."""
+    key = settings.llm_api_key
+    return llms.Asked(
+        model=settings.llm_model,
+        api_key=key.get_secret_value() if key else None,
+        base_url=settings.llm_base_url,
+        timeout=settings.llm_timeout,
+        prices=settings.llm_prices,
+        price=settings.llm_price,
+        daily_micro_usd=to_micro(settings.llm_daily_budget_usd),
+    )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import fields, replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from commonplace.server.metrics import Metrics
 from commonplace.server.tracing import Tracing
@@ -50,7 +49,21 @@ class Observed:
                     yield
 
 
+class _ObservedServices:
+    """Stands for `Services`: each service is observed from its first use on."""
+
+    def __init__(self, services: Services, metrics: Metrics, tracing: Tracing | None) -> None:
+        self._services = services
+        self._metrics = metrics
+        self._tracing = tracing
+
+    def __getattr__(self, name: str) -> Any:
+        service: Any = getattr(self._services, name)
+        if name not in _NOT_A_SERVICE:
+            service = Observed(service, name, self._metrics, self._tracing)
+        setattr(self, name, service)
+        return service
+
+
 def observe(services: Services, metrics: Metrics, tracing: Tracing | None) -> Services:
-    names = [one.name for one in fields(services) if one.name not in _NOT_A_SERVICE]
-    watched: dict[str, Any] = {name: Observed(getattr(services, name), name, metrics, tracing) for name in names}
-    return replace(services, **watched)
+    return cast(Services, _ObservedServices(services, metrics, tracing))

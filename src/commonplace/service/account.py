@@ -34,6 +34,7 @@ from commonplace.ports.clock import Clock
 from commonplace.ports.journal import Entries, Journal, Reply
 from commonplace.ports.quotas import Quotas
 from commonplace.ports.records import RecordStore
+from commonplace.service.read_journal import ReadJournal
 from commonplace.text.scrub import scrub
 from commonplace.values.audit import AuditOutcome, AuditRow
 from commonplace.values.event import News
@@ -79,6 +80,8 @@ class Account:
     action: str
     journal: Journal
     clock: Clock
+    reads: ReadJournal | None = None
+    """Rows of reads go there, if they are written in groups."""
     quotas: Quotas | None = None
     limits: FloodLimits = STANDARD
     once: Once | None = None
@@ -191,6 +194,11 @@ class Account:
         await self.journal.note(Entries(audit=(row,)))
         self.noted = True
         return row
+
+    async def note_read(self, **details: Json) -> None:
+        """Leave the row of a read. Nothing waits for it to be in the store if rows of reads are written in groups."""
+        await (self.reads or self.journal).note(Entries(audit=(self.row("ok", details=details),)))
+        self.noted = True
 
     async def note_unchanged(self, record: Record) -> None:
         """The record is as it was to become: nothing was written, and that is the answer."""

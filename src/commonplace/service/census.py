@@ -54,4 +54,5 @@ class Counting:
             if not 1 <= limit <= MOST_RECALLS:
                 raise InvalidInput(f"Ask for 1 to {MOST_RECALLS:,} recalls.")
             record = await desk.found(who, account, id)
+            await desk.flush_reads()
             return await desk.store.recalls(who.tenant, record.id, MOST_SEARCHES, limit)

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from commonplace.errors import AlreadyAnswered, Forbidden, IdempotencyKeyReused, RecordNotFound
 from commonplace.governance.access import exact_scopes, reached_kinds, require_scopes
 from commonplace.memory.asking import is_whole, resolve
 from commonplace.ports.clock import Clock
 from commonplace.ports.journal import Reply
-from commonplace.ports.models import LanguageModel
 from commonplace.ports.store import Store
 from commonplace.service.account import Account, Once
 from commonplace.service.engines import EngineRoom, Engines
+from commonplace.service.read_journal import ReadJournal
 from commonplace.values.flood import STANDARD, FloodLimits
 from commonplace.values.principal import Principal
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Record, Written
 from commonplace.values.scope import Scope
+
+if TYPE_CHECKING:
+    from commonplace.ports.models import LanguageModel
 
 MAX_KEY: Final = 255
 
@@ -32,6 +35,8 @@ class Desk:
     model: LanguageModel | None = None
     """None: everything is done by rules."""
     limits: FloodLimits = STANDARD
+    reads: ReadJournal | None = None
+    """Rows of reads go through it, in groups. None: each read waits for its own."""
     works_on_jobs: bool = True
     """False over a store that was made elsewhere: nobody here has asked for its jobs."""
 
@@ -55,11 +60,17 @@ class Desk:
             clock=self.clock,
             quotas=self.store,
             limits=self.limits,
+            reads=self.reads,
             once=once,
             run=run,
             scope=scope,
             record=record,
         )
+
+    async def flush_reads(self) -> None:
+        """Before somebody reads the audit: rows of reads that wait are written."""
+        if self.reads is not None:
+            await self.reads.flush()
 
     # ---- what is in reach
 

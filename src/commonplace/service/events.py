@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -14,7 +14,7 @@ from commonplace.events.hub import LONGEST_QUEUE, QUEUE, SHORTEST_QUEUE, Hears, 
 from commonplace.events.stream import HEARTBEAT_SECONDS, Stream
 from commonplace.governance.access import reached_kinds, require_role, require_scopes
 from commonplace.service.desk import Desk
-from commonplace.values.event import Event, News
+from commonplace.values.event import Event, Heard, News
 from commonplace.values.principal import Key, Principal, SignedIn
 from commonplace.values.scope import Scope
 
@@ -72,6 +72,36 @@ class Listening:
             stream = Stream(desk.store, self._hub, seat, welcome, heartbeat=self._heartbeat)
             await stream.begin(wanted.resume)
             yield stream
+
+    async def follow(
+        self,
+        who: Principal,
+        *,
+        types: Sequence[str] = (),
+        scopes: Sequence[Scope] | None = None,
+        after: int | None = None,
+    ) -> AsyncIterator[Heard]:
+        """What the caller may hear, straight from the log: after the event `after`, else from now on. It has no end."""
+        wanted = Wanted(types=tuple(types), scopes=tuple(scopes or ()))
+        async with self._desk.account(who, "event.listen"):
+            require_role(who, "reader")
+            _check(wanted)
+            require_scopes(who, wanted.scopes)
+        hears, events = _hears(who, wanted), self._desk.store
+        start = (await events.event_range())[1] if after is None else after
+        async for portion in events.follow_events(start):
+            for event in portion:
+                news = event.news
+                if news.tenant == who.tenant and hears(news):
+                    yield Heard(
+                        type=news.type,
+                        id=event.id,
+                        at=news.at,
+                        scope=news.scope,
+                        actor=news.actor,
+                        client=news.client,
+                        data=news.data,
+                    )
 
     async def _is_welcome(self, who: Principal) -> bool:
         """Whether the key still opens something, and the session goes on. A thousand listeners look at one list of keys."""

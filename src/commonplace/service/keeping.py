@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Final
 
 from commonplace.errors import Forbidden, InvalidInput
@@ -103,6 +104,13 @@ class Keeping:
             await account.note(texts=count)
             return count
 
+    async def backup(self, who: Principal, target: Path, progress: Progress | None = None) -> None:
+        """Write a copy of the whole store, every tenant, while others go on writing. For the operator."""
+        async with self._desk.account(who, "store.backup") as account:
+            require_operator(who)
+            await self._desk.store.backup(target, progress)
+            await account.note()
+
     # ---- audit
 
     async def audit(
@@ -112,6 +120,7 @@ class Keeping:
         desk = self._desk
         async with desk.account(who, "audit.read"):
             require_role(who, "reviewer")
+            await desk.flush_reads()
             page = await desk.store.audit(who.tenant, query, _checked(limit), cursor)
             return replace(page, rows=tuple(row for row in page.rows if _may_see(who, row)))
 

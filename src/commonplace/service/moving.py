@@ -15,7 +15,7 @@ from commonplace.errors import Forbidden, InvalidInput, PathNotFound
 from commonplace.governance.access import require_role, require_scope, visible
 from commonplace.importing.folders import Layout, Location
 from commonplace.importing.importer import ImportReport
-from commonplace.importing.uploads import check_paths, folder_of, sifted
+from commonplace.importing.uploads import Problems, check_paths, folder_of, sifted
 from commonplace.markdown.reader import identities
 from commonplace.markdown.roots import private_folders
 from commonplace.memory.transfer import LoadReport
@@ -179,12 +179,40 @@ class Moving:
         desk = self._desk
         async with desk.account(who, "record.import", scope=scope) as account:
             _require(who, scope, layout)
-            importer = desk.engines(who).importer(Journaled(desk.store, account), who.subject)
-            folder = await asyncio.to_thread(folder_of, files, problems, layout)
-            report = await importer.import_folder(folder, scope=scope, layout=layout, progress=progress)
-            report = replace(report, discovered_files=len(files) + len(problems))
-            await account.note(files=report.indexed_files, errors=report.errors)
-            return report
+            return await self._import_folder(account, files, problems, layout, progress)
+
+    async def import_files(
+        self,
+        who: Principal,
+        files: Mapping[str, str],
+        *,
+        scope: Scope,
+        layout: Layout = "directory",
+        progress: Progress | None = None,
+    ) -> ImportReport:
+        """Import texts by their paths, and answer when it is done. Raises InvalidInput as `queue_files` does."""
+        async with self._desk.account(who, "record.import", scope=scope) as account:
+            _require(who, scope, layout)
+            sent = [SentFile(path=path, text=text) for path, text in files.items()]
+            check_paths(sent)
+            kept, problems = await asyncio.to_thread(sifted, sent, layout)
+            return await self._import_folder(account, kept, problems, layout, progress)
+
+    async def _import_folder(
+        self,
+        account: Account,
+        files: Sequence[SentFile],
+        problems: Problems,
+        layout: Layout,
+        progress: Progress | None,
+    ) -> ImportReport:
+        desk, scope = self._desk, cast(Scope, account.scope)
+        importer = desk.engines(account.who).importer(Journaled(desk.store, account), account.who.subject)
+        folder = await asyncio.to_thread(folder_of, files, problems, layout)
+        report = await importer.import_folder(folder, scope=scope, layout=layout, progress=progress)
+        report = replace(report, discovered_files=len(files) + len(problems))
+        await account.note(files=report.indexed_files, errors=report.errors)
+        return report
 
     async def _allowed(self, who: Principal, path: str | Path, scope: Scope, layout: str) -> Location:
         """Where the caller may import from. A text is what somebody asked for; a Path is resolved already, and checked again."""
@@ -214,11 +242,29 @@ class Moving:
         desk = self._desk
         async with desk.account(who, "record.export") as account:
             readable = await desk.readable(who, scopes)
-            await account.note()
+            await account.note_read()
         transfer = desk.engines(who).transfer(desk.store)
         shown = None if who.scopes is None else partial(visible, who)
         async for lines, _ in transfer.lines(readable, shown):
             yield "".join(lines)
+
+    async def export_to(
+        self,
+        who: Principal,
+        target: Path | TextIO,
+        *,
+        scopes: Sequence[Scope] | None = None,
+        total: int = 0,
+        progress: Progress | None = None,
+    ) -> int:
+        """As `export`, into a file, which is replaced only when all is written. How many records there were."""
+        desk = self._desk
+        async with desk.account(who, "record.export") as account:
+            readable = await desk.readable(who, scopes)
+            await account.note_read()
+            shown = None if who.scopes is None else partial(visible, who)
+            transfer = desk.engines(who).transfer(desk.store)
+            return await transfer.export(target, scopes=readable, total=total, progress=progress, shown=shown)
 
     async def load(self, who: Principal, source: Path | TextIO, *, progress: Progress | None = None) -> LoadReport:
         """Read what an export wrote, ids, versions and times unchanged. For admins: it brings its own past along."""

@@ -30,7 +30,7 @@ class Recalling:
             wanted = replace(query, filter=await desk.narrowed(who, query.filter))
             hits = await desk.engines(who).recall.search(wanted)
             found: list[Json] = [hit.record.id for hit in hits]
-            await account.note(query=query_hash(query.text), ids=found)
+            await account.note_read(query=query_hash(query.text), ids=found)
             return hits
 
     async def context(
@@ -52,7 +52,7 @@ class Recalling:
             readable = await desk.readable(who, scopes)
             block = await desk.engines(who).contexts.context(query, scopes=readable, session=session, budget=budget)
             told: list[Json] = [record.id for record in block.records]
-            await account.note(query=query_hash(query), ids=told)
+            await account.note_read(query=query_hash(query), ids=told)
             return block
 
     async def sections(
@@ -78,5 +78,5 @@ class Recalling:
                     agent = None
             block = await desk.engines(who).contexts.sections(agent=agent, workspace=workspace, budget=budget)
             told: list[Json] = [record.id for record in block.records]
-            await account.note(ids=told)
+            await account.note_read(ids=told)
             return block

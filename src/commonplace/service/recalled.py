@@ -25,6 +25,7 @@ async def recalled_into(
     What was shown to any of these runs, and the records `named`, as far as the caller may read them. The turns of
     `session` itself are not counted: whoever said them first is not repeating them.
     """
+    await desk.flush_reads()
     ids = dict.fromkeys(named)
     for run in runs:
         page = await desk.store.audit(who.tenant, AuditQuery(actions=_ACTIONS, run=run), _ROWS, None)

@@ -21,7 +21,6 @@ from commonplace.values.scope import Scope
 from commonplace.values.upkeep import Purged
 
 MAX_PAGE: Final = 1_000
-MAX_BATCH: Final = 1_000
 
 Step: TypeAlias = Callable[[Lifecycle, Record], Awaitable[Record]]
 
@@ -40,8 +39,11 @@ PLAIN: Final = Change()
 
 
 class Records:
-    def __init__(self, desk: Desk) -> None:
+    """`most`: how many records a page or a batch may have."""
+
+    def __init__(self, desk: Desk, *, most: int = MAX_PAGE) -> None:
         self._desk = desk
+        self._most = most
 
     # ---- write
 
@@ -58,8 +60,8 @@ class Records:
         desk = self._desk
         async with desk.account(who, "record.put", once=once, run=run) as account:
             require_role(who, "writer")
-            if len(notes) > MAX_BATCH:
-                raise InvalidInput(f"At most {MAX_BATCH:,} records at a time. Send them in portions.")
+            if len(notes) > self._most:
+                raise InvalidInput(f"At most {self._most:,} records at a time. Send them in portions.")
             scopes = [Scope.parse(note.scope) for note in notes]
             account.scope = scopes[0] if len(set(scopes)) == 1 else None
             require_scopes(who, scopes)
@@ -86,8 +88,8 @@ class Records:
             require_role(who, "writer")
             require_scope(who, scope)
             require_trust(who, telling.trust)
-            if len(turns) > MAX_BATCH:
-                raise InvalidInput(f"At most {MAX_BATCH:,} turns at a time. Send them in portions.")
+            if len(turns) > self._most:
+                raise InvalidInput(f"At most {self._most:,} turns at a time. Send them in portions.")
             if (before := await desk.answered(who, once)) is not None:
                 return before
             try:
@@ -121,8 +123,8 @@ class Records:
     ) -> Page:
         desk = self._desk
         async with desk.account(who, "record.list"):
-            if not 1 <= limit <= MAX_PAGE:
-                raise InvalidInput(f"A page has 1 to {MAX_PAGE:,} records.")
+            if not 1 <= limit <= self._most:
+                raise InvalidInput(f"A page has 1 to {self._most:,} records.")
             wanted = await desk.narrowed(who, filter)
             return await desk.store.find(who.tenant, wanted, order, limit, cursor)
 

@@ -1,46 +1,177 @@
-"""All use cases of a daemon, put together by its composition root."""
+"""
+All use cases over one store. Each is made when it is first asked for: a command that only searches loads neither learning nor
+the files of memory.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from commonplace.jobs.waiter import Endings
-from commonplace.service.budgets import Budgets
-from commonplace.service.census import Counting
 from commonplace.service.desk import Desk
-from commonplace.service.director import Directing
-from commonplace.service.events import Listening
-from commonplace.service.extraction import Extracting
-from commonplace.service.identity import Identity
-from commonplace.service.jobs import Tasks
-from commonplace.service.keeping import Keeping
-from commonplace.service.knowledge import Registry
-from commonplace.service.lanes import Lanes
-from commonplace.service.managed import Managed
-from commonplace.service.moving import Moving
 from commonplace.service.recall import Recalling
 from commonplace.service.records import Records
-from commonplace.service.review import Reviewing
-from commonplace.service.shelves import Shelves
+
+if TYPE_CHECKING:
+    from commonplace.jobs.waiter import Endings
+    from commonplace.service.budgets import Budgets
+    from commonplace.service.census import Counting
+    from commonplace.service.director import Directing
+    from commonplace.service.events import Listening
+    from commonplace.service.extraction import Extracting
+    from commonplace.service.identity import Identity
+    from commonplace.service.jobs import Tasks
+    from commonplace.service.keeping import Keeping
+    from commonplace.service.knowledge import Registry
+    from commonplace.service.lanes import Lanes
+    from commonplace.service.managed import Ground, Managed
+    from commonplace.service.moving import Moving
+    from commonplace.service.review import Reviewing
+    from commonplace.service.shelves import Shelves
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ServiceOptions:
+    """
+    What the use cases are told by whoever composes them. `token` and `signing` are of the operator's token; `most_records` is how
+    many records a page or a batch may have; `ground` is where the files of memory lie, None where there are none.
+    """
+
+    token: bytes | None = None
+    signing: bytes | None = None
+    open_to_all: bool = False
+    most_records: int = 1_000
+    import_roots: tuple[Path, ...] = ()
+    home: Path | None = None
+    ground: Ground | None = None
+    model: str | None = None
+    daily_micro_usd: int = 0
+    dreams: bool = False
+    dream_micro_usd: int = 0
+
+
 class Services:
-    desk: Desk
-    identity: Identity
-    records: Records
-    review: Reviewing
-    recall: Recalling
-    moving: Moving
-    keeping: Keeping
-    census: Counting
-    budgets: Budgets
-    extraction: Extracting
-    director: Directing
-    knowledge: Registry
-    managed: Managed
-    shelves: Shelves
-    lanes: Lanes
-    tasks: Tasks
-    endings: Endings
-    events: Listening
+    def __init__(self, desk: Desk, options: ServiceOptions) -> None:
+        self.desk = desk
+        self._options = options
+
+    @cached_property
+    def records(self) -> Records:
+        return Records(self.desk, most=self._options.most_records)
+
+    @cached_property
+    def recall(self) -> Recalling:
+        return Recalling(self.desk)
+
+    @cached_property
+    def identity(self) -> Identity:
+        # Loaded when it is asked for, as the others below.
+        from commonplace.service.identity import Identity  # noqa: PLC0415
+
+        options = self._options
+        return Identity(self.desk, options.token, open_to_all=options.open_to_all, signing=options.signing)
+
+    @cached_property
+    def review(self) -> Reviewing:
+        # As above.
+        from commonplace.service.review import Reviewing  # noqa: PLC0415
+
+        return Reviewing(self.desk)
+
+    @cached_property
+    def moving(self) -> Moving:
+        # As above: what reads files, and a .gitignore among them.
+        from commonplace.service.moving import Moving  # noqa: PLC0415
+
+        return Moving(self.desk, self._options.import_roots, home=self._options.home)
+
+    @cached_property
+    def keeping(self) -> Keeping:
+        # As above.
+        from commonplace.service.keeping import Keeping  # noqa: PLC0415
+
+        return Keeping(self.desk)
+
+    @cached_property
+    def census(self) -> Counting:
+        # As above.
+        from commonplace.service.census import Counting  # noqa: PLC0415
+
+        return Counting(self.desk)
+
+    @cached_property
+    def budgets(self) -> Budgets:
+        # As above.
+        from commonplace.service.budgets import Budgets  # noqa: PLC0415
+
+        return Budgets(self.desk, standard=self._options.daily_micro_usd, model=self._options.model)
+
+    @cached_property
+    def extraction(self) -> Extracting:
+        # As above: rules of two languages.
+        from commonplace.service.extraction import Extracting  # noqa: PLC0415
+
+        return Extracting(self.desk)
+
+    @cached_property
+    def director(self) -> Directing:
+        # As above.
+        from commonplace.service.director import Directing  # noqa: PLC0415
+
+        return Directing(self.desk)
+
+    @cached_property
+    def knowledge(self) -> Registry:
+        # As above.
+        from commonplace.service.knowledge import Registry  # noqa: PLC0415
+
+        return Registry(self.desk)
+
+    @cached_property
+    def managed(self) -> Managed:
+        # As above: all of Markdown.
+        from commonplace.service.managed import Ground, Managed  # noqa: PLC0415
+
+        nowhere = Ground(home=Path(), workspace=Path(), tenant="", enabled=False)
+        return Managed(self.desk, self._options.ground or nowhere)
+
+    @cached_property
+    def shelves(self) -> Shelves:
+        # As above.
+        from commonplace.service.shelves import Shelves  # noqa: PLC0415
+
+        return Shelves(self.desk, self.managed)
+
+    @cached_property
+    def lanes(self) -> Lanes:
+        # As above.
+        from commonplace.service.lanes import Lanes  # noqa: PLC0415
+
+        options = self._options
+        return Lanes(self.desk, self.managed, dreams=options.dreams, dream_micro_usd=options.dream_micro_usd)
+
+    @cached_property
+    def tasks(self) -> Tasks:
+        # As above.
+        from commonplace.service.jobs import Tasks  # noqa: PLC0415
+
+        return Tasks(self.desk)
+
+    @cached_property
+    def endings(self) -> Endings:
+        # As above.
+        from commonplace.jobs.waiter import Endings  # noqa: PLC0415
+
+        endings = Endings()
+        self.events.hub.watch(endings.hear)
+        return endings
+
+    @cached_property
+    def events(self) -> Listening:
+        # As above.
+        from commonplace.events.hub import Hub  # noqa: PLC0415
+        from commonplace.service.events import Listening  # noqa: PLC0415
+
+        return Listening(self.desk, Hub(self.desk.store))

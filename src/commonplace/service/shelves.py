@@ -150,7 +150,7 @@ class Shelves:
                     shown.append(_shown(one, safe.entry, trust, desk.clock.now()))
                     ids += [record.id] if record is not None and same else []
             files: list[Json] = [f"{one.root}/{one.path}" for one in shown]
-            await account.note(query=query_hash(query), ids=ids, files=files)
+            await account.note_read(query=query_hash(query), ids=ids, files=files)
             return ShelfRecall(entries=tuple(shown), text=block(shown))
 
     async def _record(self, who: Principal, one: Fitting) -> Record | None:

@@ -10,3 +10,8 @@ def caller(role: Role, *scopes: str, tenant: str = DEFAULT_TENANT, name: str | N
     """Somebody on this machine with a key of that role; without `scopes` it reaches every scope of the tenant."""
     patterns = tuple(ScopePattern(scope) for scope in scopes) or None
     return Principal(subject=name or role, tenant=tenant, role=role, scopes=patterns, address="127.0.0.1")
+
+
+def operator(tenant: str = DEFAULT_TENANT) -> Principal:
+    """The owner of the daemon, or of the store."""
+    return Principal(subject="local", tenant=tenant, role="admin", operator=True)

@@ -20,7 +20,6 @@ from typing import Any
 import httpx
 import pytest
 
-from commonplace.doors.mcp.http import ServedMemory
 from commonplace.doors.mcp.places import Asker
 from commonplace.doors.mcp.places import Place as Work
 from commonplace.doors.mcp.tools import OFFERS, call
@@ -30,6 +29,7 @@ from commonplace.guard.quarantine import is_quarantined, signs
 from commonplace.markdown.files import MemoryFiles
 from commonplace.markdown.watch import Following
 from commonplace.service.account import Journaled
+from commonplace.service.local import LocalMemory
 from commonplace.testing.callers import caller
 from commonplace.testing.daemon import InProcess, served
 from commonplace.testing.managed import Place
@@ -146,7 +146,7 @@ class House:
 
     @property
     def model(self) -> Asker:
-        return Asker(ServedMemory(self.running.services, caller("writer"), 4_000), Work(project="web"))
+        return Asker(LocalMemory(self.running.services, caller("writer"), token_budget=4_000), Work(project="web"))
 
     # ---- what an agent gets to read
 

@@ -8,14 +8,14 @@ import pytest
 
 from commonplace import AsyncClient, AsyncMemory
 from commonplace.doors.mcp.client import MemoryClient
-from commonplace.doors.mcp.http import ServedMemory
+from commonplace.service.local import LocalMemory
 from commonplace.testing.daemon import Daemon
 from commonplace.testing.mcp import piped
 
 pytestmark = pytest.mark.anyio
 
 # The type checker refuses a memory here whose methods do not fit.
-MEMORIES: tuple[type[MemoryClient], ...] = (AsyncMemory, AsyncClient, ServedMemory)
+MEMORIES: tuple[type[MemoryClient], ...] = (AsyncMemory, AsyncClient, LocalMemory)
 
 
 def methods() -> list[str]:

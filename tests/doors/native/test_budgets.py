@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from commonplace.compose.services import operator
 from commonplace.errors import InvalidInput, SpendingCapReached
+from commonplace.testing.callers import operator
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.daemon import InProcess, served
 from commonplace.testing.models import question

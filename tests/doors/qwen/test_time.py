@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 import pytest
 
-from commonplace.compose.services import operator
 from commonplace.errors import LaneTimeout, ModelTimeout
 from commonplace.learning.remembering import SECONDS
 from commonplace.ports.models import Done, Spent, Task, Tool
 from commonplace.service.lanes import OUTSIDE, Lanes
+from commonplace.testing.callers import operator
 from commonplace.testing.daemon import InProcess, served
 from commonplace.testing.lanes import MemoryDesk
 from commonplace.values.task import TaskKind
