@@ -15,8 +15,9 @@ from pydantic import ValidationError
 
 from commonplace.sdk.documents import named_scopes, query, texts
 from commonplace.sdk.sse import FrameParser
-from commonplace.sdk.talk import LONGEST_WAIT, Reply, problem, unreachable, wait_named
+from commonplace.sdk.talk import LONGEST_WAIT, PASSING, Reply, problem, unreachable, wait_named
 from commonplace.values.event import Heard
+from commonplace.values.retry import Backoff
 from commonplace.values.scope import Scopes
 from commonplace.wire.events import EventAnswer
 from commonplace.wire.records import scope_value
@@ -25,7 +26,8 @@ SILENCE: Final = 60.0
 """After so many seconds without a heartbeat nobody is there any more."""
 
 _PATIENCE: Final = 10
-_PASSING: Final = frozenset({429, 502, 503, 504})
+_FIRST_PAUSE: Final = 0.1
+_LONGEST_PAUSE: Final = 25.6
 
 
 class EventListener:
@@ -68,7 +70,7 @@ class EventListener:
             CommonplaceError: it will not change its mind.
         """
         wait = wait_named(reply)
-        if reply.status not in _PASSING or (wait or 0) > LONGEST_WAIT:
+        if reply.status not in PASSING or (wait or 0) > LONGEST_WAIT:
             raise problem(reply)
         self._wait = wait
         self._failures += 1
@@ -88,9 +90,9 @@ class EventListener:
 
     def pause(self) -> float:
         """How long to wait before the next connection: at first a moment, then as long as the daemon asks."""
-        shortest = 0.1 * 2 ** min(self._failures, 8)
-        most = self._frames.retry if self._frames.retry is not None else 3.0
-        return max(self._wait or 0.0, min(shortest, most)) * (1 + random.random() / 4)
+        longest = self._frames.retry if self._frames.retry is not None else 3.0
+        backoff = Backoff(first=_FIRST_PAUSE, longest=min(longest, _LONGEST_PAUSE))
+        return max(self._wait or 0.0, backoff.after(self._failures + 1)) * random.uniform(1.0, 1.25)
 
 
 def _event(answer: EventAnswer) -> Heard:
