@@ -76,13 +76,14 @@ test: $(VENV)/.stamp-test $(VENV)/.stamp-clients $(VENV)/.stamp-browser  ## Inst
 	@$(BIN)/python -m pytest --numprocesses=$(PYTEST_PROCESSES) --dist=loadfile $(PYTEST_ARGS)
 
 .PHONY: check
-check: $(VENV)/.stamp-test $(VENV)/.stamp-clients  ## Format, lint, types, layers, generated docs
+check: $(VENV)/.stamp-test $(VENV)/.stamp-clients  ## Format, lint, types, layers, generated docs and code
 	@$(BIN)/ruff format --check --quiet . || { echo 'Run `make fix`.' >&2; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(PRETTIER) --check || { echo 'Run `make fix`.' >&2; exit 1; }
 	@$(BIN)/lint-imports
 	@$(BIN)/python tools/sync_memory.py --check
 	@$(BIN)/python tools/reference.py --check
+	@$(BIN)/python tools/sync_client.py --check
 	@$(BIN)/basedpyright
 
 .PHONY: fix
@@ -92,9 +93,10 @@ fix: $(VENV)/.stamp-test $(VENV)/.stamp-clients  ## Format, and mend what the li
 	@$(PRETTIER) --write
 
 .PHONY: docs
-docs: $(VENV)/.stamp-test  ## Write docs/reference from the command and the settings, and the memory without an event loop
+docs: $(VENV)/.stamp-test  ## Write docs/reference from the command and the settings, and the faces without an event loop
 	@$(BIN)/python tools/sync_memory.py
 	@$(BIN)/python tools/reference.py
+	@$(BIN)/python tools/sync_client.py
 
 .PHONY: bench
 bench: $(VENV)/.stamp-test  ## Measure recall, speed and size (BENCH_ARGS="--help" says how)

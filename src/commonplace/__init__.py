@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from commonplace.compose.embedded import open_memory, open_memory_async, restore_backup
     from commonplace.compose.memory import Memory
     from commonplace.errors import CommonplaceError
-    from commonplace.sdk.aio import AsyncClient
-    from commonplace.sdk.sync import Client
+    from commonplace.sdk.async_client import AsyncClient
+    from commonplace.sdk.client import Client
     from commonplace.values.context import ContextBlock
     from commonplace.values.note import Note
     from commonplace.values.query import Filter, Hit, Page, Why
@@ -54,9 +54,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AsyncClient": "sdk.aio",
+    "AsyncClient": "sdk.async_client",
     "AsyncMemory": "compose.async_memory",
-    "Client": "sdk.sync",
+    "Client": "sdk.client",
     "CommonplaceError": "errors",
     "ContextBlock": "values.context",
     "Filter": "values.query",

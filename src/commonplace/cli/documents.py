@@ -4,11 +4,12 @@ import json
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import cast
 
 from commonplace.cli.moments import now
+from commonplace.values.moment import to_iso
 from commonplace.values.query import Hit
 from commonplace.values.record import Json, Record
 from commonplace.values.scope import Scope
@@ -22,7 +23,7 @@ def document(value: object) -> Json:
         case Scope() | Path():
             return str(value)
         case datetime():
-            return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            return to_iso(value)
         case timedelta():
             return value.total_seconds()
         case Hit():

@@ -81,7 +81,7 @@ async def _asker(door: Door, place: "Place", stack: AsyncExitStack) -> "Asker":
     told = configuration()
     if door.url is not None:
         # httpx and pydantic load slowly.
-        from commonplace.sdk.aio import AsyncClient
+        from commonplace.sdk.async_client import AsyncClient
 
         tenant = told.tenant if told.tenant != DEFAULT_TENANT else None
         client = await stack.enter_async_context(AsyncClient(door.url, told.token, door.tenant or tenant, ACTOR))

@@ -13,14 +13,14 @@ from commonplace.compose.work import follow_events, follow_files, warm_up, work_
 from commonplace.server.auth import Standing
 from commonplace.server.logs import log
 from commonplace.settings import Settings
+from commonplace.values.retry import Backoff
 
 Background: TypeAlias = Callable[[Standing, Settings], Awaitable[None]]
 
 BACKGROUND: Final[tuple[Background, ...]] = (follow_events, follow_files, work_on_jobs, warm_up)
 """Each runs in every worker; what must happen once is claimed by lease."""
 
-_PAUSE: Final = 1.0
-_LONGEST_PAUSE: Final = 60.0
+_BACKOFF: Final = Backoff(first=1.0, longest=60.0)
 
 
 @asynccontextmanager
@@ -35,7 +35,7 @@ async def at_work(tasks: Sequence[Background], standing: Standing, settings: Set
 
 async def _kept_at_work(task: Background, standing: Standing, settings: Settings) -> None:
     """A task that fails is logged and begun again, after a pause that grows."""
-    pause = _PAUSE
+    failures = 1
     while True:
         begun = anyio.current_time()
         try:
@@ -44,5 +44,5 @@ async def _kept_at_work(task: Background, standing: Standing, settings: Settings
             log(logging.ERROR, "background", error, task=getattr(task, "__name__", "task"))
         else:
             return
-        pause = _PAUSE if anyio.current_time() - begun > _LONGEST_PAUSE else min(2 * pause, _LONGEST_PAUSE)
-        await anyio.sleep(pause)
+        failures = 1 if anyio.current_time() - begun > _BACKOFF.longest else failures + 1
+        await anyio.sleep(_BACKOFF.after(failures))

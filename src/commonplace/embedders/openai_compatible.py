@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import random
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from itertools import count
 
 import httpx
 import numpy as np
@@ -17,12 +15,13 @@ from pydantic import BaseModel
 from commonplace.errors import EmbedderUnavailable, InvalidInput, WrongDimension
 from commonplace.ports.embedder import Floats
 from commonplace.text.scrub import scrub
+from commonplace.values.retry import Backoff
+from commonplace.values.retry_after import parse_retry_after
 from commonplace.values.vector import to_unit
 
 DEFAULT_URL = "https://api.openai.com/v1"
 _TIMEOUT = 30.0
-_FIRST_PAUSE = 0.5
-_LONGEST_PAUSE = 30.0
+_BACKOFF = Backoff(first=0.5, longest=30.0, jitter=(0.5, 1.0))
 _LONGEST_RETRY_AFTER = 60.0
 _PASSING = frozenset({408, 409, 425, 429})
 _PROBE = "dimension"
@@ -128,9 +127,8 @@ class OpenAICompatibleEmbedder:
         return to_unit(np.stack(rows))
 
     async def _post(self, client: httpx.AsyncClient, body: dict[str, object]) -> httpx.Response:
-        tries = 0
-        while True:
-            asked_for: float | None = None
+        for attempt in count(1):
+            wait: float | None = None
             try:
                 answer = await client.post(self._url, json=body)
             except httpx.TransportError as error:
@@ -141,11 +139,11 @@ class OpenAICompatibleEmbedder:
                 failure = self._refusal(answer)
                 if answer.status_code < 500 and answer.status_code not in _PASSING:
                     raise failure
-                asked_for = _retry_after(answer)
-            if tries >= self._retries:
+                wait = parse_retry_after(answer.headers.get("retry-after", ""))
+            if attempt > self._retries:
                 raise failure
-            await self._pause(_pause_before(tries, asked_for))
-            tries += 1
+            await self._pause(_BACKOFF.after(attempt) if wait is None else min(wait, _LONGEST_RETRY_AFTER))
+        raise AssertionError  # The last attempt returned or raised.
 
     def _refusal(self, answer: httpx.Response) -> EmbedderUnavailable:
         meaning = {401: "refused the API key", 403: "does not allow this", 404: "has no such model or address"}
@@ -206,24 +204,3 @@ def _row(embedding: str | list[float]) -> Floats:
     if isinstance(embedding, str):
         return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4").astype(np.float32)
     return np.array(embedding, dtype=np.float32)
-
-
-def _retry_after(answer: httpx.Response) -> float | None:
-    value = answer.headers.get("retry-after", "").strip()
-    if not value:
-        return None
-    if value.replace(".", "", 1).isdecimal():
-        return float(value)
-    try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max((aware - datetime.now(UTC)).total_seconds(), 0.0)
-
-
-def _pause_before(tries: int, asked_for: float | None) -> float:
-    """Twice as long each time, and not the same for all who failed at once; or what the service asked for."""
-    if asked_for is not None:
-        return min(asked_for, _LONGEST_RETRY_AFTER)
-    return min(_FIRST_PAUSE * 2**tries, _LONGEST_PAUSE) * random.uniform(0.5, 1.0)

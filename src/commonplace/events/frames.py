@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import UTC
 from typing import Final
 
 from commonplace.values.event import Event
+from commonplace.values.moment import to_iso
 from commonplace.values.record import Json
 
 VERSION: Final = 1
@@ -27,7 +27,7 @@ def document(event: Event) -> dict[str, Json]:
         "id": event.id,
         "v": VERSION,
         "type": news.type,
-        "at": news.at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "at": to_iso(news.at),
         "scope": None if news.scope is None else str(news.scope),
         "actor": news.actor,
         "client": news.client,

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from hashlib import blake2b
-from random import random
 from typing import Final
 
 from commonplace.errors import RecordChanged, ReviewRequired, TrustedRecord
@@ -39,11 +38,12 @@ from commonplace.ports.records import RecordStore
 from commonplace.values.flood import STANDARD, FloodLimits
 from commonplace.values.query import ALL_STATES, Filter, Order, Page
 from commonplace.values.record import TRUSTED, Draft, Lineage, Record, Written
+from commonplace.values.retry import Backoff, attempts
 from commonplace.values.upkeep import Purged
 
 HOUR: Final = timedelta(hours=1)
 _ATTEMPTS: Final = 20
-_PAUSE: Final = 0.01
+_BACKOFF: Final = Backoff(first=0.01, longest=0.01, jitter=(0.0, 1.0))
 _SMALL: Final = 600
 _LARGE: Final = 4_000
 """Characters that are judged at once; with more, others are served meanwhile."""
@@ -79,17 +79,16 @@ class Guard:
         if not any(verdict.untrusted for verdict in verdicts):
             return await write(drafts)
         before: list[int | None] | None = None
-        for attempt in range(_ATTEMPTS):
+        async for attempt in attempts(_ATTEMPTS, _BACKOFF):
             judged = await self._judged(drafts, verdicts)
             seen = [draft.expected for draft in judged]
             try:
                 return await write(judged)
             except RecordChanged:
                 # Somebody else was first, and what they left decides anew; or the caller itself is late.
-                if seen == before or attempt == _ATTEMPTS - 1:
+                if seen == before or attempt == _ATTEMPTS:
                     raise
             before = seen
-            await asyncio.sleep(random() * _PAUSE)
         raise RecordChanged
 
     async def _verdicts(self, records: Sequence[Record]) -> list[Verdict]:

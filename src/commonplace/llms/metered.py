@@ -22,9 +22,10 @@ from commonplace.llms.failures import is_free, is_passing, retry_after
 from commonplace.llms.prices import Prices, Tokens
 from commonplace.llms.purse import Reserved, Tab
 from commonplace.text.tokens import estimate
+from commonplace.values.retry import Backoff
 
 ATTEMPTS: Final = 3
-_FIRST_PAUSE: Final = 0.5
+_BACKOFF: Final = Backoff(first=0.5)
 _LONGEST_PAUSE: Final = 10.0
 # Vendors frame messages and tools with tokens of their own, and blanks are no part of our estimate.
 _FRAME: Final = 200
@@ -60,7 +61,7 @@ class MeteredModel(WrapperModel):
             except AgentRunError as error:
                 if is_free(error):
                     await self._tab.give_back(reserved)
-                wait = retry_after(error) or _FIRST_PAUSE * 2 ** (attempt - 1)
+                wait = retry_after(error) or _BACKOFF.after(attempt)
                 if attempt == ATTEMPTS or not is_passing(error) or wait > _LONGEST_PAUSE:
                     raise
             else:

@@ -19,7 +19,7 @@ from typing import Final, cast
 from commonplace.errors import CommonplaceError, InvalidInput
 from commonplace.markdown.confine import Folder, Held
 from commonplace.markdown.roots import META
-from commonplace.values.moment import utc
+from commonplace.values.moment import to_iso, utc
 from commonplace.values.record import Json
 
 CURSOR: Final = "extract-cursor.json"
@@ -232,7 +232,7 @@ def _dumped(told: Mapping[str, Json]) -> bytes:
 
 
 def _told(moment: datetime | None) -> str | None:
-    return None if moment is None else utc(moment).isoformat().replace("+00:00", "Z")
+    return None if moment is None else to_iso(moment, timespec="auto")
 
 
 def _text(value: Json) -> str | None:

@@ -9,11 +9,9 @@ here; undo writes a further version whose content is that of an earlier one.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from random import random
 from typing import Final, TypeVar, cast, get_args
 
 from commonplace.errors import (
@@ -33,11 +31,11 @@ from commonplace.ports.records import RecordStore
 from commonplace.values.changes import Changes, SuccessorFields
 from commonplace.values.moment import new_id, utc
 from commonplace.values.record import ChangeKind, Draft, Json, Provenance, Record, Trust, Visibility
+from commonplace.values.retry import Backoff, attempts
 from commonplace.values.scope import Scope
 
 ATTEMPTS: Final = 50
-_SHORTEST_PAUSE: Final = 0.001
-_LONGEST_PAUSE: Final = 0.05
+_BACKOFF: Final = Backoff(first=0.002, longest=0.05, jitter=(0.0, 1.0))
 _T = TypeVar("_T")
 
 # The content of a version: everything but what tells the versions of a record apart.
@@ -281,7 +279,8 @@ class Lifecycle:
         return replace(heir, **_cleaned(held, wanted))  # pyright: ignore[reportArgumentType]
 
     async def _take(self, plan: Plan, expected: int | None) -> Record:
-        for attempt in range(1, ATTEMPTS + 1):
+        # Many at once on one record: each takes a different moment's rest, and one gets through each time.
+        async for attempt in attempts(ATTEMPTS, _BACKOFF):
             step = await plan()
             if expected is not None and step.held.version != expected:
                 raise RecordChanged(id=step.held.id, expected=expected, held=step.held.version)
@@ -292,8 +291,6 @@ class Lifecycle:
             except RecordChanged:
                 if expected is not None or attempt == ATTEMPTS:
                     raise
-            # Many at once on one record: each takes a different moment's rest, and one gets through each time.
-            await asyncio.sleep(random() * min(_LONGEST_PAUSE, _SHORTEST_PAUSE * 2**attempt))
         raise RecordChanged
 
     async def _write(self, step: _Step) -> Record:

@@ -19,7 +19,7 @@ from typing import Final, cast, get_args
 from commonplace.errors import InvalidInput
 from commonplace.memory.validate import check_importance, check_key, check_text
 from commonplace.text.scrub import scrub
-from commonplace.values.moment import utc
+from commonplace.values.moment import to_iso, utc
 from commonplace.values.record import ChangeKind, Json, Provenance, Record, Trust, Visibility
 from commonplace.values.scope import Scope
 
@@ -89,7 +89,7 @@ def _written(record: Record) -> dict[str, Json]:
 def _plain(value: object) -> Json:
     match value:
         case datetime():
-            return utc(value).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            return to_iso(value)
         case Scope():
             return str(value)
         case Provenance():

@@ -16,7 +16,6 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from datetime import UTC
 from itertools import islice
 from pathlib import Path
 from typing import Final, TextIO, TypeAlias
@@ -27,6 +26,7 @@ from commonplace.memory.transcript import Life, Malformed, Object, parse_object,
 from commonplace.ports.clock import Clock
 from commonplace.ports.keeping import Progress
 from commonplace.ports.records import RecordStore
+from commonplace.values.moment import to_iso
 from commonplace.values.moving import LoadReport
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Lineage, Record
@@ -129,7 +129,7 @@ class Transfer:
         The lines of an export, some at a time, each with its line break, and how many records they hold. `shown` says which
         versions of a record may be told; one that has none is left out.
         """
-        now = self._clock.now().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        now = to_iso(self._clock.now())
         head = {"format": FORMAT, "version": VERSION, "tenant": self._tenant, "exported_at": now}
         yield [json.dumps(head, ensure_ascii=False) + "\n"], 0
         done = 0

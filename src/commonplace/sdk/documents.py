@@ -12,7 +12,7 @@ from typing import Final, cast
 from urllib.parse import quote
 
 from commonplace.errors import InvalidInput, RecordNotFound
-from commonplace.values.moment import utc
+from commonplace.values.moment import to_iso
 from commonplace.values.record import Json
 from commonplace.values.scope import Scope, Scopes, scopes_of
 
@@ -27,7 +27,7 @@ def document(value: object) -> Json:
         case Scope() | PurePath():
             return str(value)
         case datetime():
-            return utc(value).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            return to_iso(value)
         case timedelta():
             return value.total_seconds()
         case _:

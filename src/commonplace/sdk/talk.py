@@ -7,11 +7,8 @@ clients differ only in how they do that.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from itertools import count
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
@@ -30,14 +27,18 @@ from commonplace.errors import (
     TooManyRequests,
     Unauthenticated,
 )
+from commonplace.values.retry import Backoff
+from commonplace.values.retry_after import parse_retry_after
 from commonplace.wire.problems import ProblemAnswer
 
 T = TypeVar("T")
 
 ATTEMPTS: Final = 4
 LONGEST_WAIT: Final = 30.0
-_FIRST_PAUSE: Final = 0.1
-_PASSING: Final = frozenset({429, 502, 503, 504})
+_BACKOFF: Final = Backoff(first=0.1, jitter=(1.0, 2.0))
+# Added to a wait that the daemon asks for: it asks everybody for the same.
+_SPREAD: Final = Backoff(first=0.1, jitter=(0.0, 1.0))
+PASSING: Final = frozenset({429, 502, 503, 504})
 _BY_STATUS: Final[Mapping[int, type[CommonplaceError]]] = {
     400: InvalidInput,
     401: Unauthenticated,
@@ -135,30 +136,19 @@ def _pause(call: Call[Any], outcome: Outcome, attempt: int) -> float | None:
     """How long to wait before the next attempt; None where there is none."""
     if attempt >= ATTEMPTS or not call.may_be_repeated:
         return None
-    shortest = _FIRST_PAUSE * 2 ** (attempt - 1)
-    pause = shortest + random.random() * shortest
     if isinstance(outcome, httpx.TransportError):
-        return pause
-    if outcome.status not in _PASSING:
+        return _BACKOFF.after(attempt)
+    if outcome.status not in PASSING:
         return None
     wait = wait_named(outcome)
     if wait is None:
-        return pause
-    return wait + random.random() * shortest if wait <= LONGEST_WAIT else None
+        return _BACKOFF.after(attempt)
+    return wait + _SPREAD.after(attempt) if wait <= LONGEST_WAIT else None
 
 
 def wait_named(reply: Reply) -> float | None:
     """The seconds that Retry-After asks for."""
-    written = reply.headers.get("retry-after", "").strip()
-    if written.isdecimal():
-        return float(written[:9])
-    try:
-        then = parsedate_to_datetime(written)
-    except ValueError:
-        return None
-    if then.tzinfo is None:
-        then = then.replace(tzinfo=UTC)
-    return max(0.0, (then - datetime.now(UTC)).total_seconds())
+    return parse_retry_after(reply.headers.get("retry-after", ""))
 
 
 def _read(call: Call[T], outcome: Outcome) -> T:

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, Literal, TextIO
 
 from commonplace.text.scrub import scrub
+from commonplace.values.moment import to_iso
 
 LogFormat = Literal["auto", "json", "plain"]
 
@@ -40,7 +41,7 @@ def configure_logs(form: LogFormat = "auto", stream: TextIO | None = None) -> No
 
 def _told(record: logging.LogRecord) -> dict[str, Any]:
     """What a line says, in order."""
-    at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    at = to_iso(datetime.fromtimestamp(record.created, UTC))
     told: dict[str, Any] = {"time": at, "level": record.levelname.lower()}
     if record.name == LOGGER.name:
         told["event"] = record.getMessage()

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from random import random
 from typing import Final, Literal
 
 from commonplace.errors import RecordChanged
@@ -31,13 +30,13 @@ from commonplace.values.note import Note
 from commonplace.values.principal import Principal
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Json, Record, Turn
+from commonplace.values.retry import attempts
 from commonplace.values.scope import Scope
 
 LONG: Final = 20
 """An episode of this many turns does not grow any more."""
 
 _ATTEMPTS: Final = 20
-_PAUSE: Final = 0.02
 _PAGE: Final = 200
 _MOST_WINDOWS: Final = 20
 
@@ -97,7 +96,7 @@ class Episodes:
             require_role(who, "writer")
             require_scope(who, scope)
             read: _Read | None = None
-            for _ in range(_ATTEMPTS):
+            async for _ in attempts(_ATTEMPTS):
                 stretch = await self._stretch(who, scope, session)
                 if not stretch.new:
                     return NOTHING
@@ -107,7 +106,6 @@ class Episodes:
                     kept = await self._kept(account, scope, session, stretch, read)
                 except RecordChanged:
                     # Somebody else closed it, or changed one of the facts: look again.
-                    await asyncio.sleep(random() * _PAUSE)
                     continue
                 return Flushed(
                     status="extracted",

@@ -8,13 +8,11 @@ an agent whose memory is switched off learns nothing. Talk that belongs to neith
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from random import random
 from typing import Final, cast
 from uuid import NAMESPACE_OID, uuid5
 
@@ -39,6 +37,7 @@ from commonplace.values.moment import new_id, utc
 from commonplace.values.principal import Principal
 from commonplace.values.query import Filter
 from commonplace.values.record import Json, Record, Turn
+from commonplace.values.retry import attempts
 from commonplace.values.scope import Scope
 
 EXTRACT: Final = "extract"
@@ -46,7 +45,6 @@ MOST_TURNS: Final = 1_000
 MOST_AGENTS: Final = 100
 
 _ATTEMPTS: Final = 20
-_PAUSE: Final = 0.02
 _PAGE: Final = 200
 _REHEARSED: Final = "I live by the sea, and we deploy on Mondays. 我住在海边，我们周一上线。"
 
@@ -209,13 +207,12 @@ class Extracting:
             dropped: Counter[str] = Counter()
             placed = await self._placed(who, talk, turns, read.facts, dropped)
             recalled = await recalled_into(desk, who, talk.runs, named=talk.recalled, session=talk.session)
-            for _ in range(_ATTEMPTS):
+            async for _ in attempts(_ATTEMPTS):
                 try:
                     kept = await self._learned.keep(
                         account, placed, run=talk.run, recalled=recalled, around=talk.scopes
                     )
                 except RecordChanged:
-                    await asyncio.sleep(random() * _PAUSE)
                     continue
                 if not account.noted:
                     await account.note("unchanged", facts=len(read.facts))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import uuid
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 from commonplace.errors import InvalidInput
 
@@ -27,6 +28,11 @@ def utc(moment: datetime) -> datetime:
             raise InvalidInput(f"{moment} lies outside the years 1 to 9999 of UTC.") from None
     odd = moment.microsecond % 1000
     return moment.replace(microsecond=moment.microsecond - odd) if odd else moment
+
+
+def to_iso(moment: datetime, *, timespec: Literal["milliseconds", "auto"] = "milliseconds") -> str:
+    """ISO 8601 in UTC, ending in Z. The `timespec` is that of `datetime.isoformat`; a naive time is taken as UTC."""
+    return utc(moment).isoformat(timespec=timespec).removesuffix("+00:00") + "Z"
 
 
 def to_ms(moment: datetime) -> int:

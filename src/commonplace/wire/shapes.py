@@ -7,13 +7,13 @@ What comes in is checked here only for what it is; whether it may be kept is the
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any, Final, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
 from commonplace.errors import CommonplaceError
-from commonplace.values.moment import utc
+from commonplace.values.moment import to_iso, utc
 from commonplace.values.record import MAX_KEY
 from commonplace.values.scope import MAX_SCOPE_ID
 
@@ -36,11 +36,6 @@ class Answer(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
-def stamp(moment: datetime) -> str:
-    """As every document of ours writes a time: ISO, to the millisecond, in UTC."""
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 def _read_moment(written: Any) -> datetime:
     if isinstance(written, datetime):
         return written
@@ -61,7 +56,7 @@ def _without_nul(text: str) -> str:
 Moment: TypeAlias = Annotated[
     datetime,
     BeforeValidator(_read_moment),
-    PlainSerializer(stamp, return_type=str, when_used="json"),
+    PlainSerializer(to_iso, return_type=str, when_used="json"),
     WithJsonSchema({"type": "string", "format": "date-time", "examples": ["2026-03-01T09:30:00.000Z"]}),
 ]
 """A time in ISO 8601; without a zone it is UTC."""

@@ -9,7 +9,7 @@ import pytest
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.governed import Door
 from commonplace.values.audit import AuditQuery
-from commonplace.wire.shapes import stamp
+from commonplace.values.moment import to_iso
 
 pytestmark = pytest.mark.anyio
 
@@ -226,7 +226,7 @@ async def test_the_tenants_knowledge_serves_every_project(door: Door) -> None:
 
 async def test_what_is_out_of_date_is_to_be_refreshed(door: Door, clock: FakeClock) -> None:
     home = await space(door)
-    soon = await item(door, home["id"], freshness_expires_at=stamp(clock.now() + timedelta(days=1)))
+    soon = await item(door, home["id"], freshness_expires_at=to_iso(clock.now() + timedelta(days=1)))
     await change(door, soon["id"], "promote")
     assert (await preflight(door))["decision"] == "reuse_promoted"
 

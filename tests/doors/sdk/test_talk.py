@@ -21,7 +21,7 @@ from commonplace.errors import (
     TooManyRequests,
 )
 from commonplace.sdk import talk
-from commonplace.sdk.listening import Frames
+from commonplace.sdk.sse import FrameParser
 
 ME = {"subject": "x", "tenant": "a/b", "role": "reader", "scopes": None, "operator": False, "key": None, "client": None}
 Step = httpx.Response | Exception
@@ -318,7 +318,7 @@ def test_frames_are_read_however_they_are_cut() -> None:
     whole = "retry: 50\r\ndata: één\r\ndata:  two\r\n\r\n: comment\nid: 3\n\ndata\n\ndata: last\r\rdata: open".encode()
 
     for size in range(1, len(whole)):
-        frames = Frames()
+        frames = FrameParser()
         parts = [whole[start : start + size] for start in range(0, len(whole), size)]
         found = [data for part in parts for data in frames.feed(part)]
 

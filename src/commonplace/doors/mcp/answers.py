@@ -21,6 +21,7 @@ from commonplace.errors import (
     StoreClosed,
     StoreUnavailable,
 )
+from commonplace.values.moment import to_iso
 from commonplace.values.query import Hit
 from commonplace.values.record import TRUSTED, Record, Trust
 from commonplace.values.task import TaskStatus
@@ -183,7 +184,7 @@ def place_of(record: Record) -> dict[str, Any]:
         "project_id": scope.id if scope.kind == "workspace" else None,
         "key": record.key,
         "source": record.source,
-        "created_at": record.created_at.isoformat().replace("+00:00", "Z"),
+        "created_at": to_iso(record.created_at, timespec="auto"),
     }
 
 

@@ -12,6 +12,7 @@ from commonplace.doors.mcp.answers import SCHEME, uri_of
 from commonplace.doors.mcp.places import Asker
 from commonplace.errors import RecordNotFound
 from commonplace.text.fence import label, shown
+from commonplace.values.moment import to_iso
 from commonplace.values.record import Record
 from commonplace.wire.records import RecordAnswer
 
@@ -65,7 +66,7 @@ def _resource(record: Record) -> Resource:
         title=first if len(first) <= _TITLE else f"{first[: _TITLE - 1]}…",
         description=f"{record.kind} in {record.scope}, from {record.source}, {record.trust}",
         mime_type=JSON,
-        annotations=Annotations(last_modified=record.updated_at.isoformat().replace("+00:00", "Z")),
+        annotations=Annotations(last_modified=to_iso(record.updated_at, timespec="auto")),
     )
 
 

@@ -8,11 +8,9 @@ switched its memory off, its memory is on.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from random import random
 from typing import Final, Literal, cast, get_args
 
 from commonplace.errors import Conflict, InvalidInput, NotFound, RecordChanged, RecordNotFound
@@ -30,6 +28,7 @@ from commonplace.values.note import Note
 from commonplace.values.principal import Owner, OwnerKind, Principal
 from commonplace.values.query import ALL_STATES, Filter, Order
 from commonplace.values.record import Provenance, Record, Trust, Written
+from commonplace.values.retry import attempts
 from commonplace.values.scope import Scope
 
 Source = Literal["manual", "auto", "director"]
@@ -37,7 +36,6 @@ Source = Literal["manual", "auto", "director"]
 MAX_CAPTURED: Final = 2_000
 _PAGE: Final = 500
 _ATTEMPTS: Final = 50
-_PAUSE: Final = 0.02
 _ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _NO_MEMORIES: Final = frozenset({"turn", "resource"})
 _ORDERS: Final[dict[OwnerKind, Order]] = {"agent": "key", "workspace": "pinned"}
@@ -175,7 +173,7 @@ class Owners:
         desk, removed = self._desk, 0
         journaled = Journaled(desk.store, desk.account(who, "record.delete", scope=scope))
         wanted = Filter(scopes=(scope,), states=ALL_STATES - {"deleted"})
-        for _ in range(_ATTEMPTS):
+        async for _ in attempts(_ATTEMPTS):
             # Those that were buried are no longer found, so the first page is always the next one.
             while page := (await desk.store.find(who.tenant, wanted, "oldest", _PAGE, None)).records:
                 now = desk.clock.now()
@@ -185,7 +183,6 @@ class Owners:
                     break
             else:
                 return removed
-            await asyncio.sleep(random() * _PAUSE)
         raise RecordChanged("Others keep writing to it. Stop them first, then remove it.")
 
     async def _known(self, who: Principal, kind: OwnerKind, id: str) -> Owner:
@@ -246,7 +243,7 @@ class Owners:
             require_role(who, "writer")
             require_scope(who, scope)
             await self._known(who, kind, id)
-            for _ in range(_ATTEMPTS):
+            async for _ in attempts(_ATTEMPTS):
                 held = await held_under(desk.store, who.tenant, scope, memory.key)
                 if held is not None and held.kind in _NO_MEMORIES and not held.deleted_at:
                     raise Conflict(f"A {held.kind} of this {kind} has that key. Choose another one.")
@@ -254,7 +251,7 @@ class Owners:
                     return await self._written(who, account, scope, memory, held)
                 except Conflict:
                     # Somebody was first: what they left decides what is to be done now.
-                    await asyncio.sleep(random() * _PAUSE)
+                    continue
             raise RecordChanged
 
     async def _written(
@@ -315,12 +312,12 @@ class Owners:
             writer = desk.engines(who).writer(Journaled(desk.store, account))
             last = {one.key: one for one in learned}
             notes = [_note(scope, one) for one in last.values()]
-            for _ in range(_ATTEMPTS):
+            async for _ in attempts(_ATTEMPTS):
                 fresh = await worth_writing(desk.store, who.tenant, notes, desk.clock.now())
                 try:
                     return await writer.put(fresh, actor=who.subject) if fresh else []
                 except RecordChanged:
-                    await asyncio.sleep(random() * _PAUSE)
+                    continue
             raise RecordChanged
 
     async def _require_memory(self, who: Principal, action: str, scope: Scope, memory: str) -> None:

@@ -9,7 +9,6 @@ raises StoreUnavailable, and the next call connects anew.
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import cache
@@ -37,6 +36,7 @@ from commonplace.errors import (
 from commonplace.stores.postgres.adapt import register
 from commonplace.stores.postgres.address import Address
 from commonplace.stores.queries import load
+from commonplace.values.retry import Backoff
 
 Connection: TypeAlias = AsyncConnection[TupleRow]
 Params: TypeAlias = Mapping[str, Any] | Sequence[Any] | None
@@ -44,6 +44,7 @@ T = TypeVar("T")
 
 PACKAGE = "commonplace.stores.postgres"
 _ATTEMPTS = 8
+_BACKOFF = Backoff(first=0.02, jitter=(0.0, 1.0))
 _MANY = 2_000
 _SESSION = """
 SELECT set_config('search_path', %(path)s, false), set_config('lock_timeout', '30s', false),
@@ -179,7 +180,7 @@ class Database:
                 if attempt == _ATTEMPTS:
                     raise meaning(error) from error
                 # Writers that met once would meet again if they came back in step.
-                await anyio.sleep(random.uniform(0, 0.01 * 2**attempt))
+                await anyio.sleep(_BACKOFF.after(attempt))
             except (psycopg.OperationalError, psycopg.InterfaceError) as error:
                 if attempt == _ATTEMPTS or not attempted.may_be_repeated(error, read_only=read_only):
                     raise attempted.meaning(error, read_only=read_only) from error

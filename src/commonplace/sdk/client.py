@@ -1,0 +1,655 @@
+# Generated from async_client.py by tools/sync_client.py. Do not edit: change that file, then run `make docs`.
+"""The client of a daemon. Each method makes a request (`calls`) and has the connection send it."""
+
+from __future__ import annotations
+
+import builtins
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self, TextIO, Unpack
+
+import httpx
+
+from commonplace.errors import InvalidInput
+from commonplace.sdk.address import TIMEOUT, address
+from commonplace.sdk.calls import budgets, census, extraction, keeping, lanes, moving, recall, records, review, shelf
+from commonplace.sdk.connection import DaemonConnection
+from commonplace.sdk.documents import named_scopes, query, texts
+from commonplace.sdk.event_listener import SILENCE, EventListener
+from commonplace.sdk.lines import MEDIA_TYPE, Arriving, opened_source, opened_target
+from commonplace.sdk.talk import Reply
+from commonplace.sdk.threads import plain_call
+from commonplace.values.audit import AuditPage, AuditQuery
+from commonplace.values.census import By, Latency, Recalls, ScopeCounts, Tally, Weight
+from commonplace.values.changes import Changes, SuccessorFields
+from commonplace.values.context import ContextBlock
+from commonplace.values.event import Heard
+from commonplace.values.extraction import Extracted, TalkFields
+from commonplace.values.moving import ImportReport, Layout, LoadReport, Progress
+from commonplace.values.note import Note
+from commonplace.values.principal import Key, Principal, Role, User
+from commonplace.values.query import Filters, Hit, Mode, Order, Page
+from commonplace.values.record import Json, Provenance, Record, State, Trust, Turn, Visibility
+from commonplace.values.review import Origin, RolledBack, WaitingPage
+from commonplace.values.scope import Scope, ScopeKind, Scopes
+from commonplace.values.shelf import (
+    ShelfChange,
+    ShelfFiles,
+    ShelfName,
+    ShelfRecall,
+    ShelfText,
+    ShelfUndone,
+    ShelfWritten,
+)
+from commonplace.values.task import ContextMode, MemoryTask, TargetScope
+from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
+from commonplace.values.usage import Budget
+
+
+class Client:
+    """
+    A daemon's memory, with the methods of `Memory`. Errors are those that the daemon met, of the same class.
+
+    `url`, `token` and `tenant` come from the environment where they are not given (COMMONPLACE_URL, COMMONPLACE_TOKEN); on this
+    machine the token of the home folder will do. A request is sent again, a few times and with pauses, where the connection
+    fails or the daemon is busy, and only if that cannot do anything twice.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        tenant: str | None = None,
+        client_id: str | None = None,
+        timeout: float = TIMEOUT,
+        *,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        """`transport` sends requests in another way than over the network, for instance through one of your own."""
+        self._daemon = DaemonConnection(address(url, token, tenant, client_id), timeout, transport)
+
+    def close(self) -> None:
+        """Close the connections. A second time does nothing."""
+        self._daemon.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # ---- write
+
+    def put(  # noqa: PLR0913 - the public door names every field
+        self,
+        text: str,
+        *,
+        scope: Scope | str = "global",
+        key: str | None = None,
+        kind: str = "note",
+        source: str = "manual",
+        tags: Sequence[str] = (),
+        metadata: Mapping[str, Json] | None = None,
+        pinned: bool | None = None,
+        importance: int | None = None,
+        trust: Trust = "system_generated",
+        visibility: Visibility = "private",
+        at: datetime | None = None,
+        expires_at: datetime | None = None,
+        session: str | None = None,
+        position: int | None = None,
+        speaker: str | None = None,
+        run: str | None = None,
+        message: str | None = None,
+        file: str | None = None,
+        expected: int | None = None,
+        dedupe: Literal["near"] | None = None,
+        reason: str | None = None,
+    ) -> Record:
+        """
+        Remember one thing, and answer the record.
+
+        Under a `key` that the scope has already, it becomes the next version of that record; `pinned` and `importance` of
+        None then stay as they are. With `dedupe="near"` a text that is nearly there already is not stored again.
+        """
+        note = Note(
+            text=text,
+            scope=scope,
+            key=key,
+            kind=kind,
+            source=source,
+            tags=tuple(texts(tags)),
+            metadata=metadata or {},
+            pinned=pinned,
+            importance=importance,
+            trust=trust,
+            visibility=visibility,
+            at=at,
+            expires_at=expires_at,
+            session=session,
+            position=position,
+            speaker=speaker,
+            provenance=Provenance(run=run, message=message, file=file),
+            expected=expected,
+            reason=reason,
+        )
+        return self._daemon.ask(records.put(note, dedupe))
+
+    def put_many(self, notes: Sequence[Note], *, dedupe: Literal["near"] | None = None) -> builtins.list[Record]:
+        """Remember several things, at most 1,000, in order; all of them or none."""
+        return self._daemon.ask(records.put_many(notes, dedupe))
+
+    def add_turns(
+        self,
+        session: str,
+        turns: Sequence[Turn],
+        *,
+        scope: Scope | str = "global",
+        source: str = "turn",
+        trust: Trust = "system_generated",
+        tags: Sequence[str] = (),
+    ) -> builtins.list[Record]:
+        """
+        Remember what was said, one record a turn, in order. A turn told before, which is one with the same session, time,
+        speaker and text, is not stored twice: give each turn its time, or the same words said again later are not kept.
+        """
+        return self._daemon.ask(records.add_turns(session, turns, scope=scope, source=source, trust=trust, tags=tags))
+
+    def edit(
+        self,
+        id: str,
+        *,
+        clear: Collection[str] = (),
+        expected: int | None = None,
+        reason: str | None = None,
+        **changes: Unpack[Changes],
+    ) -> Record:
+        """Change the fields named, and empty those in `clear` (`key`, `at`, `expires_at`, `tags`, `metadata`)."""
+        return self._daemon.ask(records.edit(id, changes, clear=clear, expected=expected, reason=reason))
+
+    # ---- read
+
+    def search(  # noqa: PLR0913 - the public door names every filter
+        self,
+        text: str,
+        *,
+        scopes: Scopes = None,
+        limit: int = 10,
+        mode: Mode = "hybrid",
+        kinds: Sequence[str] = (),
+        sources: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        trust: Sequence[Trust] = (),
+        sessions: Sequence[str] = (),
+        speaker: str | None = None,
+        pinned: bool | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        as_of: datetime | None = None,
+        diversity: float = 0.0,
+        weights: Mapping[str, float] | None = None,
+    ) -> builtins.list[Hit]:
+        """
+        What answers the question, best first, each hit with its reasons (`hit.why`).
+
+        `scopes` None reads every scope that the key reaches. `as_of` searches the memory as it stood at that moment.
+        """
+        options: dict[str, Any] = {"limit": limit, "mode": mode, "diversity": diversity, "weights": weights or {}}
+        options |= {"kinds": kinds, "sources": sources, "tags": tags, "trust": trust, "sessions": sessions}
+        options |= {"speaker": speaker, "pinned": pinned, "since": since, "until": until, "as_of": as_of}
+        return self._daemon.ask(recall.search(text, scopes, options))
+
+    def get(self, id: str, *, version: int | None = None) -> Record:
+        """The record as it is, or as it was in `version`. Raises RecordNotFound, VersionNotFound."""
+        return self._daemon.ask(records.get(id, version))
+
+    def list(
+        self,
+        *,
+        scopes: Scopes = None,
+        states: Sequence[State] = ("live",),
+        order: Order = "newest",
+        limit: int = 100,
+        cursor: str | None = None,
+        **filters: Unpack[Filters],
+    ) -> Page:
+        """Records, a page at a time; the page's `cursor` gets the next one."""
+        return self._daemon.ask(records.listing(scopes, states, order, limit, cursor, filters))
+
+    def history(self, id: str) -> builtins.list[Record]:
+        """Every version of a record, oldest first."""
+        return self._daemon.ask(records.history(id))
+
+    # ---- lifecycle
+
+    def pin(self, id: str, pinned: bool = True, *, expected: int | None = None, reason: str | None = None) -> Record:
+        """Pin a record, or unpin it. Pinned records come first, and no rule removes them."""
+        return self._daemon.ask(records.change(id, "pin", expected=expected, reason=reason, fields={"pinned": pinned}))
+
+    def delete(self, id: str, *, expected: int | None = None, reason: str | None = None) -> Record:
+        """Delete a record. `undo` brings it back; `purge` removes it for good."""
+        return self._daemon.ask(records.delete(id, expected=expected, reason=reason))
+
+    def undo(self, id: str, *, expected: int | None = None, reason: str | None = None) -> Record:
+        """Take the last change back; again, the one before. Raises NothingToUndo."""
+        return self._daemon.ask(records.change(id, "undo", expected=expected, reason=reason))
+
+    def promote(
+        self, id: str, *, scope: Scope | str | None = None, expected: int | None = None, reason: str | None = None
+    ) -> Record:
+        """Share a record, in its scope or in a wider one. Raises SecretRefused, and Conflict where the key is taken."""
+        return self._daemon.ask(
+            records.change(id, "promote", expected=expected, reason=reason, fields={"scope": scope})
+        )
+
+    def demote(self, id: str, *, expected: int | None = None, reason: str | None = None) -> Record:
+        """Keep a record, but take it out of every search."""
+        return self._daemon.ask(records.change(id, "demote", expected=expected, reason=reason))
+
+    def supersede(
+        self,
+        id: str,
+        text: str,
+        *,
+        expected: int | None = None,
+        reason: str | None = None,
+        **fields: Unpack[SuccessorFields],
+    ) -> Record:
+        """Put a new record in the place of this one, and answer it. It takes over the key and what is not named."""
+        return self._daemon.ask(records.supersede(id, text, fields, expected=expected, reason=reason))
+
+    def expire(
+        self, id: str, at: datetime | None = None, *, expected: int | None = None, reason: str | None = None
+    ) -> Record:
+        """Let a record be found until `at`, or no longer."""
+        return self._daemon.ask(records.expire(id, at, expected=expected, reason=reason))
+
+    def purge(
+        self,
+        *,
+        ids: Sequence[str] = (),
+        scope: Scope | str | None = None,
+        user: str | None = None,
+        source: str | None = None,
+    ) -> Purged:
+        """
+        Remove for good, every version and every trace: records, a scope, a source, or all that comes from a user (in
+        their scope, said or written by them). Name exactly one.
+        """
+        return self._daemon.ask(records.purge(ids=ids, scope=scope, user=user, source=source))
+
+    # ---- statistics
+
+    def scopes(self, text: str = "", *, kinds: Sequence[ScopeKind] = (), limit: int = 100) -> ScopeCounts:
+        """The scopes that the key reaches and that have `text` in their names, last written first."""
+        return self._daemon.ask(census.scopes(text, kinds, limit))
+
+    def counts(
+        self,
+        by: By | Sequence[By],
+        *,
+        scopes: Scopes = None,
+        states: Sequence[State] = ("live",),
+        **filters: Unpack[Filters],
+    ) -> Tally:
+        """How many records fit, by one or two of `source`, `kind`, `scope`, `trust`, `state` and `day`."""
+        return self._daemon.ask(census.counts(by, scopes, states, filters))
+
+    def recalls(self, id: str, *, limit: int = 50) -> Recalls:
+        """Which of the latest searches showed a record, newest first. Never what was asked."""
+        return self._daemon.ask(census.recalls(id, limit))
+
+    def weights(self) -> builtins.list[Weight]:
+        """What `weights` of a search may name, with the defaults."""
+        return self._daemon.ask(census.weights())
+
+    def latency(self) -> Latency:
+        """How long the daemon's recalls of the last hour took."""
+        return self._daemon.ask(census.latency())
+
+    # ---- context
+
+    def context(
+        self, query: str, *, scopes: Scopes = None, session: str | None = None, budget: int | None = None
+    ) -> ContextBlock:
+        """A `<memory_context>` block for a prompt: the session so far and what the question recalls, within `budget`."""
+        return self._daemon.ask(recall.context(query, scopes=scopes, session=session, budget=budget))
+
+    def sections(
+        self, *, agent: str | None = None, workspace: str | None = None, budget: int | None = None
+    ) -> ContextBlock:
+        """The `## Agent Memory` and `## Workspace Memory` of a prompt, each within `budget`."""
+        return self._daemon.ask(recall.sections(agent=agent, workspace=workspace, budget=budget))
+
+    # ---- files
+
+    def import_folder(
+        self,
+        path: str | Path,
+        *,
+        scope: Scope | str = "global",
+        format: Layout = "directory",  # noqa: A002 - what the world calls it
+        sync_deletes: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportReport:
+        """Bring in a folder of Markdown and text files, or OpenClaw's memory, of the machine the daemon runs on."""
+        return self._daemon.ask(
+            moving.import_folder(path, scope=scope, format=format, sync_deletes=sync_deletes, progress=progress)
+        )
+
+    def import_files(
+        self,
+        files: Mapping[str, str],
+        *,
+        scope: Scope | str = "global",
+        format: Layout = "directory",  # noqa: A002 - what the world calls it
+        progress: Progress | None = None,
+    ) -> ImportReport:
+        """Bring in texts by their paths, which are relative: they are sent along, and need not be on the daemon's machine."""
+        return self._daemon.ask(moving.import_files(files, scope=scope, format=format, progress=progress))
+
+    def export(self, target: str | Path | TextIO, *, scopes: Scopes = None, progress: Progress | None = None) -> int:
+        """Write all records that the key reaches, with all their versions, as JSON Lines, and answer how many."""
+        params = query({"scope": named_scopes(scopes)})
+        total = (self.stats()).records if progress and scopes is None else 0
+        with opened_target(target) as stream:
+            arriving = Arriving(stream, total, progress)
+            self._daemon.download("/v1/export", params, arriving.take)
+            return plain_call(arriving.end)
+
+    def load(self, source: str | Path | TextIO, *, progress: Progress | None = None) -> LoadReport:
+        """Read what `export` wrote, here or elsewhere."""
+        with opened_source(source, progress) as parts:
+            return moving.loaded(self._daemon.upload("/v1/load", parts, MEDIA_TYPE))
+
+    def backup(self, target: str | Path, *, progress: Progress | None = None) -> None:
+        """Not over the network: a store is backed up where it is. Raises InvalidInput."""
+        del target, progress
+        raise InvalidInput(moving.NO_BACKUP)
+
+    # ---- talk becomes memory
+
+    def extract(
+        self,
+        talk: str | Sequence[Turn] | None = None,
+        *,
+        wait: bool = True,
+        **told: Unpack[TalkFields],
+    ) -> Extracted:
+        """
+        Learn from a finished conversation: turns, a transcript whose lines say who speaks, or (None) what is kept of its
+        `session`. Say whose memory it is for: `agents`, `workspace`, `scope`. Without `wait` the answer says which job does it.
+        """
+        return self._daemon.ask(extraction.extract(talk, told, wait=wait))
+
+    def learn(self, agents: Sequence[str], learning: str, *, run: str | None = None) -> Record:
+        """Keep what a director learned in a run of these agents, with the first of them."""
+        return self._daemon.ask(extraction.learn(agents, learning, run))
+
+    def learnings(self, agents: Sequence[str]) -> builtins.list[Record]:
+        """What was learned in runs of these agents, the newest 20."""
+        return self._daemon.ask(extraction.learnings(agents))
+
+    # ---- upkeep
+
+    def reindex(self, *, progress: Progress | None = None) -> int:
+        """Make all words and vectors anew from the texts, and answer how many there were. For the operator."""
+        del progress
+        return self._daemon.ask(keeping.reindex())
+
+    def stats(self) -> Stats:
+        return self._daemon.ask(keeping.stats())
+
+    def check(self) -> builtins.list[Finding]:
+        """Look for faults in the store and its embedders, without changing anything."""
+        return self._daemon.ask(keeping.check())
+
+    def rules(self) -> builtins.list[Rule]:
+        """How long the records of which scopes are kept."""
+        return self._daemon.ask(keeping.rules())
+
+    def set_rule(self, rule: Rule) -> None:
+        """Keep a rule for its scope; one without limits lifts the rule before."""
+        self._daemon.ask(keeping.set_rule(rule))
+
+    def tidy(self, *, purge_after: timedelta | None = None) -> builtins.list[Upkeep]:
+        """
+        Delete what has expired and what the rules no longer keep; undo brings it back. Deleted records that are older
+        than `purge_after` are removed for good; None keeps them.
+        """
+        return self._daemon.ask(keeping.tidy(purge_after))
+
+    def upkeep_log(self, *, since: datetime | None = None, limit: int = 100) -> builtins.list[Upkeep]:
+        """What `tidy` and `reindex` did, newest first."""
+        return self._daemon.ask(keeping.upkeep_log(since, limit))
+
+    # ---- files of managed memory
+
+    def managed_files(self) -> builtins.list[ShelfFiles]:
+        """The folders of managed memory that the key reaches, with their files."""
+        return self._daemon.ask(shelf.survey())
+
+    def recall_managed(self, query: str, tools: Sequence[str] = (), *, run: str | None = None) -> ShelfRecall:
+        """
+        The entries of managed memory that fit a question, at most five, and their block for a prompt. What only explains one of
+        the `tools` at hand is left out.
+        """
+        return self._daemon.ask(shelf.recall(query, tools, run))
+
+    def managed_file(self, root: ShelfName, path: str) -> ShelfText:
+        """A file as it is, and the `etag` that a write of it needs. Raises PathNotFound."""
+        return self._daemon.ask(shelf.read(root, path))
+
+    def write_managed_file(self, root: ShelfName, path: str, text: str, *, etag: str | None = None) -> ShelfWritten:
+        """
+        Change the file that was read with this `etag`, or (None) make one. Raises FilePreconditionFailed, whose details hold the
+        `text` and `etag` of the file as it is now.
+        """
+        return self._daemon.ask(shelf.write(root, path, text, etag))
+
+    def delete_managed_file(self, root: ShelfName, path: str, *, etag: str) -> ShelfWritten:
+        """Remove the file that was read with this `etag`. Raises FilePreconditionFailed, PathNotFound."""
+        return self._daemon.ask(shelf.remove(root, path, etag))
+
+    def managed_changes(self) -> builtins.list[ShelfChange]:
+        """What changed in managed memory and can be undone, newest first."""
+        return self._daemon.ask(shelf.changes())
+
+    def undo_managed_change(self, id: str) -> ShelfUndone:
+        """Take a change back; files that somebody edited since are left. Raises NothingToUndo."""
+        return self._daemon.ask(shelf.undo(id))
+
+    # ---- the Markdown of the daemon's workspace
+
+    def remember_workspace_memory(
+        self, content: str, *, context_mode: ContextMode = "workspace", scope: TargetScope | None = None
+    ) -> MemoryTask:
+        """
+        Hand over a fact, to be filed in the daemon's Markdown. Look at the task until it `is_over`. In the mode `clean` no
+        existing memory is looked at.
+        """
+        return self._daemon.ask(lanes.remember(content, context_mode, scope))
+
+    def get_workspace_memory_remember_task(self, id: str, *, wait: float = 0.0) -> MemoryTask:
+        """
+        How it goes: as soon as it `is_over`, or after `wait` seconds, at most 30. Only for the client id that asked. A daemon that
+        cannot wait answers at once, so pause before you ask again.
+        """
+        return self._daemon.ask(lanes.task("remember", id, wait))
+
+    def forget_workspace_memory(self, query: str, *, scope: TargetScope | None = None) -> MemoryTask:
+        """Have entries removed that are about `query`, at most five."""
+        return self._daemon.ask(lanes.forget(query, scope))
+
+    def get_workspace_memory_forget_task(self, id: str, *, wait: float = 0.0) -> MemoryTask:
+        """As for a fact that was handed over."""
+        return self._daemon.ask(lanes.task("forget", id, wait))
+
+    def dream_workspace_memory(self) -> MemoryTask:
+        """Have entries that say nearly the same made one."""
+        return self._daemon.ask(lanes.dream())
+
+    def get_workspace_memory_dream_task(self, id: str, *, wait: float = 0.0) -> MemoryTask:
+        """As for a fact that was handed over."""
+        return self._daemon.ask(lanes.task("dream", id, wait))
+
+    # ---- review
+
+    def review(
+        self,
+        *,
+        scopes: Scopes = None,
+        source: str | None = None,
+        session: str | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> WaitingPage:
+        """What is in quarantine, newest first, a page at a time. For reviewers."""
+        return self._daemon.ask(review.waiting(scopes, source, session, limit, cursor))
+
+    def release(
+        self,
+        ids: Sequence[str] = (),
+        *,
+        source: str | None = None,
+        session: str | None = None,
+        reason: str,
+        trust: Trust | None = None,
+        expected: Mapping[str, int] | None = None,
+    ) -> builtins.list[Record]:
+        """
+        Let records out of quarantine: these, or all of a source or a session. `expected` are the versions that were looked at,
+        by id; where one is another by now, none is let out. For reviewers. Raises RecordChanged.
+        """
+        return self._daemon.ask(review.release(ids, source, session, reason, trust, expected))
+
+    def purge_reviewed(
+        self, ids: Sequence[str] = (), *, source: str | None = None, session: str | None = None, reason: str
+    ) -> Purged:
+        """Remove records in quarantine for good: these, or all of a source or a session. For reviewers."""
+        return self._daemon.ask(review.purge(ids, source, session, reason))
+
+    def release_finding(self, id: str, *, reason: str) -> None:
+        """Let a finding of the knowledge registry out of quarantine. For reviewers."""
+        self._daemon.ask(review.decide_finding(id, "release", reason))
+
+    def purge_finding(self, id: str, *, reason: str) -> None:
+        """Remove a finding in quarantine for good. For reviewers."""
+        self._daemon.ask(review.decide_finding(id, "purge", reason))
+
+    def promote_finding(
+        self,
+        id: str,
+        *,
+        to: Literal["promoted", "approved_default"] = "promoted",
+        reviewer: str | None = None,
+        approval: str | None = None,
+        freshness_expires_at: datetime | None = None,
+        reason: str | None = None,
+    ) -> None:
+        """
+        Take a finding from working to promoted, or from there to the approved default, which names its reviewer and approval. The
+        reason is kept in the audit. For reviewers. Raises InvalidTransition.
+        """
+        fields = {"status": to, "reviewer_id": reviewer, "approval_id": approval, "reason": reason}
+        changes = {**fields, "freshness_expires_at": freshness_expires_at}
+        self._daemon.ask(review.change_finding(id, "promote", changes))
+
+    def deprecate_finding(
+        self, id: str, *, reviewer: str | None = None, approval: str | None = None, reason: str | None = None
+    ) -> None:
+        """Give a finding up, for good. The reason is kept in the audit. For reviewers. Raises InvalidTransition."""
+        changes = {"reviewer_id": reviewer, "approval_id": approval, "reason": reason}
+        self._daemon.ask(review.change_finding(id, "deprecate", changes))
+
+    def rollback(self, origin: Origin, *, reason: str, dry_run: bool = False) -> RolledBack:
+        """
+        Take back all that one source, session, actor or import wrote: each record is set back to the version before, or
+        deleted. `Origin(rollback=…)` takes a rollback back. For reviewers.
+        """
+        return self._daemon.ask(review.rollback(origin, reason, dry_run))
+
+    # ---- budgets
+
+    def budgets(self, *, days: int = 1, limit: int = 20) -> Budget:
+        """Today's budget, what it went into on the last `days` days (UTC), and the latest tasks. For admins."""
+        return self._daemon.ask(budgets.budgets(days, limit))
+
+    def set_budget(self, daily_usd: float | None) -> Budget:
+        """Set what the tenant may spend in a day: 0 turns models off, None goes back to the daemon's setting. For admins."""
+        return self._daemon.ask(budgets.set_budget(daily_usd))
+
+    # ---- what only a daemon has
+
+    def me(self) -> Principal:
+        """Whose key this is, its role, and which scopes it reaches."""
+        return self._daemon.ask(keeping.me())
+
+    def sign_in_url(self) -> tuple[str, datetime]:
+        """An address that signs a browser in to the console, once, and until when it does."""
+        return self._daemon.ask(keeping.sign_in_url())
+
+    def create_key(
+        self,
+        name: str,
+        role: Role = "writer",
+        *,
+        scopes: Sequence[str] | None = None,
+        expires_at: datetime | None = None,
+    ) -> tuple[Key, str]:
+        """A new key and its secret, which nobody can read again. For admins."""
+        return self._daemon.ask(keeping.create_key(name, role, scopes, expires_at))
+
+    def keys(self) -> builtins.list[Key]:
+        """All keys of the tenant, revoked ones too, without their secrets. For admins."""
+        return self._daemon.ask(keeping.keys())
+
+    def revoke_key(self, id: str) -> Key:
+        """From now on it opens nothing. For admins."""
+        return self._daemon.ask(keeping.revoke_key(id))
+
+    def create_user(self, user: str) -> tuple[User, str]:
+        """A new user of the gateway and their key, shown this once. Raises Conflict on a known id."""
+        return self._daemon.ask(keeping.create_user(user))
+
+    def users(self) -> builtins.list[User]:
+        """The users of the gateway. For admins."""
+        return self._daemon.ask(keeping.users())
+
+    def rotate_user(self, user: str) -> tuple[User, str]:
+        """A new key for a user; the old one opens nothing any more. For admins."""
+        return self._daemon.ask(keeping.rotate_user(user))
+
+    def remove_user(self, user: str) -> None:
+        """Their key opens nothing any more. `purge(user=…)` removes what they told."""
+        self._daemon.ask(keeping.remove_user(user))
+
+    def audit(self, wanted: AuditQuery | None = None, *, limit: int = 100, cursor: str | None = None) -> AuditPage:
+        """Who did what, newest first, a page at a time. For reviewers."""
+        return self._daemon.ask(keeping.audit(wanted or AuditQuery(), limit, cursor))
+
+    def events(self, *, types: Sequence[str] = (), scopes: Scopes = None, after: int | None = None) -> Iterator[Heard]:
+        """
+        What happens, as it happens, without an end. `types` are names (`record.created`) or nouns (`record.*`); `after` is the
+        id of the last event known, to begin where an earlier listener ended. A connection that drops is taken up again.
+        """
+        listener = EventListener(types, scopes, after)
+        while True:
+            try:
+                with self._daemon.stream(
+                    listener.path, listener.query, headers=listener.begin(), silence=SILENCE
+                ) as response:
+                    if response.status_code != 200:
+                        listener.refused(Reply.of(response, response.read()))
+                    else:
+                        for part in response.iter_bytes():
+                            for event in listener.feed(part):
+                                yield event
+            except httpx.TransportError as error:
+                listener.dropped(error)
+            time.sleep(listener.pause())

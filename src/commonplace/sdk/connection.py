@@ -1,0 +1,109 @@
+# Generated from async_connection.py by tools/sync_client.py. Do not edit: change that file, then run `make docs`.
+"""The HTTP connection to a daemon: sends the requests of a talk, downloads and uploads files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any, Final, TypeVar
+
+import httpx
+
+from commonplace.errors import StoreClosed
+from commonplace.sdk.address import Address
+from commonplace.sdk.talk import Call, Outcome, Pause, Reply, Talk, problem, unreachable
+from commonplace.sdk.threads import plain_call, plain_parts
+
+T = TypeVar("T")
+_CLOSED: Final = "The client is closed. Make a new one."
+
+
+class DaemonConnection:
+    """Opens no socket before the first request."""
+
+    def __init__(self, address: Address, timeout: float, transport: httpx.BaseTransport | None) -> None:
+        self._timeout = timeout
+        self._http = httpx.Client(
+            base_url=address.url,
+            headers=address.headers,
+            timeout=timeout,
+            transport=transport,
+            # No proxy stands between two programs of one machine.
+            trust_env=not address.is_local,
+        )
+
+    def close(self) -> None:
+        self._http.close()
+
+    def ask(self, talk: Talk[T]) -> T:
+        """Send what the talk asks for, pause where it asks for that, and return its result."""
+        outcome: Outcome | None = None
+        while True:
+            try:
+                step = talk.send(outcome)
+            except StopIteration as end:
+                return end.value
+            if isinstance(step, Pause):
+                time.sleep(step.seconds)
+                outcome = None
+            else:
+                outcome = self._send(step.call)
+
+    def stream(
+        self, path: str, query: tuple[tuple[str, str], ...], *, headers: dict[str, str], silence: float
+    ) -> AbstractContextManager[httpx.Response]:
+        """An answer that has no end. After `silence` seconds without a byte it counts as lost."""
+        limits = httpx.Timeout(self._timeout, read=silence)
+        return self._open.stream("GET", path, params=query, headers=headers, timeout=limits)
+
+    def download(self, path: str, query: tuple[tuple[str, str], ...], save: Callable[[bytes], None]) -> None:
+        """
+        Pass each part of an answer to `save`, which may block.
+
+        Raises:
+            CommonplaceError: the error that the daemon met, of the same class.
+            DaemonUnavailable: nobody answers.
+        """
+        try:
+            with self._open.stream("GET", path, params=query) as response:
+                if response.status_code != 200:
+                    raise problem(Reply.of(response, response.read()))
+                for part in response.iter_bytes():
+                    plain_call(save, part)
+        except httpx.TransportError as error:
+            raise unreachable(error) from error
+
+    def upload(self, path: str, parts: Iterator[bytes], media_type: str) -> bytes:
+        """Send `parts`, which may block, and return the answer. Raises the same errors as `download`."""
+        limits, headers = self._limits(endless=True), {"Content-Type": media_type}
+        try:
+            response = self._open.post(path, content=plain_parts(parts), headers=headers, timeout=limits)
+        except httpx.TransportError as error:
+            raise unreachable(error) from error
+        if response.status_code != 200:
+            raise problem(Reply.of(response, response.content))
+        return response.content
+
+    @property
+    def _open(self) -> httpx.Client:
+        if self._http.is_closed:
+            raise StoreClosed(_CLOSED)
+        return self._http
+
+    def _limits(self, *, endless: bool, waits: float = 0.0) -> httpx.Timeout:
+        return httpx.Timeout(self._timeout, read=None if endless else self._timeout + waits)
+
+    def _send(self, call: Call[Any]) -> Outcome:
+        try:
+            response = self._open.request(
+                call.method,
+                call.path,
+                params=call.query,
+                content=call.body,
+                headers=call.headers,
+                timeout=self._limits(endless=call.endless, waits=call.waits),
+            )
+        except httpx.TransportError as error:
+            return error
+        return Reply.of(response, response.content)
