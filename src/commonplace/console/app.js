@@ -84,7 +84,7 @@ async function start() {
   // The page is fetched while the server is asked who is there.
   const { page } = asked();
   if (Object.hasOwn(PAGES, page)) fetched(page).catch(() => {});
-  me = (await ask('GET', '/v1/session', { quiet: true })).me;
+  me = (await ask('GET', '/v1/sign-in', { quiet: true })).me;
   if (me) await welcome();
   else signIn();
 }
@@ -100,7 +100,7 @@ async function enteredByCode() {
 }
 
 async function enter(given) {
-  me = await ask('POST', '/v1/session', { body: given, quiet: true });
+  me = await ask('POST', '/v1/sign-in', { body: given, quiet: true });
   // Whoever is in stays in, whatever becomes of the first page.
   await welcome().catch(complain);
 }
@@ -197,7 +197,7 @@ async function signOut() {
   // What the page still asks would come too late, and be told that the session has ended.
   shown?.leaving.abort();
   try {
-    await remove('/v1/session');
+    await remove('/v1/sign-in');
   } catch (error) {
     // The cookie is still there: to say otherwise would leave the door open behind somebody's back.
     complain(error);
