@@ -14,6 +14,9 @@ export function svg(tag, props = {}, ...children) {
   return dress(document.createElementNS(SVG, tag), props, children);
 }
 
+/** A picture of lines, 24 by 24, drawn along `path`. */
+export const icon = (path) => svg('svg', { 'viewBox': '0 0 24 24', 'class': 'icon', 'aria-hidden': 'true' }, svg('path', { d: path }));
+
 const AS_PROPERTY = new Set(['value', 'checked', 'disabled', 'indeterminate', 'selected', 'hidden', 'multiple', 'open', 'readOnly']);
 
 function dress(element, props, children) {

@@ -1,7 +1,7 @@
 // Memories in and out: files of this computer or of the server, what became of earlier imports, exports.
 
-import { may } from '../app.js';
 import { fill, h } from '../dom.js';
+import { may } from '../session.js';
 import { t } from '../words.js';
 import { makeImport } from './import/bringing.js';
 import { makeExport, makeLoad } from './import/export.js';

@@ -1,7 +1,6 @@
 // Keys: who may what, and until when. And the gateway's users, each with a key of their own.
 
 import { get, post, remove } from '../api.js';
-import { complain } from '../app.js';
 import { fill, h, plain } from '../dom.js';
 import { time } from '../parts/badge.js';
 import { confirm } from '../parts/dialog.js';
@@ -10,6 +9,7 @@ import { patterns, reading } from '../parts/patterns.js';
 import { secretShown } from '../parts/secret.js';
 import { shortcut } from '../parts/shortcuts.js';
 import { toast } from '../parts/toast.js';
+import { showError } from '../problems.js';
 import { named, t } from '../words.js';
 
 const ROLES = ['reader', 'writer', 'reviewer', 'admin'];
@@ -50,7 +50,7 @@ async function tried(act) {
   try {
     await act();
   } catch (error) {
-    complain(error);
+    showError(error);
   }
 }
 

@@ -1,12 +1,14 @@
 // The records of a scope: found, read, written and tended.
 
-import { complain, may, settle, whoami } from '../app.js';
 import { get, post, slept } from '../api.js';
 import { fill, h } from '../dom.js';
 import { endless } from '../parts/endless.js';
 import { picker } from '../parts/picker.js';
 import { returned } from '../parts/returning.js';
 import { shortcut } from '../parts/shortcuts.js';
+import { showError } from '../problems.js';
+import { replaceAddress } from '../router.js';
+import { may, whoami } from '../session.js';
 import { compact, number, t } from '../words.js';
 import { cells, columns } from './memory/cells.js';
 import { doings } from './memory/doing.js';
@@ -44,7 +46,7 @@ export async function show(place, { part, query, signal }) {
   page.busy = bar.busy;
   page.recount = (anew, pause) => recount(page, bar, anew, pause);
   page.refresh = (anew = false) => {
-    settle('memory', view.scope, asAddress(view));
+    replaceAddress('memory', view.scope, asAddress(view));
     page.filters.paint();
     page.chosen.clear();
     if (!page.list.querySelector('.editing form')?.isTouched()) page.list.querySelector('.editing')?.remove();
@@ -147,7 +149,7 @@ async function recount(page, bar, anew = true, pause = 0) {
     tellCounts(page, bar, counts);
   } catch (error) {
     if (page.counting === mine) page.counting = null;
-    complain(error);
+    showError(error);
   }
 }
 

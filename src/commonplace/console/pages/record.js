@@ -1,6 +1,5 @@
 // The whole life of a record: what it says, what it said before, where it comes from, who touched it, where it was recalled.
 
-import { address, complain, go, may } from '../app.js';
 import { get, post } from '../api.js';
 import { fill, fresh, h, plain } from '../dom.js';
 import * as badge from '../parts/badge.js';
@@ -26,7 +25,10 @@ import {
   weighed,
 } from '../parts/tending.js';
 import { toast } from '../parts/toast.js';
-import { learn, named, t, trouble } from '../words.js';
+import { errorNotice, showError } from '../problems.js';
+import { address, go } from '../router.js';
+import { may } from '../session.js';
+import { learn, named, t } from '../words.js';
 import { facts } from './record/facts.js';
 import { origin } from './record/origin.js';
 import { traces } from './record/traces.js';
@@ -92,7 +94,7 @@ async function refresh(page) {
     fill(
       parts.head,
       h('div', { class: 'page-head' }, h('h1', {}, t('frame.record'))),
-      h('p', { class: 'notice', role: 'alert' }, error.status === 404 ? t('record.gone') : trouble(error)),
+      h('p', { class: 'notice', role: 'alert' }, error.status === 404 ? t('record.gone') : errorNotice(error)),
       h('p', {}, h('a', { href: address('memory') }, t('record.back'))),
     );
     return;
@@ -173,12 +175,12 @@ function doings(page) {
       await page.refresh();
       const back = () =>
         takenBack(changed)
-          .then(() => toast(t('frame.undone')), complain)
+          .then(() => toast(t('frame.undone')), showError)
           .then(page.refresh);
       // To take back once more would go further back, and where nothing changed it would take back what somebody did before.
       toast(told, { action: isBack || changed.version === before.version ? null : { label: t('frame.undo'), act: back } });
     } catch (error) {
-      if (!isConflict(error)) return complain(error);
+      if (!isConflict(error)) return showError(error);
       toast(t('memory.changed-meanwhile'), { kind: 'problem' });
       await page.refresh();
     }
@@ -255,7 +257,7 @@ async function purge(page) {
     toast(t('record.purged'));
     go('memory', record.scope);
   } catch (error) {
-    complain(error);
+    showError(error);
   }
 }
 

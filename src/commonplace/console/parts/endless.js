@@ -1,7 +1,8 @@
 // A list that stays quick at a hundred thousand rows: only those in sight are in the document, all of one height.
 
 import { fill, h } from '../dom.js';
-import { t, trouble } from '../words.js';
+import { errorNotice } from '../problems.js';
+import { t } from '../words.js';
 
 /**
  * `load(cursor, signal)` answers { rows, cursor }: the next rows, and where to go on (null: that is all). `row(one, index)` makes the cells
@@ -160,7 +161,7 @@ export function endless({
         },
         t('frame.retry'),
       );
-      fill(note, h('span', { role: 'alert' }, trouble(error)), ' ', again);
+      fill(note, h('span', { role: 'alert' }, errorNotice(error)), ' ', again);
       return;
     } finally {
       if (mine === run) loading = null;

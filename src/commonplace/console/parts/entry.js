@@ -2,7 +2,8 @@
 
 import { get, post } from '../api.js';
 import { fill, fresh, h, plain } from '../dom.js';
-import { meaning, moment, t } from '../words.js';
+import { errorMessage } from '../problems.js';
+import { moment, t } from '../words.js';
 import { differences } from './differences.js';
 import { picker } from './picker.js';
 import { edited, isConflict } from './tending.js';
@@ -104,8 +105,8 @@ export function entry({ record = null, scope = '', onSaved, onCancel, signal }) 
     try {
       onSaved(await (held ? changed(importance) : made(home, importance)));
     } catch (error) {
-      if (isConflict(error)) await contested(home).catch(() => complaint(meaning(error)));
-      else complaint(meaning(error));
+      if (isConflict(error)) await contested(home).catch(() => complaint(errorMessage(error)));
+      else complaint(errorMessage(error));
     } finally {
       saving = false;
       save.disabled = false;

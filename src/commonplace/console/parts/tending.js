@@ -1,8 +1,8 @@
 // What can be done with a record, for the pages that show some: the requests, and the dialogs that ask how.
 
-import { may } from '../app.js';
 import { ask, patch, post } from '../api.js';
 import { fresh, h } from '../dom.js';
+import { may } from '../session.js';
 import { t } from '../words.js';
 import { confirm, dialog } from './dialog.js';
 import { picker } from './picker.js';

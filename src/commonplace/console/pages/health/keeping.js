@@ -1,12 +1,12 @@
 // For admins: faults the store finds in itself, how long things are kept, and what tidying did.
 
 import { get, post, put } from '../../api.js';
-import { complain } from '../../app.js';
 import { fill, h, plain } from '../../dom.js';
 import { time } from '../../parts/badge.js';
 import { confirm } from '../../parts/dialog.js';
 import { field, form } from '../../parts/form.js';
 import { toast } from '../../parts/toast.js';
+import { showError } from '../../problems.js';
 import { named, number, t } from '../../words.js';
 
 const DAY = 86_400;
@@ -34,7 +34,7 @@ export function keeping(signal) {
         ),
       );
     } catch (error) {
-      complain(error);
+      showError(error);
     } finally {
       look.disabled = false;
     }
@@ -77,7 +77,7 @@ export function keeping(signal) {
           : h('p', { class: 'soft' }, t('health.log.none')),
       );
     } catch (error) {
-      complain(error);
+      showError(error);
     }
   }
 
@@ -106,7 +106,7 @@ export function keeping(signal) {
 
   async function lift(scope) {
     if (!(await confirm(t('health.rules.lift'), t('health.rules.lift.ask', { scope })))) return;
-    await put('/v1/rules', { scope }, { signal }).then((kept) => told(kept.rules), complain);
+    await put('/v1/rules', { scope }, { signal }).then((kept) => told(kept.rules), showError);
   }
 
   async function add() {
@@ -136,7 +136,7 @@ export function keeping(signal) {
     await post('/v1/tidy', {}, { signal }).then((done) => {
       toast(t('health.tidy.done', { records: number(done.log.reduce((sum, one) => sum + one.records, 0)) }));
       return load();
-    }, complain);
+    }, showError);
   }
 
   load();

@@ -1,8 +1,8 @@
 // Files of this computer: held, sent in portions, and watched until the server has read them.
 
-import { complain } from '../../app.js';
 import { fill, h } from '../../dom.js';
 import { chosen, dropped, send, sifted } from '../../parts/files.js';
+import { showError } from '../../problems.js';
 import { named, number, size, t } from '../../words.js';
 import { chooser } from './chooser.js';
 import { failed, isOver, listed, report, watch } from './outcome.js';
@@ -40,7 +40,7 @@ export function makeDrop(work) {
     drop.classList.remove('over');
     hold(
       await dropped(event.dataTransfer).catch((error) => {
-        complain(error);
+        showError(error);
         return [];
       }),
     );

@@ -2,7 +2,8 @@
 
 import { post } from '../../api.js';
 import { fill, fresh, h } from '../../dom.js';
-import { named, t, trouble } from '../../words.js';
+import { errorNotice } from '../../problems.js';
+import { named, t } from '../../words.js';
 import { failure, outcome } from './task.js';
 
 /** `element`, and `tell(tasks)`, which is told how all tasks stand and shows how those asked for here do. */
@@ -90,5 +91,5 @@ export function boxes({ signal, refresh }) {
 
 const message = (error) =>
   named('learning.error', error.code) === error.code
-    ? trouble(error)
+    ? errorNotice(error)
     : t('frame.problem', { message: named('learning.error', error.code) });

@@ -1,12 +1,12 @@
 // What models cost: today's budget, where the money went, and the cap of a day.
 
 import { get, put } from '../../api.js';
-import { complain } from '../../app.js';
 import { fill, h, plain } from '../../dom.js';
 import { time } from '../../parts/badge.js';
 import { field } from '../../parts/form.js';
 import { toast } from '../../parts/toast.js';
-import { language, moment, named, number, t, trouble } from '../../words.js';
+import { errorNotice, showError } from '../../problems.js';
+import { language, moment, named, number, t } from '../../words.js';
 
 const DAYS = ['1', '7', '30'];
 const LATEST = 50;
@@ -52,7 +52,7 @@ export async function cost(place, { query, signal, settle }) {
       paint(await get('/v1/budgets', { days, limit: LATEST }, { signal }));
     } catch (error) {
       if (error.name === 'AbortError') return;
-      fill(totals, h('p', { class: 'problem', role: 'alert' }, trouble(error)));
+      fill(totals, h('p', { class: 'problem', role: 'alert' }, errorNotice(error)));
     }
   }
 
@@ -84,9 +84,9 @@ export async function cost(place, { query, signal, settle }) {
         today.querySelector('input')?.focus();
       } catch (error) {
         if (error.name === 'AbortError') return;
-        if (error.code === 'out_of_reach') complain(error);
+        if (error.code === 'out_of_reach') showError(error);
         // What was typed stays, and why it was refused stands beside it.
-        fill(problem, trouble(error));
+        fill(problem, errorNotice(error));
         problem.hidden = false;
       }
     };

@@ -5,7 +5,8 @@ import { fill, fresh, h, later } from '../../dom.js';
 import { markdown } from '../../parts/markdown.js';
 import { merged } from '../../parts/merge.js';
 import { toast } from '../../parts/toast.js';
-import { t, trouble } from '../../words.js';
+import { errorNotice } from '../../problems.js';
+import { t } from '../../words.js';
 import { conflict } from './conflict.js';
 import { where } from './file.js';
 
@@ -90,7 +91,7 @@ export function editor({ root, path, draft, kept, link, told, undo, onSaved, onG
       onSaved(done.file);
     } catch (error) {
       if (error.code === 'file_precondition_failed') differs(error.details);
-      else fill(problem, h('p', { class: 'problem', role: 'alert' }, trouble(error)));
+      else fill(problem, h('p', { class: 'problem', role: 'alert' }, errorNotice(error)));
     } finally {
       save.disabled = false;
     }

@@ -1,11 +1,12 @@
 // One file of memory: read, deleted, and edited over the version that was read.
 
 import { get, remove } from '../../api.js';
-import { complain, may } from '../../app.js';
 import { fill, h, plain } from '../../dom.js';
 import { time } from '../../parts/badge.js';
 import { markdown } from '../../parts/markdown.js';
 import { toast } from '../../parts/toast.js';
+import { showError } from '../../problems.js';
+import { may } from '../../session.js';
 import { size, t } from '../../words.js';
 import { editor } from './editor.js';
 
@@ -43,7 +44,7 @@ export function opened({ root, path, file, isThere, kept, signal, link, onClose,
     } catch (error) {
       if (error.name === 'AbortError') return;
       if (error.status !== 404) {
-        complain(error);
+        showError(error);
         return;
       }
     }
@@ -123,7 +124,7 @@ export function opened({ root, path, file, isThere, kept, signal, link, onClose,
       onClose();
       onChange();
     } catch (error) {
-      complain(error);
+      showError(error);
       if (error.status === 412) await refresh();
     }
   }

@@ -1,10 +1,12 @@
 // The managed Markdown: the files of each folder beside the one that is open, and what changed lately.
 
 import { get, listen, post } from '../../api.js';
-import { address, complain, may } from '../../app.js';
 import { fill, h, later, plain } from '../../dom.js';
 import { time } from '../../parts/badge.js';
 import { toast } from '../../parts/toast.js';
+import { showError } from '../../problems.js';
+import { address } from '../../router.js';
+import { may } from '../../session.js';
 import { moment, named, number, t } from '../../words.js';
 import { drafts } from './drafts.js';
 import { opened } from './file.js';
@@ -47,7 +49,7 @@ export async function files(place, { me, query, signal, settle, managed }) {
     paint();
     fill(past, changed.changes.length ? changed.changes.map((one) => change(one)) : h('li', { class: 'soft' }, t('learning.changes.none')));
   }
-  const again = () => (signal.aborted ? null : load().catch(complain));
+  const again = () => (signal.aborted ? null : load().catch(showError));
 
   async function news() {
     await again();
@@ -234,7 +236,7 @@ export async function files(place, { me, query, signal, settle, managed }) {
       toast([t('learning.undone', restored.length), left.length ? t('learning.undone.left', left.length) : ''].join(' '));
       await news();
     } catch (error) {
-      complain(error);
+      showError(error);
     }
   }
 
@@ -249,7 +251,7 @@ export async function files(place, { me, query, signal, settle, managed }) {
     return;
   }
   listen({ query: { type: 'memory_changed' }, signal, onEvent: later(news, 100) });
-  await load().catch(complain);
+  await load().catch(showError);
   if (wanted) open(wanted.root, wanted.path);
   wanted = null;
 }

@@ -1,10 +1,11 @@
 // The lanes: what waits, what runs, what failed for good and what was done, and a box for each thing to ask for.
 
 import { Problem, get, listen, post, remove } from '../../api.js';
-import { complain, may } from '../../app.js';
 import { fill, h, later } from '../../dom.js';
 import { confirm } from '../../parts/dialog.js';
 import { toast } from '../../parts/toast.js';
+import { showError } from '../../problems.js';
+import { may } from '../../session.js';
 import { number, t } from '../../words.js';
 import { boxes } from './boxes.js';
 import { row } from './task.js';
@@ -52,7 +53,7 @@ export async function lanes(place, { query, signal, settle, managed }) {
       ]);
       tasks = [...pending.tasks, ...done.tasks];
     } catch (error) {
-      if (error.name !== 'AbortError') complain(error);
+      if (error.name !== 'AbortError') showError(error);
       return;
     }
     if (signal.aborted) return;
@@ -132,7 +133,7 @@ export async function lanes(place, { query, signal, settle, managed }) {
       }
     }
     if (done) toast(t(`learning.${deed}.done`, done));
-    if (problems.length === 1 && some.length === 1) complain(problems[0]);
+    if (problems.length === 1 && some.length === 1) showError(problems[0]);
     else if (problems.length) toast(t('learning.some-failed', problems.length, problems[0].message), { kind: 'problem' });
     await load();
   }
@@ -174,7 +175,7 @@ export async function lanes(place, { query, signal, settle, managed }) {
     load(),
     managed()
       .then((on) => fill(asking, invitation(on, watched.element)))
-      .catch(complain),
+      .catch(showError),
   ]);
 }
 

@@ -1,7 +1,6 @@
 // A record as a row of the list.
 
-import { icon } from '../../app.js';
-import { h, plain } from '../../dom.js';
+import { h, icon, plain } from '../../dom.js';
 import * as badge from '../../parts/badge.js';
 import { offers } from '../../parts/tending.js';
 import { named, t } from '../../words.js';

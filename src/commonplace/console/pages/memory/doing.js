@@ -1,6 +1,5 @@
 // What the person does with the list: one record, or many at once. Seen at once, then sent; what is refused is put back.
 
-import { complain, go, may } from '../../app.js';
 import { get } from '../../api.js';
 import { h } from '../../dom.js';
 import { entry } from '../../parts/entry.js';
@@ -23,7 +22,10 @@ import {
   weighed,
 } from '../../parts/tending.js';
 import { toast } from '../../parts/toast.js';
-import { meaning, named, t } from '../../words.js';
+import { errorMessage, showError } from '../../problems.js';
+import { go } from '../../router.js';
+import { may } from '../../session.js';
+import { named, t } from '../../words.js';
 
 const captured = (record) => t('memory.captured', { source: named('frame.source', record.source) });
 
@@ -57,7 +59,7 @@ export function doings(page) {
 
   /** Somebody changed it meanwhile: show it as it is now. */
   async function refused(record, error) {
-    if (!isConflict(error)) return complain(error);
+    if (!isConflict(error)) return showError(error);
     toast(t('memory.changed-meanwhile'), { kind: 'problem' });
     put(await get(`/v1/records/${record.id}`).catch(() => record));
   }
@@ -190,7 +192,7 @@ export function doings(page) {
       else if (fits(record)) page.list.insert(record, Math.min(places.get(record.id), page.list.rows.length));
     }
     page.recount();
-    if (failed.length) complain(failed[0].error);
+    if (failed.length) showError(failed[0].error);
     else toast(t('frame.undone'));
   }
 
@@ -219,7 +221,7 @@ export function doings(page) {
     working = false;
     page.recount();
     const told = t(`memory.many.${what}`, done.length);
-    if (failed.length) toast(`${told} ${t('memory.many.failed', failed.length, meaning(failed[0].error))}`, { kind: 'problem' });
+    if (failed.length) toast(`${told} ${t('memory.many.failed', failed.length, errorMessage(failed[0].error))}`, { kind: 'problem' });
     // One that was so already has no change of ours to take back: an undo would reach for what somebody did before.
     const versions = new Map(records.map((one) => [one.id, one.version]));
     const ours = done.filter((one) => one.version > versions.get(one.id));

@@ -1,9 +1,10 @@
 // What is asked in the recall lab, and the way to the answers; all of it stands in the page's address.
 
 import { post } from '../../api.js';
-import { complain, settle } from '../../app.js';
 import { eager } from '../../dom.js';
 import { scopesRead, scopesWritten } from '../../parts/scopes.js';
+import { showError } from '../../problems.js';
+import { replaceAddress } from '../../router.js';
 
 const BELOW = 8;
 export const LIMIT = 10;
@@ -55,7 +56,7 @@ export function makeLab(query, signal) {
       const [before, now] = await Promise.all([byDefault(more), turned ? post('/v1/search', body(asked.weights), more) : null]);
       if (running === mine) lab.onHits(now?.hits ?? before, turned ? before : null, asked);
     } catch (error) {
-      complain(error);
+      showError(error);
     } finally {
       if (running === mine) lab.onBusy(false);
     }
@@ -70,12 +71,12 @@ export function makeLab(query, signal) {
       const answer = await post('/v1/context', wanted, { signal: AbortSignal.any([signal, mine.signal]) });
       if (fitting === mine) lab.onBlock(answer);
     } catch (error) {
-      complain(error);
+      showError(error);
     }
   }
 
   const kept = () =>
-    settle('recall', '', {
+    replaceAddress('recall', '', {
       q: asked.text,
       scope: scopesWritten(asked.scopes),
       mode: asked.mode === 'hybrid' ? '' : asked.mode,

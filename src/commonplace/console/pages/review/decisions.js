@@ -1,11 +1,11 @@
 // Accept, mend, reject: each asks for a reason and stays open until the server has agreed.
 
 import { patch, post } from '../../api.js';
-import { complain } from '../../app.js';
 import { HIDDEN, h } from '../../dom.js';
 import { field, form, reasoned } from '../../parts/form.js';
 import { isConflict, takenBack } from '../../parts/tending.js';
 import { toast } from '../../parts/toast.js';
+import { showError } from '../../problems.js';
 import { named, number, t } from '../../words.js';
 
 const BATCH = 100;
@@ -158,7 +158,7 @@ function said(what, settled, { released = null, onBack = null } = {}) {
       toast(t('review.done.waits'));
       onBack();
     } catch (error) {
-      complain(error);
+      showError(error);
     }
   };
   const action = onBack && released ? { label: t('frame.undo'), act: back } : null;

@@ -1,9 +1,9 @@
 // A list beside what is open of it, to be decided on one by one or many at once. Both halves of the review are made of it.
 
-import { address } from '../../app.js';
 import { fill, h } from '../../dom.js';
 import { endless } from '../../parts/endless.js';
 import { shortcut } from '../../parts/shortcuts.js';
+import { address } from '../../router.js';
 import { number, t } from '../../words.js';
 
 const HEIGHT = 66;

@@ -1,12 +1,12 @@
 // What runs found out and nobody has vouched for yet, beside what is vouched for about the same thing: promote it or give it up.
 
 import { get, post } from '../../api.js';
-import { complain } from '../../app.js';
 import { fill, h, plain } from '../../dom.js';
 import { time } from '../../parts/badge.js';
 import { differences } from '../../parts/differences.js';
 import { field, form, reasoned } from '../../parts/form.js';
 import { toast } from '../../parts/toast.js';
+import { showError } from '../../problems.js';
 import { named, number, t } from '../../words.js';
 import { desk, toRecord } from './desk.js';
 
@@ -107,7 +107,7 @@ async function detail(one, panel, signal) {
     beside.className = '';
     fill(beside, held.length ? compare(held[0], one) : h('p', { class: 'soft' }, t('review.knowledge.nothing-beside')));
   } catch (error) {
-    complain(error);
+    showError(error);
   }
 }
 

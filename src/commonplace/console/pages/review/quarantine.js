@@ -1,11 +1,11 @@
 // What is in quarantine: why, from where, and what it would change. Let it out, mend it, or remove it for good.
 
 import { get } from '../../api.js';
-import { complain } from '../../app.js';
 import { fill, fresh, h, later, plain } from '../../dom.js';
 import { source, time, trust } from '../../parts/badge.js';
 import { differences } from '../../parts/differences.js';
 import { picker } from '../../parts/picker.js';
+import { showError } from '../../problems.js';
 import { named, t } from '../../words.js';
 import { accept, mend, reject } from './decisions.js';
 import { desk, toRecord } from './desk.js';
@@ -167,7 +167,7 @@ async function detail(one, place, signal, ways) {
   } catch (error) {
     if (error.name === 'AbortError') return null;
     // It may be gone, or in a scope that this key does not reach: what waits can be read all the same.
-    if (error.status !== 404) complain(error);
+    if (error.status !== 404) showError(error);
     return fill(beside, h('p', { class: 'warn' }, t('review.beside.gone')), h('h2', {}, t('review.text')), text(one.text));
   }
 }

@@ -4,7 +4,8 @@ import { post } from '../../api.js';
 import { fill, h } from '../../dom.js';
 import { dialog } from '../../parts/dialog.js';
 import { field, reasoned } from '../../parts/form.js';
-import { named, number, t, trouble } from '../../words.js';
+import { errorNotice } from '../../problems.js';
+import { named, number, t } from '../../words.js';
 import { toRecord } from './desk.js';
 
 const ORIGINS = ['source', 'session', 'actor', 'import', 'rollback'];
@@ -45,7 +46,7 @@ export function rollback({ by = 'source', value = '', onDone = () => {} } = {}) 
     try {
       await then(body);
     } catch (error) {
-      fill(problem, trouble(error));
+      fill(problem, errorNotice(error));
       problem.hidden = false;
     } finally {
       look.disabled = act.disabled = false;
