@@ -5,25 +5,25 @@ import { fill, fresh, h, plain } from '../dom.js';
 import * as badge from '../parts/badge.js';
 import { confirm } from '../parts/dialog.js';
 import { entry } from '../parts/entry.js';
-import { handed } from '../parts/handed.js';
 import { lengthy } from '../parts/lengthy.js';
-import { leftFrom } from '../parts/returning.js';
-import { shortcut } from '../parts/shortcuts.js';
+import { takePrefetched } from '../parts/prefetch.js';
 import {
+  allowedActions,
   askDemotion,
   askImportance,
   askPromotion,
-  deleted,
-  demoted,
-  edited,
+  deleteRecord,
+  demoteRecord,
+  editRecord,
   isCaptured,
   isConflict,
-  offers,
-  pinned,
-  promoted,
-  takenBack,
-  weighed,
-} from '../parts/tending.js';
+  pinRecord,
+  promoteRecord,
+  setImportance,
+  undoRecord,
+} from '../parts/record_actions.js';
+import { listAddress } from '../parts/scroll_restore.js';
+import { shortcut } from '../parts/shortcuts.js';
 import { toast } from '../parts/toast.js';
 import { errorNotice, showError } from '../problems.js';
 import { address, go } from '../router.js';
@@ -35,9 +35,9 @@ import { traces } from './record/traces.js';
 import { versions } from './record/versions.js';
 
 export async function show(place, { part, signal }) {
-  // It is tended as in the list, in the same words.
+  // The same is done with it as in the list, in the same words.
   await learn('memory');
-  const page = { id: part, signal, record: handed(part), parts: sections() };
+  const page = { id: part, signal, record: takePrefetched(part), parts: sections() };
   fill(
     place,
     page.parts.head,
@@ -50,7 +50,7 @@ export async function show(place, { part, signal }) {
     ),
   );
   page.refresh = () => refresh(page);
-  page.goBack = (version) => doings(page).goBack(version);
+  page.goBack = (version) => recordActions(page).goBack(version);
   keys(page);
   // Asked first, painted while the answers are on their way.
   const asked = page.record ? early(page) : refresh(page);
@@ -109,7 +109,11 @@ function paint(page) {
   const { record, parts } = page;
   fill(
     parts.head,
-    h('p', { class: 'small back' }, h('a', { href: wayBack(record) }, '← ', leftFrom(record.id) ? t('record.back') : plain(record.scope))),
+    h(
+      'p',
+      { class: 'small back' },
+      h('a', { href: wayBack(record) }, '← ', listAddress(record.id) ? t('record.back') : plain(record.scope)),
+    ),
     h(
       'div',
       { class: 'page-head' },
@@ -128,17 +132,17 @@ function paint(page) {
 }
 
 /** To the list that it was opened from, else to those of its scope. */
-const wayBack = (record) => leftFrom(record?.id) ?? address('memory', record?.scope);
+const wayBack = (record) => listAddress(record?.id) ?? address('memory', record?.scope);
 
 function buttons(page) {
   const { record } = page;
-  const can = offers(record);
-  const doing = doings(page);
+  const can = allowedActions(record);
+  const actions = recordActions(page);
   const button = (name, label, kind = '') =>
-    can[name] && h('button', { type: 'button', class: kind, on: { click: () => doing[name]() } }, label);
+    can[name] && h('button', { type: 'button', class: kind, on: { click: () => actions[name]() } }, label);
   return h(
     'div',
-    { 'class': 'row doing', 'role': 'group', 'aria-label': t('record.doing') },
+    { 'class': 'row actions', 'role': 'group', 'aria-label': t('record.actions') },
     button('edit', t('memory.edit'), 'primary'),
     button('pin', t(record.pinned ? 'memory.unpin' : 'memory.pin')),
     button('weigh', t('record.importance', { n: record.importance })),
@@ -166,7 +170,7 @@ function text(page) {
   );
 }
 
-function doings(page) {
+function recordActions(page) {
   /** Do it with the record as it is shown, show what became of it, and offer the way back. */
   const step = async (act, told, { isBack = false } = {}) => {
     const before = page.record;
@@ -174,7 +178,7 @@ function doings(page) {
       const changed = await act(before);
       await page.refresh();
       const back = () =>
-        takenBack(changed)
+        undoRecord(changed)
           .then(() => toast(t('frame.undone')), showError)
           .then(page.refresh);
       // To take back once more would go further back, and where nothing changed it would take back what somebody did before.
@@ -187,27 +191,28 @@ function doings(page) {
   };
   return {
     edit: () => edit(page),
-    pin: () => step((one) => pinned(one, !one.pinned), t(page.record.pinned ? 'record.unpinned' : 'record.pinned')),
+    pin: () => step((one) => pinRecord(one, !one.pinned), t(page.record.pinned ? 'record.unpinned' : 'record.pinned')),
     weigh: async () => {
       const importance = await askImportance(page.record);
-      if (importance !== null && importance !== page.record.importance) await step((one) => weighed(one, importance), t('record.weighed'));
+      if (importance !== null && importance !== page.record.importance)
+        await step((one) => setImportance(one, importance), t('record.weighed'));
     },
     promote: async () => {
       const answer = await askPromotion([page.record]);
-      if (answer) await step((one) => promoted(one, answer), t('memory.promoted'));
+      if (answer) await step((one) => promoteRecord(one, answer), t('memory.promoted'));
     },
     demote: async () => {
       const answer = await askDemotion([page.record]);
-      if (answer) await step((one) => demoted(one, answer.reason), t('memory.demoted'));
+      if (answer) await step((one) => demoteRecord(one, answer.reason), t('memory.demoted'));
     },
     undo: async () => {
       const answer = await confirm(t('memory.undo-last'), t('record.undo.lead'), { reason: true });
-      if (answer) await step((one) => takenBack(one, answer.reason), t('frame.undone'), { isBack: true });
+      if (answer) await step((one) => undoRecord(one, answer.reason), t('frame.undone'), { isBack: true });
     },
-    delete: () => step(deleted, t('memory.deleted', 1)),
+    delete: () => step(deleteRecord, t('memory.deleted', 1)),
     purge: () => purge(page),
     /** Write the content of an earlier version anew; those in between stay in the history. */
-    goBack: (version) => step((one) => edited(one, contentOf(version)), t('record.went-back', { version: version.version })),
+    goBack: (version) => step((one) => editRecord(one, contentOf(version)), t('record.went-back', { version: version.version })),
   };
 }
 
@@ -222,7 +227,7 @@ function contentOf(version) {
 }
 
 function edit(page) {
-  if (!offers(page.record).edit || page.parts.text.querySelector('form')) return;
+  if (!allowedActions(page.record).edit || page.parts.text.querySelector('form')) return;
   const form = entry({
     record: page.record,
     signal: page.signal,
@@ -263,7 +268,7 @@ async function purge(page) {
 
 function keys(page) {
   const on = (key, name, told, offered = name) =>
-    shortcut(key, told, () => page.record && offers(page.record)[offered] && doings(page)[name](), page.signal);
+    shortcut(key, told, () => page.record && allowedActions(page.record)[offered] && recordActions(page)[name](), page.signal);
   const back = () => {
     location.hash = wayBack(page.record);
   };

@@ -6,7 +6,7 @@ import { errorMessage } from '../problems.js';
 import { moment, t } from '../words.js';
 import { differences } from './differences.js';
 import { picker } from './picker.js';
-import { edited, isConflict } from './tending.js';
+import { editRecord, isConflict } from './record_actions.js';
 import { mayBeLost, unsaved } from './unsaved.js';
 
 /**
@@ -115,7 +115,7 @@ export function entry({ record = null, scope = '', onSaved, onCancel, signal }) 
 
   function changed(importance) {
     const named = key.value.trim();
-    return edited(held, {
+    return editRecord(held, {
       text: text.value,
       importance,
       pinned: pin.checked,

@@ -5,7 +5,7 @@ import { fill, h, plain } from '../../dom.js';
 import * as badge from '../../parts/badge.js';
 import { differences } from '../../parts/differences.js';
 import { lengthy } from '../../parts/lengthy.js';
-import { offers } from '../../parts/tending.js';
+import { allowedActions } from '../../parts/record_actions.js';
 import { showError } from '../../problems.js';
 import { moment, named, t } from '../../words.js';
 
@@ -61,7 +61,7 @@ function item(page, version, before, isLatest) {
     version.reason && h('p', { class: 'small' }, t('record.because'), ' ', h('q', {}, plain(version.reason))),
     body,
     !isLatest &&
-      offers(page.record).edit &&
+      allowedActions(page.record).edit &&
       h(
         'p',
         {},

@@ -3,7 +3,7 @@
 import { patch, post } from '../../api.js';
 import { HIDDEN, h } from '../../dom.js';
 import { field, form, reasoned } from '../../parts/form.js';
-import { isConflict, takenBack } from '../../parts/tending.js';
+import { isConflict, undoRecord } from '../../parts/record_actions.js';
 import { toast } from '../../parts/toast.js';
 import { showError } from '../../problems.js';
 import { named, number, t } from '../../words.js';
@@ -154,7 +154,7 @@ function anew(error, onBack) {
 function said(what, settled, { released = null, onBack = null } = {}) {
   const back = async () => {
     try {
-      await takenBack(released, t('review.taken-back'));
+      await undoRecord(released, t('review.taken-back'));
       toast(t('review.done.waits'));
       onBack();
     } catch (error) {
