@@ -8,7 +8,7 @@ import { showError } from '../problems.js';
 import { address } from '../router.js';
 import { may } from '../session.js';
 import { compact, day, named, number, size, t } from '../words.js';
-import { keeping } from './health/keeping.js';
+import { retention } from './health/retention.js';
 
 const SCOPES = 12;
 // As the badges have them.
@@ -29,7 +29,7 @@ export async function show(place, { signal }) {
     tiles,
     inUse,
     h('div', { class: 'columns' }, growth.card, latency.card, scopes.card, trust.card),
-    may('admin') && keeping(signal),
+    may('admin') && retention(signal),
   );
 
   const ask = (path, query) => get(path, query, { signal });

@@ -16,7 +16,7 @@ const STATUSES = ['working', 'promoted'];
 export function knowledge(panel, { query, signal, again }) {
   const status = STATUSES.includes(query.status) ? query.status : 'working';
   let spaces = null;
-  const deeds = [
+  const actions = [
     { name: 'promote', label: t('review.promote'), key: 'a', kind: 'primary', act: (many) => promote(many) },
     { name: 'approve', label: t('review.approve'), key: 'a', kind: 'primary', act: (many) => approve(many) },
     { name: 'deprecate', label: t('review.deprecate'), key: 'r', kind: 'danger', act: (many) => deprecate(many) },
@@ -35,7 +35,7 @@ export function knowledge(panel, { query, signal, again }) {
     lines,
     detail,
     signal,
-    deeds: deeds.filter((deed) => deed.name === shown || deed.name === 'deprecate'),
+    actions: actions.filter(({ name }) => name === shown || name === 'deprecate'),
     note: (rows) => rows.length >= MOST && h('span', { class: 'soft small' }, t('review.knowledge.newest', { count: number(MOST) })),
   });
   const choice = h(
