@@ -3,9 +3,9 @@
 import { put } from '../../api.js';
 import { fill, fresh, h, later } from '../../dom.js';
 import { markdown } from '../../parts/markdown.js';
-import { merged } from '../../parts/merge.js';
 import { toast } from '../../parts/toast.js';
 import { errorNotice } from '../../problems.js';
+import { mergeTexts } from '../../text/merge.js';
 import { t } from '../../words.js';
 import { conflict } from './conflict.js';
 import { filePath } from './file.js';
@@ -157,7 +157,7 @@ class FileEditor {
   #merge(theirs) {
     const { root, path, draft, drafts } = this.#options;
     const names = { mine: t('learning.conflict.yours'), theirs: t('learning.conflict.theirs') };
-    const { text, clean } = merged(draft.base, this.#area.value, theirs.text, names);
+    const { text, clean } = mergeTexts(draft.base, this.#area.value, theirs.text, names);
     Object.assign(draft, { text, base: theirs.text, etag: theirs.etag });
     drafts.keep(root, path, draft);
     this.#area.value = text;

@@ -1,11 +1,12 @@
 // Accept, mend, reject: each asks for a reason and stays open until the server has agreed.
 
 import { patch, post } from '../../api.js';
-import { HIDDEN, h } from '../../dom.js';
+import { h } from '../../dom.js';
 import { field, form, reasoned } from '../../parts/form.js';
 import { isConflict, undoRecord } from '../../parts/record_actions.js';
 import { toast } from '../../parts/toast.js';
 import { showError } from '../../problems.js';
+import { HIDDEN } from '../../text/characters.js';
 import { named, number, t } from '../../words.js';
 
 const BATCH = 100;
