@@ -12,7 +12,7 @@ PYTEST_ARGS ?=
 PYTEST_PROCESSES ?= 2
 BENCH_ARGS ?=
 UV_VERSION := 0.13.7
-PRETTIER := tests/clients/node_modules/.bin/prettier --log-level warn 'src/commonplace/console/**/*.js'
+PRETTIER := tests/clients/node_modules/.bin/prettier --log-level warn 'src/commonplace/console/**/*.js' 'tests/console/node/*.mjs'
 
 # The first Python of 3.11 or newer that can make an environment, unless PYTHON says which; asked only when .venv is made.
 FIND_PYTHON = for python in $(PYTHON) python3 python3.13 python3.12 python3.11 python; do \

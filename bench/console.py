@@ -218,7 +218,7 @@ def window(browser: Any, url: str, token: str | None = None) -> Generator[Any]:
     context = browser.new_context(base_url=url, viewport=_SIZE, locale="en-GB")
     context.add_init_script(WATCH)
     if token is not None:
-        answer = context.request.post("/v1/session", data={"key": token})
+        answer = context.request.post("/v1/sign-in", data={"key": token})
         assert answer.ok, answer.text()
     yield context.new_page()
     context.close()

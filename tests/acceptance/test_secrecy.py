@@ -97,15 +97,15 @@ def browsing(session: Session, key: str) -> None:
     session.secrets.append(code)
     with httpx.Client(base_url=session.daemon.url) as browser:
         for body in ({"key": key}, {"code": code}, {"code": code}, {"key": PASSWORD}, {"code": f"c1.{PASSWORD}"}):
-            answer = browser.post("/v1/session", json=body)
+            answer = browser.post("/v1/sign-in", json=body)
             session.secrets += answer.cookies.values()
             session.errors += [answer.text] if answer.is_error else []
         assert len(session.secrets) == 4
-        for path in ("/v1/me", "/v1/session", "/v1/export", "/", f"/console/{PASSWORD}/{ASKED}"):
+        for path in ("/v1/me", "/v1/sign-in", "/v1/export", "/", f"/console/{PASSWORD}/{ASKED}"):
             browser.get(path)
         refused = browser.post("/v1/records", json={"text": TEXT})
         session.errors.append(refused.text)
-        browser.delete("/v1/session", headers={"X-Commonplace": "console"})
+        browser.delete("/v1/sign-in", headers={"X-Commonplace": "console"})
 
 
 def keyed(session: Session) -> None:

@@ -209,7 +209,7 @@ def visit(browser: Browser, daemon: Daemon, complaints: Complaints) -> Generator
         opened.append(context)
         context.set_default_timeout(PATIENCE)
         if key is not None:
-            answer = context.request.post("/v1/session", data={"key": key})
+            answer = context.request.post("/v1/sign-in", data={"key": key})
             assert answer.ok, answer.text()
         page = context.new_page()
         complaints.listen(page)

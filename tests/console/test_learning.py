@@ -317,7 +317,7 @@ def test_what_each_extraction_cost_is_told(visit: Visit, tmp_path: Path) -> None
             learned = client.post("/v1/extract", params={"wait": True}, json=body).raise_for_status().json()
             assert learned["method"] == "model"
             page = visit()
-            page.context.request.post(f"{begun.url}/v1/session", data={"key": begun.token})
+            page.context.request.post(f"{begun.url}/v1/sign-in", data={"key": begun.token})
             page.goto(f"{begun.url}/#/learning/cost")
 
             told = client.get("/v1/budgets").json()

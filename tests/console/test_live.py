@@ -119,7 +119,7 @@ def test_the_page_says_that_the_line_is_lost_and_goes_on_where_it_was(browser: B
     context = browser.new_context(base_url=f"http://127.0.0.1:{number}", locale="en-GB")
     try:
         with running_daemon(home, "--port", str(number), patience=50.0) as daemon, daemon.client() as client:
-            assert context.request.post("/v1/session", data={"key": daemon.token}).ok
+            assert context.request.post("/v1/sign-in", data={"key": daemon.token}).ok
             page = context.new_page()
             opened(page)
             client.post("/v1/records", json={"text": "Before", "scope": "user:before"}).raise_for_status()

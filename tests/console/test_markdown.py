@@ -1,4 +1,7 @@
-"""Stored Markdown in the browser: elements of a short list, no script, no way to elsewhere but what a person clicks."""
+"""
+Stored Markdown in the browser: elements of a short list, no script, no way to elsewhere but what a person clicks. What a text means is
+tested without one (`node/markdown.test.mjs`).
+"""
 
 from collections.abc import Generator
 from typing import Any
@@ -18,13 +21,10 @@ RENDERED = """
 async (text) => {
   const base = document.querySelector('script[type=module]').src.replace(/app\\.js$/, '');
   const { markdown } = await import(base + 'parts/markdown.js');
-  const begin = performance.now();
   const made = markdown(text, { link: (target) => (target === 'tone.md' ? '#/learning/files?path=tone.md' : null) });
-  const seconds = (performance.now() - begin) / 1000;
   const all = [made, ...made.querySelectorAll('*')];
   document.body.append(made);
   const told = {
-    seconds,
     tags: [...new Set(all.map((one) => one.tagName))],
     attributes: [...new Set(all.flatMap((one) => one.getAttributeNames()))],
     links: all.filter((one) => one.tagName === 'A').map((one) => [one.getAttribute('href'), one.textContent, one.rel]),
@@ -39,13 +39,6 @@ async (text) => {
     const inner = [...node.childNodes].map((one) => (one.nodeType === 3 ? one.data : one.tagName === 'BDI' ? one.textContent : shape(one))).join('');
     return node === made ? inner : `<${node.tagName.toLowerCase()}>${inner}</${node.tagName.toLowerCase()}>`;
   }
-}
-"""
-MERGED = """
-async ([base, mine, theirs]) => {
-  const at = document.querySelector('script[type=module]').src.replace(/app\\.js$/, '');
-  const { merged } = await import(at + 'parts/merge.js');
-  return merged(base, mine, theirs);
 }
 """
 PIECES = [
@@ -89,10 +82,6 @@ def rendered(page: Page, text: str) -> dict[str, Any]:
     return page.evaluate(RENDERED, text)
 
 
-def shape(page: Page, text: str) -> str:
-    return rendered(page, text)["shape"]
-
-
 def refuse_harm(page: Page, text: str) -> dict[str, Any]:
     before = page.url
     made = rendered(page, text)
@@ -105,100 +94,21 @@ def refuse_harm(page: Page, text: str) -> dict[str, Any]:
     return made
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("# One\n### Three", "<h3>One</h3><h5>Three</h5>"),
-        ("a **b** *c* `d` ~~e~~", "<p>a <strong>b</strong> <em>c</em> <code>d</code> <s>e</s></p>"),
-        ("snake_case_name and 2 * 3 * 4", "<p>snake_case_name and 2 * 3 * 4</p>"),
-        ("- a\n- b\n  - c\n\n1. d", "<ul><li>a</li><li>b<ul><li>c</li></ul></li></ul><ol><li>d</li></ol>"),
-        ("> a\n> > b", "<blockquote><p>a</p><blockquote><p>b</p></blockquote></blockquote>"),
-        ("```sh\n**a**\n```\nb", "<pre><code>**a**</code></pre><p>b</p>"),
-        ("a\n\n---\n\nb", "<p>a</p><hr></hr><p>b</p>"),
-        ("- [x] a\n- [ ] b", "<ul><li>☑ a</li><li>☐ b</li></ul>"),
-        ("\\*a\\*", "<p>*a*</p>"),
-        ("一*二*三", "<p>一<em>二</em>三</p>"),
-    ],
-)
-def test_markdown_becomes_the_elements_it_means(page: Page, text: str, expected: str) -> None:
-    assert shape(page, text) == expected
+def test_markdown_becomes_the_elements_it_means(page: Page) -> None:
+    text = "---\nname: Tone\n---\n# One\n\na **b** `c`\n\n- [x] d\n  - 一\n\n> e\n\n```\n*f*\n```\n---\n|g|\n|-:|\n|h|"
+
+    made = rendered(page, text)
+
+    assert made["shape"] == (
+        "<dl><dt>name</dt><dd>Tone</dd></dl><h3>One</h3><p>a <strong>b</strong> <code>c</code></p>"
+        "<ul><li>☑ d<ul><li>一</li></ul></li></ul><blockquote><p>e</p></blockquote><pre><code>*f*</code></pre><hr></hr>"
+        "<div><table><thead><tr><th>g</th></tr></thead><tbody><tr><td>h</td></tr></tbody></table></div>"
+    )
+    assert made["cells"] == [["g", "align-right"], ["h", "align-right"]]
 
 
-@pytest.mark.parametrize(
-    ("text", "head", "rows"),
-    [
-        ("| a | b |\n|---|---|\n| c | d |", "a,b", ["c,d"]),
-        ("a | b\n- | -\nc | d\n\ne", "a,b", ["c,d"]),
-        ("| a |\n| - |", "a", []),
-        ("|a|b|\n|-|-|\n| c\n| d | e | f |", "a,b", ["c,", "d,e | f"]),
-        ("|a|b|\n|-|-|\n|  | c |\n||", "a,b", [",c", ","]),
-        ("| **a** | [b](https://example.org) |\n|-|-|", "<strong>a</strong>,<a>b</a>", []),
-        ("|a|b|\n|-|-|\n| c \\| d | `e \\| f` |", "a,b", ["c | d,<code>e | f</code>"]),
-        ("|名|值|\n|-|-|\n|一|二|", "名,值", ["一,二"]),
-        ("|a|\n|-|\nb", "a", ["b"]),
-    ],
-)
-def test_a_table_has_a_row_for_each_line(page: Page, text: str, head: str, rows: list[str]) -> None:
-    def told(row: str, tag: str) -> str:
-        return f"<tr>{''.join(f'<{tag}>{cell}</{tag}>' for cell in row.split(','))}</tr>"
-
-    body = f"<tbody>{''.join(told(row, 'td') for row in rows)}</tbody>" if rows else ""
-    expected = f"<div><table><thead>{told(head, 'th')}</thead>{body}</table></div>"
-
-    assert shape(page, text).removesuffix("<p>e</p>") == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "around"),
-    [
-        ("before\n|a|\n|-|\n|b|\n\nafter", "<p>before</p>TABLE<p>after</p>"),
-        ("|a|\n|-|\n|b|\n---\n# after", "TABLE<hr></hr><h3>after</h3>"),
-        ("> |a|\n> |-|\n> |b|\nafter", "<blockquote>TABLE</blockquote><p>after</p>"),
-        ("- item\n  |a|\n  |-|\n  |b|\n- next", "<ul><li>itemTABLE</li><li>next</li></ul>"),
-    ],
-)
-def test_a_table_stands_among_other_things(page: Page, text: str, around: str) -> None:
-    table = "<div><table><thead><tr><th>a</th></tr></thead><tbody><tr><td>b</td></tr></tbody></table></div>"
-
-    assert shape(page, text).replace(table, "TABLE") == around
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "| a | b |",
-        "a\n---\nb | c",
-        "| a | b |\n|---|",
-        "| a | b |\n|---|-x-|",
-        "| a | b |\n|---|:|",
-        f"{'|a' * 61}|\n{'|-' * 61}|",
-        "```\n|a|\n|-|\n```",
-    ],
-)
-def test_what_only_looks_like_a_table_is_text(page: Page, text: str) -> None:
-    assert "TABLE" not in rendered(page, text)["tags"]
-
-
-def test_columns_keep_to_the_side_that_is_asked_for(page: Page) -> None:
-    made = rendered(page, "|a|b|c|d|\n|-|:-|:-:|-:|\n|e|f|g|h|")
-
-    sides = [None, "align-left", "align-center", "align-right"]
-    assert made["cells"] == [[text, side] for text, side in zip("abcdefgh", sides * 2, strict=True)]
-
-
-def test_of_a_table_without_end_all_is_shown_but_not_all_as_a_table(page: Page) -> None:
-    made = refuse_harm(page, "|a|b|\n|-|-|\n" + "".join(f"|{n}|x|\n" for n in range(10_000)))
-
-    assert made["many"] < 40_000
-    assert 1_000 < len(made["cells"]) < 9_000
-    assert "9999" in made["text"]
-
-
-def test_frontmatter_is_shown_as_facts(page: Page) -> None:
-    made = shape(page, '---\nname: Tone\ndescription: "Plain: short"\ntype: feedback\n---\nBe brief.')
-
-    assert "<dt>description</dt><dd>Plain: short</dd>" in made
-    assert made.endswith("<p>Be brief.</p>")
+def test_what_cannot_be_seen_is_marked(page: Page) -> None:
+    assert rendered(page, "a\u202eb `\x00` \u200b\u200b")["text"] == "aU+202Eb U+0000 U+200B ×2"
 
 
 def test_links_lead_to_pages_elsewhere_or_to_files_that_are_there(page: Page) -> None:
@@ -240,64 +150,8 @@ def test_no_text_makes_an_element_that_is_not_on_the_list(page: Page, text: str)
     refuse_harm(page, text)
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "a",
-        "*",
-        "**a ",
-        "_a",
-        "[",
-        "[a](",
-        "`",
-        "> ",
-        "- ",
-        "~~a",
-        "![",
-        "\\",
-        "# ",
-        "https://",
-        "1. a\n",
-        "- a\n",
-        "> a\n",
-        "  - a\n",
-        "```\n",
-        "[a](b)",
-        "|",
-        "|-",
-        "\\|",
-        "|\n",
-        "|-|\n",
-        "|a|\n|-|\n",
-        "|a|b|c|\n|-|-|-|\n\n",
-    ],
-)
-def test_a_hundred_kilobytes_of_one_thing_take_no_time(page: Page, piece: str) -> None:
-    made = refuse_harm(page, piece * (100_000 // len(piece)))
+def test_of_a_text_without_end_all_is_shown_with_a_bounded_number_of_elements(page: Page) -> None:
+    made = refuse_harm(page, "|a|b|\n|-|-|\n" + "".join(f"|{n}|x|\n" for n in range(10_000)) + "**a** " * 10_000)
 
-    # Of a busy machine: what grows with the square of the length takes minutes.
-    assert made["seconds"] < 5
     assert made["many"] < 40_000
-
-
-# ---- two changes of one text
-
-
-@pytest.mark.parametrize(
-    ("base", "mine", "theirs", "text"),
-    [
-        ("a\nb\nc", "a\nb\nc", "a\nB\nc", "a\nB\nc"),
-        ("a\nb\nc", "A\nb\nc", "a\nb\nC", "A\nb\nC"),
-        ("a\nb\nc", "a\nb\nc\nmine", "theirs\na\nb\nc", "theirs\na\nb\nc\nmine"),
-        ("a\nb\nc", "a\nc", "a\nb\nc\nd", "a\nc\nd"),
-        ("a", "same", "same", "same"),
-    ],
-)
-def test_changes_of_different_lines_are_merged(page: Page, base: str, mine: str, theirs: str, text: str) -> None:
-    assert page.evaluate(MERGED, [base, mine, theirs]) == {"text": text, "clean": True}
-
-
-def test_changes_of_the_same_line_stand_beside_each_other(page: Page) -> None:
-    both = page.evaluate(MERGED, ["a\nb\nc", "a\nmine\nc", "a\ntheirs\nc"])
-
-    assert both == {"text": "a\n<<<<<<< mine\nmine\n=======\ntheirs\n>>>>>>> theirs\nc", "clean": False}
+    assert "9999" in made["text"]

@@ -1,16 +1,22 @@
 """What holds for every file of the console, read as text: no browser is needed."""
 
 import gzip
+import json
 import re
+import subprocess
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TypedDict
 
 import pytest
 
 from commonplace import errors
 from commonplace.server.console import site
 
-CONSOLE = Path(__file__).parents[2] / "src" / "commonplace" / "console"
+ROOT = Path(__file__).parents[2]
+CONSOLE = ROOT / "src" / "commonplace" / "console"
 SCRIPTS = sorted(CONSOLE.rglob("*.js"))
+TEST_SCRIPTS = sorted([*(ROOT / "tests" / "clients").glob("*.mjs"), *(ROOT / "tests" / "console").rglob("*.mjs")])
 STYLES = sorted(CONSOLE.rglob("*.css"))
 PAGES = sorted(path.stem for path in (CONSOLE / "pages").glob("*.js"))
 MARKUP = re.compile(
@@ -21,12 +27,29 @@ IMPORTED = re.compile(r"from '(\.[^']+)'")
 PRELOADED = re.compile(r'<link rel="modulepreload" href="\{\{base\}\}/([^"]+)">')
 KEY = re.compile(r"^  '?([\w.-]+)'?:", re.MULTILINE)
 USED = re.compile(r"""\bt\('([a-z]+\.[^'${}]+)'""")
-MOST_LINES, LONGEST = 500, 160
+MOST_LINES, LONGEST, MOST_FUNCTION_LINES = 800, 160, 80
 MOST_BYTES = 250_000
 
 
 def _named(path: Path) -> str:
     return str(path.relative_to(CONSOLE))
+
+
+class Function(TypedDict):
+    """What `node/functions.mjs` says of a function."""
+
+    file: str
+    line: int
+    name: str
+    lines: int
+
+
+def functions(paths: Iterable[Path]) -> list[Function]:
+    """Every function in these scripts, as a parser sees them."""
+    script = Path(__file__).parent / "node" / "functions.mjs"
+    ended = subprocess.run(["node", script, *paths], capture_output=True, text=True, check=False, timeout=60)
+    assert ended.returncode == 0, ended.stderr
+    return json.loads(ended.stdout)
 
 
 def _words(language: str, page: str) -> set[str]:
@@ -51,6 +74,45 @@ def test_a_file_can_be_read_in_one_sitting(path: Path) -> None:
 
     assert len(lines) <= MOST_LINES
     assert path.suffix == ".css" or "words" in path.parts or max(map(len, lines)) <= LONGEST
+
+
+@pytest.mark.parametrize("path", TEST_SCRIPTS, ids=lambda path: path.name)
+def test_a_script_of_the_tests_can_be_read_in_one_sitting(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+
+
+def test_no_function_is_too_long() -> None:
+    long = [one for one in functions([*SCRIPTS, *TEST_SCRIPTS]) if one["lines"] > MOST_FUNCTION_LINES]
+
+    assert not [f"{one['file']}:{one['line']}: {one['name']} has {one['lines']} lines" for one in long]
+
+
+def test_a_function_is_measured_whatever_its_kind(tmp_path: Path) -> None:
+    body = "\n" * 80
+    kinds = {
+        "declared": f"function declared() {{{body}}}",
+        "async": f"const async = async () => {{{body}}};",
+        "method": f"class A {{ method() {{{body}}} }}",
+        "#private": f"class B {{ #private() {{{body}}} }}",
+        "property": f"const c = {{ property: function* () {{{body}}} }};",
+        "outer": f"const outer = () => [{body}];",
+        "anonymous": f"call(() => {{{body}}});",
+    }
+    script = tmp_path / "kinds.js"
+    script.write_text("\n".join(kinds.values()), encoding="utf-8")
+
+    found = functions([script])
+
+    assert [one["lines"] for one in found] == [81] * len(kinds)
+    assert [one["name"] for one in found] == [name.removeprefix("#") for name in kinds]
+
+
+def test_a_script_that_cannot_be_parsed_is_no_script_without_functions(tmp_path: Path) -> None:
+    script = tmp_path / "broken.js"
+    script.write_text("function broken( {", encoding="utf-8")
+
+    with pytest.raises(AssertionError, match="SyntaxError"):
+        functions([script])
 
 
 @pytest.mark.parametrize("page", sorted({path.stem for path in (CONSOLE / "words" / "en").glob("*.js")}))

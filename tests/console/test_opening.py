@@ -56,14 +56,14 @@ def test_a_code_opens_it_once_and_is_gone_from_the_address(signed_out_page: Page
     expect(signed_out_page.get_by_text("console tests · admin")).to_be_visible()
 
     assert made["code"] not in held_by_scripts(signed_out_page)
-    used = memory.client.post("/v1/session", json={"code": made["code"]})
+    used = memory.client.post("/v1/sign-in", json={"code": made["code"]})
     assert used.status_code == 401
 
 
 @pytest.mark.allow_errors(401)
 def test_a_code_that_was_used_leads_to_signing_in(signed_out_page: Page, memory: Memory) -> None:
     made = memory.client.post("/v1/codes").json()
-    httpx.post(f"{memory.url}/v1/session", json={"code": made["code"]}).raise_for_status()
+    httpx.post(f"{memory.url}/v1/sign-in", json={"code": made["code"]}).raise_for_status()
 
     signed_out_page.goto(made["url"])
 

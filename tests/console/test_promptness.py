@@ -95,7 +95,7 @@ def test_an_answer_that_comes_late_never_overwrites_a_newer_one(page: Page) -> N
     typed_at_once(page, "redis")
     expect(rows(page).first).to_contain_text("Integration tests need Redis")
     kept.let_go()
-    page.evaluate("() => fetch('/v1/session').then((answer) => answer.text())")
+    page.evaluate("() => fetch('/v1/sign-in').then((answer) => answer.text())")
 
     assert [one["text"] for one in kept.asked] == ["r", "redis"]
     assert given_up == ["r"]

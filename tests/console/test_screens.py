@@ -116,7 +116,7 @@ class Windows:
 
     def _opened(self, language: Language, size: str) -> Page:
         page = self._window(language, size)
-        assert page.context.request.post("/v1/session", data={"key": self._daemon.token}).ok
+        assert page.context.request.post("/v1/sign-in", data={"key": self._daemon.token}).ok
         page.goto("/")
         expect(page.get_by_role("navigation").first).to_be_visible()
         self._open[language, size] = page

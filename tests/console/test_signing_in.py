@@ -150,7 +150,7 @@ def test_signing_out_takes_the_cookie_away(page: Page, memory: Memory) -> None:
     assert page.context.cookies() == []
     page.reload()
     expect(page.get_by_label("Token or key")).to_be_visible()
-    assert memory.client.get("/v1/session").json()["me"] is not None
+    assert memory.client.get("/v1/sign-in").json()["me"] is not None
 
 
 # ---- pages of somebody else

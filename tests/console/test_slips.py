@@ -154,7 +154,7 @@ def test_a_sign_out_that_did_not_reach_the_daemon_is_told(page: Page) -> None:
     expect(page.get_by_role("navigation")).to_be_visible()
     told = {"error": {"code": "unavailable", "message": "Come again."}}
     page.route(
-        "**/v1/session",
+        "**/v1/sign-in",
         lambda route: route.fulfill(status=503, content_type="application/json", body=json.dumps(told)),
     )
 

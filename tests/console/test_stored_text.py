@@ -154,7 +154,7 @@ def window(browser: Any, daemon: Daemon) -> Generator[tuple[Page, Complaints]]:
     context = browser.new_context(base_url=daemon.url, viewport={"width": width, "height": height}, timezone_id="UTC")
     context.set_default_timeout(PATIENCE)
     context.add_init_script(WATCH)
-    assert context.request.post("/v1/session", data={"key": daemon.token}).ok
+    assert context.request.post("/v1/sign-in", data={"key": daemon.token}).ok
     page: Page = context.new_page()
     noted = Complaints()
     noted.listen(page)

@@ -38,7 +38,7 @@ def nobody() -> Generator[str]:
 def entered(daemon: Daemon, address: str) -> httpx.Response:
     begin, _, code = address.strip().partition("/#/enter/")
     assert begin == daemon.url
-    return httpx.post(f"{begin}/v1/session", json={"code": code})
+    return httpx.post(f"{begin}/v1/sign-in", json={"code": code})
 
 
 def test_the_browser_is_sent_to_an_address_that_signs_it_in(cli: Any, shared_daemon: Daemon, opened: list[str]) -> None:

@@ -1,5 +1,7 @@
 // Elements from plain calls. Text becomes text nodes, never markup: nothing in the console assigns innerHTML.
 
+import { splitHidden } from './text/characters.js';
+
 const SVG = 'http://www.w3.org/2000/svg';
 
 /**
@@ -13,6 +15,9 @@ export function h(tag, props = {}, ...children) {
 export function svg(tag, props = {}, ...children) {
   return dress(document.createElementNS(SVG, tag), props, children);
 }
+
+/** A picture of lines, 24 by 24, drawn along `path`. */
+export const icon = (path) => svg('svg', { 'viewBox': '0 0 24 24', 'class': 'icon', 'aria-hidden': 'true' }, svg('path', { d: path }));
 
 const AS_PROPERTY = new Set(['value', 'checked', 'disabled', 'indeterminate', 'selected', 'hidden', 'multiple', 'open', 'readOnly']);
 
@@ -38,36 +43,17 @@ export function fill(element, ...children) {
   return element;
 }
 
-// Characters that would change how their neighbours are read, or cannot be seen: controls, direction marks, zero width, tags. What joins
-// two pictures to one (a family) is a part of the picture.
-const LONE_JOINER = /(?<![\p{Extended_Pictographic}\u{1f3fb}-\u{1f3ff}\ufe0f])\u200d|\u200d(?!\p{Extended_Pictographic})/u;
-const UNSEEN =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/u;
-export const HIDDEN = new RegExp(`${LONE_JOINER.source}|${UNSEEN.source}`, 'gu');
-
-const RUNS = new RegExp(`(${HIDDEN.source})\\1*`, 'gu');
-// So many marks a text has at most: a browser would take its time with more. After them a dot stands for what cannot be seen.
-const MOST_MARKS = 2_000;
-
 /**
  * Text somebody stored, as nodes: what cannot be seen is shown as a mark with its code, and how many there are in a row. At most `most`
  * characters of it.
  */
 export function plain(text, most = Infinity) {
-  const shown = text.length > most ? text.slice(0, most) : text;
-  const nodes = [];
-  let start = 0;
-  for (const found of shown.matchAll(RUNS)) {
-    if (nodes.length > 2 * MOST_MARKS) break;
-    if (found.index > start) nodes.push(shown.slice(start, found.index));
-    const code = `U+${found[0].codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
-    const times = found[0].length / found[1].length;
-    nodes.push(h('span', { class: 'hidden-character', title: code }, times > 1 ? `${code} ×${times}` : code));
-    start = found.index + found[0].length;
-  }
-  if (start < shown.length) nodes.push(shown.slice(start).replace(RUNS, ' · '));
-  if (shown.length < text.length) nodes.push('…');
-  return h('bdi', {}, nodes);
+  const mark = ({ code, count }) => h('span', { class: 'hidden-character', title: code }, count > 1 ? `${code} ×${count}` : code);
+  return h(
+    'bdi',
+    {},
+    splitHidden(text, most).map((piece) => (typeof piece === 'string' ? piece : mark(piece))),
+  );
 }
 
 let counted = 0;

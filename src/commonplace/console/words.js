@@ -28,29 +28,23 @@ export async function learn(page) {
 /**
  * The text `page.key`. One that is a function is called with what is given; in others `{name}` is replaced.
  */
-export function t(name, ...given) {
+export function t(name, ...values) {
+  const text = lookup(name);
+  if (text === undefined) throw new Error(`There are no words for ${name} in ${language}.`);
+  return typeof text === 'function' ? text(...values) : replaceNames(text, values[0]);
+}
+
+/** The text `page.key` as it stands in its module, or undefined. */
+export function lookup(name) {
   const at = name.indexOf('.');
-  const found = held[language][name.slice(0, at)]?.[name.slice(at + 1)];
-  if (found === undefined) throw new Error(`There are no words for ${name} in ${language}.`);
-  return typeof found === 'function' ? found(...given) : filled(found, given[0]);
+  return held[language][name.slice(0, at)]?.[name.slice(at + 1)];
 }
 
-const filled = (text, given = {}) => text.replace(/\{(\w+)\}/g, (_, key) => String(given[key] ?? ''));
-
-/** What an error means, in words alone. The daemon speaks English; another language has a module with a sentence for each code. */
-export function meaning(error) {
-  if (error.code === 'out_of_reach') return t('frame.problem.out_of_reach');
-  return filled(held[language].problems?.[error.code] ?? '{message}', error);
-}
-
-/** The same as a sentence of its own: that something did not work, and why. */
-export const trouble = (error) => (error.code === 'out_of_reach' ? meaning(error) : t('frame.problem', { message: meaning(error) }));
+/** Put the values in the place of their names: `{name}`. */
+export const replaceNames = (text, values = {}) => text.replace(/\{(\w+)\}/g, (_, key) => String(values[key] ?? ''));
 
 /** The words for one of a fixed set (a state, a trust, a kind); where we have none, the thing itself. */
-export const named = (name, value) => {
-  const at = name.indexOf('.');
-  return held[language][name.slice(0, at)]?.[`${name.slice(at + 1)}.${value}`] ?? value;
-};
+export const named = (name, value) => lookup(`${name}.${value}`) ?? value;
 
 const locale = language === 'zh' ? 'zh-CN' : 'en-GB';
 const numbers = new Intl.NumberFormat(locale);

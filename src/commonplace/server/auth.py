@@ -21,6 +21,7 @@ from fastapi.security import HTTPBearer
 
 from commonplace.errors import InvalidClientId, InvalidInput, TooManyRequests, Unauthenticated
 from commonplace.governance.limits import RateLimits, RequestTier
+from commonplace.server.errors import RENAMED
 from commonplace.server.exchange import exchange_of
 from commonplace.server.guarding import require_own_page, session_of
 from commonplace.server.metrics import Metrics
@@ -30,7 +31,7 @@ from commonplace.service.identity import Visit
 from commonplace.service.services import Services
 from commonplace.values.principal import Principal
 
-PUBLIC: Final = frozenset({"/health", "/", "/console/{build}/{path:path}", "/v1/session"})
+PUBLIC: Final = frozenset({"/health", "/", "/console/{build}/{path:path}", "/v1/sign-in"})
 """Routes for everybody: they tell nothing but that we are here, and let in whoever shows a key in the body."""
 
 CONSOLE: Final = "/console/"
@@ -267,4 +268,5 @@ def _calls(dependant: Dependant) -> Iterator[Any]:
 
 def is_open(options: Options, path: str) -> bool:
     """Whether a request for this path may come without a key."""
-    return path in PUBLIC or path.startswith((CONSOLE, *PAIRED)) or (options.is_local and path in LOCAL)
+    is_public = path in PUBLIC or path in RENAMED or path.startswith((CONSOLE, *PAIRED))
+    return is_public or (options.is_local and path in LOCAL)

@@ -39,6 +39,8 @@ _OF_STATUS: Final[Mapping[int, type[CommonplaceError]]] = {
     405: MethodNotAllowed,
     413: BodyTooLarge,
 }
+RENAMED: Final[Mapping[str, str]] = {"/v1/session": "/v1/sign-in"}
+"""Old paths and the new ones. An old path is not served; its 404 names the new one."""
 
 
 def error_response(scope: Scope, error: CommonplaceError, *, close: bool = False) -> Response:
@@ -84,11 +86,18 @@ async def answer_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     # What went wrong while the body was read is told by the framework in its own words.
     cause = error.__cause__
-    ours = cause if isinstance(cause, CommonplaceError) else _OF_STATUS.get(error.status_code, InternalError)()
+    ours = cause if isinstance(cause, CommonplaceError) else _of_status(request, error.status_code)
     response = error_response(request.scope, ours)
     for name, value in (error.headers or {}).items():
         response.headers[name] = value
     return response
+
+
+def _of_status(request: Request, status: int) -> CommonplaceError:
+    path = RENAMED.get(request.url.path)
+    if status == 404 and path is not None:
+        return RouteNotFound(f"Renamed: use {path}.", path=path)
+    return _OF_STATUS.get(status, InternalError)()
 
 
 HANDLERS: Final[dict[Any, Any]] = {

@@ -50,7 +50,7 @@ class MeAnswer(Answer):
         )
 
 
-class SessionBody(Body):
+class SignInBody(Body):
     """A key, or a one-time code. `stay` false: the browser forgets the session when it is closed."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"key": "cp_…"}]})
@@ -66,7 +66,7 @@ class SessionBody(Body):
         return self
 
 
-class SessionAnswer(Answer):
+class SignInAnswer(Answer):
     """`me` is null where nobody is signed in. `open`: nobody needs to be."""
 
     open: bool

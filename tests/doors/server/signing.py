@@ -33,4 +33,4 @@ async def key(running: InProcess, role: str = "writer", **more: Any) -> dict[str
 
 async def signed_in(running: InProcess, secret: str = TOKEN, **more: Any) -> httpx.Response:
     """From now on `running.stranger` shows the cookie."""
-    return (await running.stranger.post("/v1/session", json={"key": secret, **more})).raise_for_status()
+    return (await running.stranger.post("/v1/sign-in", json={"key": secret, **more})).raise_for_status()

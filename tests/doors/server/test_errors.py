@@ -3,7 +3,7 @@
 import pytest
 
 from commonplace import errors
-from commonplace.testing.daemon import InProcess
+from commonplace.testing.daemon import TOKEN, InProcess
 
 pytestmark = pytest.mark.anyio
 
@@ -42,6 +42,16 @@ async def test_an_address_or_a_method_that_is_not_there_is_told_in_the_shape_of_
     assert keyed.json()["success"] is False
     assert (method.status_code, method.json()["error"]["code"]) == (405, "method_not_allowed")
     assert method.headers["allow"] == "GET"
+
+
+async def test_the_old_path_of_signing_in_is_not_served_and_names_the_new_one(running: InProcess) -> None:
+    keyed = await running.client.get("/v1/session")
+    stranger = await running.stranger.post("/v1/session", json={"key": TOKEN})
+
+    for answer in (keyed, stranger):
+        error = answer.json()["error"]
+        assert (answer.status_code, error["code"], error["details"]["path"]) == (404, "route_not_found", "/v1/sign-in")
+        assert "set-cookie" not in answer.headers
 
 
 async def test_a_store_that_is_away_says_when_to_come_back(running: InProcess) -> None:

@@ -58,7 +58,7 @@ async def test_whoever_does_not_stay_gets_a_cookie_that_goes_with_the_browser(ru
 
 
 async def test_over_https_the_cookie_goes_nowhere_else(running: InProcess) -> None:
-    answer = await running.stranger.post("https://127.0.0.1:4170/v1/session", json={"key": TOKEN})
+    answer = await running.stranger.post("https://127.0.0.1:4170/v1/sign-in", json={"key": TOKEN})
 
     assert cookie_of(answer)["secure"] is True
 
@@ -72,7 +72,7 @@ async def test_over_https_the_cookie_goes_nowhere_else(running: InProcess) -> No
     ],
 )
 async def test_the_cookies_name_bears_the_port_that_was_asked(running: InProcess, url: str, name: str) -> None:
-    answer = await running.stranger.post(f"{url}/v1/session", json={"key": TOKEN})
+    answer = await running.stranger.post(f"{url}/v1/sign-in", json={"key": TOKEN})
 
     assert answer.headers["set-cookie"].startswith(f"{name}=")
 
@@ -130,7 +130,7 @@ async def test_a_key_in_the_header_counts_more_than_the_cookie(running: InProces
     ],
 )
 async def test_a_wrong_key_or_code_begins_no_session(running: InProcess, body: dict[str, Any], status: int) -> None:
-    answer = await running.stranger.post("/v1/session", json=body)
+    answer = await running.stranger.post("/v1/sign-in", json=body)
 
     assert answer.status_code == status
     assert "set-cookie" not in answer.headers
@@ -140,7 +140,7 @@ async def test_a_wrong_key_or_code_begins_no_session(running: InProcess, body: d
 async def test_a_gateways_user_has_no_session(running: InProcess) -> None:
     user = (await running.client.post("/v1/users", json={"user_id": "ana"})).json()
 
-    answer = await running.stranger.post("/v1/session", json={"key": user["user_key"]})
+    answer = await running.stranger.post("/v1/sign-in", json={"key": user["user_key"]})
 
     assert answer.status_code == 401
 
@@ -148,11 +148,11 @@ async def test_a_gateways_user_has_no_session(running: InProcess) -> None:
 async def test_whoever_guesses_keys_or_codes_has_to_wait(home: Path) -> None:
     async with opened(home, address=("192.0.2.7", 50_000), clock=FakeClock()) as running:
         guesses = [
-            (await running.stranger.post("/v1/session", json={kind: f"guess {number}"})).status_code
+            (await running.stranger.post("/v1/sign-in", json={kind: f"guess {number}"})).status_code
             for number in range(10)
             for kind in ("key", "code")
         ]
-        right = await running.stranger.post("/v1/session", json={"key": TOKEN})
+        right = await running.stranger.post("/v1/sign-in", json={"key": TOKEN})
 
     assert guesses == [401] * 20
     assert right.status_code == 429
@@ -185,7 +185,7 @@ async def test_a_session_ends_after_twelve_hours_and_is_then_taken_away(running:
 
     clock.advance(timedelta(seconds=1))
     after = await running.stranger.get("/v1/me", headers=shown)
-    looked = await running.stranger.get("/v1/session", headers=shown)
+    looked = await running.stranger.get("/v1/sign-in", headers=shown)
 
     assert (before.status_code, after.status_code) == (200, 401)
     assert (looked.json(), cookie_of(looked)["max-age"]) == ({"open": False, "me": None}, "0")
@@ -238,9 +238,9 @@ async def test_a_session_is_good_at_every_daemon_with_the_same_token_and_no_othe
 
 
 async def test_nobody_is_signed_in_and_that_is_no_error(running: InProcess) -> None:
-    nobody = await running.stranger.get("/v1/session")
+    nobody = await running.stranger.get("/v1/sign-in")
     await signed_in(running)
-    somebody = await running.stranger.get("/v1/session")
+    somebody = await running.stranger.get("/v1/sign-in")
 
     assert (nobody.status_code, nobody.json()) == (200, {"open": False, "me": None})
     assert somebody.json()["me"]["subject"] == "operator"
@@ -250,7 +250,7 @@ async def test_where_the_daemon_is_open_nobody_needs_to_sign_in(home: Path) -> N
     async with opened(home, no_auth=True) as running:
         stale = {"Cookie": f"{NAME}=s1.stale.stale"}
 
-        told = [(await running.stranger.get("/v1/session", headers=shown)).json() for shown in ({}, stale)]
+        told = [(await running.stranger.get("/v1/sign-in", headers=shown)).json() for shown in ({}, stale)]
 
         assert [(one["open"], one["me"]["subject"], one["me"]["open"]) for one in told] == [
             (True, "anonymous", True)
@@ -266,9 +266,9 @@ async def test_a_code_signs_in_once(running: InProcess) -> None:
     made = await running.stranger.post("/v1/codes", headers={"Authorization": f"Bearer {secret}"})
     given = made.json()
 
-    first = await running.stranger.post("/v1/session", json={"code": given["code"]})
+    first = await running.stranger.post("/v1/sign-in", json={"code": given["code"]})
     running.stranger.cookies.clear()
-    second = await running.stranger.post("/v1/session", json={"code": given["code"]})
+    second = await running.stranger.post("/v1/sign-in", json={"code": given["code"]})
 
     assert (made.status_code, made.headers["cache-control"]) == (201, "no-store")
     assert given["url"] == f"http://127.0.0.1:4170/#/enter/{given['code']}"
@@ -279,7 +279,7 @@ async def test_a_code_signs_in_once(running: InProcess) -> None:
 async def test_of_many_who_show_a_code_at_once_one_is_let_in(running: InProcess, home: Path, tmp_path: Path) -> None:
     given = {"code": await code(running)}
     async with opened(tmp_path / "other", store=str(home / "memory.db"), clock=FakeClock()) as other:
-        ways = [one.stranger.post("/v1/session", json=given) for one in (running, other) * 5]
+        ways = [one.stranger.post("/v1/sign-in", json=given) for one in (running, other) * 5]
 
         answers = await asyncio.gather(*ways)
 
@@ -290,7 +290,7 @@ async def test_a_tenant_in_the_request_makes_no_second_use_of_a_code(running: In
     given = {"code": await code(running)}
 
     answers = [
-        await running.stranger.post("/v1/session", json=given, headers={"X-Tenant": tenant})
+        await running.stranger.post("/v1/sign-in", json=given, headers={"X-Tenant": tenant})
         for tenant in ("acme/rockets", "default/default")
     ]
 
@@ -302,7 +302,7 @@ async def test_a_code_is_good_for_a_minute(running: InProcess, clock: FakeClock)
 
     clock.advance(timedelta(minutes=1))
 
-    assert (await running.stranger.post("/v1/session", json=given)).status_code == 401
+    assert (await running.stranger.post("/v1/sign-in", json=given)).status_code == 401
 
 
 async def test_a_code_of_a_key_that_was_revoked_is_worth_nothing(running: InProcess) -> None:
@@ -311,7 +311,7 @@ async def test_a_code_of_a_key_that_was_revoked_is_worth_nothing(running: InProc
 
     await running.client.delete(f"/v1/keys/{made['key']['id']}")
 
-    assert (await running.stranger.post("/v1/session", json=given)).status_code == 401
+    assert (await running.stranger.post("/v1/sign-in", json=given)).status_code == 401
 
 
 async def test_a_code_is_no_cookie_and_a_cookie_no_code(running: InProcess) -> None:
@@ -320,7 +320,7 @@ async def test_a_code_is_no_cookie_and_a_cookie_no_code(running: InProcess) -> N
     running.stranger.cookies.clear()
 
     as_cookie = await running.stranger.get("/v1/me", headers={"Cookie": f"{NAME}={given}"})
-    as_code = await running.stranger.post("/v1/session", json={"code": cookie})
+    as_code = await running.stranger.post("/v1/sign-in", json={"code": cookie})
 
     assert (as_cookie.status_code, as_code.status_code) == (401, 401)
 
@@ -401,6 +401,6 @@ async def test_an_allowed_origin_may_ask_with_a_key_but_not_with_the_cookie(home
 
 
 async def test_a_page_of_another_origin_signs_nobody_in(running: InProcess) -> None:
-    answer = await running.stranger.post("/v1/session", json={"key": TOKEN}, headers={"Origin": OTHER_PORT})
+    answer = await running.stranger.post("/v1/sign-in", json={"key": TOKEN}, headers={"Origin": OTHER_PORT})
 
     assert (answer.status_code, "set-cookie" in answer.headers) == (403, False)

@@ -24,11 +24,11 @@ async def running(home: Path, clock: FakeClock) -> AsyncGenerator[InProcess]:
 async def test_signing_out_takes_the_cookie_away(running: InProcess) -> None:
     await signed_in(running)
 
-    answer = await running.stranger.delete("/v1/session", headers=OURS)
+    answer = await running.stranger.delete("/v1/sign-in", headers=OURS)
 
     assert (answer.status_code, cookie_of(answer)["max-age"]) == (204, "0")
     assert (await running.stranger.get("/v1/me")).status_code == 401
-    assert (await running.stranger.delete("/v1/session")).status_code == 204
+    assert (await running.stranger.delete("/v1/sign-in")).status_code == 204
 
 
 async def test_signing_out_ends_the_session_for_whoever_copied_the_cookie(
@@ -37,11 +37,11 @@ async def test_signing_out_ends_the_session_for_whoever_copied_the_cookie(
     stolen, other_browser = [{"Cookie": f"{NAME}={cookie_of(await signed_in(running)).value}"} for _ in range(2)]
     running.stranger.cookies.clear()
 
-    await running.stranger.delete("/v1/session", headers={**OURS, **stolen})
+    await running.stranger.delete("/v1/sign-in", headers={**OURS, **stolen})
 
     async with opened(tmp_path / "other", store=str(home / "memory.db"), clock=FakeClock()) as other:
         elsewhere = await other.stranger.get("/v1/me", headers=stolen)
-        looked = await other.stranger.get("/v1/session", headers=stolen)
+        looked = await other.stranger.get("/v1/sign-in", headers=stolen)
     rows = (await running.client.get("/v1/audit", params={"limit": 10})).json()["rows"]
     assert [row["details"] for row in rows if row["action"] == "auth.signed_out"] == [{"everywhere": False}]
     assert ((await running.stranger.get("/v1/me", headers=stolen)).status_code, elsewhere.status_code) == (401, 401)
@@ -52,7 +52,7 @@ async def test_signing_out_ends_the_session_for_whoever_copied_the_cookie(
 async def test_a_session_that_was_ended_stays_so_after_a_restart_and_an_upkeep(home: Path, clock: FakeClock) -> None:
     async with opened(home, clock=clock) as running:
         stolen = {"Cookie": f"{NAME}={cookie_of(await signed_in(running)).value}"}
-        await running.stranger.delete("/v1/session", headers=OURS)
+        await running.stranger.delete("/v1/sign-in", headers=OURS)
 
     clock.advance(timedelta(hours=11))
     async with opened(home, clock=clock) as running:
@@ -71,7 +71,7 @@ async def test_signing_out_everywhere_ends_all_sessions_of_the_key_and_no_others
     running.stranger.cookies.clear()
     clock.advance(timedelta(hours=1))
 
-    answer = await running.stranger.delete("/v1/session", params={"everywhere": True}, headers={**OURS, **shown[0]})
+    answer = await running.stranger.delete("/v1/sign-in", params={"everywhere": True}, headers={**OURS, **shown[0]})
 
     clock.advance(timedelta(seconds=1))
     again = {"Cookie": f"{NAME}={cookie_of(await signed_in(running, mine)).value}"}
@@ -84,7 +84,7 @@ async def test_signing_out_everywhere_ends_all_sessions_of_the_key_and_no_others
 async def test_signing_out_of_a_session_that_is_over_takes_its_cookie_away(running: InProcess) -> None:
     for cookie in ("s1.over.over", cookie_of(await signed_in(running)).value):
         answers = [
-            await running.stranger.delete("/v1/session", headers={**OURS, "Cookie": f"{NAME}={cookie}"})
+            await running.stranger.delete("/v1/sign-in", headers={**OURS, "Cookie": f"{NAME}={cookie}"})
             for _ in range(2)
         ]
 
@@ -95,7 +95,7 @@ async def test_signing_out_of_a_session_that_is_over_takes_its_cookie_away(runni
 async def test_no_other_page_signs_anybody_out(running: InProcess, headers: dict[str, str]) -> None:
     await signed_in(running)
 
-    answer = await running.stranger.delete("/v1/session", headers=headers)
+    answer = await running.stranger.delete("/v1/sign-in", headers=headers)
 
     assert answer.status_code == 403
     assert (await running.stranger.get("/v1/me")).status_code == 200

@@ -1,12 +1,14 @@
 // How the memory fares, in pictures: how much there is, from where, how quick recall is, and what looks after it.
 
 import { get } from '../api.js';
-import { address, complain, may } from '../app.js';
 import { fill, h } from '../dom.js';
 import * as badge from '../parts/badge.js';
 import { bars, columns, lines, stacked } from '../parts/chart.js';
+import { showError } from '../problems.js';
+import { address } from '../router.js';
+import { may } from '../session.js';
 import { compact, day, named, number, size, t } from '../words.js';
-import { keeping } from './health/keeping.js';
+import { retention } from './health/retention.js';
 
 const SCOPES = 12;
 // As the badges have them.
@@ -27,7 +29,7 @@ export async function show(place, { signal }) {
     tiles,
     inUse,
     h('div', { class: 'columns' }, growth.card, latency.card, scopes.card, trust.card),
-    may('admin') && keeping(signal),
+    may('admin') && retention(signal),
   );
 
   const ask = (path, query) => get(path, query, { signal });
@@ -35,7 +37,7 @@ export async function show(place, { signal }) {
     try {
       draw(await promise);
     } catch (error) {
-      complain(error);
+      showError(error);
     }
   };
   await Promise.all([

@@ -1,15 +1,15 @@
 // Keys: who may what, and until when. And the gateway's users, each with a key of their own.
 
 import { get, post, remove } from '../api.js';
-import { complain } from '../app.js';
 import { fill, h, plain } from '../dom.js';
 import { time } from '../parts/badge.js';
 import { confirm } from '../parts/dialog.js';
 import { field, form } from '../parts/form.js';
-import { patterns, reading } from '../parts/patterns.js';
+import { parsePattern, patterns } from '../parts/patterns.js';
 import { secretShown } from '../parts/secret.js';
 import { shortcut } from '../parts/shortcuts.js';
 import { toast } from '../parts/toast.js';
+import { showError } from '../problems.js';
 import { named, t } from '../words.js';
 
 const ROLES = ['reader', 'writer', 'reviewer', 'admin'];
@@ -50,7 +50,7 @@ async function tried(act) {
   try {
     await act();
   } catch (error) {
-    complain(error);
+    showError(error);
   }
 }
 
@@ -179,7 +179,7 @@ function table(rows, columns, row, empty, most = PAGE) {
 
 function keyRow(one, me, revoke) {
   const state = stateOf(one);
-  const chip = (pattern) => h('span', { class: 'chip', title: said(pattern) }, h('span', { class: 'mono' }, plain(pattern, 80)));
+  const chip = (pattern) => h('span', { class: 'chip', title: describeText(pattern) }, h('span', { class: 'mono' }, plain(pattern, 80)));
   return [
     [plain(one.name, 100), one.id === me.key && h('span', { class: 'badge' }, t('keys.own'))],
     h('span', { title: t(`keys.role.${one.role}`) }, named('frame.role', one.role)),
@@ -210,11 +210,11 @@ const userRow = (one, { rotate, part }) => [
   ),
 ];
 
-const told = (read) => t(`keys.pattern.${read.name}`, { kind: named('keys.kind', read.kind), id: read.id });
+const describe = ({ name, kind, id }) => t(`keys.pattern.${name}`, { kind: named('keys.kind', kind), id });
 
-function said(pattern) {
-  const read = reading(pattern);
-  return read ? told(read) : pattern;
+function describeText(text) {
+  const pattern = parsePattern(text);
+  return pattern ? describe(pattern) : text;
 }
 
 /** Ask for a new key. Answers { key, secret }, or null. */
@@ -250,8 +250,8 @@ function reaching() {
     hint: t('keys.scopes.hint'),
     add: t('keys.scopes.add'),
     wrong: t('keys.scopes.wrong'),
-    told,
-    remove: (one) => t('keys.scopes.remove', { pattern: one }),
+    describe,
+    remove: (text) => t('keys.scopes.remove', { pattern: text }),
   });
   some.hidden = true;
   const radio = (value, on) =>
@@ -274,7 +274,7 @@ function reaching() {
     );
   const scopes = () => {
     if (some.hidden) return null;
-    if (!some.settled()) throw new Error(t('keys.scopes.missing'));
+    if (!some.takeAll()) throw new Error(t('keys.scopes.missing'));
     return some.patterns;
   };
   return {

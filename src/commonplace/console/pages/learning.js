@@ -1,9 +1,10 @@
 // How memory learns: the lanes of work and their dead letters, what models cost, and the managed Markdown.
 
 import { get } from '../api.js';
-import { may, settle } from '../app.js';
 import { fill, h } from '../dom.js';
 import { tabs } from '../parts/tabs.js';
+import { replaceAddress } from '../router.js';
+import { may } from '../session.js';
 import { t } from '../words.js';
 import { cost } from './learning/cost.js';
 import { files } from './learning/files.js';
@@ -23,7 +24,7 @@ export async function show(place, { me, part, query, signal }) {
     names: Object.fromEntries(offered.map((name) => [name, t(`learning.${name}`)])),
     signal,
     open: (name, inside, until, asked) => {
-      const keep = (kept) => settle('learning', name, kept);
+      const keep = (kept) => replaceAddress('learning', name, kept);
       keep(asked);
       return TABS[name][1](inside, { me, query: asked, signal: until, settle: keep, managed });
     },

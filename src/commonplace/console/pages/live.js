@@ -1,9 +1,10 @@
 // What happens, as it happens: the event stream, the tasks under way, and the audit.
 
 import { listen } from '../api.js';
-import { may, settle, whoami } from '../app.js';
 import { fill, h } from '../dom.js';
 import { picker } from '../parts/picker.js';
+import { replaceAddress } from '../router.js';
+import { may, whoami } from '../session.js';
 import { t } from '../words.js';
 import { audit } from './live/audit.js';
 import { feed } from './live/feed.js';
@@ -20,7 +21,7 @@ export async function show(place, { query, signal }) {
   let line = null;
 
   function connect() {
-    settle('live', '', chosen);
+    replaceAddress('live', '', chosen);
     line?.abort();
     line = new AbortController();
     const mine = line;

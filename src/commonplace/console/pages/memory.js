@@ -1,15 +1,17 @@
-// The records of a scope: found, read, written and tended.
+// The records of a scope: to search, read, write and change them.
 
-import { complain, may, settle, whoami } from '../app.js';
 import { get, post, slept } from '../api.js';
 import { fill, h } from '../dom.js';
 import { endless } from '../parts/endless.js';
 import { picker } from '../parts/picker.js';
-import { returned } from '../parts/returning.js';
+import { takeSavedRow } from '../parts/scroll_restore.js';
 import { shortcut } from '../parts/shortcuts.js';
+import { showError } from '../problems.js';
+import { replaceAddress } from '../router.js';
+import { may, whoami } from '../session.js';
 import { compact, number, t } from '../words.js';
+import { ListActions } from './memory/actions.js';
 import { cells, columns } from './memory/cells.js';
-import { doings } from './memory/doing.js';
 import { filters } from './memory/filters.js';
 import { news } from './memory/news.js';
 import { FIRST_FOUND, MOST_FOUND, PAGE, asAddress, asCounting, asListing, asSearch, isNarrowed, viewOf } from './memory/view.js';
@@ -23,28 +25,28 @@ export async function show(place, { part, query, signal }) {
   const view = viewOf(part, query);
   const selects = may('writer');
   const page = { view, signal, chosen: new Map(), height: HEIGHT, fresh: h('div', { class: 'fresh' }), counting: null, ...known() };
-  const doing = doings(page);
+  const actions = new ListActions(page);
   page.list = endless({
     label: t('frame.memory'),
     height: HEIGHT,
     signal,
     columns: columns(),
-    onOpen: doing.open,
+    onOpen: (record) => actions.open(record),
     empty: () => t(view.scope || isNarrowed(view) ? 'memory.nothing' : may('writer') ? 'memory.none' : 'memory.none.reader'),
     load: (cursor, until) => load(page, cursor, until),
-    row: (record) => cells(record, { doing, chosen: page.chosen, scoped: Boolean(view.scope), selects }),
+    row: (record) => cells(record, { actions, chosen: page.chosen, scoped: Boolean(view.scope), selects }),
     onRows: (_, ended) => {
       page.more = !ended;
       bar.paint();
     },
   });
   page.filters = filters(view, () => page.refresh());
-  const bar = toolbar(page, doing, selects);
+  const bar = toolbar(page, actions, selects);
   selection(page, bar);
   page.busy = bar.busy;
   page.recount = (anew, pause) => recount(page, bar, anew, pause);
   page.refresh = (anew = false) => {
-    settle('memory', view.scope, asAddress(view));
+    replaceAddress('memory', view.scope, asAddress(view));
     page.filters.paint();
     page.chosen.clear();
     if (!page.list.querySelector('.editing form')?.isTouched()) page.list.querySelector('.editing')?.remove();
@@ -71,17 +73,21 @@ export async function show(place, { part, query, signal }) {
       }),
       h('span', { class: 'grow' }),
       may('writer') &&
-        h('button', { type: 'button', class: 'primary', title: t('memory.new.key'), on: { click: doing.write } }, t('memory.new')),
+        h(
+          'button',
+          { type: 'button', class: 'primary', title: t('memory.new.key'), on: { click: () => actions.write() } },
+          t('memory.new'),
+        ),
     ),
     page.filters.element,
     page.fresh,
     bar.element,
     page.list,
   );
-  keys(page, doing);
+  keys(page, actions);
   page.recount(true, STAYS);
-  const was = returned();
-  if (was) comeBack(page, was);
+  const row = takeSavedRow();
+  if (row) comeBack(page, row);
 }
 
 /** To the row that was left for its record; where it is gone, to the one in its place. */
@@ -147,7 +153,7 @@ async function recount(page, bar, anew = true, pause = 0) {
     tellCounts(page, bar, counts);
   } catch (error) {
     if (page.counting === mine) page.counting = null;
-    complain(error);
+    showError(error);
   }
 }
 
@@ -189,13 +195,13 @@ function selection(page, bar) {
   };
 }
 
-function toolbar(page, doing, selects) {
+function toolbar(page, actions, selects) {
   let total = null;
   const all = h('input', { 'type': 'checkbox', 'aria-label': t('memory.select.all'), 'on': { click: () => page.selectAll(all.checked) } });
   const count = h('span', { class: 'count', role: 'status' });
   const action = (what, kind = '') =>
-    h('button', { type: 'button', class: kind, on: { click: () => doing.many(what) } }, t(`memory.do.${what}`));
-  const actions = h(
+    h('button', { type: 'button', class: kind, on: { click: () => actions.many(what) } }, t(`memory.do.${what}`));
+  const buttons = h(
     'div',
     { 'class': 'row', 'role': 'group', 'aria-label': t('memory.selected.do'), 'hidden': true },
     action('pin'),
@@ -214,7 +220,7 @@ function toolbar(page, doing, selects) {
     selects && all,
     count,
     steps,
-    actions,
+    buttons,
     h('span', { class: 'grow' }),
     fresh,
     page.filters.order,
@@ -225,7 +231,7 @@ function toolbar(page, doing, selects) {
     const loaded = page.list?.rows.length ?? 0;
     all.checked = size > 0 && size === loaded;
     all.indeterminate = size > 0 && size < loaded;
-    actions.hidden = !size;
+    buttons.hidden = !size;
     const text = size ? t('memory.selected', number(size)) : found(loaded);
     // While rows are awaited, what is told is still about those that are to be seen.
     const waits = !size && page.view.q && page.list?.hasAttribute('aria-busy');
@@ -251,7 +257,7 @@ function toolbar(page, doing, selects) {
     busy: (at, of) => {
       const done = at === null;
       steps.hidden = done;
-      for (const button of actions.querySelectorAll('button')) button.disabled = !done;
+      for (const button of buttons.querySelectorAll('button')) button.disabled = !done;
       if (!done) {
         Object.assign(steps, { max: of, value: at });
         fill(count, t('memory.busy', { at, of }));
@@ -260,8 +266,8 @@ function toolbar(page, doing, selects) {
   };
 }
 
-function keys(page, doing) {
-  const on = (key, act) => shortcut(key, t(`memory.key.${act}`), () => page.list.active && doing[act](page.list.active), page.signal);
+function keys(page, actions) {
+  const on = (key, act) => shortcut(key, t(`memory.key.${act}`), () => page.list.active && actions[act](page.list.active), page.signal);
   const move = (key, name) =>
     shortcut(key, t(`memory.key.${name}`), (event) => !page.list.contains(event.target) && page.list.focus(), page.signal);
   move('j', 'next');
@@ -283,7 +289,7 @@ function keys(page, doing) {
     shortcut(
       key,
       t(`memory.key.${act}`),
-      () => (page.chosen.size ? doing.many(what()) : page.list.active && doing[act](page.list.active)),
+      () => (page.chosen.size ? actions.many(what()) : page.list.active && actions[act](page.list.active)),
       page.signal,
     );
   on('e', 'edit');
@@ -292,7 +298,7 @@ function keys(page, doing) {
   many('#', 'remove', () => 'delete');
   shortcut('x', t('memory.key.select'), () => page.list.active && page.select(page.list.active), page.signal);
   shortcut('X', t('memory.key.range'), () => page.list.active && page.select(page.list.active, true), page.signal);
-  shortcut('n', t('memory.new'), doing.write, page.signal);
-  shortcut('z', t('memory.key.back'), doing.back, page.signal);
+  shortcut('n', t('memory.new'), () => actions.write(), page.signal);
+  shortcut('z', t('memory.key.back'), () => actions.back(), page.signal);
   shortcut('Escape', t('memory.select.none'), () => page.chosen.size && page.selectAll(false), page.signal);
 }

@@ -1,41 +1,43 @@
 // The whole life of a record: what it says, what it said before, where it comes from, who touched it, where it was recalled.
 
-import { address, complain, go, may } from '../app.js';
 import { get, post } from '../api.js';
 import { fill, fresh, h, plain } from '../dom.js';
 import * as badge from '../parts/badge.js';
 import { confirm } from '../parts/dialog.js';
 import { entry } from '../parts/entry.js';
-import { handed } from '../parts/handed.js';
 import { lengthy } from '../parts/lengthy.js';
-import { leftFrom } from '../parts/returning.js';
-import { shortcut } from '../parts/shortcuts.js';
+import { takePrefetched } from '../parts/prefetch.js';
 import {
+  allowedActions,
   askDemotion,
   askImportance,
   askPromotion,
-  deleted,
-  demoted,
-  edited,
+  deleteRecord,
+  demoteRecord,
+  editRecord,
   isCaptured,
   isConflict,
-  offers,
-  pinned,
-  promoted,
-  takenBack,
-  weighed,
-} from '../parts/tending.js';
+  pinRecord,
+  promoteRecord,
+  setImportance,
+  undoRecord,
+} from '../parts/record_actions.js';
+import { listAddress } from '../parts/scroll_restore.js';
+import { shortcut } from '../parts/shortcuts.js';
 import { toast } from '../parts/toast.js';
-import { learn, named, t, trouble } from '../words.js';
+import { errorNotice, showError } from '../problems.js';
+import { address, go } from '../router.js';
+import { may } from '../session.js';
+import { learn, named, t } from '../words.js';
 import { facts } from './record/facts.js';
 import { origin } from './record/origin.js';
 import { traces } from './record/traces.js';
 import { versions } from './record/versions.js';
 
 export async function show(place, { part, signal }) {
-  // It is tended as in the list, in the same words.
+  // The same is done with it as in the list, in the same words.
   await learn('memory');
-  const page = { id: part, signal, record: handed(part), parts: sections() };
+  const page = { id: part, signal, record: takePrefetched(part), parts: sections() };
   fill(
     place,
     page.parts.head,
@@ -48,7 +50,7 @@ export async function show(place, { part, signal }) {
     ),
   );
   page.refresh = () => refresh(page);
-  page.goBack = (version) => doings(page).goBack(version);
+  page.goBack = (version) => recordActions(page).goBack(version);
   keys(page);
   // Asked first, painted while the answers are on their way.
   const asked = page.record ? early(page) : refresh(page);
@@ -92,7 +94,7 @@ async function refresh(page) {
     fill(
       parts.head,
       h('div', { class: 'page-head' }, h('h1', {}, t('frame.record'))),
-      h('p', { class: 'notice', role: 'alert' }, error.status === 404 ? t('record.gone') : trouble(error)),
+      h('p', { class: 'notice', role: 'alert' }, error.status === 404 ? t('record.gone') : errorNotice(error)),
       h('p', {}, h('a', { href: address('memory') }, t('record.back'))),
     );
     return;
@@ -107,7 +109,11 @@ function paint(page) {
   const { record, parts } = page;
   fill(
     parts.head,
-    h('p', { class: 'small back' }, h('a', { href: wayBack(record) }, '← ', leftFrom(record.id) ? t('record.back') : plain(record.scope))),
+    h(
+      'p',
+      { class: 'small back' },
+      h('a', { href: wayBack(record) }, '← ', listAddress(record.id) ? t('record.back') : plain(record.scope)),
+    ),
     h(
       'div',
       { class: 'page-head' },
@@ -126,17 +132,17 @@ function paint(page) {
 }
 
 /** To the list that it was opened from, else to those of its scope. */
-const wayBack = (record) => leftFrom(record?.id) ?? address('memory', record?.scope);
+const wayBack = (record) => listAddress(record?.id) ?? address('memory', record?.scope);
 
 function buttons(page) {
   const { record } = page;
-  const can = offers(record);
-  const doing = doings(page);
+  const can = allowedActions(record);
+  const actions = recordActions(page);
   const button = (name, label, kind = '') =>
-    can[name] && h('button', { type: 'button', class: kind, on: { click: () => doing[name]() } }, label);
+    can[name] && h('button', { type: 'button', class: kind, on: { click: () => actions[name]() } }, label);
   return h(
     'div',
-    { 'class': 'row doing', 'role': 'group', 'aria-label': t('record.doing') },
+    { 'class': 'row actions', 'role': 'group', 'aria-label': t('record.actions') },
     button('edit', t('memory.edit'), 'primary'),
     button('pin', t(record.pinned ? 'memory.unpin' : 'memory.pin')),
     button('weigh', t('record.importance', { n: record.importance })),
@@ -164,7 +170,7 @@ function text(page) {
   );
 }
 
-function doings(page) {
+function recordActions(page) {
   /** Do it with the record as it is shown, show what became of it, and offer the way back. */
   const step = async (act, told, { isBack = false } = {}) => {
     const before = page.record;
@@ -172,40 +178,41 @@ function doings(page) {
       const changed = await act(before);
       await page.refresh();
       const back = () =>
-        takenBack(changed)
-          .then(() => toast(t('frame.undone')), complain)
+        undoRecord(changed)
+          .then(() => toast(t('frame.undone')), showError)
           .then(page.refresh);
       // To take back once more would go further back, and where nothing changed it would take back what somebody did before.
       toast(told, { action: isBack || changed.version === before.version ? null : { label: t('frame.undo'), act: back } });
     } catch (error) {
-      if (!isConflict(error)) return complain(error);
+      if (!isConflict(error)) return showError(error);
       toast(t('memory.changed-meanwhile'), { kind: 'problem' });
       await page.refresh();
     }
   };
   return {
     edit: () => edit(page),
-    pin: () => step((one) => pinned(one, !one.pinned), t(page.record.pinned ? 'record.unpinned' : 'record.pinned')),
+    pin: () => step((one) => pinRecord(one, !one.pinned), t(page.record.pinned ? 'record.unpinned' : 'record.pinned')),
     weigh: async () => {
       const importance = await askImportance(page.record);
-      if (importance !== null && importance !== page.record.importance) await step((one) => weighed(one, importance), t('record.weighed'));
+      if (importance !== null && importance !== page.record.importance)
+        await step((one) => setImportance(one, importance), t('record.weighed'));
     },
     promote: async () => {
       const answer = await askPromotion([page.record]);
-      if (answer) await step((one) => promoted(one, answer), t('memory.promoted'));
+      if (answer) await step((one) => promoteRecord(one, answer), t('memory.promoted'));
     },
     demote: async () => {
       const answer = await askDemotion([page.record]);
-      if (answer) await step((one) => demoted(one, answer.reason), t('memory.demoted'));
+      if (answer) await step((one) => demoteRecord(one, answer.reason), t('memory.demoted'));
     },
     undo: async () => {
       const answer = await confirm(t('memory.undo-last'), t('record.undo.lead'), { reason: true });
-      if (answer) await step((one) => takenBack(one, answer.reason), t('frame.undone'), { isBack: true });
+      if (answer) await step((one) => undoRecord(one, answer.reason), t('frame.undone'), { isBack: true });
     },
-    delete: () => step(deleted, t('memory.deleted', 1)),
+    delete: () => step(deleteRecord, t('memory.deleted', 1)),
     purge: () => purge(page),
     /** Write the content of an earlier version anew; those in between stay in the history. */
-    goBack: (version) => step((one) => edited(one, contentOf(version)), t('record.went-back', { version: version.version })),
+    goBack: (version) => step((one) => editRecord(one, contentOf(version)), t('record.went-back', { version: version.version })),
   };
 }
 
@@ -220,7 +227,7 @@ function contentOf(version) {
 }
 
 function edit(page) {
-  if (!offers(page.record).edit || page.parts.text.querySelector('form')) return;
+  if (!allowedActions(page.record).edit || page.parts.text.querySelector('form')) return;
   const form = entry({
     record: page.record,
     signal: page.signal,
@@ -255,13 +262,13 @@ async function purge(page) {
     toast(t('record.purged'));
     go('memory', record.scope);
   } catch (error) {
-    complain(error);
+    showError(error);
   }
 }
 
 function keys(page) {
   const on = (key, name, told, offered = name) =>
-    shortcut(key, told, () => page.record && offers(page.record)[offered] && doings(page)[name](), page.signal);
+    shortcut(key, told, () => page.record && allowedActions(page.record)[offered] && recordActions(page)[name](), page.signal);
   const back = () => {
     location.hash = wayBack(page.record);
   };

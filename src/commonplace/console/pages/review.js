@@ -1,8 +1,8 @@
 // What waits for a person: what is in quarantine, what could be promoted, and what one source wrote, to be taken back.
 
-import { settle } from '../app.js';
 import { fill, h } from '../dom.js';
 import { tabs } from '../parts/tabs.js';
+import { replaceAddress } from '../router.js';
 import { t } from '../words.js';
 import { knowledge } from './review/knowledge.js';
 import { quarantine } from './review/quarantine.js';
@@ -20,7 +20,7 @@ export async function show(place, { part, query, signal }) {
     open: (name, inside, until, asked) => {
       const keep = (kept) => {
         chosen = [name, { ...kept }];
-        settle('review', name, kept);
+        replaceAddress('review', name, kept);
       };
       const again = (wanted) => {
         choose(name, wanted);

@@ -1,12 +1,33 @@
 // Files on their way to the memory: out of a choice or a drop, sifted as an import of the server would, read and sent in portions.
 
 import { post } from '../api.js';
+import { fresh, h } from '../dom.js';
 
 const TEXTS = /\.(md|markdown|mdx|txt)$/i;
 const LEFT_OUT = new Set(['node_modules', 'dist', 'build', 'target']);
 const LARGEST = 2 * 1024 * 1024;
 const MOST_BYTES = 8_000_000;
 const MOST_FILES = 500;
+
+/** A button that chooses files, in the page's language: the browser's own speaks the browser's. */
+export function chooser(label, props, onPick) {
+  const id = fresh('files');
+  const input = h('input', {
+    id,
+    type: 'file',
+    class: 'visually-hidden',
+    ...props,
+    on: {
+      change: () => {
+        const files = [...input.files];
+        // Emptied, so that the same choice made again is a choice.
+        input.value = '';
+        onPick(files);
+      },
+    },
+  });
+  return h('span', { class: 'chooser' }, input, h('label', { for: id, class: 'button' }, label));
+}
 
 /** What an <input type=file> holds, with the path inside the folder where one was chosen. */
 export const chosen = (list) => [...list].map((file) => ({ path: file.webkitRelativePath || file.name, file }));

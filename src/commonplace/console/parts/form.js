@@ -1,7 +1,8 @@
 // A form in a dialog that stays, with all that was typed, until the server has said yes.
 
 import { fill, fresh, h } from '../dom.js';
-import { t, trouble } from '../words.js';
+import { errorNotice } from '../problems.js';
+import { t } from '../words.js';
 import { dialog } from './dialog.js';
 
 const KEPT = 5;
@@ -52,7 +53,7 @@ export function form(title, content, { label = t('frame.ok'), danger = false, wi
         made.close();
       } catch (error) {
         if (error.name === 'AbortError') return;
-        fill(problem, trouble(error));
+        fill(problem, errorNotice(error));
         problem.hidden = false;
       } finally {
         go.disabled = false;

@@ -7,7 +7,7 @@ const MOST_AT_ONCE = 100_000;
 
 /** A box with a text somebody stored: so many characters of it and, below the box, a button for the rest. A list of elements. */
 export function lengthy(props, text, most = MOST_AT_ONCE) {
-  const box = h('div', props, plain(text, between(text, most)));
+  const box = h('div', props, plain(text, most));
   return text.length > most ? [box, wholly(box, [text], () => plain(text))] : [box];
 }
 
@@ -37,6 +37,3 @@ export function wholly(box, texts, whole) {
 }
 
 const bytesOf = (texts) => new Blob(texts).size;
-
-/** Where to cut so that no character is cut in two. */
-const between = (text, at) => (at < text.length && /[\ud800-\udbff]/.test(text[at - 1]) ? at - 1 : at);

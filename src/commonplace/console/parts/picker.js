@@ -5,172 +5,187 @@ import { eager, fill, fresh, h } from '../dom.js';
 import { compact, t } from '../words.js';
 
 const KINDS = ['session', 'agent', 'workspace', 'channel', 'user'];
+const MOST_OPTIONS = 50;
+const CLOSE_AFTER = 120; // milliseconds without the focus
+
 const isScope = (text) => text === 'global' || KINDS.some((kind) => text.startsWith(`${kind}:`) && text.length > kind.length + 1);
 
 /**
- * `onPick(scope)` is told what was chosen: a scope, or '' for all of them where `all` allows it, which is called `none`. With `anew` a scope that is
- * not there yet may be named. Answers the element; `element.pick(scope)` sets it without telling.
+ * `onPick(scope)` is called with what was picked: a scope, or '' for all of them where `all` allows it, which is called `none`. With `anew` a scope
+ * that is not there yet may be named. Answers the element; `element.pick(scope)` sets it and calls nobody.
  */
-export function picker({
-  value = '',
-  onPick,
-  all = true,
-  anew = false,
-  label = t('frame.scope'),
-  none = t('frame.scope.all'),
-  signal = null,
-}) {
-  const listId = fresh('scopes');
-  let options = [];
-  let active = -1;
-  let chosen = value;
-  let asking = null;
-  let closing;
-  let coming = null; // the options that were asked for last
-  let typed = false; // since the options were asked for
+export function picker(options) {
+  return new Picker(options).element;
+}
 
-  const box = h('input', {
-    'type': 'text',
-    'role': 'combobox',
-    'aria-label': label,
-    'aria-expanded': 'false',
-    'aria-controls': listId,
-    'aria-autocomplete': 'list',
-    'autocomplete': 'off',
-    'spellcheck': 'false',
-    'placeholder': all ? none : t('frame.scope.choose'),
-    'class': 'mono',
-    value,
-    'on': {
-      focus: () => {
-        // Whoever is back at once finds it open.
-        clearTimeout(closing);
-        box.select();
-        open('');
-      },
-      input: () => {
-        typed = true;
-        search();
-      },
-      keydown: onKey,
-      blur: () => {
-        closing = setTimeout(close, 120);
-      },
-    },
-  });
-  const list = h('ul', { 'id': listId, 'role': 'listbox', 'aria-label': label, 'hidden': true, 'class': 'options' });
-  const element = h('div', { class: 'picker' }, box, list);
+class Picker {
+  element;
+  #options;
+  #box;
+  #list;
+  #scope;
+  #entries = []; // { scope, records, isNew }
+  #active = -1;
+  #request = null; // the AbortController of the last search
+  #coming = null; // the promise of the last search
+  #isTyped = false; // since the last search
+  #closeTimer;
 
-  const search = eager(() => typed && open(box.value.trim()));
-
-  function open(text) {
-    coming = look(text);
-    return coming;
+  constructor({ value = '', all = true, anew = false, label = t('frame.scope'), none = t('frame.scope.all'), onPick, signal = null }) {
+    this.#options = { all, anew, label, none, onPick, signal };
+    this.#scope = value;
+    this.#build();
+    this.element = h('div', { class: 'picker' }, this.#box, this.#list);
+    this.element.pick = (scope) => {
+      this.#scope = scope;
+      this.#box.value = scope;
+    };
+    Object.defineProperty(this.element, 'scope', { get: () => this.#scope });
   }
 
-  async function look(text) {
-    typed = false;
-    asking?.abort();
-    asking = new AbortController();
+  #build() {
+    const { all, label, none } = this.#options;
+    const id = fresh('scopes');
+    const searchEagerly = eager(() => this.#isTyped && this.#search(this.#box.value.trim()));
+    this.#box = h('input', {
+      'type': 'text',
+      'role': 'combobox',
+      'aria-label': label,
+      'aria-expanded': 'false',
+      'aria-controls': id,
+      'aria-autocomplete': 'list',
+      'autocomplete': 'off',
+      'spellcheck': 'false',
+      'placeholder': all ? none : t('frame.scope.choose'),
+      'class': 'mono',
+      'value': this.#scope,
+      'on': {
+        focus: () => {
+          // Whoever is back at once finds it open.
+          clearTimeout(this.#closeTimer);
+          this.#box.select();
+          this.#search('');
+        },
+        input: () => {
+          this.#isTyped = true;
+          searchEagerly();
+        },
+        keydown: (event) => this.#onKey(event),
+        blur: () => {
+          this.#closeTimer = setTimeout(() => this.#close(), CLOSE_AFTER);
+        },
+      },
+    });
+    this.#list = h('ul', { id, 'role': 'listbox', 'aria-label': label, 'hidden': true, 'class': 'options' });
+  }
+
+  // ---- the options
+
+  #search(text) {
+    this.#coming = this.#load(text);
+    return this.#coming;
+  }
+
+  async #load(text) {
+    const { all, anew, signal } = this.#options;
+    this.#isTyped = false;
+    this.#request?.abort();
+    this.#request = new AbortController();
+    let entries = [];
     try {
-      const { scopes } = await get('/v1/scopes', { q: text, limit: 50 }, { signal: asking.signal });
-      options = scopes.map((one) => ({ scope: one.scope, records: one.records }));
+      const { scopes } = await get('/v1/scopes', { q: text, limit: MOST_OPTIONS }, { signal: this.#request.signal });
+      entries = scopes.map(({ scope, records }) => ({ scope, records }));
     } catch (error) {
       if (error.name === 'AbortError') return;
-      options = [];
     }
-    if (document.activeElement !== box || signal?.aborted) return;
-    if (all && !text) options.unshift({ scope: '', records: null });
-    if (anew && isScope(text) && !options.some((one) => one.scope === text)) options.unshift({ scope: text, records: null, fresh: true });
-    active = options.findIndex((one) => one.scope === (text || chosen));
-    paint();
+    this.#entries = entries;
+    if (document.activeElement !== this.#box || signal?.aborted) return;
+    if (all && !text) entries.unshift({ scope: '', records: null });
+    if (anew && isScope(text) && !entries.some(({ scope }) => scope === text)) entries.unshift({ scope: text, records: null, isNew: true });
+    this.#active = entries.findIndex(({ scope }) => scope === (text || this.#scope));
+    this.#paint();
   }
 
-  function paint() {
-    const nothing = h(
-      'li',
-      { 'class': 'soft', 'role': 'option', 'aria-disabled': 'true', 'aria-selected': 'false' },
-      t('frame.scope.none'),
-    );
+  #paint() {
+    const nothing = { 'class': 'soft', 'role': 'option', 'aria-disabled': 'true', 'aria-selected': 'false' };
     fill(
-      list,
-      options.length
-        ? options.map((one, index) =>
-            h(
-              'li',
-              {
-                'role': 'option',
-                'id': `${listId}-${index}`,
-                'aria-selected': String(index === active),
-                'class': index === active ? 'active' : '',
-                'on': {
-                  pointerdown: (event) => {
-                    event.preventDefault();
-                    choose(one.scope);
-                  },
-                },
-              },
-              h('span', { class: one.scope ? 'mono' : '' }, one.fresh ? t('frame.scope.new', { scope: one.scope }) : one.scope || none),
-              one.records !== null && h('span', { class: 'soft small' }, compact(one.records)),
-            ),
-          )
-        : nothing,
+      this.#list,
+      this.#entries.length ? this.#entries.map((entry, index) => this.#option(entry, index)) : h('li', nothing, t('frame.scope.none')),
     );
-    list.hidden = false;
-    box.setAttribute('aria-expanded', 'true');
-    if (active >= 0) {
-      box.setAttribute('aria-activedescendant', `${listId}-${active}`);
-      list.children[active]?.scrollIntoView({ block: 'nearest' });
-    } else box.removeAttribute('aria-activedescendant');
+    this.#list.hidden = false;
+    this.#box.setAttribute('aria-expanded', 'true');
+    if (this.#active >= 0) {
+      this.#box.setAttribute('aria-activedescendant', `${this.#list.id}-${this.#active}`);
+      this.#list.children[this.#active]?.scrollIntoView({ block: 'nearest' });
+    } else this.#box.removeAttribute('aria-activedescendant');
   }
 
-  function close() {
-    list.hidden = true;
-    box.setAttribute('aria-expanded', 'false');
-    box.removeAttribute('aria-activedescendant');
-    box.value = chosen;
+  #option({ scope, records, isNew }, index) {
+    const isActive = index === this.#active;
+    const pointerdown = (event) => {
+      event.preventDefault();
+      this.#pick(scope);
+    };
+    return h(
+      'li',
+      {
+        'role': 'option',
+        'id': `${this.#list.id}-${index}`,
+        'aria-selected': String(isActive),
+        'class': isActive ? 'active' : '',
+        'on': { pointerdown },
+      },
+      h('span', { class: scope ? 'mono' : '' }, isNew ? t('frame.scope.new', { scope }) : scope || this.#options.none),
+      records !== null && h('span', { class: 'soft small' }, compact(records)),
+    );
   }
 
-  function choose(scope) {
-    chosen = scope;
-    close();
-    box.blur();
-    onPick?.(scope);
+  // ---- picking
+
+  #close() {
+    this.#list.hidden = true;
+    this.#box.setAttribute('aria-expanded', 'false');
+    this.#box.removeAttribute('aria-activedescendant');
+    this.#box.value = this.#scope;
   }
 
-  function onKey(event) {
+  #pick(scope) {
+    this.#scope = scope;
+    this.#close();
+    this.#box.blur();
+    this.#options.onPick?.(scope);
+  }
+
+  #onKey(event) {
     if (event.isComposing) return;
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
       event.preventDefault();
-      if (list.hidden) return open(box.value.trim());
-      active = (active + (event.key === 'ArrowDown' ? 1 : -1) + options.length) % Math.max(1, options.length);
-      paint();
+      if (this.#list.hidden) return void this.#search(this.#box.value.trim());
+      const { length } = this.#entries;
+      this.#active = (this.#active + (event.key === 'ArrowDown' ? 1 : -1) + length) % Math.max(1, length);
+      this.#paint();
     } else if (event.key === 'Enter') {
       event.preventDefault();
-      take();
-    } else if (event.key === 'Escape' && !list.hidden) {
+      this.#pickTyped();
+    } else if (event.key === 'Escape' && !this.#list.hidden) {
       // It closes the list, not the dialog around it.
       event.preventDefault();
       event.stopPropagation();
-      close();
+      this.#close();
     }
   }
 
-  async function take() {
+  async #pickTyped() {
+    const { all, anew } = this.#options;
     // Somebody was quicker than the search: what is listed answers an older question.
-    await (typed ? open(box.value.trim()) : coming);
-    if (document.activeElement !== box) return;
-    const text = box.value.trim();
-    if (active >= 0 && options[active]) choose(options[active].scope);
-    else if (options.length && text && !options[0].fresh) choose(options[0].scope);
-    else if (anew && isScope(text)) choose(text);
-    else if (all && !text) choose('');
+    await (this.#isTyped ? this.#search(this.#box.value.trim()) : this.#coming);
+    if (document.activeElement !== this.#box) return;
+    const text = this.#box.value.trim();
+    const [first] = this.#entries;
+    const active = this.#entries[this.#active];
+    if (active) this.#pick(active.scope);
+    else if (first && text && !first.isNew) this.#pick(first.scope);
+    else if (anew && isScope(text)) this.#pick(text);
+    else if (all && !text) this.#pick('');
   }
-
-  element.pick = (scope) => {
-    chosen = scope;
-    box.value = scope;
-  };
-  Object.defineProperty(element, 'scope', { get: () => chosen });
-  return element;
 }

@@ -1,6 +1,6 @@
 // Short messages at the foot of the page, spoken by screen readers, some with a thing to do.
 
-import { fill, h } from '../dom.js';
+import { h } from '../dom.js';
 import { t } from '../words.js';
 
 let shelf;
@@ -37,5 +37,3 @@ export function toast(text, { kind = 'news', action = null, seconds = action ? 1
   }
   return gone;
 }
-
-export const hushed = () => shelf && fill(shelf);

@@ -11,7 +11,7 @@ from commonplace.errors import Forbidden, Unauthenticated
 from commonplace.governance.sessions import SESSION_LASTS
 from commonplace.server.auth import Served, Strict, Told, admitted, bearer, principal, visit
 from commonplace.server.guarding import cookie_name, require_own_page, session_of
-from commonplace.wire.people import CodeAnswer, MeAnswer, SessionAnswer, SessionBody
+from commonplace.wire.people import CodeAnswer, MeAnswer, SignInAnswer, SignInBody
 
 router = APIRouter(prefix="/v1", tags=["native"])
 
@@ -31,8 +31,8 @@ async def create_code(request: Request, who: Strict, served: Served, response: R
     return CodeAnswer(code=code, url=f"{address}/#/enter/{code}", expires_at=ends_at)
 
 
-@router.get("/session", summary="Is anybody signed in?", responses=problems())
-async def current(request: Request, response: Response, served: Served, told: Told) -> SessionAnswer:
+@router.get("/sign-in", summary="Is anybody signed in?", responses=problems())
+async def current(request: Request, response: Response, served: Served, told: Told) -> SignInAnswer:
     """Needs no key, and finds nothing wrong with nobody. A session that is over is taken away."""
     try:
         who = await principal(request, strict=False)
@@ -41,11 +41,11 @@ async def current(request: Request, response: Response, served: Served, told: To
         if "authorization" not in request.headers and session_of(request.scope) is not None:
             _forget(request, response)
             who = await served.identity.principal(visit(request), None) if told.open_to_all else None
-    return SessionAnswer(open=told.open_to_all, me=who and MeAnswer.of(who, open=told.open_to_all))
+    return SignInAnswer(open=told.open_to_all, me=who and MeAnswer.of(who, open=told.open_to_all))
 
 
-@router.post("/session", summary="Sign in", responses=problems())
-async def sign_in(request: Request, body: SessionBody, served: Served, told: Told, response: Response) -> MeAnswer:
+@router.post("/sign-in", summary="Sign in", responses=problems())
+async def sign_in(request: Request, body: SignInBody, served: Served, told: Told, response: Response) -> MeAnswer:
     """With a key or a code. The answer sets a cookie that stands for the key, for twelve hours."""
     came = visit(request, strict=True)
     if body.code is not None:
@@ -65,7 +65,7 @@ async def sign_in(request: Request, body: SessionBody, served: Served, told: Tol
     return MeAnswer.of(begun.who, open=told.open_to_all)
 
 
-@router.delete("/session", status_code=204, summary="Sign out", responses=problems())
+@router.delete("/sign-in", status_code=204, summary="Sign out", responses=problems())
 async def sign_out(
     request: Request,
     response: Response,

@@ -2,9 +2,9 @@
 
 import { post, written } from '../../api.js';
 import { fill, h } from '../../dom.js';
+import { chooser } from '../../parts/files.js';
 import { scopes } from '../../parts/scopes.js';
 import { size, t } from '../../words.js';
-import { chooser } from './chooser.js';
 import { fact, failed } from './outcome.js';
 
 export function makeExport(signal) {

@@ -2,7 +2,8 @@
 
 import { get } from '../../api.js';
 import { fill, h, plain } from '../../dom.js';
-import { meaning, number, t, trouble } from '../../words.js';
+import { errorMessage, errorNotice } from '../../problems.js';
+import { number, t } from '../../words.js';
 
 const MOST_SHOWN = 100;
 const POLL = 300;
@@ -27,7 +28,7 @@ export async function watch(tasks, signal, onLook) {
 }
 
 export function failed(outcome, error) {
-  if (error.name !== 'AbortError') fill(outcome, h('p', { class: 'problem', role: 'alert' }, trouble(error)));
+  if (error.name !== 'AbortError') fill(outcome, h('p', { class: 'problem', role: 'alert' }, errorNotice(error)));
 }
 
 export function report(jobs, problems = []) {
@@ -42,7 +43,7 @@ export function report(jobs, problems = []) {
     'div',
     { class: 'report', role: 'status' },
     h('h3', {}, failures.length ? t('import.failed') : t('import.done')),
-    failures.map((job) => h('p', { class: 'problem' }, plain(job.error ? meaning(job.error) : ''))),
+    failures.map((job) => h('p', { class: 'problem' }, plain(job.error ? errorMessage(job.error) : ''))),
     h(
       'dl',
       { class: 'facts' },

@@ -1,10 +1,11 @@
 // Earlier imports: what became of each, and what can still be done with it.
 
 import { get, post, remove } from '../../api.js';
-import { complain, may } from '../../app.js';
 import { fill, h, plain } from '../../dom.js';
 import { time } from '../../parts/badge.js';
 import { toast } from '../../parts/toast.js';
+import { showError } from '../../problems.js';
+import { may } from '../../session.js';
 import { named, number, t } from '../../words.js';
 import { isOver, listed } from './outcome.js';
 
@@ -28,7 +29,7 @@ export function makePast(signal) {
       drawn = now;
       if (tasks.some((task) => !isOver(task))) timer = setTimeout(reload, 1000);
     } catch (error) {
-      complain(error);
+      showError(error);
     }
   }
   return { element, reload };
@@ -94,7 +95,7 @@ function actions(task, reload) {
       await call();
       toast(said);
     } catch (error) {
-      complain(error);
+      showError(error);
     }
     await reload();
     event.target.disabled = false;

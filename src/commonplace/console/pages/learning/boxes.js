@@ -2,93 +2,110 @@
 
 import { post } from '../../api.js';
 import { fill, fresh, h } from '../../dom.js';
-import { named, t, trouble } from '../../words.js';
+import { errorNotice } from '../../problems.js';
+import { named, t } from '../../words.js';
 import { failure, outcome } from './task.js';
 
-/** `element`, and `tell(tasks)`, which is told how all tasks stand and shows how those asked for here do. */
+/** `element`, and `update(tasks)`, which takes how all tasks stand and shows how those asked for here do. */
 export function boxes({ signal, refresh }) {
-  const made = {
-    remember: box('remember', h('textarea', { rows: 3, required: true, maxlength: 65536 }), 'content'),
-    forget: box('forget', h('input', { required: true, maxlength: 2000, autocomplete: 'off' }), 'query'),
-    dream: box('dream', null, null),
-  };
+  const all = [
+    new TaskBox('remember', h('textarea', { rows: 3, required: true, maxlength: 65536 }), 'content'),
+    new TaskBox('forget', h('input', { required: true, maxlength: 2000, autocomplete: 'off' }), 'query'),
+    new TaskBox('dream'),
+  ];
+  const element = h(
+    'div',
+    { class: 'columns learning-boxes' },
+    all.map((box) => box.build({ signal, refresh })),
+  );
+  return { element, update: (tasks) => all.forEach((box) => box.update(tasks)) };
+}
 
-  function box(kind, text, name) {
-    const told = h('div', { class: 'learning-told', role: 'status' });
-    const whose =
-      text &&
-      h(
-        'select',
-        {},
-        ['', 'user', 'project'].map((one) => h('option', { value: one }, t(`learning.whose.${one}`))),
-      );
-    const go = h('button', { type: 'submit', class: kind === 'remember' ? 'primary' : '' }, t(`learning.${kind}.do`));
-    const state = { kind, id: null, told, shown: '' };
-    const submit = async (event) => {
+class TaskBox {
+  #kind;
+  #text; // the input, or null
+  #name; // of its value in the request
+  #whose;
+  #submit;
+  #status = h('div', { class: 'learning-told', role: 'status' });
+  #id = null; // of the task that was asked for last
+  #state = ''; // what the status says
+
+  constructor(kind, text = null, name = null) {
+    this.#kind = kind;
+    this.#text = text;
+    this.#name = name;
+    const options = ['', 'user', 'project'].map((value) => h('option', { value }, t(`learning.whose.${value}`)));
+    this.#whose = text && h('select', {}, options);
+    this.#submit = h('button', { type: 'submit', class: kind === 'remember' ? 'primary' : '' }, t(`learning.${kind}.do`));
+  }
+
+  build({ signal, refresh }) {
+    const kind = this.#kind;
+    const submit = (event) => {
       event.preventDefault();
-      if (go.disabled) return;
-      go.disabled = true;
-      fill(told, h('span', { class: 'soft' }, t('learning.now.queued')));
-      try {
-        const body = text ? { [name]: text.value, ...(whose.value ? { scope: whose.value } : {}) } : undefined;
-        const task = await post(`/v1/${kind}`, body, { signal });
-        Object.assign(state, { id: task.id, shown: '' });
-        if (text) text.value = '';
-        refresh();
-      } catch (error) {
-        // What was typed stays.
-        if (error.name !== 'AbortError') fill(told, h('p', { class: 'problem', role: 'alert' }, message(error)));
-      } finally {
-        go.disabled = false;
-      }
+      this.#send(signal).then((isSent) => isSent && refresh());
     };
-    const labelled = (control, words) => {
-      control.id = fresh('box');
-      return [h('label', { for: control.id }, words), control];
-    };
-    state.element = h(
+    return h(
       'form',
       { 'class': 'card stack', 'aria-label': t(`learning.${kind}`), 'on': { submit } },
       h('h2', {}, t(`learning.${kind}`)),
       h('p', { class: 'soft small' }, t(`learning.${kind}.hint`)),
-      text && labelled(text, t(`learning.${kind}.label`)),
-      whose && labelled(whose, t('learning.whose')),
-      h('div', { class: 'row learning-go' }, go),
-      told,
+      this.#text && labelled(this.#text, t(`learning.${kind}.label`)),
+      this.#whose && labelled(this.#whose, t('learning.whose')),
+      h('div', { class: 'row learning-go' }, this.#submit),
+      this.#status,
     );
-    return state;
   }
 
-  function tell(tasks) {
-    for (const one of Object.values(made)) {
-      if (!one.id) continue;
-      const task = tasks.find((other) => other.id === one.id);
-      const state = task?.state ?? 'gone';
-      // A screen reader says it when it changes, not at each look.
-      const written = `${state} ${task?.updated_at}`;
-      if (written === one.shown) continue;
-      one.shown = written;
-      fill(
-        one.told,
-        h('strong', { class: state === 'failed' ? 'problem' : state === 'done' ? 'good' : 'soft' }, t(`learning.now.${state}`)),
-        ' ',
-        state === 'done' ? outcome(task) : task?.error && failure(task.error),
-      );
-      if (state === 'done' || state === 'gone') one.id = null;
+  /** Whether the server took it. What was typed stays if not. */
+  async #send(signal) {
+    if (this.#submit.disabled) return false;
+    this.#submit.disabled = true;
+    fill(this.#status, h('span', { class: 'soft' }, t('learning.now.queued')));
+    try {
+      const task = await post(`/v1/${this.#kind}`, this.#body(), { signal });
+      this.#id = task.id;
+      this.#state = '';
+      if (this.#text) this.#text.value = '';
+      return true;
+    } catch (error) {
+      if (error.name !== 'AbortError') fill(this.#status, h('p', { class: 'problem', role: 'alert' }, message(error)));
+      return false;
+    } finally {
+      this.#submit.disabled = false;
     }
   }
 
-  return {
-    element: h(
-      'div',
-      { class: 'columns learning-boxes' },
-      Object.values(made).map((one) => one.element),
-    ),
-    tell,
-  };
+  #body() {
+    if (!this.#text) return undefined;
+    return { [this.#name]: this.#text.value, ...(this.#whose.value ? { scope: this.#whose.value } : {}) };
+  }
+
+  update(tasks) {
+    if (!this.#id) return;
+    const task = tasks.find(({ id }) => id === this.#id);
+    const state = task?.state ?? 'gone';
+    // A screen reader says it when it changes, not at each look.
+    const current = `${state} ${task?.updated_at}`;
+    if (current === this.#state) return;
+    this.#state = current;
+    fill(
+      this.#status,
+      h('strong', { class: state === 'failed' ? 'problem' : state === 'done' ? 'good' : 'soft' }, t(`learning.now.${state}`)),
+      ' ',
+      state === 'done' ? outcome(task) : task?.error && failure(task.error),
+    );
+    if (state === 'done' || state === 'gone') this.#id = null;
+  }
+}
+
+function labelled(control, label) {
+  control.id = fresh('box');
+  return [h('label', { for: control.id }, label), control];
 }
 
 const message = (error) =>
   named('learning.error', error.code) === error.code
-    ? trouble(error)
+    ? errorNotice(error)
     : t('frame.problem', { message: named('learning.error', error.code) });

@@ -1,12 +1,12 @@
 // What models cost: today's budget, where the money went, and the cap of a day.
 
 import { get, put } from '../../api.js';
-import { complain } from '../../app.js';
 import { fill, h, plain } from '../../dom.js';
 import { time } from '../../parts/badge.js';
 import { field } from '../../parts/form.js';
 import { toast } from '../../parts/toast.js';
-import { language, moment, named, number, t, trouble } from '../../words.js';
+import { errorNotice, showError } from '../../problems.js';
+import { language, moment, named, number, t } from '../../words.js';
 
 const DAYS = ['1', '7', '30'];
 const LATEST = 50;
@@ -23,111 +23,120 @@ const fractions = money(6);
 const usd = (value) => (Number(value.toFixed(2)) === value ? dollars : fractions).format(value);
 
 export async function cost(place, { query, signal, settle }) {
-  let days = DAYS.includes(query.days) ? query.days : '1';
-  const today = h('section', { 'class': 'card', 'aria-labelledby': 'learning-today' });
-  const totals = h(
-    'div',
-    { 'class': 'scroll-x', 'tabindex': '0', 'role': 'region', 'aria-labelledby': 'learning-totals' },
+  const tab = new CostTab({ days: DAYS.includes(query.days) ? query.days : '1', signal, settle });
+  fill(place, tab.elements);
+  await tab.load();
+}
+
+const region = (name) => ({ 'class': 'scroll-x', 'tabindex': '0', 'role': 'region', 'aria-labelledby': `learning-${name}` });
+
+class CostTab {
+  #days;
+  #signal;
+  #settle;
+  #today = h(
+    'section',
+    { 'class': 'card', 'aria-labelledby': 'learning-today' },
+    h('h2', { id: 'learning-today' }, t('learning.budget')),
     h('p', { class: 'soft' }, t('frame.loading')),
   );
-  const latest = h('div', { 'class': 'scroll-x', 'tabindex': '0', 'role': 'region', 'aria-labelledby': 'learning-latest' });
-  const span = h(
-    'select',
-    {
-      'aria-label': t('learning.days'),
-      'value': days,
-      'on': {
-        change: () => {
-          days = span.value;
-          settle({ days });
-          load();
-        },
-      },
-    },
-    DAYS.map((one) => h('option', { value: one }, t(`learning.days.${one}`))),
-  );
+  #totals = h('div', region('totals'), h('p', { class: 'soft' }, t('frame.loading')));
+  #latest = h('div', region('latest'));
 
-  async function load() {
+  constructor({ days, signal, settle }) {
+    this.#days = days;
+    this.#signal = signal;
+    this.#settle = settle;
+  }
+
+  get elements() {
+    return [
+      this.#today,
+      h('div', { class: 'learning-head' }, h('h2', { id: 'learning-totals' }, t('learning.totals')), this.#daysMenu()),
+      this.#totals,
+      h('h2', { id: 'learning-latest' }, t('learning.latest')),
+      this.#latest,
+    ];
+  }
+
+  #daysMenu() {
+    const change = (event) => {
+      this.#days = event.target.value;
+      this.#settle({ days: this.#days });
+      this.load();
+    };
+    const options = DAYS.map((days) => h('option', { value: days }, t(`learning.days.${days}`)));
+    return h('select', { 'aria-label': t('learning.days'), 'value': this.#days, 'on': { change } }, options);
+  }
+
+  #fetch() {
+    return get('/v1/budgets', { days: this.#days, limit: LATEST }, { signal: this.#signal });
+  }
+
+  async load() {
     try {
-      paint(await get('/v1/budgets', { days, limit: LATEST }, { signal }));
+      this.#paint(await this.#fetch());
     } catch (error) {
       if (error.name === 'AbortError') return;
-      fill(totals, h('p', { class: 'problem', role: 'alert' }, trouble(error)));
+      fill(this.#totals, h('p', { class: 'problem', role: 'alert' }, errorNotice(error)));
     }
   }
 
-  function paint(budget) {
-    fill(today, ...bar(budget), cap(budget));
-    fill(totals, budget.totals.length ? spent(budget.totals) : h('p', { class: 'soft' }, t('learning.totals.none')));
-    fill(latest, budget.latest.length ? tasks(budget.latest) : h('p', { class: 'soft' }, t('learning.latest.none')));
+  #paint(budget) {
+    fill(this.#today, ...bar(budget), this.#capForm(budget));
+    fill(this.#totals, budget.totals.length ? spent(budget.totals) : h('p', { class: 'soft' }, t('learning.totals.none')));
+    fill(this.#latest, budget.latest.length ? tasks(budget.latest) : h('p', { class: 'soft' }, t('learning.latest.none')));
   }
 
-  function cap(budget) {
-    const wanted = h('input', {
+  #capForm({ daily_usd: daily, standard_usd: standard, own }) {
+    const cap = h('input', {
       type: 'number',
       min: 0,
       max: 1000000,
       step: 'any',
       required: true,
       inputmode: 'decimal',
-      value: String(budget.daily_usd),
+      value: String(daily),
       name: 'cap',
     });
     const problem = h('p', { class: 'problem', role: 'alert', hidden: true });
-    const save = async (value) => {
-      problem.hidden = true;
-      try {
-        await put('/v1/budgets', { daily_usd: value }, { signal });
-        const now = await get('/v1/budgets', { days, limit: LATEST }, { signal });
-        toast(t('learning.budget.saved', { usd: usd(now.daily_usd) }));
-        paint(now);
-        today.querySelector('input')?.focus();
-      } catch (error) {
-        if (error.name === 'AbortError') return;
-        if (error.code === 'out_of_reach') complain(error);
-        // What was typed stays, and why it was refused stands beside it.
-        fill(problem, trouble(error));
-        problem.hidden = false;
-      }
+    const submit = (event) => {
+      event.preventDefault();
+      this.#saveCap(Number(cap.value), problem);
     };
+    const unset = () => this.#saveCap(null, problem);
     return h(
       'form',
-      {
-        class: 'learning-cap',
-        on: {
-          submit: (event) => {
-            event.preventDefault();
-            save(Number(wanted.value));
-          },
-        },
-      },
-      field(t('learning.budget.cap'), wanted, t('learning.budget.cap.hint')),
+      { class: 'learning-cap', on: { submit } },
+      field(t('learning.budget.cap'), cap, t('learning.budget.cap.hint')),
       h(
         'div',
         { class: 'row' },
         h('button', { type: 'submit', class: 'primary' }, t('learning.budget.set')),
-        budget.own &&
-          h('button', { type: 'button', on: { click: () => save(null) } }, t('learning.budget.unset', { usd: usd(budget.standard_usd) })),
-        h(
-          'span',
-          { class: 'soft small' },
-          budget.own ? t('learning.budget.cap.own') : t('learning.budget.cap.standard', { usd: usd(budget.standard_usd) }),
-        ),
+        own && h('button', { type: 'button', on: { click: unset } }, t('learning.budget.unset', { usd: usd(standard) })),
+        h('span', { class: 'soft small' }, own ? t('learning.budget.cap.own') : t('learning.budget.cap.standard', { usd: usd(standard) })),
       ),
       problem,
     );
   }
 
-  fill(today, h('h2', { id: 'learning-today' }, t('learning.budget')), h('p', { class: 'soft' }, t('frame.loading')));
-  fill(
-    place,
-    today,
-    h('div', { class: 'learning-head' }, h('h2', { id: 'learning-totals' }, t('learning.totals')), span),
-    totals,
-    h('h2', { id: 'learning-latest' }, t('learning.latest')),
-    latest,
-  );
-  await load();
+  /** `daily` null: the operator's cap again. */
+  async #saveCap(daily, problem) {
+    problem.hidden = true;
+    try {
+      await put('/v1/budgets', { daily_usd: daily }, { signal: this.#signal });
+      const budget = await this.#fetch();
+      toast(t('learning.budget.saved', { usd: usd(budget.daily_usd) }));
+      this.#paint(budget);
+      this.#today.querySelector('input')?.focus();
+    } catch (error) {
+      if (error.name === 'AbortError') return;
+      if (error.code === 'out_of_reach') showError(error);
+      // What was typed stays, and why it was refused stands beside it.
+      fill(problem, errorNotice(error));
+      problem.hidden = false;
+    }
+  }
 }
 
 function bar(budget) {

@@ -1,133 +1,175 @@
 // One file of memory: read, deleted, and edited over the version that was read.
 
 import { get, remove } from '../../api.js';
-import { complain, may } from '../../app.js';
 import { fill, h, plain } from '../../dom.js';
 import { time } from '../../parts/badge.js';
 import { markdown } from '../../parts/markdown.js';
 import { toast } from '../../parts/toast.js';
+import { showError } from '../../problems.js';
+import { may } from '../../session.js';
 import { size, t } from '../../words.js';
 import { editor } from './editor.js';
 
 const INDEX = 'MEMORY.md';
-export const where = (root, path) => `/v1/managed/${root}/${path.split('/').map(encodeURIComponent).join('/')}`;
+export const filePath = (root, path) => `/v1/managed/${root}/${path.split('/').map(encodeURIComponent).join('/')}`;
 
-/** `element`, and `refresh()` for when the file may have changed. `isThere()` tells whether there is one: what is known to be gone is not asked for. */
-export function opened({ root, path, file, isThere, kept, signal, link, onClose, onChange, undo }) {
-  let held = null; // as the server has it; null: it has none
-  let loaded = false;
-  let writing = null; // the editor, while there is one
-  const title = h('h2', { tabindex: '-1' }, plain(file?.name ?? path, 160));
-  const deeds = h('div', { class: 'row' });
-  const facts = h('p', { class: 'soft small' });
-  const body = h('div', {}, h('p', { class: 'soft' }, t('frame.loading')));
-  const element = h(
-    'article',
-    { 'class': 'learning-file', 'aria-label': path },
-    h(
-      'div',
-      { class: 'learning-head' },
-      h('button', { type: 'button', class: 'quiet learning-back', on: { click: onClose } }, '← ', t('learning.files.back')),
-      title,
-      h('span', { class: 'grow' }),
-      deeds,
-    ),
-    facts,
-    body,
-  );
+/**
+ * `isThere()`: whether the server has the file; one that is known to be gone is not asked for. `link(target)`: the address of another file.
+ * `onClose()` and `onChange()` are called, `undo(id)` undoes a change. Answers `element`, and `refresh()` for when the file may have changed.
+ */
+export function openFile(options) {
+  const view = new FileView(options);
+  view.refresh();
+  return { element: view.element, refresh: () => view.refresh() };
+}
 
-  async function refresh() {
-    let now = null;
+class FileView {
+  #options;
+  #file = null; // as the server has it; null: it has none
+  #isLoaded = false;
+  #editor = null; // while there is one
+  #buttons = h('div', { class: 'row' });
+  #facts = h('p', { class: 'soft small' });
+  #body = h('div', {}, h('p', { class: 'soft' }, t('frame.loading')));
+
+  constructor(options) {
+    this.#options = options;
+    const { path, file, onClose } = options;
+    this.element = h(
+      'article',
+      { 'class': 'learning-file', 'aria-label': path },
+      h(
+        'div',
+        { class: 'learning-head' },
+        h('button', { type: 'button', class: 'quiet learning-back', on: { click: onClose } }, '← ', t('learning.files.back')),
+        h('h2', { tabindex: '-1' }, plain(file?.name ?? path, 160)),
+        h('span', { class: 'grow' }),
+        this.#buttons,
+      ),
+      this.#facts,
+      this.#body,
+    );
+  }
+
+  async refresh() {
+    const { root, path, isThere, drafts, signal } = this.#options;
+    let file = null;
     try {
-      now = isThere() ? await get(where(root, path), {}, { signal }) : null;
+      file = isThere() ? await get(filePath(root, path), {}, { signal }) : null;
     } catch (error) {
       if (error.name === 'AbortError') return;
       if (error.status !== 404) {
-        complain(error);
+        showError(error);
         return;
       }
     }
-    const same = loaded && now?.etag === held?.etag;
-    held = now;
-    loaded = true;
-    if (writing) writing.stands(held?.etag ?? null);
-    else if (kept.has(root, path) && may('writer')) edit(t('learning.draft.kept'));
-    else if (!same) read();
+    const isSame = this.#isLoaded && file?.etag === this.#file?.etag;
+    this.#file = file;
+    this.#isLoaded = true;
+    if (this.#editor) this.#editor.compareWith(file?.etag ?? null);
+    else if (drafts.has(root, path) && may('writer')) this.#edit(t('learning.draft.kept'));
+    else if (!isSame) this.#show();
   }
 
-  function read() {
-    writing = null;
-    if (!held) {
-      fill(deeds);
-      fill(facts);
-      fill(body, h('p', { class: 'notice' }, t('learning.gone')));
+  #show() {
+    const { path, link } = this.#options;
+    const file = this.#file;
+    this.#editor = null;
+    if (!file) {
+      fill(this.#buttons);
+      fill(this.#facts);
+      fill(this.#body, h('p', { class: 'notice' }, t('learning.gone')));
       return;
     }
-    const own = may('writer') && path !== INDEX;
+    const canEdit = may('writer') && path !== INDEX;
     fill(
-      deeds,
-      own && h('button', { type: 'button', on: { click: () => edit() } }, t('learning.edit')),
-      own && h('button', { type: 'button', class: 'danger', on: { click: erase } }, t('frame.delete')),
+      this.#buttons,
+      canEdit && h('button', { type: 'button', on: { click: () => this.#edit() } }, t('learning.edit')),
+      canEdit && h('button', { type: 'button', class: 'danger', on: { click: () => this.#delete() } }, t('frame.delete')),
     );
+    this.#showFacts(file);
+    fill(this.#body, markdown(file.text, { link }));
+  }
+
+  #showFacts({ bytes, modified_at: modified }) {
+    const { path, file } = this.#options;
     fill(
-      facts,
+      this.#facts,
       h('span', { class: 'mono' }, plain(path, 200)),
       ' · ',
-      size(held.bytes),
+      size(bytes),
       ' · ',
-      time(held.modified_at),
+      time(modified),
       file?.stale && [' · ', h('span', { class: 'warn' }, t('learning.stale.note'))],
       file?.problem && [' · ', h('span', { class: 'warn' }, plain(file.problem, 200))],
       path === INDEX && [' · ', t('learning.index.note')],
     );
-    fill(body, markdown(held.text, { link }));
   }
 
-  function edit(told = '') {
-    const draft = kept.get(root, path) ?? { text: held.text, base: held.text, etag: held.etag };
-    writing = editor({ root, path, draft, kept, link, told, undo, onSaved: saved, onGive: give });
-    fill(deeds);
-    fill(facts, h('span', { class: 'mono' }, plain(path, 200)));
-    fill(body, writing.element);
-    writing.stands(held?.etag ?? null);
-    writing.focus();
+  #edit(message = '') {
+    const { root, path, drafts, link, undo } = this.#options;
+    const draft = drafts.get(root, path) ?? { text: this.#file.text, base: this.#file.text, etag: this.#file.etag };
+    this.#editor = editor({
+      root,
+      path,
+      draft,
+      drafts,
+      link,
+      message,
+      undo,
+      onSaved: (file) => this.#onSaved(file),
+      onDiscard: (discarded, text) => this.#onDiscard(discarded, text),
+    });
+    fill(this.#buttons);
+    fill(this.#facts, h('span', { class: 'mono' }, plain(path, 200)));
+    fill(this.#body, this.#editor.element);
+    this.#editor.compareWith(this.#file?.etag ?? null);
+    this.#editor.focus();
   }
 
-  function saved(now) {
-    held = now;
+  #onSaved(file) {
+    const { onChange, signal } = this.#options;
+    this.#file = file;
     onChange();
     if (signal.aborted) return;
-    read();
-    deeds.querySelector('button')?.focus();
+    this.#show();
+    this.#focusFirst();
   }
 
-  /** What was typed is left for what the server has; it can be had back. */
-  function give(mine, words) {
-    kept.drop(root, path);
-    writing = null;
-    loaded = false;
-    if (mine.text !== mine.base) toast(words, { action: { label: t('learning.conflict.back'), act: () => bring(mine) } });
-    refresh().then(() => deeds.querySelector('button')?.focus());
+  /** What was typed gives way to what the server has; a toast brings it back. */
+  #onDiscard(draft, text) {
+    const { root, path, drafts, onChange } = this.#options;
+    drafts.drop(root, path);
+    this.#editor = null;
+    this.#isLoaded = false;
+    if (draft.text !== draft.base) {
+      toast(text, { action: { label: t('learning.conflict.back'), act: () => this.#bringBack(draft) } });
+    }
+    this.refresh().then(() => this.#focusFirst());
     onChange();
   }
 
-  function bring(mine) {
-    kept.keep(root, path, mine);
-    if (!signal.aborted) edit(t('learning.draft.kept'));
+  #bringBack(draft) {
+    const { root, path, drafts, signal } = this.#options;
+    drafts.keep(root, path, draft);
+    if (!signal.aborted) this.#edit(t('learning.draft.kept'));
   }
 
-  async function erase() {
+  #focusFirst() {
+    this.#buttons.querySelector('button')?.focus();
+  }
+
+  async #delete() {
+    const { root, path, file, undo, onClose, onChange } = this.#options;
     try {
-      const { change } = await remove(where(root, path), {}, { headers: { 'If-Match': held.etag } });
-      toast(t('learning.deleted', { name: file?.name ?? path }), { action: change && { label: t('frame.undo'), act: () => undo(change) } });
+      const { change } = await remove(filePath(root, path), {}, { headers: { 'If-Match': this.#file.etag } });
+      const action = change && { label: t('frame.undo'), act: () => undo(change) };
+      toast(t('learning.deleted', { name: file?.name ?? path }), { action });
       onClose();
       onChange();
     } catch (error) {
-      complain(error);
-      if (error.status === 412) await refresh();
+      showError(error);
+      if (error.status === 412) await this.refresh();
     }
   }
-
-  refresh();
-  return { element, refresh };
 }

@@ -1,80 +1,122 @@
 // The managed Markdown: the files of each folder beside the one that is open, and what changed lately.
 
 import { get, listen, post } from '../../api.js';
-import { address, complain, may } from '../../app.js';
 import { fill, h, later, plain } from '../../dom.js';
 import { time } from '../../parts/badge.js';
 import { toast } from '../../parts/toast.js';
+import { showError } from '../../problems.js';
+import { address } from '../../router.js';
+import { may } from '../../session.js';
 import { moment, named, number, t } from '../../words.js';
 import { drafts } from './drafts.js';
-import { opened } from './file.js';
-import { made } from './making.js';
+import { openFile } from './file.js';
+import { createFile } from './new_file.js';
 
 const INDEX = 'MEMORY.md';
-const MOST_SHOWN = 200;
+const MOST_LISTED = 200;
 
 export async function files(place, { me, query, signal, settle, managed }) {
-  let roots = [];
-  let wanted = query.root && query.path ? { root: query.root, path: query.path } : null;
-  let showing = null; // { root, path, leaving, refresh }
-  const kept = drafts(me);
-
-  const find = h('input', {
-    'type': 'search',
-    'placeholder': t('learning.files.find'),
-    'aria-label': t('learning.files.find'),
-    'on': { input: later(paint, 80) },
-  });
-  const list = h(
-    'nav',
-    { 'class': 'learning-list', 'aria-label': t('learning.files.label') },
-    h('p', { class: 'soft' }, t('frame.loading')),
+  const tab = new FilesTab({ me, signal, settle });
+  fill(
+    place,
+    tab.desk,
+    h('section', { 'aria-labelledby': 'learning-changes' }, h('h2', { id: 'learning-changes' }, t('learning.changes')), tab.changes),
   );
-  const create = may('writer') && h('button', { type: 'button', disabled: true, on: { click: make } }, t('learning.new'));
-  const detail = h('div', { class: 'learning-detail card' });
-  const past = h('ul', { class: 'learning-changes' });
-  const desk = h(
-    'div',
-    { class: 'learning-desk' },
-    h('div', { class: 'learning-shelf' }, h('div', { class: 'filters' }, find, create), list),
-    detail,
-  );
-
-  async function load() {
-    const [found, changed] = await Promise.all([get('/v1/managed', {}, { signal }), get('/v1/managed/changes', {}, { signal })]);
-    roots = found.roots;
-    if (create) create.disabled = !roots.length;
-    paint();
-    fill(past, changed.changes.length ? changed.changes.map((one) => change(one)) : h('li', { class: 'soft' }, t('learning.changes.none')));
+  if (!(await managed())) {
+    fill(place, h('p', { class: 'notice' }, t('learning.off')));
+    return;
   }
-  const again = () => (signal.aborted ? null : load().catch(complain));
+  listen({ query: { type: 'memory_changed' }, signal, onEvent: later(() => tab.refresh(), 100) });
+  await tab.load().catch(showError);
+  if (query.root && query.path) tab.open(query.root, query.path);
+}
 
-  async function news() {
-    await again();
-    await showing?.refresh();
+const hrefOf = (root, path) => address('learning', 'files', { root, path });
+
+class FilesTab {
+  #signal;
+  #settle;
+  #drafts;
+  #roots = []; // { root, scope, total, files }
+  #opened = null; // { root, path, leaving, refresh }
+  #search;
+  #list;
+  #create;
+  #detail = h('div', { class: 'learning-detail card' });
+
+  constructor({ me, signal, settle }) {
+    this.#signal = signal;
+    this.#settle = settle;
+    this.#drafts = drafts(me);
+    this.#search = h('input', {
+      'type': 'search',
+      'placeholder': t('learning.files.find'),
+      'aria-label': t('learning.files.find'),
+      'on': { input: later(() => this.#paint(), 80) },
+    });
+    this.#list = h(
+      'nav',
+      { 'class': 'learning-list', 'aria-label': t('learning.files.label') },
+      h('p', { class: 'soft' }, t('frame.loading')),
+    );
+    const click = () => this.#createFile();
+    this.#create = may('writer') && h('button', { type: 'button', disabled: true, on: { click } }, t('learning.new'));
+    this.changes = h('ul', { class: 'learning-changes' });
+    this.desk = h(
+      'div',
+      { class: 'learning-desk' },
+      h('div', { class: 'learning-shelf' }, h('div', { class: 'filters' }, this.#search, this.#create), this.#list),
+      this.#detail,
+    );
+    this.#showNoFile();
   }
 
-  function isThere(root, path) {
-    const shelved = roots.find((one) => one.root === root);
+  async load() {
+    const options = { signal: this.#signal };
+    const [{ roots }, { changes }] = await Promise.all([get('/v1/managed', {}, options), get('/v1/managed/changes', {}, options)]);
+    this.#roots = roots;
+    if (this.#create) this.#create.disabled = !roots.length;
+    this.#paint();
+    const none = h('li', { class: 'soft' }, t('learning.changes.none'));
+    fill(this.changes, changes.length ? changes.map((change) => this.#changeRow(change)) : none);
+  }
+
+  async #reload() {
+    if (!this.#signal.aborted) await this.load().catch(showError);
+  }
+
+  async refresh() {
+    await this.#reload();
+    await this.#opened?.refresh();
+  }
+
+  #hasFile(root, path) {
+    const folder = this.#roots.find((other) => other.root === root);
     // Not all of a great many are listed.
-    return Boolean(shelved) && (path === INDEX || shelved.total > shelved.files.length || shelved.files.some((one) => one.path === path));
+    return Boolean(folder) && (path === INDEX || folder.total > folder.files.length || folder.files.some((file) => file.path === path));
   }
 
   // ---- the list
 
-  function paint() {
-    const asked = find.value.trim().toLowerCase();
-    const fits = (file) => !asked || [file.path, file.name, file.description].some((text) => text?.toLowerCase().includes(asked));
-    const focused = list.contains(document.activeElement) ? document.activeElement.getAttribute('href') : null;
+  #paint() {
+    const text = this.#search.value.trim().toLowerCase();
+    const fits = (file) => !text || [file.path, file.name, file.description].some((field) => field?.toLowerCase().includes(text));
+    const { activeElement } = document;
+    const focused = this.#list.contains(activeElement) ? activeElement.getAttribute('href') : null;
     fill(
-      list,
-      roots.map((root) => shelf(root, root.files.filter(fits), asked)),
+      this.#list,
+      this.#roots.map((folder) => this.#folder(folder, folder.files.filter(fits), Boolean(text))),
     );
-    if (focused) [...list.querySelectorAll('a')].find((link) => link.getAttribute('href') === focused)?.focus();
+    if (focused) this.#linkTo(focused)?.focus();
   }
 
-  function shelf({ root, scope, total }, some, asked) {
-    const rest = some.length - MOST_SHOWN;
+  #linkTo(href) {
+    return [...this.#list.querySelectorAll('a')].find((link) => link.getAttribute('href') === href);
+  }
+
+  #folder({ root, scope, total }, matches, isSearch) {
+    const rest = matches.length - MOST_LISTED;
+    const index = [h('strong', {}, t('learning.index')), h('span', { class: 'mono soft small' }, INDEX)];
     return h(
       'section',
       {},
@@ -90,41 +132,31 @@ export async function files(place, { me, query, signal, settle, managed }) {
       h(
         'ul',
         {},
-        !asked && h('li', {}, link(root, INDEX, h('strong', {}, t('learning.index')), h('span', { class: 'mono soft small' }, INDEX))),
-        some.slice(0, MOST_SHOWN).map((file) => h('li', {}, link(root, file.path, ...summary(root, file)))),
-        !some.length && h('li', { class: 'soft' }, t(asked ? 'learning.files.no-fit' : 'learning.files.none')),
+        !isSearch && h('li', {}, this.#link(root, INDEX, index)),
+        matches.slice(0, MOST_LISTED).map((file) => h('li', {}, this.#link(root, file.path, this.#summary(root, file)))),
+        !matches.length && h('li', { class: 'soft' }, t(isSearch ? 'learning.files.no-fit' : 'learning.files.none')),
         rest > 0 && h('li', { class: 'soft' }, t('learning.files.more', rest)),
       ),
     );
   }
 
-  function link(root, path, ...content) {
-    const current = showing?.root === root && showing.path === path;
-    return h(
-      'a',
-      {
-        'href': address('learning', 'files', { root, path }),
-        'aria-current': current && 'true',
-        'on': {
-          click: (event) => {
-            if (!event.ctrlKey && !event.metaKey && !event.shiftKey) {
-              event.preventDefault();
-              open(root, path, { focus: true });
-            }
-          },
-        },
-      },
-      content,
-    );
+  #link(root, path, content) {
+    const isCurrent = this.#opened?.root === root && this.#opened.path === path;
+    const click = (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      this.open(root, path, { focus: true });
+    };
+    return h('a', { 'href': hrefOf(root, path), 'aria-current': isCurrent && 'true', 'on': { click } }, content);
   }
 
-  function summary(root, file) {
+  #summary(root, file) {
     return [
       h(
         'span',
         { class: 'learning-name' },
         h('strong', { class: 'cut' }, plain(file.name ?? file.path, 120)),
-        kept.has(root, file.path) && h('span', { class: 'badge warn' }, t('learning.draft')),
+        this.#drafts.has(root, file.path) && h('span', { class: 'badge warn' }, t('learning.draft')),
         file.problem
           ? h('span', { class: 'badge warn' }, t('learning.problem'))
           : h('span', { class: 'badge' }, named('learning.type', file.type)),
@@ -138,48 +170,50 @@ export async function files(place, { me, query, signal, settle, managed }) {
 
   // ---- the file that is open
 
-  function open(root, path, { focus = false } = {}) {
-    showing?.leaving.abort();
+  open(root, path, { focus = false } = {}) {
+    this.#opened?.leaving.abort();
     const leaving = new AbortController();
-    signal.addEventListener('abort', () => leaving.abort(), { signal: leaving.signal });
-    showing = { root, path, leaving };
-    settle({ root, path });
-    desk.classList.add('reading');
-    const file = roots.find((one) => one.root === root)?.files.find((one) => one.path === path) ?? null;
-    const link = (target) => within(root, path, target);
-    const view = opened({
+    this.#signal.addEventListener('abort', () => leaving.abort(), { signal: leaving.signal });
+    this.#opened = { root, path, leaving };
+    this.#settle({ root, path });
+    this.desk.classList.add('reading');
+    const folder = this.#roots.find((other) => other.root === root);
+    const view = openFile({
       root,
       path,
-      file,
-      isThere: () => isThere(root, path),
-      kept,
+      file: folder?.files.find((file) => file.path === path) ?? null,
+      isThere: () => this.#hasFile(root, path),
+      drafts: this.#drafts,
       signal: leaving.signal,
-      link,
-      onClose: close,
-      onChange: again,
-      undo,
+      link: (target) => this.#resolveLink(root, path, target),
+      onClose: () => this.#close(),
+      onChange: () => this.#reload(),
+      undo: (id) => this.#undo(id),
     });
-    showing.refresh = view.refresh;
-    fill(detail, view.element);
-    paint();
-    list.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
+    this.#opened.refresh = view.refresh;
+    fill(this.#detail, view.element);
+    this.#paint();
+    this.#list.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
     if (focus) view.element.querySelector('h2')?.focus();
   }
 
-  function close() {
-    const { root, path } = showing ?? {};
-    showing?.leaving.abort();
-    showing = null;
-    settle({});
-    desk.classList.remove('reading');
-    fill(detail, h('p', { class: 'soft' }, t('learning.files.pick')));
-    paint();
-    const before = [...list.querySelectorAll('a')].find((one) => one.getAttribute('href') === address('learning', 'files', { root, path }));
-    (before ?? find).focus();
+  #close() {
+    const { root, path } = this.#opened ?? {};
+    this.#opened?.leaving.abort();
+    this.#opened = null;
+    this.#settle({});
+    this.desk.classList.remove('reading');
+    this.#showNoFile();
+    this.#paint();
+    (this.#linkTo(hrefOf(root, path)) ?? this.#search).focus();
   }
 
-  /** The address of a file that a text links to, where there is one. */
-  function within(root, from, target) {
+  #showNoFile() {
+    fill(this.#detail, h('p', { class: 'soft' }, t('learning.files.pick')));
+  }
+
+  /** The address of a file that a text links to; null if there is no such file. */
+  #resolveLink(root, from, target) {
     if (!/^[^:#?]+\.md$/.test(target) || target.startsWith('/')) return null;
     const parts = from.split('/').slice(0, -1);
     for (const part of target.split('/')) {
@@ -187,69 +221,45 @@ export async function files(place, { me, query, signal, settle, managed }) {
       else if (part !== '.') parts.push(part);
     }
     const path = parts.join('/');
-    return isThere(root, path) ? address('learning', 'files', { root, path }) : null;
+    return this.#hasFile(root, path) ? hrefOf(root, path) : null;
   }
 
-  async function make() {
-    const file = await made(roots);
-    if (!file || signal.aborted) return;
-    await again();
-    open(file.root, file.path, { focus: true });
+  async #createFile() {
+    const file = await createFile(this.#roots);
+    if (!file || this.#signal.aborted) return;
+    await this.#reload();
+    this.open(file.root, file.path, { focus: true });
   }
 
   // ---- what changed
 
-  const told = (some) => (some.length > 3 ? t('learning.count', some.length) : some.join(t('learning.comma')));
-
-  function change(one) {
-    const words = named('learning.what', one.what);
+  #changeRow({ id, what, at, root, paths }) {
+    const action = named('learning.what', what);
+    const names = paths.length > 3 ? t('learning.count', paths.length) : paths.join(t('learning.comma'));
+    const label = t('learning.undo.what', { what: action, files: names, when: moment(at) });
+    const undo = { 'type': 'button', 'class': 'quiet', 'aria-label': label, 'on': { click: () => this.#undo(id) } };
     return h(
       'li',
       {},
-      h('strong', {}, words),
+      h('strong', {}, action),
       ' ',
-      time(one.at),
+      time(at),
       ' ',
-      h('span', { class: 'badge' }, t(`learning.root.${one.root}`)),
+      h('span', { class: 'badge' }, t(`learning.root.${root}`)),
       ' ',
-      h('span', { class: 'soft small', title: one.paths.join('\n') }, plain(told(one.paths), 240)),
+      h('span', { class: 'soft small', title: paths.join('\n') }, plain(names, 240)),
       h('span', { class: 'grow' }),
-      may('writer') &&
-        h(
-          'button',
-          {
-            'type': 'button',
-            'class': 'quiet',
-            'aria-label': t('learning.undo.what', { what: words, files: told(one.paths), when: moment(one.at) }),
-            'on': { click: () => undo(one.id) },
-          },
-          t('learning.undo'),
-        ),
+      may('writer') && h('button', undo, t('learning.undo')),
     );
   }
 
-  async function undo(id) {
+  async #undo(id) {
     try {
       const { restored, left } = await post(`/v1/managed/changes/${encodeURIComponent(id)}/undo`);
       toast([t('learning.undone', restored.length), left.length ? t('learning.undone.left', left.length) : ''].join(' '));
-      await news();
+      await this.refresh();
     } catch (error) {
-      complain(error);
+      showError(error);
     }
   }
-
-  fill(detail, h('p', { class: 'soft' }, t('learning.files.pick')));
-  fill(
-    place,
-    desk,
-    h('section', { 'aria-labelledby': 'learning-changes' }, h('h2', { id: 'learning-changes' }, t('learning.changes')), past),
-  );
-  if (!(await managed())) {
-    fill(place, h('p', { class: 'notice' }, t('learning.off')));
-    return;
-  }
-  listen({ query: { type: 'memory_changed' }, signal, onEvent: later(news, 100) });
-  await load().catch(complain);
-  if (wanted) open(wanted.root, wanted.path);
-  wanted = null;
 }

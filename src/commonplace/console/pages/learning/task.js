@@ -1,8 +1,9 @@
 // One task: what it is, how it stands, and what it did, in words.
 
-import { address, may } from '../../app.js';
 import { h, plain } from '../../dom.js';
 import { time } from '../../parts/badge.js';
+import { address } from '../../router.js';
+import { may } from '../../session.js';
 import { moment, named, number, since, t } from '../../words.js';
 
 const DOTS = { queued: '', running: 'warn', done: 'good', failed: 'problem' };

@@ -1,9 +1,10 @@
 // Who did what. Rows are asked for again when something happened, at most once a second.
 
 import { get, written } from '../../api.js';
-import { address, complain } from '../../app.js';
 import { fill, h, later, paced, plain } from '../../dom.js';
 import { time } from '../../parts/badge.js';
+import { showError } from '../../problems.js';
+import { address } from '../../router.js';
 import { named, t } from '../../words.js';
 
 const OUTCOMES = ['ok', 'unchanged', 'denied', 'refused', 'not_found', 'failed', 'blocked', 'budget_exhausted'];
@@ -78,7 +79,7 @@ export function audit(signal) {
       if (cursor) body.append(...rows);
       else fill(body, rows.length ? rows : h('tr', {}, h('td', { colspan: 5, class: 'soft' }, t('frame.nothing'))));
     } catch (error) {
-      complain(error);
+      showError(error);
     }
   }
 

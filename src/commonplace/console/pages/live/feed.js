@@ -1,7 +1,7 @@
 // The last events, newest first. A burst is painted once a frame, and no more than are kept.
 
-import { address } from '../../app.js';
 import { fill, h, plain } from '../../dom.js';
+import { address } from '../../router.js';
 import { t } from '../../words.js';
 
 const KEPT = 500;

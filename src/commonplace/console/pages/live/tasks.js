@@ -1,10 +1,10 @@
 // Work that goes on after the request that asked for it: what runs and waits, and what ended last.
 
 import { get } from '../../api.js';
-import { complain } from '../../app.js';
 import { fill, h, paced, plain } from '../../dom.js';
 import { time } from '../../parts/badge.js';
-import { meaning, named, number, t } from '../../words.js';
+import { errorMessage, showError } from '../../problems.js';
+import { named, number, t } from '../../words.js';
 
 const DOTS = { queued: '', running: 'warn', done: 'good', failed: 'problem' };
 
@@ -22,7 +22,7 @@ export function tasks(signal) {
       // Progress is told by nobody: whoever watches has to look.
       if (found.some((one) => one.state === 'running')) soon();
     } catch (error) {
-      complain(error);
+      showError(error);
     }
   }
   const soon = paced(() => signal.aborted || load(), 1000);
@@ -45,7 +45,7 @@ function row(task) {
       ' ',
       named('live.task', task.state),
       task.scope && [' ', h('span', { class: 'mono soft' }, plain(task.scope, 60))],
-      task.error && h('span', { class: 'problem' }, ' ', plain(meaning(task.error), 160)),
+      task.error && h('span', { class: 'problem' }, ' ', plain(errorMessage(task.error), 160)),
     ),
     h('span', { class: 'soft small' }, progress ? `${number(task.done)} / ${number(task.total)}` : time(task.updated_at)),
     progress && h('progress', { 'value': task.done, 'max': task.total, 'aria-label': named('live.kind', task.kind) }),

@@ -1,9 +1,8 @@
 // A record as a row of the list.
 
-import { icon } from '../../app.js';
-import { h, plain } from '../../dom.js';
+import { h, icon, plain } from '../../dom.js';
 import * as badge from '../../parts/badge.js';
-import { offers } from '../../parts/tending.js';
+import { allowedActions } from '../../parts/record_actions.js';
 import { named, t } from '../../words.js';
 
 const PIN = 'M9 4h6l-1 6 3 3H7l3-3zM12 13v7';
@@ -25,9 +24,9 @@ const cell = (name, ...children) => h('span', { role: 'gridcell', class: `cell c
 const aside = { type: 'button', tabindex: '-1' };
 const called = (record) => record.key ?? record.text.slice(0, 60);
 
-/** `doing` has select, pin, weigh and more; `chosen` are the ids that are selected; `scoped`: a scope is chosen. */
-export function cells(record, { doing, chosen, scoped, selects }) {
-  const may = offers(record);
+/** `actions` has select, pin, weigh and more; `chosen` are the ids that are selected; `scoped`: a scope is chosen. */
+export function cells(record, { actions, chosen, scoped, selects }) {
+  const can = allowedActions(record);
   return [
     cell(
       'select',
@@ -37,7 +36,7 @@ export function cells(record, { doing, chosen, scoped, selects }) {
           'tabindex': '-1',
           'checked': chosen.has(record.id),
           'aria-label': t('memory.select', { name: called(record) }),
-          'on': { click: (event) => doing.select(record, event) },
+          'on': { click: (event) => actions.select(record, event) },
         }),
     ),
     cell('source', badge.source(record.source)),
@@ -55,14 +54,14 @@ export function cells(record, { doing, chosen, scoped, selects }) {
     cell('trust', badge.trust(record.trust)),
     cell(
       'weight',
-      may.weigh
+      can.weigh
         ? h(
             'button',
             {
               ...aside,
               'class': 'quiet',
               'aria-label': t('memory.importance.of', { n: record.importance }),
-              'on': { click: () => doing.weigh(record) },
+              'on': { click: () => actions.weigh(record) },
             },
             meter(record.importance),
           )
@@ -71,17 +70,17 @@ export function cells(record, { doing, chosen, scoped, selects }) {
     cell('time', badge.time(record.updated_at)),
     cell(
       'do',
-      may.pin || record.pinned
+      can.pin || record.pinned
         ? h(
             'button',
             {
               ...aside,
               'class': 'quiet pin',
-              'disabled': !may.pin,
+              'disabled': !can.pin,
               'aria-pressed': String(record.pinned),
               'aria-label': t('memory.pin'),
               'title': t(record.pinned ? 'memory.unpin' : 'memory.pin'),
-              'on': { click: () => doing.pin(record) },
+              'on': { click: () => actions.pin(record) },
             },
             icon(PIN),
           )
@@ -93,7 +92,7 @@ export function cells(record, { doing, chosen, scoped, selects }) {
           'class': 'quiet',
           'aria-label': t('memory.more'),
           'title': t('memory.more'),
-          'on': { click: () => doing.more(record) },
+          'on': { click: () => actions.more(record) },
         },
         '⋯',
       ),

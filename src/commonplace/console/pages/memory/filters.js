@@ -6,139 +6,136 @@ import { compact, named, t } from '../../words.js';
 import { ORDERS, STATES, cleared, isNarrowed } from './view.js';
 
 const SPANS = { day: 0, week: 6, month: 29 };
+const MOST_SOURCES = 12;
 
 /** `onChange()` is called when `view` was changed, and answers when what was asked for is there. Answers the elements, and ways to set them. */
 export function filters(view, onChange) {
-  const search = searchBox(view, onChange);
-  const kind = chooser('kind', view, [['', t('memory.kind.all')]], onChange);
-  const state = chooser(
-    'state',
-    view,
-    STATES.map((one) => [one, t(`memory.state.${one}`)]),
-    onChange,
-  );
-  const order = chooser('order', view, orders(view), onChange);
-  const pinned = h(
-    'button',
-    {
-      type: 'button',
-      on: {
-        click: () => {
-          view.pinned = view.pinned ? '' : 'true';
-          onChange();
-        },
-      },
-    },
-    t('frame.pinned'),
-  );
-  const time = timeChooser(view, onChange);
-  const sources = h('div', { 'class': 'row sources', 'role': 'group', 'aria-label': t('memory.source') });
-  const also = h('div', { class: 'row' });
-  const clear = h(
-    'button',
-    {
-      type: 'button',
-      class: 'quiet',
-      on: {
-        click: () => {
-          cleared(view);
-          onChange();
-        },
-      },
-    },
-    t('memory.clear'),
-  );
-  let counts = [];
+  const bar = new FilterBar(view, onChange);
+  bar.paint();
+  return {
+    element: bar.element,
+    order: bar.order.element,
+    search: bar.search.box,
+    paint: () => bar.paint(),
+    count: (counts) => bar.count(counts),
+  };
+}
 
-  function paint() {
-    const searching = Boolean(view.q);
-    search.set();
-    kind.set();
-    state.set(searching ? 'live' : view.state);
+class FilterBar {
+  #view;
+  #onChange;
+  #counts = []; // { by: { kind, source }, records }
+  #sources = h('div', { 'class': 'row sources', 'role': 'group', 'aria-label': t('memory.source') });
+  #others = h('div', { class: 'row' }); // filters that are only reached from elsewhere
+
+  constructor(view, onChange) {
+    this.#view = view;
+    this.#onChange = onChange;
+    const states = STATES.map((state) => [state, t(`memory.state.${state}`)]);
+    this.search = searchBox(view, onChange);
+    this.kind = chooser('kind', view, [['', t('memory.kind.all')]], onChange);
+    this.state = chooser('state', view, states, onChange);
+    this.order = chooser('order', view, orders(view), onChange);
+    this.time = timeChooser(view, onChange);
+    this.pinned = h('button', { type: 'button', on: { click: () => this.#set({ pinned: view.pinned ? '' : 'true' }) } }, t('frame.pinned'));
+    this.clear = h('button', { type: 'button', class: 'quiet', on: { click: () => this.#clear() } }, t('memory.clear'));
+    this.element = h(
+      'div',
+      { class: 'stack narrowing' },
+      h(
+        'div',
+        { class: 'filters', role: 'search' },
+        this.search.element,
+        this.kind.element,
+        this.state.element,
+        this.time.element,
+        this.pinned,
+      ),
+      h('div', { class: 'row source-row' }, this.#sources, this.#others, this.clear),
+    );
+  }
+
+  paint() {
+    const view = this.#view;
+    const isSearch = Boolean(view.q);
+    this.search.set();
+    this.kind.set();
+    this.state.set(isSearch ? 'live' : view.state);
     // A search is over what is live, best first.
-    state.box.disabled = searching;
-    order.box.disabled = searching;
-    order.fill(searching ? [[view.order, t('memory.order.best')]] : orders(view));
-    pinned.setAttribute('aria-pressed', String(Boolean(view.pinned)));
-    time.set();
-    clear.hidden = !isNarrowed(view);
+    this.state.box.disabled = isSearch;
+    this.order.box.disabled = isSearch;
+    this.order.fill(isSearch ? [[view.order, t('memory.order.best')]] : orders(view));
+    this.pinned.setAttribute('aria-pressed', String(Boolean(view.pinned)));
+    this.time.set();
+    this.clear.hidden = !isNarrowed(view);
+    const others = ['session', 'tag'].filter((name) => view[name]);
     fill(
-      also,
-      ['session', 'tag']
-        .filter((name) => view[name])
-        .map((name) =>
-          h(
-            'button',
-            {
-              'type': 'button',
-              'class': 'small',
-              'aria-pressed': 'true',
-              'title': t('memory.narrowed.lift'),
-              'on': { click: () => lift(name) },
-            },
-            t(`memory.narrowed.${name}`, { value: view[name].slice(0, 60) }),
-            ' ×',
-          ),
-        ),
+      this.#others,
+      others.map((name) => this.#liftButton(name)),
     );
-    count(counts);
+    this.count(this.#counts);
   }
 
-  function choose(source) {
-    view.source = view.source === source ? '' : source;
-    onChange();
-    // The buttons were made anew.
-    sources.querySelector(`[data-source="${CSS.escape(source)}"]`)?.focus();
+  /** Show how many records each kind and each source would show. */
+  count(counts) {
+    this.#counts = counts;
+    const kinds = this.#sums('kind', 'source').map(([kind, records]) => [kind, `${named('memory.kind', kind)} (${compact(records)})`]);
+    this.kind.fill([['', t('memory.kind.all')], ...kinds]);
+    const sources = this.#sums('source', 'kind').slice(0, MOST_SOURCES);
+    fill(
+      this.#sources,
+      sources.map(([source, records]) => this.#sourceButton(source, records)),
+    );
   }
 
-  function lift(name) {
-    view[name] = '';
-    if (view.order === 'position') view.order = 'pinned';
-    onChange();
+  /** The records of each value of `name`, most first, as the filter `other` allows them. */
+  #sums(name, other) {
+    const view = this.#view;
+    const sums = new Map(view[name] ? [[view[name], 0]] : []);
+    for (const { by, records } of this.#counts) {
+      if (!view[other] || by[other] === view[other]) sums.set(by[name], (sums.get(by[name]) ?? 0) + records);
+    }
+    return [...sums].sort((a, b) => b[1] - a[1]);
   }
 
-  function count(found) {
-    counts = found;
-    const held = (by, other) => {
-      const sums = new Map(view[by] ? [[view[by], 0]] : []);
-      for (const one of counts)
-        if (!view[other] || one.by[other] === view[other]) sums.set(one.by[by], (sums.get(one.by[by]) ?? 0) + one.records);
-      return [...sums].sort((a, b) => b[1] - a[1]);
+  #sourceButton(source, records) {
+    const isOn = this.#view.source === source;
+    const click = () => {
+      this.#set({ source: isOn ? '' : source });
+      // The buttons were made anew.
+      this.#sources.querySelector(`[data-source="${CSS.escape(source)}"]`)?.focus();
     };
-    kind.fill([
-      ['', t('memory.kind.all')],
-      ...held('kind', 'source').map(([one, n]) => [one, `${named('memory.kind', one)} (${compact(n)})`]),
-    ]);
-    fill(
-      sources,
-      held('source', 'kind')
-        .slice(0, 12)
-        .map(([one, n]) =>
-          h(
-            'button',
-            {
-              'type': 'button',
-              'class': `source-toggle ${tinted(one)}`,
-              'data': { source: one },
-              'aria-pressed': String(view.source === one),
-              'on': { click: () => choose(one) },
-            },
-            h('span', { class: 'dot' }),
-            named('frame.source', one),
-            h('span', { class: 'soft' }, compact(n)),
-          ),
-        ),
+    return h(
+      'button',
+      { 'type': 'button', 'class': `source-toggle ${tinted(source)}`, 'data': { source }, 'aria-pressed': String(isOn), 'on': { click } },
+      h('span', { class: 'dot' }),
+      named('frame.source', source),
+      h('span', { class: 'soft' }, compact(records)),
     );
   }
 
-  const element = h(
-    'div',
-    { class: 'stack narrowing' },
-    h('div', { class: 'filters', role: 'search' }, search.element, kind.element, state.element, time.element, pinned),
-    h('div', { class: 'row source-row' }, sources, also, clear),
-  );
-  paint();
-  return { element, order: order.element, search: search.box, paint, count };
+  #liftButton(name) {
+    const click = () => {
+      const { order } = this.#view;
+      this.#set({ [name]: '', order: order === 'position' ? 'pinned' : order });
+    };
+    return h(
+      'button',
+      { 'type': 'button', 'class': 'small', 'aria-pressed': 'true', 'title': t('memory.narrowed.lift'), 'on': { click } },
+      t(`memory.narrowed.${name}`, { value: this.#view[name].slice(0, 60) }),
+      ' ×',
+    );
+  }
+
+  #set(changes) {
+    Object.assign(this.#view, changes);
+    this.#onChange();
+  }
+
+  #clear() {
+    cleared(this.#view);
+    this.#onChange();
+  }
 }
 
 const orders = (view) => ORDERS.filter((one) => one !== 'position' || view.session).map((one) => [one, t(`memory.order.${one}`)]);

@@ -1,9 +1,9 @@
 // The hits: why each was found, what would come next below the line, and who moved when a weight was turned.
 
-import { address } from '../../app.js';
 import { fill, h, plain } from '../../dom.js';
 import { source, time, trust } from '../../parts/badge.js';
 import { passage, scaleOf, scored, why } from '../../parts/why.js';
+import { address } from '../../router.js';
 import { number, t } from '../../words.js';
 
 export function makeResults() {

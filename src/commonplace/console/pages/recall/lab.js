@@ -1,103 +1,133 @@
 // What is asked in the recall lab, and the way to the answers; all of it stands in the page's address.
 
 import { post } from '../../api.js';
-import { complain, settle } from '../../app.js';
 import { eager } from '../../dom.js';
 import { scopesRead, scopesWritten } from '../../parts/scopes.js';
+import { showError } from '../../problems.js';
+import { replaceAddress } from '../../router.js';
 
 const BELOW = 8;
 export const LIMIT = 10;
 const BUDGET = 2000;
 export const MODES = ['hybrid', 'words', 'meaning'];
 
-/** What is asked, and the way to the answers. A newer question overtakes an older one. */
+/**
+ * `asked` is the question; `ask()` asks for hits and block, `turn()` for the hits alone, `fit()` for the block alone. A newer question overtakes an
+ * older one. `onHits(hits, byDefault, asked)`, `onBlock(block)` and `onBusy(isBusy)` are set from outside.
+ */
 export function makeLab(query, signal) {
-  const asked = {
-    text: query.q ?? '',
-    scopes: scopesRead(query.scope),
-    mode: MODES.includes(query.mode) ? query.mode : 'hybrid',
-    limit: within(query.limit, 1, 50, LIMIT),
-    at: query.at ?? '',
-    budget: within(query.budget, 50, 8000, BUDGET),
-    weights: readWeights(query.w),
-  };
-  const lab = { asked, onHits: () => {}, onBlock: () => {}, onBusy: () => {} };
-  let plainly = null; // the hits by default weights, and for which question
-  let running = null;
-  let fitting = null;
+  return new Lab(query, signal);
+}
 
-  function body(weights) {
-    const moment = asked.at ? new Date(asked.at) : null;
+class Lab {
+  asked;
+  onHits = () => {};
+  onBlock = () => {};
+  onBusy = () => {};
+  ask = () => this.#when(() => Promise.all([this.#search(), this.#fetchBlock()]));
+  turn = eager(() => this.#when(() => this.#search()));
+  fit = eager(() => this.#when(() => this.#fetchBlock()));
+  #signal;
+  #byDefault = null; // { key, hits }: the hits by default weights, and for which question
+  #searching = null; // the AbortController of the last search
+  #fitting = null; // that of the last block
+
+  constructor(query, signal) {
+    this.#signal = signal;
+    this.asked = {
+      text: query.q ?? '',
+      scopes: scopesRead(query.scope),
+      mode: MODES.includes(query.mode) ? query.mode : 'hybrid',
+      limit: within(query.limit, 1, 50, LIMIT),
+      at: query.at ?? '',
+      budget: within(query.budget, 50, 8000, BUDGET),
+      weights: readWeights(query.w),
+    };
+  }
+
+  #when(act) {
+    // A slider's last word may come when the page was just left: it must not bring its address back.
+    if (this.#signal.aborted || !location.hash.startsWith('#/recall')) return null;
+    this.#keepAddress();
+    if (this.asked.text.trim()) return act();
+    this.#searching?.abort();
+    this.#fitting?.abort();
+    return this.onHits(null, null, this.asked);
+  }
+
+  #keepAddress() {
+    const { text, scopes, mode, limit, at, budget, weights } = this.asked;
+    replaceAddress('recall', '', {
+      q: text,
+      scope: scopesWritten(scopes),
+      mode: mode === 'hybrid' ? '' : mode,
+      limit: limit === LIMIT ? '' : limit,
+      at,
+      budget: budget === BUDGET ? '' : budget,
+      w: Object.entries(weights)
+        .map((pair) => pair.join('~'))
+        .join(','),
+    });
+  }
+
+  // ---- the hits
+
+  async #search() {
+    this.#searching?.abort();
+    const mine = new AbortController();
+    this.#searching = mine;
+    const options = { signal: AbortSignal.any([this.#signal, mine.signal]) };
+    this.onBusy(true);
+    try {
+      const { weights } = this.asked;
+      const isTurned = Object.keys(weights).length > 0;
+      const [byDefault, turned] = await Promise.all([
+        this.#searchByDefault(options),
+        isTurned ? post('/v1/search', this.#body(weights), options) : null,
+      ]);
+      if (this.#searching === mine) this.onHits(turned?.hits ?? byDefault, isTurned ? byDefault : null, this.asked);
+    } catch (error) {
+      showError(error);
+    } finally {
+      if (this.#searching === mine) this.onBusy(false);
+    }
+  }
+
+  async #searchByDefault(options) {
+    const body = this.#body({});
+    const key = JSON.stringify(body);
+    if (this.#byDefault?.key !== key) this.#byDefault = { key, hits: (await post('/v1/search', body, options)).hits };
+    return this.#byDefault.hits;
+  }
+
+  #body(weights) {
+    const { text, limit, mode, scopes, at } = this.asked;
+    const moment = at ? new Date(at) : null;
     return {
-      text: asked.text,
-      limit: asked.limit + BELOW,
-      mode: asked.mode,
+      text,
+      limit: limit + BELOW,
+      mode,
       weights,
-      ...(asked.scopes.length ? { scopes: asked.scopes } : {}),
+      ...(scopes.length ? { scopes } : {}),
       ...(moment && !Number.isNaN(moment.valueOf()) ? { as_of: moment.toISOString() } : {}),
     };
   }
 
-  async function byDefault(more) {
-    const key = JSON.stringify(body({}));
-    if (plainly?.key !== key) plainly = { key, hits: (await post('/v1/search', body({}), more)).hits };
-    return plainly.hits;
-  }
+  // ---- the block
 
-  async function hits() {
-    running?.abort();
+  async #fetchBlock() {
+    this.#fitting?.abort();
     const mine = new AbortController();
-    running = mine;
-    const more = { signal: AbortSignal.any([signal, mine.signal]) };
-    lab.onBusy(true);
+    this.#fitting = mine;
+    const { text, budget, scopes } = this.asked;
+    const body = { query: text, budget, ...(scopes.length ? { scopes } : {}) };
     try {
-      const turned = Object.keys(asked.weights).length > 0;
-      const [before, now] = await Promise.all([byDefault(more), turned ? post('/v1/search', body(asked.weights), more) : null]);
-      if (running === mine) lab.onHits(now?.hits ?? before, turned ? before : null, asked);
+      const block = await post('/v1/context', body, { signal: AbortSignal.any([this.#signal, mine.signal]) });
+      if (this.#fitting === mine) this.onBlock(block);
     } catch (error) {
-      complain(error);
-    } finally {
-      if (running === mine) lab.onBusy(false);
+      showError(error);
     }
   }
-
-  async function block() {
-    fitting?.abort();
-    const mine = new AbortController();
-    fitting = mine;
-    const wanted = { query: asked.text, budget: asked.budget, ...(asked.scopes.length ? { scopes: asked.scopes } : {}) };
-    try {
-      const answer = await post('/v1/context', wanted, { signal: AbortSignal.any([signal, mine.signal]) });
-      if (fitting === mine) lab.onBlock(answer);
-    } catch (error) {
-      complain(error);
-    }
-  }
-
-  const kept = () =>
-    settle('recall', '', {
-      q: asked.text,
-      scope: scopesWritten(asked.scopes),
-      mode: asked.mode === 'hybrid' ? '' : asked.mode,
-      limit: asked.limit === LIMIT ? '' : asked.limit,
-      at: asked.at,
-      budget: asked.budget === BUDGET ? '' : asked.budget,
-      w: Object.entries(asked.weights)
-        .map((pair) => pair.join('~'))
-        .join(','),
-    });
-  const when = (act) => () => {
-    // A slider's last word may come when the page was just left: it must not bring its address back.
-    if (signal.aborted || !location.hash.startsWith('#/recall')) return null;
-    kept();
-    if (asked.text.trim()) return act();
-    for (const one of [running, fitting]) one?.abort();
-    return lab.onHits(null, null, asked);
-  };
-  lab.ask = when(() => Promise.all([hits(), block()]));
-  lab.turn = eager(when(hits));
-  lab.fit = eager(when(block));
-  return lab;
 }
 
 export function within(text, low, high, otherwise) {

@@ -7,9 +7,8 @@ import { LIMIT, MODES, within } from './lab.js';
 
 export function makeQuestion(lab, signal) {
   const { asked } = lab;
-  const [ask, mode, limit, at] = ['question', 'mode', 'limit', 'at'].map(fresh);
   const box = h('input', {
-    id: ask,
+    id: fresh('question'),
     type: 'search',
     maxlength: 10000,
     value: asked.text,
@@ -21,70 +20,50 @@ export function makeQuestion(lab, signal) {
       },
     },
   });
-  const changed = (name, read = (input) => input.value) => ({
-    change: (event) => {
-      asked[name] = read(event.target);
-      lab.ask();
-    },
-  });
-  const counted = (input) => {
-    input.value = within(input.value, 1, 50, LIMIT);
-    return Number(input.value);
+  const submit = (event) => {
+    event.preventDefault();
+    lab.ask();
   };
-  const where = scopes({
-    value: asked.scopes,
-    signal,
-    onChange: (list) => {
-      asked.scopes = list;
-      lab.ask();
-    },
-    words: { label: t('recall.scopes'), add: t('recall.scopes.add'), remove: (scope) => t('recall.scopes.remove', { scope }) },
-  });
   const element = h(
     'form',
-    {
-      class: 'question card',
-      role: 'search',
-      on: {
-        submit: (event) => {
-          event.preventDefault();
-          lab.ask();
-        },
-      },
-    },
-    h('label', { class: 'visually-hidden', for: ask }, t('recall.question')),
+    { class: 'question card', role: 'search', on: { submit } },
+    h('label', { class: 'visually-hidden', for: box.id }, t('recall.question')),
     h('div', { class: 'asking' }, box, h('button', { type: 'submit', class: 'primary' }, t('recall.ask'))),
-    h(
-      'div',
-      { class: 'options-row' },
-      h('div', { class: 'field places' }, h('span', { 'class': 'label', 'aria-hidden': 'true' }, t('recall.scopes')), where),
-      h(
-        'div',
-        { class: 'field' },
-        h('label', { for: mode }, t('recall.mode')),
-        h(
-          'select',
-          { id: mode, value: asked.mode, on: changed('mode') },
-          MODES.map((one) => h('option', { value: one }, t(`recall.mode.${one}`))),
-        ),
-      ),
-      h(
-        'div',
-        { class: 'field narrow' },
-        h('label', { for: limit }, t('recall.limit')),
-        h('input', { id: limit, type: 'number', min: 1, max: 50, value: asked.limit, on: changed('limit', counted) }),
-      ),
-      h(
-        'div',
-        { class: 'field' },
-        h('label', { for: at }, t('recall.at')),
-        h('input', { id: at, type: 'datetime-local', value: asked.at, on: changed('at') }),
-      ),
-    ),
+    options(lab, signal),
   );
   const say = (text) => {
     box.value = text;
     asked.text = text;
   };
   return { element, box, say };
+}
+
+/** Where, how, how many and as of when: a change asks again. */
+function options(lab, signal) {
+  const { asked } = lab;
+  const set = (name, value) => {
+    asked[name] = value;
+    lab.ask();
+  };
+  const onChange = (name, value = (input) => input.value) => ({ change: (event) => set(name, value(event.target)) });
+  const clamp = (input) => {
+    input.value = within(input.value, 1, 50, LIMIT);
+    return Number(input.value);
+  };
+  const words = { label: t('recall.scopes'), add: t('recall.scopes.add'), remove: (scope) => t('recall.scopes.remove', { scope }) };
+  const where = scopes({ value: asked.scopes, signal, onChange: (list) => set('scopes', list), words });
+  const modes = MODES.map((mode) => h('option', { value: mode }, t(`recall.mode.${mode}`)));
+  return h(
+    'div',
+    { class: 'options-row' },
+    h('div', { class: 'field places' }, h('span', { 'class': 'label', 'aria-hidden': 'true' }, t('recall.scopes')), where),
+    labelled('mode', h('select', { value: asked.mode, on: onChange('mode') }, modes)),
+    labelled('limit', h('input', { type: 'number', min: 1, max: 50, value: asked.limit, on: onChange('limit', clamp) }), 'field narrow'),
+    labelled('at', h('input', { type: 'datetime-local', value: asked.at, on: onChange('at') })),
+  );
+}
+
+function labelled(name, control, kind = 'field') {
+  control.id = fresh(name);
+  return h('div', { class: kind }, h('label', { for: control.id }, t(`recall.${name}`)), control);
 }

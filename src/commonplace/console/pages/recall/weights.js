@@ -2,7 +2,8 @@
 
 import { get } from '../../api.js';
 import { fill, fresh, h } from '../../dom.js';
-import { named, t, trouble } from '../../words.js';
+import { errorNotice } from '../../problems.js';
+import { named, t } from '../../words.js';
 
 // Those that people turn, with how far; the rest is for the curious.
 const FIRST = ['words', 'meaning', 'session', 'before', 'after', 'recency', 'pin', 'importance', 'copies'];
@@ -22,7 +23,7 @@ export async function dressWeights(element, lab, signal) {
     ({ weights: known } = await get('/v1/weights', {}, { signal }));
   } catch (error) {
     if (error.name === 'AbortError') return;
-    fill(element, h('p', { class: 'problem' }, trouble(error)));
+    fill(element, h('p', { class: 'problem' }, errorNotice(error)));
     return;
   }
   const first = FIRST.map((name) => known.find((one) => one.name === name)).filter(Boolean);

@@ -1,9 +1,9 @@
 // Every field of a record.
 
-import { address } from '../../app.js';
 import { fill, h, plain } from '../../dom.js';
 import * as badge from '../../parts/badge.js';
 import { toast } from '../../parts/toast.js';
+import { address } from '../../router.js';
 import { moment, named, t } from '../../words.js';
 
 const exact = (written) => written && h('time', { datetime: written }, moment(written));

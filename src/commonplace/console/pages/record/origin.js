@@ -1,9 +1,10 @@
 // Where a record comes from: the turns around it, the file, the run; and which records took whose place.
 
-import { address, complain } from '../../app.js';
 import { get } from '../../api.js';
 import { fill, h, plain } from '../../dom.js';
 import * as badge from '../../parts/badge.js';
+import { showError } from '../../problems.js';
+import { address } from '../../router.js';
 import { t } from '../../words.js';
 
 const AROUND = 3;
@@ -12,7 +13,7 @@ const LOOKED_AT = 500;
 export async function origin(page) {
   const { record, parts } = page;
   const [said, followed, left] = await Promise.all([turns(page), successor(page), predecessors(page)]).catch((error) => {
-    complain(error);
+    showError(error);
     return [null, null, []];
   });
   const { file, run, message } = record.provenance;

@@ -1,9 +1,10 @@
 // Who touched a record, from the audit, and which searches found it.
 
-import { complain, may } from '../../app.js';
 import { get } from '../../api.js';
 import { fill, h, plain } from '../../dom.js';
 import * as badge from '../../parts/badge.js';
+import { showError } from '../../problems.js';
+import { may } from '../../session.js';
 import { named, number, t } from '../../words.js';
 
 const AT_ONCE = 50;
@@ -12,7 +13,7 @@ export async function traces(page) {
   const recalls = h('div', {});
   const audit = may('reviewer') ? h('div', {}) : null;
   fill(page.parts.traces, recalls, audit);
-  await Promise.all([recalled(page, recalls), audit && touched(page, audit)]).catch((error) => error.status === 404 || complain(error));
+  await Promise.all([recalled(page, recalls), audit && touched(page, audit)]).catch((error) => error.status === 404 || showError(error));
 }
 
 function table(label, heads, body) {
@@ -60,7 +61,7 @@ async function recalled(page, place) {
 
 async function touched(page, place) {
   const body = h('tbody', {});
-  const more = h('button', { type: 'button', hidden: true, on: { click: () => next().catch(complain) } }, t('record.audit.more'));
+  const more = h('button', { type: 'button', hidden: true, on: { click: () => next().catch(showError) } }, t('record.audit.more'));
   let cursor = null;
   const next = async () => {
     const found = await get('/v1/audit', { record: page.id, limit: AT_ONCE, cursor }, { signal: page.signal });

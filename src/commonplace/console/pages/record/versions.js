@@ -1,12 +1,12 @@
 // Every version of a record: what was changed, by whom, when and why. A difference is worked out when it is looked at.
 
-import { complain } from '../../app.js';
 import { get } from '../../api.js';
 import { fill, h, plain } from '../../dom.js';
 import * as badge from '../../parts/badge.js';
 import { differences } from '../../parts/differences.js';
 import { lengthy } from '../../parts/lengthy.js';
-import { offers } from '../../parts/tending.js';
+import { allowedActions } from '../../parts/record_actions.js';
+import { showError } from '../../problems.js';
 import { moment, named, t } from '../../words.js';
 
 const AT_ONCE = 20;
@@ -22,7 +22,7 @@ export async function versions(page) {
   try {
     found = (await get(`/v1/records/${page.id}/versions`, {}, { signal: page.signal })).versions;
   } catch (error) {
-    if (error.status !== 404) complain(error);
+    if (error.status !== 404) showError(error);
     return null;
   }
   const list = h('ol', { class: 'versions', reversed: true });
@@ -61,7 +61,7 @@ function item(page, version, before, isLatest) {
     version.reason && h('p', { class: 'small' }, t('record.because'), ' ', h('q', {}, plain(version.reason))),
     body,
     !isLatest &&
-      offers(page.record).edit &&
+      allowedActions(page.record).edit &&
       h(
         'p',
         {},

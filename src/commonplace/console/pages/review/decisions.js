@@ -1,11 +1,12 @@
 // Accept, mend, reject: each asks for a reason and stays open until the server has agreed.
 
 import { patch, post } from '../../api.js';
-import { complain } from '../../app.js';
-import { HIDDEN, h } from '../../dom.js';
+import { h } from '../../dom.js';
 import { field, form, reasoned } from '../../parts/form.js';
-import { isConflict, takenBack } from '../../parts/tending.js';
+import { isConflict, undoRecord } from '../../parts/record_actions.js';
 import { toast } from '../../parts/toast.js';
+import { showError } from '../../problems.js';
+import { HIDDEN } from '../../text/characters.js';
 import { named, number, t } from '../../words.js';
 
 const BATCH = 100;
@@ -154,11 +155,11 @@ function anew(error, onBack) {
 function said(what, settled, { released = null, onBack = null } = {}) {
   const back = async () => {
     try {
-      await takenBack(released, t('review.taken-back'));
+      await undoRecord(released, t('review.taken-back'));
       toast(t('review.done.waits'));
       onBack();
     } catch (error) {
-      complain(error);
+      showError(error);
     }
   };
   const action = onBack && released ? { label: t('frame.undo'), act: back } : null;

@@ -1,181 +1,202 @@
 // A list beside what is open of it, to be decided on one by one or many at once. Both halves of the review are made of it.
 
-import { address } from '../../app.js';
 import { fill, h } from '../../dom.js';
 import { endless } from '../../parts/endless.js';
 import { shortcut } from '../../parts/shortcuts.js';
+import { address } from '../../router.js';
 import { number, t } from '../../words.js';
 
 const HEIGHT = 66;
-// So many are taken out of the list one by one; more, and it is asked for anew.
-const MANY = 50;
+// So many are taken out of the list one by one; for more, the list is loaded again.
+const MOST_DROPPED = 50;
 
 /** The way to a record's own page. */
 export const toRecord = (id, text) => h('a', { href: address('record', id), class: 'mono small' }, text ?? id);
 
 /**
- * `load` is the list's; `lines(one)` are the two lines of a row; `detail(one, place, signal)` fills what is beside it. `deeds`: what can be done,
- * { name, label, key, kind, act(chosen) }, with `act` answering the ids that are settled. `fits(deed, one)`: whether it can be done to this one.
+ * `load` is the list's; `lines(item)` are the two lines of a row; `detail(item, place, signal)` fills what is beside it. `actions`: what can be done,
+ * { name, label, key, kind, alone, act(items) }, with `act` answering the ids that are decided. `fits(action, item)`: whether it can be done to this
+ * one. `note(rows)`: what stands above the list. Answers the element; `element.reload()` loads the list again.
  */
-export function desk({ label, empty, load, lines, detail, deeds, fits = () => true, note = null, onRows = () => {}, signal }) {
-  const chosen = new Map();
-  let looking = null;
+export function desk(options) {
+  return new Desk(options).element;
+}
 
-  const every = h('input', { type: 'checkbox', disabled: true, on: { change: () => chooseAll(every.checked) } });
-  const told = h('span', { 'aria-live': 'polite' });
-  const count = h('span', { class: 'soft small' });
-  const [ways, more] = [h('span', { class: 'row' }), h('span', { class: 'row' })];
-  const bar = h(
-    'div',
-    { 'class': 'row review-bar', 'role': 'group', 'aria-label': t('review.selection') },
-    h('label', { class: 'check' }, every, ' ', told),
-    ways,
-    h('span', { class: 'grow' }),
-    more,
-    count,
-  );
-  const side = h('section', { 'class': 'card review-detail', 'aria-label': t('review.detail'), 'tabindex': '-1' });
-  const list = endless({ label, empty, load, row, height: HEIGHT, signal, onOpen: () => side.focus(), onRows: rowsCame, onActive: look });
-  const element = h('div', { class: 'review-desk' }, h('div', { class: 'review-list' }, bar, list), side);
+class Desk {
+  element;
+  #options;
+  #list;
+  #selected = new Map(); // id -> item
+  #looking = null; // the AbortController of what is open
+  #all = h('input', { type: 'checkbox', disabled: true, on: { change: () => this.#selectAll(this.#all.checked) } });
+  #selection = h('span', { 'aria-live': 'polite' });
+  #count = h('span', { class: 'soft small' });
+  #buttons = h('span', { class: 'row' });
+  #note = h('span', { class: 'row' });
+  #side = h('section', { 'class': 'card review-detail', 'aria-label': t('review.detail'), 'tabindex': '-1' });
 
-  function row(one) {
+  constructor({ fits = () => true, note = null, onRows = () => {}, ...options }) {
+    this.#options = { ...options, fits, note, onRows };
+    const { label, empty, load, signal } = options;
+    this.#list = endless({
+      label,
+      empty,
+      load,
+      signal,
+      row: (item) => this.#row(item),
+      height: HEIGHT,
+      onOpen: () => this.#side.focus(),
+      onRows: (rows, isEnd) => this.#onRows(rows, isEnd),
+      onActive: (item) => this.#open(item),
+    });
+    this.element = h('div', { class: 'review-desk' }, h('div', { class: 'review-list' }, this.#bar(), this.#list), this.#side);
+    this.element.reload = () => {
+      this.#selected.clear();
+      this.#list.reload();
+    };
+    this.#addShortcuts();
+    signal.addEventListener('abort', () => this.#looking?.abort());
+    this.#paintBar();
+    this.#open(null);
+  }
+
+  #bar() {
+    return h(
+      'div',
+      { 'class': 'row review-bar', 'role': 'group', 'aria-label': t('review.selection') },
+      h('label', { class: 'check' }, this.#all, ' ', this.#selection),
+      this.#buttons,
+      h('span', { class: 'grow' }),
+      this.#note,
+      this.#count,
+    );
+  }
+
+  #row(item) {
     const box = h('input', {
       'type': 'checkbox',
-      'checked': chosen.has(one.id),
-      'aria-label': t('review.select', { text: one.title.slice(0, 80) }),
-      'on': { change: () => choose(one, box.checked) },
+      'checked': this.#selected.has(item.id),
+      'aria-label': t('review.select', { text: item.title.slice(0, 80) }),
+      'on': { change: () => this.#select(item, box.checked) },
     });
-    return [h('span', { role: 'gridcell', class: 'review-check' }, box), h('div', { role: 'gridcell', class: 'review-lines' }, lines(one))];
+    const lines = this.#options.lines(item);
+    return [h('span', { role: 'gridcell', class: 'review-check' }, box), h('div', { role: 'gridcell', class: 'review-lines' }, lines)];
   }
 
-  function choose(one, on) {
-    if (on) chosen.set(one.id, one);
-    else chosen.delete(one.id);
-    paintBar();
+  #onRows(rows, isEnd) {
+    for (const id of this.#selected.keys()) if (!rows.some((item) => item.id === id)) this.#selected.delete(id);
+    fill(this.#count, rows.length > 0 && t('review.count', rows.length, `${number(rows.length)}${isEnd ? '' : '+'}`));
+    this.#paintBar();
+    this.#options.onRows(rows, isEnd);
   }
 
-  function chooseAll(on) {
-    chosen.clear();
-    if (on) for (const one of list.rows) chosen.set(one.id, one);
-    for (const box of list.querySelectorAll('input[type=checkbox]')) box.checked = on;
-    paintBar();
+  // ---- what is selected
+
+  #select(item, isOn) {
+    if (isOn) this.#selected.set(item.id, item);
+    else this.#selected.delete(item.id);
+    this.#paintBar();
   }
 
-  function paintBar() {
-    const many = [...chosen.values()];
-    Object.assign(every, { checked: many.length > 0 && many.length === list.rows.length, disabled: !list.rows.length });
-    every.indeterminate = many.length > 0 && many.length < list.rows.length;
-    fill(told, many.length ? t('review.selected', number(many.length)) : t('review.select-all'));
-    // What a key does it does to those that are selected: then it stands at their buttons.
-    element.classList.toggle('choosing', many.length > 0);
+  #selectAll(isOn) {
+    this.#selected.clear();
+    if (isOn) for (const item of this.#list.rows) this.#selected.set(item.id, item);
+    for (const box of this.#list.querySelectorAll('input[type=checkbox]')) box.checked = isOn;
+    this.#paintBar();
+  }
+
+  #paintBar() {
+    const { actions, fits, note } = this.#options;
+    const { rows } = this.#list;
+    const items = [...this.#selected.values()];
+    Object.assign(this.#all, { checked: items.length > 0 && items.length === rows.length, disabled: !rows.length });
+    this.#all.indeterminate = items.length > 0 && items.length < rows.length;
+    fill(this.#selection, items.length ? t('review.selected', number(items.length)) : t('review.select-all'));
+    // A key acts on those that are selected: then it stands at their buttons.
+    this.element.classList.toggle('choosing', items.length > 0);
+    const offered = items.length ? actions.filter((action) => !action.alone && items.every((item) => fits(action, item))) : [];
+    const label = (action) => ({ 'aria-label': t('review.of-selected', { deed: action.label }) });
     fill(
-      ways,
-      many.length > 0 &&
-        deeds
-          .filter((deed) => !deed.alone && many.every((one) => fits(deed, one)))
-          .map((deed) =>
-            h(
-              'button',
-              {
-                'type': 'button',
-                'class': deed.kind ?? '',
-                'aria-label': t('review.of-selected', { deed: deed.label }),
-                'aria-keyshortcuts': deed.key,
-                'on': { click: () => perform(deed, many) },
-              },
-              deed.label,
-              deed.key && h('kbd', { 'aria-hidden': 'true' }, deed.key),
-            ),
-          ),
+      this.#buttons,
+      offered.map((action) => this.#button(action, items, label(action))),
     );
-    fill(more, note?.(list.rows));
+    fill(this.#note, note?.(rows));
   }
 
-  function rowsCame(rows, ended) {
-    for (const id of chosen.keys()) if (!rows.some((one) => one.id === id)) chosen.delete(id);
-    fill(count, rows.length > 0 && t('review.count', rows.length, `${number(rows.length)}${ended ? '' : '+'}`));
-    paintBar();
-    onRows(rows, ended);
+  #button(action, items, props = {}) {
+    return h(
+      'button',
+      {
+        'type': 'button',
+        'class': action.kind ?? '',
+        'aria-keyshortcuts': action.key,
+        'on': { click: () => this.#perform(action, items) },
+        ...props,
+      },
+      action.label,
+      action.key && h('kbd', { 'aria-hidden': 'true' }, action.key),
+    );
   }
 
-  function look(one) {
-    looking?.abort();
-    looking = new AbortController();
-    if (!one) return fill(side, h('p', { class: 'soft' }, t('review.none-open')));
-    const buttons = h(
-      'div',
-      { class: 'row review-deeds' },
-      deeds
-        .filter((deed) => fits(deed, one))
-        .map((deed) =>
-          h(
-            'button',
-            {
-              'type': 'button',
-              'class': deed.kind ?? '',
-              'aria-keyshortcuts': deed.key,
-              'on': { click: () => perform(deed, [one]) },
-            },
-            deed.label,
-            deed.key && h('kbd', { 'aria-hidden': 'true' }, deed.key),
-          ),
-        ),
-    );
+  // ---- what is open
+
+  #open(item) {
+    const { actions, fits, detail } = this.#options;
+    this.#looking?.abort();
+    this.#looking = new AbortController();
+    if (!item) return fill(this.#side, h('p', { class: 'soft' }, t('review.none-open')));
+    const offered = actions.filter((action) => fits(action, item));
+    const buttons = offered.map((action) => this.#button(action, [item]));
     const body = h('div', {});
-    fill(side, buttons, body);
-    side.scrollTop = 0;
-    return detail(one, body, looking.signal);
+    fill(this.#side, h('div', { class: 'row review-deeds' }, buttons), body);
+    this.#side.scrollTop = 0;
+    return detail(item, body, this.#looking.signal);
   }
 
-  async function perform(deed, many) {
-    const settled = await deed.act(many);
-    if (!settled || signal.aborted) return null;
+  async #perform(action, items) {
+    const list = this.#list;
+    const ids = await action.act(items);
+    if (!ids || this.#options.signal.aborted) return null;
     const at = Math.max(0, list.rows.indexOf(list.active));
-    if (settled.length > MANY) return element.reload();
-    for (const id of settled) {
-      chosen.delete(id);
+    if (ids.length > MOST_DROPPED) return this.element.reload();
+    for (const id of ids) {
+      this.#selected.delete(id);
       list.drop(id);
     }
     list.focusOn(Math.min(at, Math.max(0, list.rows.length - 1)));
     return list.focus();
   }
 
-  const step = (by) => () => {
-    const at = list.rows.indexOf(list.active);
-    if (at >= 0) list.focusOn(Math.max(0, Math.min(list.rows.length - 1, at + by)));
-  };
-  shortcut('j', t('review.key.next'), step(1), signal);
-  shortcut('k', t('review.key.previous'), step(-1), signal);
-  for (const deed of deeds.filter((one) => one.key)) {
-    shortcut(
-      deed.key,
-      t('review.key.deed', { deed: deed.label }),
-      () => {
-        const many = chosen.size && !deed.alone ? [...chosen.values()] : [list.active].filter(Boolean);
-        if (many.length && many.every((one) => fits(deed, one))) perform(deed, many);
-      },
-      signal,
-    );
+  // ---- keys
+
+  #addShortcuts() {
+    const { actions, signal } = this.#options;
+    shortcut('j', t('review.key.next'), () => this.#move(1), signal);
+    shortcut('k', t('review.key.previous'), () => this.#move(-1), signal);
+    for (const action of actions.filter(({ key }) => key)) {
+      shortcut(action.key, t('review.key.deed', { deed: action.label }), () => this.#performByKey(action), signal);
+    }
+    shortcut('x', t('review.key.select'), () => this.#toggleActive(), signal);
+    shortcut('Escape', t('review.key.none'), () => this.#selected.size && this.#selectAll(false), signal);
   }
-  shortcut(
-    'x',
-    t('review.key.select'),
-    () => {
-      const one = list.active;
-      if (!one) return;
-      choose(one, !chosen.has(one.id));
-      const box = document.getElementById(`row-${one.id}`)?.querySelector('input');
-      if (box) box.checked = chosen.has(one.id);
-    },
-    signal,
-  );
-  shortcut('Escape', t('review.key.none'), () => chosen.size && chooseAll(false), signal);
-  signal.addEventListener('abort', () => looking?.abort());
-  paintBar();
-  look(null);
-  element.reload = () => {
-    chosen.clear();
-    list.reload();
-  };
-  return element;
+
+  #move(step) {
+    const { rows, active } = this.#list;
+    const at = rows.indexOf(active);
+    if (at >= 0) this.#list.focusOn(Math.max(0, Math.min(rows.length - 1, at + step)));
+  }
+
+  #performByKey(action) {
+    const isMany = this.#selected.size && !action.alone;
+    const items = isMany ? [...this.#selected.values()] : [this.#list.active].filter(Boolean);
+    if (items.length && items.every((item) => this.#options.fits(action, item))) this.#perform(action, items);
+  }
+
+  #toggleActive() {
+    const item = this.#list.active;
+    if (!item) return;
+    this.#select(item, !this.#selected.has(item.id));
+    const box = document.getElementById(`row-${item.id}`)?.querySelector('input');
+    if (box) box.checked = this.#selected.has(item.id);
+  }
 }

@@ -1,12 +1,12 @@
 // What runs found out and nobody has vouched for yet, beside what is vouched for about the same thing: promote it or give it up.
 
 import { get, post } from '../../api.js';
-import { complain } from '../../app.js';
 import { fill, h, plain } from '../../dom.js';
 import { time } from '../../parts/badge.js';
 import { differences } from '../../parts/differences.js';
 import { field, form, reasoned } from '../../parts/form.js';
 import { toast } from '../../parts/toast.js';
+import { showError } from '../../problems.js';
 import { named, number, t } from '../../words.js';
 import { desk, toRecord } from './desk.js';
 
@@ -16,7 +16,7 @@ const STATUSES = ['working', 'promoted'];
 export function knowledge(panel, { query, signal, again }) {
   const status = STATUSES.includes(query.status) ? query.status : 'working';
   let spaces = null;
-  const deeds = [
+  const actions = [
     { name: 'promote', label: t('review.promote'), key: 'a', kind: 'primary', act: (many) => promote(many) },
     { name: 'approve', label: t('review.approve'), key: 'a', kind: 'primary', act: (many) => approve(many) },
     { name: 'deprecate', label: t('review.deprecate'), key: 'r', kind: 'danger', act: (many) => deprecate(many) },
@@ -35,7 +35,7 @@ export function knowledge(panel, { query, signal, again }) {
     lines,
     detail,
     signal,
-    deeds: deeds.filter((deed) => deed.name === shown || deed.name === 'deprecate'),
+    actions: actions.filter(({ name }) => name === shown || name === 'deprecate'),
     note: (rows) => rows.length >= MOST && h('span', { class: 'soft small' }, t('review.knowledge.newest', { count: number(MOST) })),
   });
   const choice = h(
@@ -107,7 +107,7 @@ async function detail(one, panel, signal) {
     beside.className = '';
     fill(beside, held.length ? compare(held[0], one) : h('p', { class: 'soft' }, t('review.knowledge.nothing-beside')));
   } catch (error) {
-    complain(error);
+    showError(error);
   }
 }
 

@@ -1,11 +1,11 @@
 // What is in quarantine: why, from where, and what it would change. Let it out, mend it, or remove it for good.
 
 import { get } from '../../api.js';
-import { complain } from '../../app.js';
 import { fill, fresh, h, later, plain } from '../../dom.js';
 import { source, time, trust } from '../../parts/badge.js';
 import { differences } from '../../parts/differences.js';
 import { picker } from '../../parts/picker.js';
+import { showError } from '../../problems.js';
 import { named, t } from '../../words.js';
 import { accept, mend, reject } from './decisions.js';
 import { desk, toRecord } from './desk.js';
@@ -13,97 +13,119 @@ import { rollback } from './rollback.js';
 
 const PAGE = 100;
 const MOST = 20_000;
+const MOST_SUGGESTED = 50;
 
 export function quarantine(panel, { query, signal, settle }) {
-  const asked = { scope: query.scope ?? '', source: query.source ?? '', session: query.session ?? '' };
-  const deeds = [
-    { name: 'accept', label: t('review.accept'), key: 'a', kind: 'primary', act: (many) => accept(many, { onBack: () => made.reload() }) },
-    { name: 'mend', label: t('review.mend'), key: 'e', alone: true, act: ([one]) => mend(one) },
-    { name: 'reject', label: t('review.reject'), key: 'r', kind: 'danger', act: (many) => reject(many) },
-  ];
-  const fits = (deed, one) => deed.name !== 'mend' || one.type === 'record';
+  fill(panel, new QuarantineTab({ query, signal, settle }).elements);
+}
 
-  const load = async (cursor, wanted) => {
-    const page = await get('/v1/review', { ...asked, limit: PAGE, cursor }, { signal: wanted });
-    return { rows: [...page.findings.map(finding), ...page.waiting.map(record)], cursor: page.cursor };
-  };
-  const made = desk({
-    label: t('review.quarantine'),
-    empty: () => t('review.quarantine.empty'),
-    load,
-    lines,
-    deeds,
-    fits,
-    signal,
-    onRows: suggest,
-    detail: (one, place, wanted) => detail(one, place, wanted, { narrow, again: () => made.reload() }),
-  });
+class QuarantineTab {
+  #signal;
+  #settle;
+  #filter; // { scope, source, session }, each '' if it is open
+  #boxes; // for source and session
+  #suggestions; // the datalist of each box
+  #scope;
+  #desk;
+  #wholeButtons = h('span', { class: 'row' });
 
-  const box = (name) =>
-    h('input', {
-      'type': 'search',
-      'aria-label': t(`review.${name}`),
-      'placeholder': t(`review.${name}`),
-      'value': asked[name],
-      'list': fresh(name),
-      'on': { input: later(() => narrow({ [name]: boxes[name].value.trim() }), 250) },
+  constructor({ query: { scope = '', source = '', session = '' }, signal, settle }) {
+    this.#signal = signal;
+    this.#settle = settle;
+    this.#filter = { scope, source, session };
+    this.#boxes = { source: this.#box('source'), session: this.#box('session') };
+    const datalists = Object.entries(this.#boxes).map(([name, box]) => [name, h('datalist', { id: box.getAttribute('list') })]);
+    this.#suggestions = Object.fromEntries(datalists);
+    this.#scope = picker({ value: scope, onPick: (picked) => this.#narrow({ scope: picked }), signal });
+    this.#desk = this.#makeDesk();
+    fill(this.#wholeButtons, this.#buttonsForWhole());
+  }
+
+  get elements() {
+    const boxes = [...Object.values(this.#boxes), ...Object.values(this.#suggestions)];
+    return [
+      h('p', { class: 'soft' }, t('review.quarantine.lead')),
+      h('div', { class: 'filters' }, this.#scope, boxes, h('span', { class: 'grow' }), this.#wholeButtons),
+      this.#desk,
+    ];
+  }
+
+  #makeDesk() {
+    const reload = () => this.#desk.reload();
+    const narrow = (changes) => this.#narrow(changes);
+    return desk({
+      label: t('review.quarantine'),
+      empty: () => t('review.quarantine.empty'),
+      load: (cursor, signal) => this.#load(cursor, signal),
+      lines,
+      actions: [
+        { name: 'accept', label: t('review.accept'), key: 'a', kind: 'primary', act: (items) => accept(items, { onBack: reload }) },
+        { name: 'mend', label: t('review.mend'), key: 'e', alone: true, act: ([item]) => mend(item) },
+        { name: 'reject', label: t('review.reject'), key: 'r', kind: 'danger', act: (items) => reject(items) },
+      ],
+      fits: (action, item) => action.name !== 'mend' || item.type === 'record',
+      signal: this.#signal,
+      onRows: (rows) => this.#suggest(rows),
+      detail: (item, place, signal) => detail(item, place, signal, { narrow, again: reload }),
     });
-  const boxes = { source: box('source'), session: box('session') };
-  const lists = Object.fromEntries(Object.entries(boxes).map(([name, one]) => [name, h('datalist', { id: one.getAttribute('list') })]));
-  const scope = picker({ value: asked.scope, onPick: (picked) => narrow({ scope: picked }), signal });
+  }
 
-  function suggest(rows) {
-    for (const [name, list] of Object.entries(lists)) {
-      const found = [
-        ...new Set(
-          rows
-            .slice(0, 1000)
-            .map((one) => one[name])
-            .filter(Boolean),
-        ),
-      ].slice(0, 50);
+  async #load(cursor, signal) {
+    const page = await get('/v1/review', { ...this.#filter, limit: PAGE, cursor }, { signal });
+    return { rows: [...page.findings.map(finding), ...page.waiting.map(record)], cursor: page.cursor };
+  }
+
+  // ---- the filters
+
+  #box(name) {
+    const label = t(`review.${name}`);
+    const narrow = later(() => this.#narrow({ [name]: this.#boxes[name].value.trim() }), 250);
+    return h('input', {
+      'type': 'search',
+      'aria-label': label,
+      'placeholder': label,
+      'value': this.#filter[name],
+      'list': fresh(name),
+      'on': { input: narrow },
+    });
+  }
+
+  #suggest(rows) {
+    for (const [name, datalist] of Object.entries(this.#suggestions)) {
+      const values = new Set(rows.slice(0, 1000).map((item) => item[name]));
+      const options = [...values].filter(Boolean).slice(0, MOST_SUGGESTED);
       fill(
-        list,
-        found.map((value) => h('option', { value })),
+        datalist,
+        options.map((value) => h('option', { value })),
       );
     }
   }
 
-  function narrow(wanted) {
-    Object.assign(asked, wanted);
-    boxes.source.value = asked.source;
-    boxes.session.value = asked.session;
-    scope.pick(asked.scope);
-    settle(asked);
-    fill(all, ofAll());
-    made.reload();
+  #narrow(changes) {
+    const filter = Object.assign(this.#filter, changes);
+    this.#boxes.source.value = filter.source;
+    this.#boxes.session.value = filter.session;
+    this.#scope.pick(filter.scope);
+    this.#settle(filter);
+    fill(this.#wholeButtons, this.#buttonsForWhole());
+    this.#desk.reload();
   }
 
-  /** Where one source or one session is shown, all of it can be settled at once, what was not scrolled to as well. */
-  function ofAll() {
-    const told = Object.entries(asked).filter(([, value]) => value);
-    if (told.length !== 1 || told[0][0] === 'scope') return null;
-    const [[name, value]] = told;
-    const whole = async (act) => {
-      const settled = await act([], { whole: { [name]: value } });
-      if (settled && !signal.aborted) made.reload();
+  /** Where one source or one session is shown, all of it can be decided on at once, what was not scrolled to as well. */
+  #buttonsForWhole() {
+    const filters = Object.entries(this.#filter).filter(([, value]) => value);
+    if (filters.length !== 1 || filters[0][0] === 'scope') return null;
+    const [[name, value]] = filters;
+    const button = (action, decide, kind) => {
+      const click = async () => {
+        const ids = await decide([], { whole: { [name]: value } });
+        if (ids && !this.#signal.aborted) this.#desk.reload();
+      };
+      const label = t(`review.${action}-${name}`);
+      return h('button', { 'type': 'button', 'class': kind, 'aria-label': label, 'on': { click } }, t(`review.${action}-all`));
     };
-    const button = (deed, act, kind) =>
-      h(
-        'button',
-        { 'type': 'button', 'class': kind, 'aria-label': t(`review.${deed}-${name}`), 'on': { click: () => whole(act) } },
-        t(`review.${deed}-all`),
-      );
     return [button('accept', accept, ''), button('reject', reject, 'danger')];
   }
-
-  const all = h('span', { class: 'row' }, ofAll());
-  fill(
-    panel,
-    h('p', { class: 'soft' }, t('review.quarantine.lead')),
-    h('div', { class: 'filters' }, scope, ...Object.values(boxes), ...Object.values(lists), h('span', { class: 'grow' }), all),
-    made,
-  );
 }
 
 const finding = (one) => ({ type: 'finding', ...one, text: one.summary, source: null, session: null });
@@ -167,7 +189,7 @@ async function detail(one, place, signal, ways) {
   } catch (error) {
     if (error.name === 'AbortError') return null;
     // It may be gone, or in a scope that this key does not reach: what waits can be read all the same.
-    if (error.status !== 404) complain(error);
+    if (error.status !== 404) showError(error);
     return fill(beside, h('p', { class: 'warn' }, t('review.beside.gone')), h('h2', {}, t('review.text')), text(one.text));
   }
 }

@@ -1,121 +1,133 @@
-// Take back all that one source wrote: first what would become of each record, then the doing, then the way back.
+// Take back all that one source wrote: first what would become of each record, then doing it, then the way back.
 
 import { post } from '../../api.js';
 import { fill, h } from '../../dom.js';
 import { dialog } from '../../parts/dialog.js';
 import { field, reasoned } from '../../parts/form.js';
-import { named, number, t, trouble } from '../../words.js';
+import { errorNotice } from '../../problems.js';
+import { named, number, t } from '../../words.js';
 import { toRecord } from './desk.js';
 
 const ORIGINS = ['source', 'session', 'actor', 'import', 'rollback'];
 const SHOWN = 200;
 
-/** Open it, for this origin where one is given. `onDone` is called when it is closed after something was done. */
+/** Open it, for this origin if one is given. `onDone` is called when it is closed after something was rolled back. */
 export function rollback({ by = 'source', value = '', onDone = () => {} } = {}) {
-  const origin = h(
-    'select',
-    { value: by },
-    ORIGINS.map((one) => h('option', { value: one }, t(`review.rollback.${one}`))),
-  );
-  const name = h('input', { required: true, maxlength: 255, autocomplete: 'off', class: 'mono', value });
-  const since = h('input', { type: 'datetime-local' });
-  const { why, row } = reasoned();
-  const told = h('div', { 'aria-live': 'polite' });
-  const problem = h('p', { class: 'problem', role: 'alert', hidden: true });
-  const look = h('button', { type: 'submit', class: 'primary' }, t('review.rollback.look'));
-  const act = h(
-    'button',
-    { type: 'button', class: 'danger', hidden: true, on: { click: () => run(asked(), perform) } },
-    t('review.rollback.do'),
-  );
-  const close = h('button', { type: 'button', on: { click: () => made.close() } }, t('frame.close'));
+  const view = new RollbackForm(by, value);
+  const box = dialog(t('review.rollback'), view.form, { wide: true, onClose: () => view.isChanged && onDone() });
+  view.onClose = () => box.close();
+  view.focus();
+}
 
-  let acted = false;
+class RollbackForm {
+  form;
+  isChanged = false; // something was rolled back
+  onClose = () => {};
+  #origin;
+  #name;
+  #since = h('input', { type: 'datetime-local' });
+  #reason = reasoned(); // { why, row }
+  #report = h('div', { 'aria-live': 'polite' });
+  #problem = h('p', { class: 'problem', role: 'alert', hidden: true });
+  #plan = h('button', { type: 'submit', class: 'primary' }, t('review.rollback.look'));
+  #perform;
 
-  const asked = () => ({
-    [origin.value]: name.value.trim(),
-    since: since.value ? new Date(since.value).toISOString() : null,
-    reason: why.value.trim(),
-  });
+  constructor(by, value) {
+    const origins = ORIGINS.map((origin) => h('option', { value: origin }, t(`review.rollback.${origin}`)));
+    this.#origin = h('select', { value: by }, origins);
+    this.#name = h('input', { required: true, maxlength: 255, autocomplete: 'off', class: 'mono', value });
+    const click = () => this.#run(() => this.#rollBack());
+    this.#perform = h('button', { type: 'button', class: 'danger', hidden: true, on: { click } }, t('review.rollback.do'));
+    this.form = this.#build();
+    for (const input of [this.#origin, this.#name, this.#since]) input.addEventListener('input', () => this.#forgetPlan());
+  }
 
-  async function run(body, then) {
-    if (look.disabled) return;
-    look.disabled = act.disabled = true;
-    problem.hidden = true;
+  #build() {
+    const submit = (event) => {
+      event.preventDefault();
+      this.#run(() => this.#showPlan());
+    };
+    return h(
+      'form',
+      { class: 'stack', on: { submit } },
+      h('p', { class: 'soft' }, t('review.rollback.lead')),
+      h(
+        'div',
+        { class: 'review-origin' },
+        field(t('review.rollback.by'), this.#origin),
+        field(t('review.rollback.name'), this.#name),
+        field(t('review.rollback.since'), this.#since),
+      ),
+      this.#reason.row,
+      this.#problem,
+      this.#report,
+      h(
+        'div',
+        { class: 'buttons' },
+        h('button', { type: 'button', on: { click: () => this.onClose() } }, t('frame.close')),
+        this.#plan,
+        this.#perform,
+      ),
+    );
+  }
+
+  focus() {
+    (this.#name.value ? this.#reason.why : this.#name).focus();
+  }
+
+  get #body() {
+    const since = this.#since.value ? new Date(this.#since.value).toISOString() : null;
+    return { [this.#origin.value]: this.#name.value.trim(), since, reason: this.#reason.why.value.trim() };
+  }
+
+  async #run(act) {
+    if (this.#plan.disabled) return;
+    this.#plan.disabled = this.#perform.disabled = true;
+    this.#problem.hidden = true;
     try {
-      await then(body);
+      await act();
     } catch (error) {
-      fill(problem, trouble(error));
-      problem.hidden = false;
+      fill(this.#problem, errorNotice(error));
+      this.#problem.hidden = false;
     } finally {
-      look.disabled = act.disabled = false;
+      this.#plan.disabled = this.#perform.disabled = false;
     }
   }
 
-  async function plan(body) {
-    const found = await post('/v1/rollback', { ...body, dry_run: true });
-    const many = found.deleted + found.set_back;
-    fill(told, h('h3', {}, t('review.rollback.would')), summed(found), steps(found.steps, 'would'));
-    act.hidden = many === 0;
+  async #showPlan() {
+    const plan = await post('/v1/rollback', { ...this.#body, dry_run: true });
+    fill(this.#report, h('h3', {}, t('review.rollback.would')), summed(plan), steps(plan.steps, 'would'));
+    this.#perform.hidden = plan.deleted + plan.set_back === 0;
   }
 
-  async function perform(body) {
-    if (!form.reportValidity()) return;
-    const done = await post('/v1/rollback', body);
-    acted = true;
-    act.hidden = true;
-    const back = h(
-      'button',
-      { type: 'button', on: { click: () => run({ rollback: done.id, reason: body.reason }, undone) } },
-      t('review.rollback.back'),
-    );
+  /** What was planned is what is done: for another name there has to be another plan. */
+  #forgetPlan() {
+    this.#perform.hidden = true;
+    fill(this.#report);
+  }
+
+  async #rollBack() {
+    if (!this.form.reportValidity()) return;
+    const body = this.#body;
+    const outcome = await post('/v1/rollback', body);
+    this.isChanged = true;
+    this.#perform.hidden = true;
+    const click = () => this.#run(() => this.#undo(outcome.id, body.reason));
+    const back = h('button', { type: 'button', on: { click } }, t('review.rollback.back'));
     fill(
-      told,
+      this.#report,
       h('h3', {}, t('review.rollback.done')),
-      summed(done),
-      h('p', { class: 'row' }, h('span', {}, t('review.rollback.id')), h('code', {}, done.id), back),
-      steps(done.steps, 'did'),
+      summed(outcome),
+      h('p', { class: 'row' }, h('span', {}, t('review.rollback.id')), h('code', {}, outcome.id), back),
+      steps(outcome.steps, 'did'),
     );
     back.focus();
   }
 
-  async function undone(body) {
-    const done = await post('/v1/rollback', body);
-    fill(told, h('h3', {}, t('review.rollback.undone')), summed(done), steps(done.steps, 'did'));
+  async #undo(id, reason) {
+    const outcome = await post('/v1/rollback', { rollback: id, reason });
+    fill(this.#report, h('h3', {}, t('review.rollback.undone')), summed(outcome), steps(outcome.steps, 'did'));
   }
-
-  // What was looked at is what is done: another name, and it is looked at anew.
-  const anew = () => {
-    act.hidden = true;
-    fill(told);
-  };
-  const form = h(
-    'form',
-    {
-      class: 'stack',
-      on: {
-        submit: (event) => {
-          event.preventDefault();
-          run(asked(), plan);
-        },
-      },
-    },
-    h('p', { class: 'soft' }, t('review.rollback.lead')),
-    h(
-      'div',
-      { class: 'review-origin' },
-      field(t('review.rollback.by'), origin),
-      field(t('review.rollback.name'), name),
-      field(t('review.rollback.since'), since),
-    ),
-    row,
-    problem,
-    told,
-    h('div', { class: 'buttons' }, close, look, act),
-  );
-  for (const one of [origin, name, since]) one.addEventListener('input', anew);
-  const made = dialog(t('review.rollback'), form, { wide: true, onClose: () => acted && onDone() });
-  (value ? why : name).focus();
 }
 
 const summed = (found) =>

@@ -1,7 +1,7 @@
 export default {
   'text': 'What it says',
   'facts': 'All its fields',
-  'doing': 'What can be done with it',
+  'actions': 'What can be done with it',
   'back': 'Back to the memory',
   'gone': 'There is no such record. It was purged, or your key does not reach it.',
   'importance': 'Importance {n}',

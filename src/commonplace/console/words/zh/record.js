@@ -1,7 +1,7 @@
 export default {
   'text': '内容',
   'facts': '全部字段',
-  'doing': '可执行的操作',
+  'actions': '可执行的操作',
   'back': '返回记忆',
   'gone': '没有这条记录。它已被彻底清除，或您的密钥无法访问。',
   'importance': '重要性 {n}',

@@ -9,7 +9,7 @@ const TYPES = ['user', 'feedback', 'project', 'reference'];
 const HOME = { user: 'user', feedback: 'user', project: 'project', reference: 'project' };
 
 /** Ask for a new file. Answers it as the server has it, or null. */
-export function made(roots) {
+export function createFile(roots) {
   const some = roots.map((one) => one.root);
   const name = h('input', { required: true, maxlength: 120, autocomplete: 'off' });
   const description = h('input', { maxlength: 300, autocomplete: 'off' });

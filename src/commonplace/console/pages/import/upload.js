@@ -1,14 +1,13 @@
 // Files of this computer: held, sent in portions, and watched until the server has read them.
 
-import { complain } from '../../app.js';
 import { fill, h } from '../../dom.js';
-import { chosen, dropped, send, sifted } from '../../parts/files.js';
+import { chooser, chosen, dropped, send, sifted } from '../../parts/files.js';
+import { showError } from '../../problems.js';
 import { named, number, size, t } from '../../words.js';
-import { chooser } from './chooser.js';
 import { failed, isOver, listed, report, watch } from './outcome.js';
 
 /** Files of this computer: chosen or dropped, looked at, then sent. */
-export function makeDrop(work) {
+export function makeUpload(work) {
   let files = { kept: [], left: [] };
   const summary = h('div', { 'class': 'summary', 'aria-live': 'polite' });
   const go = h('button', { type: 'button', class: 'primary', disabled: true, on: { click: start } }, t('import.go', 0));
@@ -40,7 +39,7 @@ export function makeDrop(work) {
     drop.classList.remove('over');
     hold(
       await dropped(event.dataTransfer).catch((error) => {
-        complain(error);
+        showError(error);
         return [];
       }),
     );

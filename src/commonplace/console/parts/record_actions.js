@@ -1,29 +1,30 @@
-// What can be done with a record, for the pages that show some: the requests, and the dialogs that ask how.
+// What can be done with a record, on every page that shows some: the requests, and the dialogs that ask how.
 
-import { may } from '../app.js';
 import { ask, patch, post } from '../api.js';
 import { fresh, h } from '../dom.js';
+import { may } from '../session.js';
 import { t } from '../words.js';
 import { confirm, dialog } from './dialog.js';
 import { picker } from './picker.js';
 
 const at = (record, more = '') => `/v1/records/${record.id}${more}`;
-const seen = (record) => ({ headers: { 'If-Match': `"${record.version}"` } });
+const ifUnchanged = (record) => ({ headers: { 'If-Match': `"${record.version}"` } });
 
-export const pinned = (record, wanted) => post(at(record, '/pin'), { pinned: wanted });
-export const weighed = (record, importance) => patch(at(record), { importance });
-export const edited = (record, changes) => patch(at(record), changes, seen(record));
-export const deleted = (record) => ask('DELETE', at(record), seen(record));
-export const takenBack = (record, reason = null) => post(at(record, '/undo'), { reason }, seen(record));
-export const demoted = (record, reason = null) => post(at(record, '/demote'), { reason }, seen(record));
-export const promoted = (record, { scope, reason }) => post(at(record, '/promote'), { scope: scope || null, reason }, seen(record));
+export const pinRecord = (record, pinned) => post(at(record, '/pin'), { pinned });
+export const setImportance = (record, importance) => patch(at(record), { importance });
+export const editRecord = (record, changes) => patch(at(record), changes, ifUnchanged(record));
+export const deleteRecord = (record) => ask('DELETE', at(record), ifUnchanged(record));
+export const undoRecord = (record, reason = null) => post(at(record, '/undo'), { reason }, ifUnchanged(record));
+export const demoteRecord = (record, reason = null) => post(at(record, '/demote'), { reason }, ifUnchanged(record));
+export const promoteRecord = (record, { scope, reason }) =>
+  post(at(record, '/promote'), { scope: scope || null, reason }, ifUnchanged(record));
 
-/** What somebody else wrote is captured: it may be tended, its words are not ours to change. */
+/** What somebody else wrote is captured: it may be pinned, weighed and deleted, but its words are not ours to change. */
 export const isCaptured = (record) => record.source !== 'manual';
 export const isConflict = (error) => error.code === 'precondition_failed' || error.code === 'record_changed';
 
 /** What this person may do with this record as it is. */
-export function offers(record) {
+export function allowedActions(record) {
   const here = record.state !== 'deleted';
   const writes = may('writer');
   return {
@@ -124,36 +125,36 @@ export function menu(title, entries, note = null) {
   return made;
 }
 
-const ROOM = 4;
+const AT_ONCE = 4;
 
 /**
- * Do `act` with each of `records`, a few at a time; where the daemon asks for patience, wait. `onStep(count)` tells how far it is.
- * Answers { done: [changed record], failed: [{ record, error }] }: one that fails stops no other.
+ * Call `act` with each of `records`, a few at a time; when the daemon answers 429, wait. `onStep(count)` is called after each.
+ * Answers { changed: [record], failed: [{ record, error }] }: one that fails stops no other.
  */
-export async function each(records, act, onStep = () => {}) {
-  const waiting = [...records];
-  const done = [];
+export async function forEachRecord(records, act, onStep = () => {}) {
+  const queue = [...records];
+  const changed = [];
   const failed = [];
   const work = async () => {
-    for (let record = waiting.shift(); record; record = waiting.shift()) {
+    for (let record = queue.shift(); record; record = queue.shift()) {
       try {
-        done.push(await patient(() => act(record)));
+        changed.push(await retry(() => act(record)));
       } catch (error) {
         failed.push({ record, error });
       }
-      onStep(done.length + failed.length);
+      onStep(changed.length + failed.length);
     }
   };
-  await Promise.all(Array.from({ length: ROOM }, work));
-  return { done, failed };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return { changed, failed };
 }
 
-async function patient(act, tries = 5) {
-  for (let left = tries; ; left -= 1) {
+async function retry(act, tries = 5) {
+  for (let attempts = tries; ; attempts -= 1) {
     try {
       return await act();
     } catch (error) {
-      if (error.status !== 429 || !left) throw error;
+      if (error.status !== 429 || !attempts) throw error;
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
   }

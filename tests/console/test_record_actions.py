@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.console.conftest import Memory, Visit
 from tests.console.memory_page import at, at_row, by_key, held, row, rows
 
-# ---- tending
+# ---- record actions
 
 
 def test_a_pin_is_set_and_taken_off(page: Page, memory: Memory) -> None:
