@@ -4,6 +4,8 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
+# Tests start hundreds of processes: where nobody keeps byte code, each of them compiles all it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -53,7 +55,7 @@ $(VENV)/.stamp-browser: $(VENV)/.stamp-venv
 	@has() { { [ -x "$${COMMONPLACE_CHROMIUM:-}" ] || command -v chromium >/dev/null; } && [ -n "$$(fc-list :lang=zh 2>/dev/null)" ]; }; \
 	if ! has && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo 'Installing Chromium and a Chinese font, for the tests of the console …'; \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-noto-cjk fontconfig >/dev/null; \
+		tools/apt-install chromium fonts-noto-cjk fontconfig || true; \
 	fi; \
 	has || { echo 'The tests of the console need Chromium and a font with Chinese letters. Install the packages chromium, fonts-noto-cjk and fontconfig, or say COMMONPLACE_CHROMIUM=/path/to/chromium.' >&2; exit 1; }
 	@touch $@

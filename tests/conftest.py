@@ -1,5 +1,6 @@
 """
-What holds for every test: no network but loopback, the same examples on every run, and a home folder of its own.
+What holds for every test: no network but loopback, the same examples on every run, a home folder of its own, one thread for
+arithmetic.
 
 One PostgreSQL server serves all tests that ask for it. Fixtures of a part (stores, daemons, models) live in the `conftest.py`
 of that part's folder.
@@ -9,6 +10,7 @@ import importlib
 import ipaddress
 import os
 import secrets
+import signal
 import socket
 import tempfile
 import warnings
@@ -20,6 +22,10 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 from psycopg import sql
+
+# OpenBLAS reads it when NumPy is loaded. Its threads wait for each other in busy loops: with more of them than cores, which
+# two processes of tests have, the same arithmetic takes five times the work.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 settings.register_profile(
     "ci", derandomize=True, max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -68,6 +74,16 @@ def only_loopback() -> Iterator[None]:
 
         patch.setattr(socket, "getaddrinfo", local_lookup)
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def can_be_interrupted() -> Iterator[None]:
+    """A shell makes what it starts in the background ignore the interrupt, and so would every process that a test starts."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(autouse=True)

@@ -3,12 +3,13 @@ A worker of managed memory that dies when it is told to. Run as `lane_worker.py 
 
 MOMENT is `queued` (once the task is in the queue), a number (before the so-many-th change of a file), `written` (after the last one,
 before anybody is told) or `never`. HOW is `rules` or `model`: a scripted one. With a KIND such a task is queued first. Prints
-its id.
+its id. Without arguments it is a nursery: for each line, such arguments as JSON, it forks a worker and tells how that ended.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -99,6 +100,32 @@ async def main(home: Path, workspace: Path, moment: str, how: str, task: tuple[s
         await worker.run()
 
 
+def work(folder: str, workspace: str, moment: str, how: str, *task: str) -> None:
+    asyncio.run(main(Path(folder), Path(workspace), moment, how, (task[0], task[1]) if task else None))
+
+
+def nursery() -> None:
+    """Everything is loaded before the first fork, which takes longer than a worker lives."""
+    for line in sys.stdin:
+        arguments: list[str] = json.loads(line)
+        ours, theirs = os.pipe()
+        child = os.fork()
+        if not child:
+            os.dup2(theirs, 1)
+            try:
+                work(*arguments)
+            finally:
+                os._exit(1)
+        os.close(theirs)
+        with os.fdopen(ours, encoding="utf-8") as output:
+            printed = output.read()
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        sys.stdout.write(json.dumps({"code": code, "printed": printed}) + "\n")
+        sys.stdout.flush()
+
+
 if __name__ == "__main__":
-    folder, work, moment, how, *task = sys.argv[1:]
-    asyncio.run(main(Path(folder), Path(work), moment, how, (task[0], task[1]) if task else None))
+    if arguments := sys.argv[1:]:
+        work(*arguments)
+    else:
+        nursery()

@@ -2,9 +2,11 @@
 
 import asyncio
 import fcntl
+import json
+import select
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -40,21 +42,29 @@ def workspace(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def nursery() -> Generator["subprocess.Popen[str]"]:
+    """The process that bears the workers. They are as new as any, and need not load anything."""
+    program = [sys.executable, str(Path(__file__).with_name("lane_worker.py"))]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield process
+        process.kill()
+
+
 @pytest.fixture
-def killed(home: Path, workspace: Path) -> Killed:
+def killed(home: Path, workspace: Path, nursery: "subprocess.Popen[str]") -> Killed:
     """Runs a worker until it dies at a moment; answers what it printed."""
+    assert nursery.stdin is not None
+    assert nursery.stdout is not None
+    orders, answers = nursery.stdin, nursery.stdout
 
     def run(moment: str, *task: str, how: str = "rules") -> str:
-        program = str(Path(__file__).with_name("lane_worker.py"))
-        done = subprocess.run(
-            [sys.executable, program, str(home), str(workspace), moment, how, *task],
-            stdout=subprocess.PIPE,
-            text=True,
-            check=False,
-            timeout=50,
-        )
-        assert done.returncode == -9
-        return done.stdout.strip()
+        orders.write(json.dumps([str(home), str(workspace), moment, how, *task]) + "\n")
+        orders.flush()
+        assert select.select([answers], [], [], 50)[0], "the worker does not die"
+        end = json.loads(answers.readline())
+        assert end["code"] == -9
+        return end["printed"].strip()
 
     return run
 

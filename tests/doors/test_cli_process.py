@@ -108,7 +108,10 @@ def at_a_terminal(args: list[str], awaited: bytes, typed: bytes) -> int:
             os.write(ours, typed)
         drain = threading.Thread(target=read_to_the_end, args=(ours,))
         drain.start()
-        code = process.wait(timeout=30)
+        try:
+            code = process.wait(timeout=30)
+        finally:
+            process.kill()
         drain.join(timeout=5)
     os.close(ours)
     return code

@@ -67,7 +67,8 @@ def make_app(services: Services, options: Options, doors: Sequence[ApiDoor]) -> 
     )
     app.state.stopping = asyncio.Event()
     for router in (console.router, operators.router, *(router for door in doors for router in door.routers)):
-        app.include_router(router)
+        # Not `include_router`, which builds every route a second time: no app here says more about a route than its router.
+        app.router.routes.extend(router.routes)
     require_access(app)
     app.router.middleware_stack = Signpost(app.router)
     return app

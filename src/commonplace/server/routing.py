@@ -28,16 +28,26 @@ Beginning: TypeAlias = tuple[str | None, str | None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sign:
-    """A route. `effective` is it as the framework knows it with all its routers, None where that is not ours to tell."""
+    """
+    A route. `effective` is the route itself, or, where the router includes its router, what the framework makes of both; None
+    where that is not ours to tell.
+    """
 
     context: RouteContext
     effective: Any | None
 
     @classmethod
-    def of(cls, context: RouteContext) -> Sign:
-        known = isinstance(context.original_route, APIRoute)
-        # It has no public name. Where it is called otherwise one day, every request takes the framework's own way.
-        return cls(context, vars(context).get("_route_context") if known else None)
+    def of(cls, context: RouteContext, *, included: bool) -> Sign:
+        route = context.original_route
+        if not isinstance(route, APIRoute):
+            return cls(context, None)
+        # It has no public name. Where it is called otherwise one day, every such request takes the framework's own way.
+        return cls(context, vars(context).get("_route_context") if included else route)
+
+    @property
+    def inclusion(self) -> Any | None:
+        """What the framework looks for in the scope of a request where the router includes the route's router."""
+        return None if self.effective is self.context.original_route else self.effective
 
     @property
     def path(self) -> str:
@@ -64,7 +74,11 @@ class Signpost:
     def __init__(self, router: APIRouter) -> None:
         self._router = router
         self._otherwise = router.middleware_stack
-        self.signs: Final = tuple(Sign.of(context) for context in iter_route_contexts(router.routes))
+        own = {id(route) for route in router.routes}
+        self.signs: Final = tuple(
+            Sign.of(context, included=id(context.original_route) not in own)
+            for context in iter_route_contexts(router.routes)
+        )
         plain = {sign.path for sign in self.signs if "{" not in sign.path}
         self._whole = {path: tuple(sign for sign in self.signs if sign.fits(path)) for path in plain}
         self._below = _under_beginnings(self.signs)
@@ -78,7 +92,8 @@ class Signpost:
         route = sign.context.original_route
         scope.setdefault("router", self._router)
         scope.update(told)
-        scope.setdefault(_SCOPE, {})[_CONTEXT] = sign.effective
+        if sign.inclusion is not None:
+            scope.setdefault(_SCOPE, {})[_CONTEXT] = sign.inclusion
         scope["route"] = route
         await route.handle(scope, receive, send)
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import httpx
@@ -15,9 +15,12 @@ import httpx
 from commonplace.jobs.worker import Worker
 from commonplace.ports.models import LanguageModel, Tool
 from commonplace.service.lanes import Lanes, memory_lanes
-from commonplace.testing.daemon import InProcess
 from commonplace.values.job import Job
 from commonplace.values.scope import DEFAULT_TENANT
+
+if TYPE_CHECKING:
+    # The workers that tests kill load this module, and no server.
+    from commonplace.testing.daemon import InProcess
 
 BASE: Final = "/workspace/memory"
 SHIP: Final = "The project ships its releases on Fridays"

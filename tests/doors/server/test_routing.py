@@ -1,7 +1,7 @@
 """The quick way to a route and the framework's own lead to the same place."""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -28,7 +28,7 @@ class Ways:
 
     quick: Signpost
     own: ASGIApp
-    app: FastAPI | None = None
+    app: FastAPI
 
     def agree(self, method: str, path: str, kind: str = "http", root: str = "") -> tuple[Any, Any]:
         return self._led(self.quick, method, path, kind, root), self._led(self.own, method, path, kind, root)
@@ -65,30 +65,31 @@ def recorded(sign: Sign) -> ASGIApp:
     """In the place of what a route does: it says which one it is."""
 
     async def record(scope: Scope, receive: Receive, send: Send) -> None:
-        assert scope["fastapi"].get("effective_route_context") is sign.effective
+        assert scope.get("fastapi", {}).get("effective_route_context") is sign.inclusion
         names = sorted((*scope["path_params"].items(), ("route", id(scope["route"])), ("at", id(scope["endpoint"]))))
         await PlainTextResponse(f"{sign.path} {names}")(scope, receive, send)
 
     return record
 
 
-def ways(router: APIRouter, app: FastAPI | None = None) -> Ways:
+def ways(router: APIRouter, app: FastAPI, patch: pytest.MonkeyPatch) -> Ways:
     quick = Signpost(router)
     for sign in quick.signs:
         route: Any = sign.effective or sign.context.route
         if isinstance(sign.context.original_route, APIRoute):
-            route.app = recorded(sign)
+            patch.setattr(route, "app", recorded(sign))
     return Ways(quick, router.app, app)
 
 
 @pytest.fixture(scope="module")
-def ours(tmp_path_factory: pytest.TempPathFactory) -> Ways:
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Generator[Ways]:
     async def made(home: Path) -> FastAPI:
         async with served(home) as running:
             return running.app
 
     app = asyncio.run(made(tmp_path_factory.mktemp("routes")))
-    return ways(app.router, app)
+    with pytest.MonkeyPatch.context() as patch:
+        yield ways(app.router, app, patch)
 
 
 def paths(quick: Signpost) -> st.SearchStrategy[str]:
@@ -124,7 +125,7 @@ def test_a_request_is_led_to_the_same_route_as_by_the_framework(ours: Ways) -> N
     same()
 
 
-def strange() -> Ways:
+def strange(patch: pytest.MonkeyPatch) -> Ways:
     """Routes as we have none: mounts, patterns at the very beginning, one path in two routers, whole applications."""
 
     async def nothing() -> None:
@@ -152,11 +153,11 @@ def strange() -> Ways:
     app = FastAPI(openapi_url=None)
     app.include_router(outer)
     app.get("/a/own")(nothing)
-    return ways(app.router, app)
+    return ways(app.router, app, patch)
 
 
-def test_so_it_is_where_routes_are_stranger_than_ours() -> None:
-    those = strange()
+def test_so_it_is_where_routes_are_stranger_than_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    those = strange(monkeypatch)
 
     @settings(max_examples=600, deadline=None)
     @given(
@@ -186,3 +187,9 @@ def test_every_route_of_ours_is_found_the_quick_way(ours: Ways) -> None:
     # An earlier route may take what looks like a later one's template: whichever it is, it was found here.
     assert [key for key, one in found.items() if one is None] == []
     assert len({id(one[0]) for one in found.values() if one is not None}) == len(ours.quick.signs)
+
+
+def test_a_server_builds_no_route_anew(ours: Ways) -> None:
+    built = [sign.path for sign in ours.quick.signs if sign.effective is not sign.context.original_route]
+
+    assert built == []

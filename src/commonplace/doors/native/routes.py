@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from fastapi import APIRouter
-
 from commonplace.doors.native import (
     audit,
     budgets,
@@ -27,8 +25,8 @@ from commonplace.doors.native import (
 )
 from commonplace.server.door import ApiDoor
 
-_router = APIRouter()
-for _part in (
+_PARTS: Final = (
+    sign_in,
     records,
     changes,
     search,
@@ -44,7 +42,7 @@ for _part in (
     audit,
     people,
     knowledge,
-):
-    _router.include_router(_part.router)
+    events,
+)
 
-DOOR: Final = ApiDoor(routers=(sign_in.router, _router, events.router))
+DOOR: Final = ApiDoor(routers=tuple(part.router for part in _PARTS))

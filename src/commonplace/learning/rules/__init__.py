@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,7 +40,7 @@ class Cue:
     that it must name something: a number, a name, how often, a must.
     """
 
-    pattern: re.Pattern[str]
+    spelled: str
     says: str
     category: Category
     scope: ScopeHint
@@ -49,6 +50,16 @@ class Cue:
     states: bool = False
     dated: bool = False
     specific: bool = False
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled when it is asked for: most programs that could learn never do, and all cues together take a while."""
+        return _compiled(self.spelled)
+
+
+@cache
+def _compiled(spelled: str) -> re.Pattern[str]:
+    return re.compile(spelled, re.IGNORECASE | re.DOTALL)
 
 
 def load(language: str) -> dict[str, tuple[Cue, ...]]:
@@ -60,8 +71,8 @@ def load(language: str) -> dict[str, tuple[Cue, ...]]:
 
 def _cue(entry: dict[str, Any], parts: dict[str, str]) -> Cue:
     category, scope = _KINDS[entry.pop("kind")]
-    pattern = re.compile(_spelled(entry.pop("pattern"), parts), re.IGNORECASE | re.DOTALL)
-    return Cue(pattern=pattern, category=category, scope=scope, **entry)
+    spelled = _spelled(entry.pop("pattern"), parts)
+    return Cue(spelled=spelled, category=category, scope=scope, **entry)
 
 
 def _spelled(written: str, parts: dict[str, str]) -> str:
