@@ -27,9 +27,10 @@ from commonplace.managed.changes import Change, ChangeOf, held_at
 from commonplace.managed.confine import LARGEST, Held, Parts
 from commonplace.managed.entries import TYPES
 from commonplace.managed.names import fold, parts_of
-from commonplace.managed.roots import INDEX, Root, RootKind
+from commonplace.managed.roots import INDEX, Root
 from commonplace.managed.shelf import shelf_for
 from commonplace.text.scrub import scrub
+from commonplace.values.file_ref import RootKind
 
 MOST_READ: Final = 50_000
 MOST_MATCHES: Final = 100
