@@ -16,7 +16,7 @@ from commonplace.learning.caution import is_suspect
 from commonplace.learning.quarantine import is_quarantined, signs
 from commonplace.managed import editing
 from commonplace.managed.entries import Entry, Kept
-from commonplace.managed.following import GONE, key_of, text_of
+from commonplace.managed.following import key_of, text_of
 from commonplace.managed.recall import MOST, Fitting, block, cut, fitting_in, staleness
 from commonplace.managed.roots import Root
 from commonplace.memory.recall import MAX_QUERY
@@ -26,6 +26,7 @@ from commonplace.service.desk import Desk
 from commonplace.service.managed import Managed
 from commonplace.service.recall import query_hash
 from commonplace.text.scrub import scrub
+from commonplace.values.file_ref import GONE, file_mark
 from commonplace.values.principal import Principal
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Json, Record, Trust
@@ -120,8 +121,8 @@ class Shelves:
                 if any(one.id == id for one in await asyncio.to_thread(editing.changes, root)):
                     account.scope = root.scope
                     done = await asyncio.to_thread(editing.take_back, root, id, self._desk.clock.now())
-                    files: list[Json] = list(done.restored)
-                    await self._told(account, root, changed=bool(files), change=id, files=files)
+                    files = [file_mark(root.kind, path) for path in done.restored]
+                    await self._told(account, root, changed=bool(files), change=id, files=list[Json](files))
                     return done
             raise NothingToUndo("There is no such change to take back, or it is too long ago.")
 
@@ -149,7 +150,7 @@ class Shelves:
                     trust = record.trust if record is not None and same else lagging
                     shown.append(_shown(one, safe.entry, trust, desk.clock.now()))
                     ids += [record.id] if record is not None and same else []
-            files: list[Json] = [f"{one.root}/{one.path}" for one in shown]
+            files: list[Json] = [file_mark(one.root, one.path) for one in shown]
             await account.note(query=query_hash(query), ids=ids, files=files)
             return ShelfRecall(entries=tuple(shown), text=block(shown))
 
@@ -192,7 +193,8 @@ class Shelves:
 
     async def _done(self, account: Account, root: Root, path: str, done: ShelfWritten) -> ShelfWritten:
         size = done.file.bytes if done.file else None
-        await self._told(account, root, changed=done.change is not None, change=done.change, files=[path], bytes=size)
+        files: list[Json] = [file_mark(root.kind, path)]
+        await self._told(account, root, changed=done.change is not None, change=done.change, files=files, bytes=size)
         return done
 
     async def _told(self, account: Account, root: Root, *, changed: bool, **details: Json) -> None:
