@@ -144,7 +144,7 @@ class Shelves:
                     break
                 safe = await asyncio.to_thread(_safe, one.kept)
                 record = await self._record(who, one)
-                if await self._may_be_shown(who, safe, record):
+                if not _is_deleted(one.kept, record) and await self._may_be_shown(who, safe, record):
                     same = record is not None and record.text == safe.text
                     lagging = DOUBTFUL if safe.doubtful else one.root.trust
                     trust = record.trust if record is not None and same else lagging
@@ -231,6 +231,13 @@ def _safe(kept: Kept) -> _Safe:
         suspect=bool(signs(told) or signs(kept.path)),
         doubtful=is_suspect(told) or is_suspect(kept.path),
     )
+
+
+def _is_deleted(entry: Kept, record: Record | None) -> bool:
+    """Whether somebody deleted the record of this very file, whatever the record said by then."""
+    if record is None or record.deleted_at is None or record.reason == GONE:
+        return False
+    return record.metadata.get("sha256") == entry.stamp.sha256
 
 
 def _shown(one: Fitting, entry: Entry, trust: Trust, now: datetime) -> ShelfRecalled:

@@ -413,9 +413,12 @@ async def test_a_writer_cannot_release_an_order_by_writing_its_record(http: http
     assert found["entries"] == []
 
 
-async def test_an_entry_whose_record_somebody_deleted_is_not_recalled(http: httpx.AsyncClient) -> None:
+@pytest.mark.parametrize("edited", [False, True])
+async def test_an_entry_whose_record_somebody_deleted_is_not_recalled(http: httpx.AsyncClient, edited: bool) -> None:
     await made(http)
     [record] = (await http.get("/v1/records?source=managed")).json()["records"]
+    if edited:
+        await http.patch(f"/v1/records/{record['id']}", json={"text": "Something else"})
     deleted = await http.delete(f"/v1/records/{record['id']}")
 
     found = await recalled(http)
