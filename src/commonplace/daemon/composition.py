@@ -14,6 +14,7 @@ from commonplace.events.hub import Hub
 from commonplace.governance.keys import secret_hash
 from commonplace.governance.sessions import signing_secret
 from commonplace.llms import choose as llms
+from commonplace.managed.purge import MemoryFolders
 from commonplace.memory.indexing import reindex
 from commonplace.memory.prepare import Preparer
 from commonplace.ports.clock import Clock
@@ -103,12 +104,14 @@ def _asked(settings: Settings) -> Asked:
 def _services(
     settings: Settings, wanted: Wanted, store: Store, clock: Clock, chosen: Chosen, model: LanguageModel | None
 ) -> Services:
+    ground = ground_of(settings)
     room = EngineRoom(
         store=store,
         clock=clock,
         embedders=chosen.embedders,
         count=chosen.count,
         cache_bytes=settings.cache_mb << 20,
+        files=MemoryFolders(places=ground.places, queue=store, clock=clock),
     )
     desk = Desk(store=store, clock=clock, room=room, model=model, limits=settings.flood_limits)
     token = secret_hash(wanted.token) if wanted.token else None
@@ -116,7 +119,7 @@ def _services(
     identity, records = Identity(desk, token, open_to_all=settings.no_auth, signing=signing), Records(desk)
     extracting, hub, endings = Extracting(desk), Hub(store), Endings()
     hub.watch(endings.hear)
-    moving, managed = Moving(desk, settings.import_roots), Managed(desk, ground_of(settings))
+    moving, managed = Moving(desk, settings.import_roots), Managed(desk, ground)
     return Services(
         desk=desk,
         identity=identity,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Literal, Self, TextIO, TypeAlias, Unpack, get_args
 
 from commonplace.embedded.choice import Chosen
 from commonplace.embedded.configuration import Configuration
+from commonplace.embedded.files import HomeFiles
 from commonplace.embedded.learner import AsyncLearner
 from commonplace.embedded.store import Opened
 from commonplace.errors import InvalidInput, InvalidQuery, StoreClosed, VersionNotFound
@@ -82,8 +84,8 @@ class AsyncMemory(AsyncLearner):
         self._lifecycle = Lifecycle(self._guarded, preparer, clock, tenant, actor)
         self._contexts = Contexts(store, self._recall, tenant, count)
         self._transfer = Transfer(self._guarded, preparer, clock, tenant)
-        self._purger = Purger(store, store, tenant, count)
-        self._hygiene = Hygiene(store, clock, tenant, actor, remove=self._purger.remove)
+        self._purger = Purger(store, store, tenant, count, HomeFiles(store, clock))
+        self._hygiene = Hygiene(store, clock, tenant, actor, remove=partial(self._purger.remove, on_fault="spare"))
 
     @property
     def tenant(self) -> str:
@@ -314,16 +316,18 @@ class AsyncMemory(AsyncLearner):
         scope: Scope | str | None = None,
         user: str | None = None,
         source: str | None = None,
+        leave_files: bool = False,
     ) -> Purged:
         """
         Remove for good, every version and every trace: records, a scope, a source, or all that comes from a user (in
-        their scope, said or written by them). Name exactly one.
+        their scope, said or written by them). Name exactly one. A file of managed memory that they follow goes with them; where it
+        cannot be removed, nothing is (PurgeRefused), or with `leave_files` it stays and is named in the answer.
         """
         full = [await self._resolve(id) for id in texts("ids", ids)]
         if full:
             await self._store.get(self._tenant, full)
         target = None if scope is None else Scope.parse(scope)
-        return await self._purger.purge(ids=full, scope=target, user=user, source=source)
+        return await self._purger.purge(ids=full, scope=target, user=user, source=source, leave_files=leave_files)
 
     # ---- context
 

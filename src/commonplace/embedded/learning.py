@@ -18,6 +18,7 @@ from typing import Final, Self
 from commonplace.embedded.choice import Chosen
 from commonplace.learning.distill import turns_of
 from commonplace.llms import choose as llms
+from commonplace.managed.purge import MemoryFolders
 from commonplace.ports.clock import Clock
 from commonplace.ports.store import Store
 from commonplace.service.desk import Desk
@@ -67,19 +68,21 @@ class Learning:
     async def over(cls, store: Store, chosen: Chosen, clock: Clock, owner: Owner) -> Self:
         """Raises InvalidInput, ModelUnavailable: the settings name a model that cannot be used."""
         settings = load_settings()
+        ground = ground_of(settings)
         room = EngineRoom(
             store=store,
             clock=clock,
             embedders=chosen.embedders,
             count=chosen.count,
             cache_bytes=settings.cache_mb << 20,
+            files=MemoryFolders(places=ground.places, queue=store, clock=clock),
         )
         async with AsyncExitStack() as stack:
             model = llms.make_language_model(asked_model(settings), store, clock)
             if model is not None:
                 await stack.enter_async_context(model)
             desk = Desk(store=store, clock=clock, room=room, model=model, limits=settings.flood_limits)
-            managed, most = Managed(desk, ground_of(settings)), to_micro(settings.llm_dream_budget_usd)
+            managed, most = Managed(desk, ground), to_micro(settings.llm_dream_budget_usd)
             lanes = Lanes(desk, managed, dreams=False, dream_micro_usd=most)
             return cls(desk, lanes, owner.principal, stack.pop_all())
 

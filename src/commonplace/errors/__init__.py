@@ -58,6 +58,7 @@
     │   ├── AlreadyAnswered     the request was done before, under the same idempotency key
     │   ├── FileChanged         a person edited the file since it was read
     │   │   └── FilePreconditionFailed  the same, where what was read came as If-Match
+    │   ├── PurgeRefused        a file that the records follow cannot be removed from here
     │   ├── ManagedMemoryUnavailable    no folder of memory here
     │   ├── TrustedRecord       something from outside would change what a person wrote or approved
     │   ├── NotInReview         a record that no reviewer need look at
@@ -173,6 +174,7 @@ from commonplace.errors.state import (
     NotInReview,
     PathNotFound,
     PreconditionFailed,
+    PurgeRefused,
     RecordChanged,
     RecordNotFound,
     RouteNotFound,
@@ -267,6 +269,7 @@ __all__ = [
     "PathNotFound",
     "PreconditionFailed",
     "PreconditionRequired",
+    "PurgeRefused",
     "QueryTooBroad",
     "QueueFull",
     "RecordChanged",

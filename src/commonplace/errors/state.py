@@ -87,6 +87,12 @@ class FilePreconditionFailed(FileChanged):
     status = 412
 
 
+class PurgeRefused(Conflict):
+    """Nothing was purged: a file of managed memory that these records follow cannot be removed from here."""
+
+    code = "purge_refused"
+
+
 class ManagedMemoryUnavailable(Conflict):
     """There is no folder of memory here: it is switched off, out of reach, or on a system that cannot guard it."""
 

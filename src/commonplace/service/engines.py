@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from commonplace.learning.imports import Importer
+from commonplace.managed.purge import NoFiles
 from commonplace.memory.context import Contexts
 from commonplace.memory.hygiene import Hygiene
 from commonplace.memory.lifecycle import Lifecycle
@@ -18,9 +20,11 @@ from commonplace.memory.transfer import Transfer
 from commonplace.memory.write import Writer
 from commonplace.ports.clock import Clock
 from commonplace.ports.embedder import Embedder
+from commonplace.ports.files import FileEraser
 from commonplace.ports.records import RecordStore
 from commonplace.ports.store import Store
 from commonplace.text.tokens import TokenCounter
+from commonplace.values.principal import Principal
 
 WARM_TENANTS: Final = 64
 
@@ -36,6 +40,7 @@ class Engines:
     preparer: Preparer
     recall: Recall
     contexts: Contexts
+    files: FileEraser
 
     def writer(self, store: RecordStore) -> Writer:
         return Writer(store, self.store, self.preparer, self.clock, self.tenant)
@@ -46,12 +51,12 @@ class Engines:
     def transfer(self, store: RecordStore) -> Transfer:
         return Transfer(store, self.preparer, self.clock, self.tenant)
 
-    def purger(self, store: RecordStore) -> Purger:
-        return Purger(store, self.store, self.tenant, self.count)
+    def purger(self, store: RecordStore, who: Principal) -> Purger:
+        return Purger(store, self.store, self.tenant, self.count, self.files, who.reaches)
 
-    def hygiene(self, store: RecordStore, actor: str) -> Hygiene:
-        remove = self.purger(store).remove
-        return Hygiene(self.store, self.clock, self.tenant, actor, remove=remove, records=store)
+    def hygiene(self, store: RecordStore, who: Principal) -> Hygiene:
+        remove = partial(self.purger(store, who).remove, on_fault="spare")
+        return Hygiene(self.store, self.clock, self.tenant, who.subject, remove=remove, records=store)
 
     def importer(self, store: RecordStore, actor: str) -> Importer:
         return Importer(store, self.writer(store), self.clock, self.tenant, actor, self.count)
@@ -61,7 +66,7 @@ class Engines:
 class EngineRoom:
     """
     Engines for any tenant. Those used last stay warm: a tenant's recall holds its searched scopes in memory, at most
-    `cache_bytes` of them.
+    `cache_bytes` of them. `files` are those that records follow.
     """
 
     store: Store
@@ -69,6 +74,7 @@ class EngineRoom:
     embedders: Sequence[Embedder]
     count: TokenCounter
     cache_bytes: int = 512 << 20
+    files: FileEraser = field(default_factory=NoFiles)
     _warm: OrderedDict[str, Engines] = field(default_factory=OrderedDict[str, Engines])
 
     def of(self, tenant: str) -> Engines:
@@ -83,6 +89,7 @@ class EngineRoom:
                 preparer=Preparer(self.embedders, self.count),
                 recall=recall,
                 contexts=Contexts(self.store, recall, tenant, self.count),
+                files=self.files,
             )
         self._warm.move_to_end(tenant)
         while len(self._warm) > WARM_TENANTS:

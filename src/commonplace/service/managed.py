@@ -21,10 +21,12 @@ from commonplace.governance.access import require_role, require_scope
 from commonplace.learning.caution import is_suspect
 from commonplace.managed.added import Added, Survey, add, survey
 from commonplace.managed.following import EVERY, Following, Synced
-from commonplace.managed.roots import Root, RootKind, local_root, user_root, workspace_name, workspace_root
+from commonplace.managed.places import Places
+from commonplace.managed.roots import Root, local_root, user_root, workspace_name, workspace_root
 from commonplace.ports.journal import Entries
 from commonplace.service.account import Journaled
 from commonplace.service.desk import Desk
+from commonplace.values.file_ref import RootKind
 from commonplace.values.principal import Principal
 from commonplace.values.record import Json
 from commonplace.values.scope import DEFAULT_TENANT, Scope
@@ -47,6 +49,11 @@ class Ground:
     def name(self) -> str:
         """As everywhere, a workspace goes by the name of its folder."""
         return self.workspace.name or "workspace"
+
+    @property
+    def places(self) -> Places:
+        """Also where it is switched off: what lies there can still be erased."""
+        return Places(home=self.home, workspace=self.workspace, tenant=self.tenant, local=self.local)
 
     @property
     def line(self) -> str:
