@@ -58,6 +58,7 @@
     │   ├── AlreadyAnswered     the request was done before, under the same idempotency key
     │   ├── FileChanged         a person edited the file since it was read
     │   │   └── FilePreconditionFailed  the same, where what was read came as If-Match
+    │   ├── PurgeRefused        a file that the records follow cannot be removed from here
     │   ├── ManagedMemoryUnavailable    no folder of memory here
     │   ├── StoreNotAdopted     the store was made elsewhere, and its keys and jobs do not count
     │   ├── TrustedRecord       something from outside would change what a person wrote or approved
@@ -460,6 +461,12 @@ class FilePreconditionFailed(FileChanged):
 
     code = "file_precondition_failed"
     status = 412
+
+
+class PurgeRefused(Conflict):
+    """Nothing was purged: a file of managed memory that these records follow cannot be removed from here."""
+
+    code = "purge_refused"
 
 
 class ManagedMemoryUnavailable(Conflict):

@@ -91,7 +91,8 @@ def test_a_purge_leaves_no_trace_in_the_files(path: Path, memory: Memory, what: 
             memory.delete(record.id)
         assert set(traces(path, told)) >= set(told)
 
-        memory.purge(ids=() if named else [record.id], **named)
+        ids = () if named else [record.id]
+        memory.purge(ids=ids, scope=named.get("scope"), user=named.get("user"), source=named.get("source"))
 
         assert traces(path, told) == []
         with pytest.raises(RecordNotFound):

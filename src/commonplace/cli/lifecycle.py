@@ -70,9 +70,16 @@ def purge(
         str | None, typer.Option(metavar="ID", help="All of a user, and all that user said or did.")
     ] = None,
     source: Annotated[str | None, typer.Option(metavar="NAME", help="All of a source.", autocompletion=sources)] = None,
+    leave_files: Annotated[
+        bool,
+        typer.Option("--leave-files", help="Purge even if a file that the records follow cannot be removed. It stays."),
+    ] = False,
     yes: o.Yes = False,
 ) -> None:
-    """Remove records for good: every version, word and vector. Cannot be undone; asks first."""
+    """
+    Remove records for good: every version, word and vector. Cannot be undone; asks first. Files of managed memory that they follow
+    are removed, too; if one cannot be, nothing is purged (exit 4).
+    """
     what = [
         counted(len(ids), "record") if ids else "",
         f"all of the scope {scope}" if scope else "",
@@ -84,9 +91,12 @@ def purge(
         raise InvalidInput("Say what to purge with exactly one of: ids, --scope, --user, --source.")
     with door.open() as memory:
         door.confirm(f"Purge {named[0]}, without a trace?", yes=yes)
-        purged = memory.purge(ids=ids or (), scope=scope, user=user, source=source)
-    told = f"Purged {counted(purged.records, 'record')} in {counted(purged.versions, 'version')}."
-    door.answer(purged, lambda: typer.echo(told))
+        purged = memory.purge(ids=ids or (), scope=scope, user=user, source=source, leave_files=leave_files)
+    files = f", and {counted(purged.files, 'file')} of managed memory" if purged.files else ""
+    summary = f"Purged {counted(purged.records, 'record')} in {counted(purged.versions, 'version')}{files}."
+    door.answer(purged, lambda: typer.echo(summary))
+    for file in purged.files_left:
+        door.say(f"A file was left: {file}")
 
 
 def _each(door: Door, verb: str, ids: list[str], change: Callable[["Memory | Client", str], Record]) -> None:

@@ -10,6 +10,7 @@ from typing import Final, Self
 
 from commonplace.compose.configuration import Configuration
 from commonplace.compose.embedders import Chosen
+from commonplace.compose.files import HomeFiles
 from commonplace.compose.stores import Opened
 from commonplace.errors import StoreClosed
 from commonplace.memory.holdings import IndexBudget
@@ -47,6 +48,7 @@ class AsyncMemory(LocalMemory):
             embedders=chosen.embedders,
             count=chosen.count,
             budget=IndexBudget(settings.cache_bytes),
+            files=HomeFiles(store, clock),
         )
         self._reads = ReadJournal(store)
         desk = Desk(

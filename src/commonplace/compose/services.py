@@ -12,6 +12,7 @@ from commonplace.compose.stores import Opened, SystemClock, open_store
 from commonplace.governance.keys import secret_hash
 from commonplace.governance.sessions import signing_secret
 from commonplace.llms import choose as llms
+from commonplace.markdown.purge import MemoryFolders
 from commonplace.memory.holdings import IndexBudget
 from commonplace.memory.indexing import reindex
 from commonplace.memory.prepare import Preparer
@@ -81,6 +82,7 @@ def _services(
         embedders=chosen.embedders,
         count=chosen.count,
         budget=IndexBudget(settings.cache_mb << 20),
+        files=MemoryFolders(places=ground_of(settings).places, queue=store, clock=clock),
     )
     desk = Desk(
         store=store,

@@ -3,33 +3,37 @@ Several files changed as one, and changed back as one.
 
 A change is written down before it is made: `.history/<id>.json` holds each file's text before and after. So a process that
 dies in the middle leaves enough to finish or to take back what it began. `undo` gives every file its text from before,
-except one that somebody edited since: that one stays as they left it. The last 20 changes of a root are kept.
+except one that somebody edited since: that one stays as they left it. The last 20 changes of a root are kept. What was erased
+(`managed.erase`) is in none of them: such a change has no steps any more, and is none to take back.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from hashlib import sha256
 from typing import Final, Literal, cast
 
 from commonplace.errors import FileChanged, InvalidFile, NothingToUndo, PathNotFound
 from commonplace.markdown.confine import LARGEST_EVER, Folder, Held, Parts
-from commonplace.markdown.roots import Root, RootKind
+from commonplace.markdown.gate import epoch_of, shared
+from commonplace.markdown.roots import Root
 from commonplace.markdown.shelf import Shelf
+from commonplace.values.file_ref import RootKind
 from commonplace.values.moment import new_id, utc
+from commonplace.values.record import Json
 
-ChangeOf = Literal["remember", "forget", "dream", "edit", "undo"]
+ChangeOf = Literal["remember", "forget", "dream", "edit", "undo", "purge"]
 HISTORY: Final = ".history"
 KEPT: Final = 20
 MAX_SUMMARY: Final = 500
 
 
 @dataclass(slots=True)
-class _Step:
+class FileStep:
     """`last` is what the file said when this was written down last: a process may have died before it took the step."""
 
     path: str
@@ -48,13 +52,14 @@ class Undone:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Past:
-    """A change that can be taken back. `by` is the task that made it, where one did."""
+    """A change that can be taken back. `by` is the task that made it, where one did, `about` what else it noted."""
 
     id: str
     what: ChangeOf
     at: str
     paths: tuple[str, ...]
     by: str | None = None
+    about: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,16 +93,29 @@ def outcome(summary: str, changes: Sequence[Change]) -> Outcome:
 class Change:
     """
     One change of a root, made step by step. Each step is written down, then taken. `expected` is the file as it was read
-    (None: there must be none); FileChanged where it is another.
+    (None: there must be none); FileChanged where it is another, or where something was erased since the change began. `alone`:
+    the caller holds the root's gate. `about` is noted with it.
     """
 
-    def __init__(self, root: Root, what: ChangeOf, now: datetime, by: str | None = None) -> None:
+    def __init__(
+        self,
+        root: Root,
+        what: ChangeOf,
+        now: datetime,
+        by: str | None = None,
+        *,
+        alone: bool = False,
+        about: Mapping[str, Json] | None = None,
+    ) -> None:
         self.root = root
         self._by = by
         self.id = f"{what}-{new_id(now)}"
-        self._what = what
+        self._what: ChangeOf = what
         self._at = utc(now)
-        self._steps: dict[str, _Step] = {}
+        self._alone = alone
+        self._about = dict(about or {})
+        self._epoch = "" if alone else epoch_of(root)
+        self._steps: dict[str, FileStep] = {}
         self._taken: set[str] = set()
 
     @property
@@ -106,47 +124,83 @@ class Change:
         return tuple(sorted(self._taken))
 
     def write(self, parts: Parts, text: str, *, expected: Held | None) -> Held:
-        self._note(parts, expected, text)
-        stamp = expected.stamp if expected else None
-        held = self.root.folder.write(parts, text.encode("utf-8"), expected=stamp)
+        with self._passing():
+            self._require(parts, expected)
+            self._plan(parts, expected, text)
+            self._note()
+            stamp = expected.stamp if expected else None
+            present = self.root.folder.write(parts, text.encode("utf-8"), expected=stamp)
         self._taken.add("/".join(parts))
-        return held
+        return present
 
     def remove(self, parts: Parts, *, expected: Held) -> None:
-        self._note(parts, expected, None)
-        self.root.folder.remove(parts, expected=expected.stamp)
-        self._taken.add("/".join(parts))
+        self.remove_all([(parts, expected)])
 
-    def _note(self, parts: Parts, before: Held | None, after: str | None) -> None:
+    def remove_all(self, files: Sequence[tuple[Parts, Held]]) -> None:
+        """Written down together, then removed one by one."""
+        with self._passing():
+            for parts, expected in files:
+                self._require(parts, expected)
+                self._plan(parts, expected, None)
+            self._note()
+            for parts, expected in files:
+                self.root.folder.remove(parts, expected=expected.stamp)
+                self._taken.add("/".join(parts))
+
+    @contextmanager
+    def _passing(self) -> Generator[None]:
+        """What is noted here is not of a file that was erased meanwhile."""
+        if self._alone:
+            yield
+            return
+        with shared(self.root) as epoch:
+            if epoch != self._epoch:
+                raise FileChanged("Something was erased from this memory meanwhile. Begin anew.")
+            yield
+
+    def _require(self, parts: Parts, expected: Held | None) -> None:
+        """Before its text is noted. Raises FileChanged."""
+        present = held_at(self.root.folder, parts)
+        if (present and present.stamp) != (expected and expected.stamp):
+            raise FileChanged(path="/".join(parts))
+
+    def _plan(self, parts: Parts, before: Held | None, after: str | None) -> None:
         path = "/".join(parts)
         step = self._steps.get(path)
         text = _text(before)
         if step is None:
-            self._steps[path] = _Step(path, text, after, text)
+            self._steps[path] = FileStep(path, text, after, text)
         else:
             step.after, step.last = after, text
-        told = {
-            "id": self.id,
-            "what": self._what,
-            "at": self._at.isoformat(),
-            "by": self._by,
-            "steps": [asdict(one) for one in self._steps.values()],
-        }
-        data = json.dumps(told, ensure_ascii=False).encode("utf-8", "surrogatepass")
-        history = _history(self.root)
-        history.change((f"{self.id}.json",), lambda _: data, LARGEST_EVER)
-        if len(self._steps) == 1:
+
+    def _note(self) -> None:
+        change = Past(
+            id=self.id,
+            what=self._what,
+            at=self._at.isoformat(),
+            paths=tuple(self._steps),
+            by=self._by,
+            about=self._about,
+        )
+        history = history_of(self.root)
+        write_down(history, f"{self.id}.json", change, list(self._steps.values()))
+        if not self._taken:
             _prune(history)
 
 
 def past(root: Root) -> list[Past]:
     """The changes that can be taken back, newest first."""
-    history = _history(root)
-    found: list[Past] = []
-    for name in _names(history):
+    return [change for change, steps in noted(root) if steps]
+
+
+def noted(root: Root) -> list[tuple[Past, list[FileStep]]]:
+    """Every change that was written down and its steps, newest first. One that erased has none."""
+    history = history_of(root)
+    changes: list[tuple[Past, list[FileStep]]] = []
+    for name in names_in(history):
         with suppress(InvalidFile, PathNotFound):
-            found.append(_read(history, name)[0])
-    return sorted(found, key=lambda one: one.at, reverse=True)
+            changes.append(read_change(history, name))
+    return sorted(changes, key=lambda pair: pair[0].at, reverse=True)
 
 
 def undo(root: Root, id: str, now: datetime) -> Undone:
@@ -156,11 +210,14 @@ def undo(root: Root, id: str, now: datetime) -> Undone:
     Raises:
         NothingToUndo: there is no such change, or it is too long ago.
     """
-    try:
-        _, steps = _read(_history(root), f"{id}.json")
-    except (PathNotFound, InvalidFile):
-        raise NothingToUndo(f"There is no change {id[:80]!a} to take back.") from None
+    # Before anything is read: what is erased meanwhile does not come back.
     back = Change(root, "undo", now)
+    try:
+        _, steps = read_change(history_of(root), f"{id}.json")
+    except (PathNotFound, InvalidFile):
+        steps = []
+    if not steps:
+        raise NothingToUndo(f"There is no change {id[:80]!a} to take back.")
     left = [step.path for step in steps if not _take_back(back, step)]
     Shelf(root).rebuild()
     return Undone(restored=back.paths, left=tuple(sorted(left)))
@@ -173,7 +230,7 @@ def undo_task(root: Root, by: str, now: datetime) -> None:
             undo(root, one.id, now)
 
 
-def _take_back(back: Change, step: _Step) -> bool:
+def _take_back(back: Change, step: FileStep) -> bool:
     """False where the file is neither as the change left it, or was about to, nor as it was before."""
     parts = tuple(step.path.split("/"))
     held = held_at(back.root.folder, parts)
@@ -200,11 +257,31 @@ def held_at(folder: Folder, parts: Parts) -> Held | None:
         return None
 
 
-def _history(root: Root) -> Folder:
+def history_of(root: Root) -> Folder:
     return Folder(root.anchor, (*root.inside, HISTORY))
 
 
-def _names(history: Folder) -> list[str]:
+def write_down(history: Folder, name: str, change: Past, steps: Sequence[FileStep]) -> None:
+    content: dict[str, object] = {
+        "id": change.id,
+        "what": change.what,
+        "at": change.at,
+        "by": change.by,
+        "steps": [asdict(step) for step in steps],
+    }
+    if change.about:
+        content["about"] = dict(change.about)
+    data = json.dumps(content, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    history.change((name,), lambda _: data, LARGEST_EVER)
+
+
+def drop(history: Folder, name: str, *, durable: bool = True) -> None:
+    """Remove a change that was written down, whatever it says."""
+    present = history.read((name,), LARGEST_EVER)
+    history.remove((name,), expected=present.stamp, most=LARGEST_EVER, durable=durable)
+
+
+def names_in(history: Folder) -> list[str]:
     """Their ids sort by birth, whatever made them."""
     try:
         names = [one.name for one in history.listing() if one.name.endswith(".json")]
@@ -214,13 +291,12 @@ def _names(history: Folder) -> list[str]:
 
 
 def _prune(history: Folder) -> None:
-    for name in _names(history)[:-KEPT]:
+    for name in names_in(history)[:-KEPT]:
         with suppress(PathNotFound, FileChanged):
-            held = history.read((name,), LARGEST_EVER)
-            history.remove((name,), expected=held.stamp, durable=False)
+            drop(history, name, durable=False)
 
 
-def _read(history: Folder, name: str) -> tuple[Past, list[_Step]]:
+def read_change(history: Folder, name: str) -> tuple[Past, list[FileStep]]:
     """A change as it was written down. Raises InvalidFile where it is none: the folder may be a stranger's."""
     if "/" in name or "\0" in name or name.startswith("."):
         raise InvalidFile
@@ -233,23 +309,28 @@ def _read(history: Folder, name: str) -> tuple[Past, list[_Step]]:
         steps = [_step(one) for one in cast(list[Mapping[str, object]], listed)]
         what = cast(ChangeOf, str(told["what"]))
         paths = tuple(sorted(step.path for step in steps))
-        by = told.get("by")
-        made = Past(
-            id=str(told["id"]), what=what, at=str(told["at"]), paths=paths, by=by if isinstance(by, str) else None
+        by, about = told.get("by"), told.get("about")
+        change = Past(
+            id=str(told["id"]),
+            what=what,
+            at=str(told["at"]),
+            paths=paths,
+            by=by if isinstance(by, str) else None,
+            about=cast("dict[str, Json]", about) if isinstance(about, dict) else {},
         )
-        return made, steps
+        return change, steps
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InvalidFile from None
 
 
-def _step(told: Mapping[str, object]) -> _Step:
+def _step(told: Mapping[str, object]) -> FileStep:
     path, before, after = told["path"], told["before"], told["after"]
     if not isinstance(path, str) or not isinstance(before, str | None) or not isinstance(after, str | None):
         raise TypeError
     last = told.get("last", before)
     if not isinstance(last, str | None):
         raise TypeError
-    return _Step(path, before, after, last)
+    return FileStep(path, before, after, last)
 
 
 def _text(held: Held | None) -> str | None:

@@ -31,7 +31,7 @@ from commonplace.errors import (
     PathEscape,
     PathNotFound,
 )
-from commonplace.markdown.locks import PATIENCE, locked
+from commonplace.markdown.locks import PATIENCE, gated, locked
 from commonplace.markdown.names import fault, fold
 
 Parts = tuple[str, ...]
@@ -40,6 +40,8 @@ LARGEST_EVER: Final = 64 * LARGEST
 MOST_LISTED: Final = 10_000
 _READ_ATTEMPTS: Final = 50
 _DEEPEST_WALK: Final = 8
+_DRAFT: Final = ".tmp"
+_LOCK: Final = ".lock"
 _FOLDER: Final = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _FILE: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
@@ -151,13 +153,13 @@ class Folder:
         assert written is not None  # `compose` never declines
         return written
 
-    def remove(self, parts: Parts, *, expected: Stamp, durable: bool = True) -> None:
+    def remove(self, parts: Parts, *, expected: Stamp, most: int = LARGEST, durable: bool = True) -> None:
         """Remove the file, if it is still as `expected`. One that is gone already stays gone. Raises FileChanged."""
         with self._within(parts[:-1], parts) as folder, locked(folder, parts[-1], self._patience):
-            held = _read_if_there(folder, parts[-1], LARGEST)
-            if held is None:
+            present = _read_if_there(folder, parts[-1], most)
+            if present is None:
                 return
-            if held.stamp != expected:
+            if present.stamp != expected:
                 raise FileChanged(path="/".join(parts))
             os.unlink(parts[-1], dir_fd=folder)
             if durable:
@@ -176,6 +178,20 @@ class Folder:
         with suppress(PathNotFound), self._within((), ()) as folder:
             _walk(folder, (), suffix, found)
         return sorted(found, key=lambda one: one.parts)
+
+    def sweep(self) -> None:
+        """Remove every draft and every lock that a killed process left here or below, hidden folders included."""
+        with suppress(PathNotFound), self._within((), ()) as folder:
+            _sweep(folder, 0, self._patience)
+
+    @contextmanager
+    def gate(self, name: str, *, shared: bool) -> Generator[int]:
+        """Hold the gate `name` of this folder, which is made where it is missing. Raises MemoryWriteTimeout."""
+        with (
+            self._within((), (name,), create=True) as folder,
+            gated(folder, name, shared=shared, patience=self._patience) as gate,
+        ):
+            yield gate
 
     def exists(self) -> bool:
         try:
@@ -277,6 +293,31 @@ def _stamp_now(folder: int, name: str) -> Stamp | None:
         return None
 
 
+def _sweep(folder: int, depth: int, patience: float) -> None:
+    for entry in _entries(folder):
+        if (stat := _plain(entry)) is None:
+            continue
+        if S_ISDIR(stat.st_mode):
+            if depth < _DEEPEST_WALK:
+                _sweep_below(folder, entry.name, depth, patience)
+        elif entry.name.startswith(".") and entry.name.endswith((_DRAFT, _LOCK)):
+            # Whoever lets go of a lock removes it.
+            name = entry.name[1 : -len(_DRAFT if entry.name.endswith(_DRAFT) else _LOCK)]
+            with locked(folder, name, patience), suppress(FileNotFoundError):
+                os.unlink(f".{name}{_DRAFT}", dir_fd=folder)
+
+
+def _sweep_below(folder: int, name: str, depth: int, patience: float) -> None:
+    try:
+        opened = os.open(name, os.O_RDONLY | _FOLDER, dir_fd=folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    try:
+        _sweep(opened, depth + 1, patience)
+    finally:
+        os.close(opened)
+
+
 def _refuse_special(told: os.stat_result, name: str) -> None:
     if not S_ISREG(told.st_mode):
         raise PathEscape(f"{name[:80]!a} is no plain file.")
@@ -295,7 +336,7 @@ def _refuse_new_name(folder: int, name: str) -> None:
 
 def _replace(folder: int, name: str, held: Held | None, data: bytes, mode: int, durable: bool) -> Held:
     # Always the same name, which the lock guards: what a killed process left there is in nobody's way.
-    draft = f".{name}.tmp"
+    draft = f".{name}{_DRAFT}"
     with suppress(FileNotFoundError):
         os.unlink(draft, dir_fd=folder)
     opened = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, mode, dir_fd=folder)

@@ -27,9 +27,10 @@ from commonplace.markdown.changes import Change, ChangeOf, held_at
 from commonplace.markdown.confine import LARGEST, Held, Parts
 from commonplace.markdown.entries import TYPES
 from commonplace.markdown.names import fold, parts_of
-from commonplace.markdown.roots import INDEX, Root, RootKind
+from commonplace.markdown.roots import INDEX, Root
 from commonplace.markdown.shelf import shelf_for
 from commonplace.text.scrub import scrub
+from commonplace.values.file_ref import RootKind
 
 MOST_READ: Final = 50_000
 MOST_MATCHES: Final = 100

@@ -66,7 +66,7 @@ def _fitting(lines: Sequence[str], own: Sequence[str]) -> int:
 
 def _line(kept: Kept) -> str | None:
     """None where the path alone is too long."""
-    path = kept.path.translate(_ESCAPED)
+    path = escaped(kept.path)
     title = kept.entry.name.translate({ord("["): "(", ord("]"): ")"})
     room = MAX_LINE - len(f"- []({path})")
     if room < 1:
@@ -77,6 +77,11 @@ def _line(kept: Kept) -> str | None:
     room = MAX_LINE - len(line) - len(" — ")
     hook = kept.entry.description
     return f"{line} — {_cut(hook, room)}" if hook and hook != title and room >= 8 else line
+
+
+def escaped(path: str) -> str:
+    """A path as it stands in a link."""
+    return path.translate(_ESCAPED)
 
 
 def _cut(text: str, most: int) -> str:

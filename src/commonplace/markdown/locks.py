@@ -21,15 +21,15 @@ from commonplace.errors import ManagedMemoryUnavailable, MemoryWriteTimeout, Pat
 
 if sys.platform == "win32":
 
-    def _flocked(held: int) -> bool:
-        raise ManagedMemoryUnavailable(lock=held)
+    def _flocked(file: int, *, shared: bool = False) -> bool:
+        raise ManagedMemoryUnavailable(lock=file, shared=shared)
 
 else:
     import fcntl
 
-    def _flocked(held: int) -> bool:
+    def _flocked(file: int, *, shared: bool = False) -> bool:
         try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
         return True
@@ -37,6 +37,9 @@ else:
 
 PATIENCE: Final = 30.0
 _PAUSE: Final = 0.01
+_LOCK: Final = (
+    os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+)
 
 
 @contextmanager
@@ -58,12 +61,31 @@ def locked(folder: int, name: str, patience: float = PATIENCE) -> Generator[None
         os.close(held)
 
 
+@contextmanager
+def gated(folder: int, name: str, *, shared: bool, patience: float = PATIENCE) -> Generator[int]:
+    """
+    Hold the gate `name` in the folder open as `folder`, together with others who share it or alone. Yields the gate's file,
+    which stays: while some share it, nobody could tell whether another one took its name.
+
+    Raises:
+        MemoryWriteTimeout: others held it for longer than `patience` seconds.
+    """
+    deadline = time.monotonic() + patience
+    gate = os.open(name, _LOCK, 0o600, dir_fd=folder)
+    try:
+        while not _taken(gate, shared=shared):
+            if time.monotonic() >= deadline:
+                raise MemoryWriteTimeout(lock=name)
+            time.sleep(_PAUSE * (0.2 + random()))
+        yield gate
+    finally:
+        os.close(gate)
+
+
 def _acquired(folder: int, lock: str, patience: float) -> int:
     deadline = time.monotonic() + patience
     while True:
-        held = os.open(
-            lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600, dir_fd=folder
-        )
+        held = os.open(lock, _LOCK, 0o600, dir_fd=folder)
         try:
             if _taken(held) and _still_named(held, folder, lock):
                 return held
@@ -76,10 +98,10 @@ def _acquired(folder: int, lock: str, patience: float) -> int:
         time.sleep(_PAUSE * (0.2 + random()))
 
 
-def _taken(held: int) -> bool:
-    if not S_ISREG(os.fstat(held).st_mode):
+def _taken(file: int, *, shared: bool = False) -> bool:
+    if not S_ISREG(os.fstat(file).st_mode):
         raise PathEscape("The lock of a file of memory is no plain file. Remove it.")
-    return _flocked(held)
+    return _flocked(file, shared=shared)
 
 
 def _still_named(held: int, folder: int, lock: str) -> bool:

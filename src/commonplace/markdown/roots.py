@@ -16,15 +16,14 @@ import re
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from commonplace.markdown.confine import Folder, Parts
 from commonplace.markdown.names import fault
+from commonplace.values.file_ref import LOCAL_USER, RootKind
 from commonplace.values.record import Trust
 from commonplace.values.scope import Scope
 
-RootKind = Literal["user", "project", "channel"]
-LOCAL_USER: Final = "local"
 INDEX: Final = "MEMORY.md"
 META: Final = "meta.json"
 _OTHERS: Final = re.compile(r"[^A-Za-z0-9]+")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -55,8 +55,11 @@ class Shelf:
         except PathNotFound:
             return ""
 
-    def rebuild(self) -> bool:
-        """Bring `MEMORY.md` up to the files. Answers whether it changed. That of a room is no index, and stays."""
+    def rebuild(self, without: Callable[[str], bool] | None = None) -> bool:
+        """
+        Bring `MEMORY.md` up to the files. Answers whether it changed. That of a room is no index, and stays. `without` tells
+        which lines go even though a person wrote them, and these do not come back after a loss of power.
+        """
         if self.root.kind == "channel":
             return False
         changed = False
@@ -64,11 +67,12 @@ class Shelf:
         def compose(held: Held | None) -> bytes | None:
             nonlocal changed
             before = held.data.decode("utf-8", "replace") if held else ""
-            made = build(self._listed(), before)
+            own = before if without is None else "".join(f"{x}\n" for x in before.splitlines() if not without(x))
+            made = build(self._listed(), own)
             changed = made != before and not (held is None and not made)
             return made.encode("utf-8", "surrogatepass") if changed else None
 
-        self.folder.change((INDEX,), compose, LARGEST_EVER, durable=False)
+        self.folder.change((INDEX,), compose, LARGEST_EVER, durable=without is not None)
         return changed
 
     def _listed(self) -> Sequence[Kept]:

@@ -15,16 +15,26 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from commonplace.errors import CommonplaceError, InvalidInput, PathNotFound, RecordChanged, RecordNotFound
+from commonplace.errors import (
+    CommonplaceError,
+    FileError,
+    InvalidInput,
+    MemoryWriteTimeout,
+    PathEscape,
+    PathNotFound,
+    RecordChanged,
+    RecordNotFound,
+)
 from commonplace.markdown.confine import MOST_LISTED, Found, Parts
 from commonplace.markdown.cues import normal
 from commonplace.markdown.entries import Entry, Kept, Problem, load
+from commonplace.markdown.gate import entered, shared
 from commonplace.markdown.roots import INDEX, Root
 from commonplace.markdown.shelf import Shelf
 from commonplace.memory.lifecycle import bury
@@ -32,13 +42,13 @@ from commonplace.memory.write import Writer
 from commonplace.ports.clock import Clock
 from commonplace.ports.records import RecordStore
 from commonplace.text.scrub import scrub
+from commonplace.values.file_ref import GONE
 from commonplace.values.moment import utc
 from commonplace.values.note import Note
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import MAX_KEY, Draft, Json, Provenance, Record, Trust
 
 SOURCE: Final = "managed"
-GONE: Final = "the file is gone"
 MARKED: Final = "the key names the folder"
 EVERY: Final = 2.0
 BATCH: Final = 100
@@ -109,6 +119,15 @@ class Following:
         seen = self._seen.get(root)
         if seen is not None and seen[0] == marks:
             return Synced(problems=seen[1].problems)
+        async with _passing(root):
+            # Anew: somebody may have erased files while this waited.
+            return await self._brought_up(root, await asyncio.to_thread(_files, root))
+
+    async def _brought_up(self, root: Root, files: list[Found] | None) -> Synced:
+        if files is None:
+            return Synced()
+        marks = tuple((one.parts, one.mark) for one in files)
+        seen = self._seen.get(root)
         known = await self._known(root, _prefix(root))
         if root.mark and root not in self._seen:
             known |= await self._adopted(root, files, known)
@@ -246,8 +265,8 @@ class Following:
             work.problems.append(Problem(INDEX, error.message))
             work.there.update(known)
             return
-        for line in _claims(data.decode("utf-8", "replace")):
-            key = key_of(root, f"{INDEX}#{hashlib.sha256(line.encode()).hexdigest()[:16]}")
+        for line in claims_of(data.decode("utf-8", "replace")):
+            key = key_of(root, f"{INDEX}#{line_hash(line)}")
             if key in work.there:
                 continue
             work.there.add(key)
@@ -284,6 +303,19 @@ class Following:
         if flags:
             metadata["flags"] = flags
         return scrubbed.text, metadata, trust
+
+
+@asynccontextmanager
+async def _passing(root: Root) -> AsyncGenerator[None]:
+    """Nobody erases what is being read. Where nothing can be written nothing can be erased, and there is no gate."""
+    async with AsyncExitStack() as stack:
+        try:
+            await stack.enter_async_context(entered(shared(root)))
+        except MemoryWriteTimeout:
+            raise
+        except (FileError, PathEscape):
+            pass
+        yield
 
 
 def key_of(root: Root, path: str) -> str:
@@ -337,7 +369,12 @@ def text_of(entry: Entry) -> str:
     return "\n\n".join(told)
 
 
-def _claims(text: str) -> list[str]:
+def line_hash(claim: str) -> str:
+    """By what a line of a room's memory is known in the key of its record."""
+    return hashlib.sha256(claim.encode()).hexdigest()[:16]
+
+
+def claims_of(text: str) -> list[str]:
     """The lines of a room's memory that say something, without their bullets."""
     lines = (line.strip() for line in text.splitlines())
     said = (line.lstrip("-*•").strip() for line in lines if line and not line.startswith(("#", "<!--", "```", "---")))

@@ -27,6 +27,7 @@ from commonplace.values.scope import SCOPE_KINDS, Scope
 from commonplace.values.upkeep import Action, Purged, Rule, Upkeep
 
 BATCH: Final = 500
+_FILES_STAY: Final = "deleted as long ago, but their files cannot be removed: `commonplace purge ID` names them"
 _UNDELETED: Final = ALL_STATES - {"deleted"}
 Remove: TypeAlias = Callable[[Sequence[Filter]], Awaitable[Purged]]
 
@@ -48,7 +49,7 @@ class Hygiene:
         batch: int = BATCH,
     ) -> None:
         """
-        `remove` purges what fits, where more than the store's own rows must go; `records` is written to instead of the
+        `remove` purges what fits, where more than the store's own rows must go, and spares what cannot go; `records` is written to instead of the
         store, where more than its rows must be kept.
         """
         self._store = store
@@ -144,11 +145,14 @@ class Hygiene:
         ids = tuple(due)
         parts = [ids[start : start + BATCH] for start in range(0, len(ids), BATCH)]
         await self._remove([Filter(ids=part, states=frozenset({"deleted"})) for part in parts])
+        spared: Counter[Scope] = Counter()
         for part in parts:
-            async for spared in self._pages(Filter(ids=part, states=ALL_STATES), "oldest"):
-                for record in spared:
-                    del due[record.id]
-        return await self._note(now, "purged", Counter(due.values()), f"deleted more than {after} ago")
+            async for records in self._pages(Filter(ids=part, states=ALL_STATES), "oldest"):
+                for record in records:
+                    scope = due.pop(record.id)
+                    spared.update([scope] if record.deleted_at is not None else [])
+        entries = await self._note(now, "purged", Counter(due.values()), f"deleted more than {after} ago")
+        return entries + await self._note(now, "spared", spared, _FILES_STAY)
 
     async def _ruled(self) -> list[tuple[Scope, Rule]]:
         """Each scope with the rule that holds for it: its own, else that of its kind."""

@@ -281,12 +281,15 @@ class AsyncClient:
         scope: Scope | str | None = None,
         user: str | None = None,
         source: str | None = None,
+        leave_files: bool = False,
     ) -> Purged:
         """
         Remove for good, every version and every trace: records, a scope, a source, or all that comes from a user (in
-        their scope, said or written by them). Name exactly one.
+        their scope, said or written by them). Name exactly one. A file of managed memory that they follow goes with them; where it
+        cannot be removed, nothing is (PurgeRefused), or with `leave_files` it stays and is named in the answer.
         """
-        return await self._daemon.ask(records.purge(ids=ids, scope=scope, user=user, source=source))
+        purging = records.purge(ids=ids, scope=scope, user=user, source=source, leave_files=leave_files)
+        return await self._daemon.ask(purging)
 
     # ---- statistics
 

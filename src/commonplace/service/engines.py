@@ -19,9 +19,11 @@ from commonplace.memory.transfer import Transfer
 from commonplace.memory.write import Writer
 from commonplace.ports.clock import Clock
 from commonplace.ports.embedder import Embedder
+from commonplace.ports.files import FileEraser
 from commonplace.ports.records import RecordStore
 from commonplace.ports.store import Store
 from commonplace.text.tokens import TokenCounter
+from commonplace.values.principal import Principal
 
 if TYPE_CHECKING:
     from commonplace.importing.importer import Importer
@@ -40,6 +42,7 @@ class Engines:
     preparer: Preparer
     recall: Recall
     contexts: Contexts
+    files: FileEraser
 
     def writer(self, store: RecordStore) -> Writer:
         return Writer(store, self.store, self.preparer, self.clock, self.tenant)
@@ -50,12 +53,12 @@ class Engines:
     def transfer(self, store: RecordStore) -> Transfer:
         return Transfer(store, self.preparer, self.clock, self.tenant)
 
-    def purger(self, store: RecordStore) -> Purger:
-        return Purger(store, self.store, self.tenant, self.count)
+    def purger(self, store: RecordStore, who: Principal) -> Purger:
+        return Purger(store, self.store, self.tenant, self.count, self.files, who.reaches)
 
-    def hygiene(self, store: RecordStore, actor: str) -> Hygiene:
-        remove = self.purger(store).remove
-        return Hygiene(self.store, self.clock, self.tenant, actor, remove=remove, records=store)
+    def hygiene(self, store: RecordStore, who: Principal) -> Hygiene:
+        remove = partial(self.purger(store, who).remove, on_fault="spare")
+        return Hygiene(self.store, self.clock, self.tenant, who.subject, remove=remove, records=store)
 
     def importer(self, store: RecordStore, actor: str) -> Importer:
         # What reads a .gitignore loads slowly, and few requests import folders.
@@ -64,11 +67,18 @@ class Engines:
         return Importer(store, self.writer(store), self.clock, self.tenant, actor, self.count)
 
 
+def _no_files() -> FileEraser:
+    # All of Markdown loads with it, and only a purge needs it.
+    from commonplace.markdown.purge import NoFiles  # noqa: PLC0415
+
+    return NoFiles()
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EngineRoom:
     """
     Engines for any tenant, which share one set of embedders and one budget for the indexes in memory. Those used last stay
-    warm.
+    warm. `files` are those that records follow.
     """
 
     store: Store
@@ -76,6 +86,7 @@ class EngineRoom:
     embedders: Sequence[Embedder]
     count: TokenCounter
     budget: IndexBudget = field(default_factory=partial(IndexBudget, CACHE_BYTES))
+    files: FileEraser = field(default_factory=_no_files)
     _warm: OrderedDict[str, Engines] = field(default_factory=OrderedDict[str, Engines])
 
     def of(self, tenant: str) -> Engines:
@@ -90,6 +101,7 @@ class EngineRoom:
                 preparer=Preparer(self.embedders, self.count),
                 recall=recall,
                 contexts=Contexts(self.store, recall, tenant, self.count),
+                files=self.files,
             )
         self._warm.move_to_end(tenant)
         while len(self._warm) > WARM_TENANTS:

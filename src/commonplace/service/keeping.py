@@ -70,18 +70,14 @@ class Keeping:
         desk = self._desk
         async with desk.account(who, "rule.set") as account:
             _require_all(who)
-            await desk.engines(who).hygiene(Journaled(desk.store, account), who.subject).set_rule(rule)
+            await desk.engines(who).hygiene(Journaled(desk.store, account), who).set_rule(rule)
             await account.note(rule=rule.scope)
 
     async def tidy(self, who: Principal, *, purge_after: timedelta | None = None) -> list[Upkeep]:
         desk = self._desk
         async with desk.account(who, "store.tidy") as account:
             _require_all(who)
-            done = (
-                await desk.engines(who)
-                .hygiene(Journaled(desk.store, account), who.subject)
-                .tidy(purge_after=purge_after)
-            )
+            done = await desk.engines(who).hygiene(Journaled(desk.store, account), who).tidy(purge_after=purge_after)
             await account.note(records=sum(one.records for one in done))
             return done
 

@@ -302,14 +302,21 @@ class LocalMemory:
         scope: Scope | str | None = None,
         user: str | None = None,
         source: str | None = None,
+        leave_files: bool = False,
     ) -> Purged:
         """
         Remove for good, every version and every trace: records, a scope, a source, or all that comes from a user (in
-        their scope, said or written by them). Name exactly one.
+        their scope, said or written by them). Name exactly one. A file of managed memory that they follow goes with them; where it
+        cannot be removed, nothing is (PurgeRefused), or with `leave_files` it stays and is named in the answer.
         """
         target = None if scope is None else Scope.parse(scope)
         return await self._now.records.purge(
-            self._principal, ids=texts("ids", ids), scope=target, user=user, source=source
+            self._principal,
+            ids=texts("ids", ids),
+            scope=target,
+            user=user,
+            source=source,
+            leave_files=leave_files,
         )
 
     # ---- files

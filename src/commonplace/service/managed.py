@@ -20,11 +20,13 @@ from commonplace.errors import CommonplaceError, ManagedMemoryUnavailable
 from commonplace.governance.access import require_role, require_scope
 from commonplace.guard.caution import is_suspect
 from commonplace.markdown.memory_file import Added, Survey, add, survey
-from commonplace.markdown.roots import Root, RootKind, local_root, user_root, workspace_name, workspace_root
+from commonplace.markdown.places import Places
+from commonplace.markdown.roots import Root, local_root, user_root, workspace_name, workspace_root
 from commonplace.markdown.watch import EVERY, Following, Synced
 from commonplace.ports.journal import Entries
 from commonplace.service.account import Journaled
 from commonplace.service.desk import Desk
+from commonplace.values.file_ref import RootKind
 from commonplace.values.principal import Principal
 from commonplace.values.record import Json
 from commonplace.values.scope import DEFAULT_TENANT, Scope
@@ -47,6 +49,11 @@ class Ground:
     def name(self) -> str:
         """As everywhere, a workspace goes by the name of its folder."""
         return self.workspace.name or "workspace"
+
+    @property
+    def places(self) -> Places:
+        """Also where it is switched off: what lies there can still be erased."""
+        return Places(home=self.home, workspace=self.workspace, tenant=self.tenant, local=self.local)
 
     @property
     def line(self) -> str:

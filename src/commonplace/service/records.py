@@ -251,8 +251,15 @@ class Records:
         scope: Scope | None = None,
         user: str | None = None,
         source: str | None = None,
+        leave_files: bool = False,
     ) -> Purged:
-        """Remove without a trace: records, a scope, a source, or all that comes from a user. Name exactly one."""
+        """
+        Remove without a trace, the files that they follow included: records, a scope, a source, or all that comes from a user. Name
+        exactly one.
+
+        Raises:
+            PurgeRefused: one of those files cannot be removed. With `leave_files` it is left, and named in the answer.
+        """
         desk = self._desk
         async with desk.account(who, "record.purge", scope=scope) as account:
             require_role(who, "admin")
@@ -265,10 +272,11 @@ class Records:
             account.scope = scope
             purged = (
                 await desk.engines(who)
-                .purger(Journaled(desk.store, account))
-                .purge(ids=full, scope=scope, user=user, source=source)
+                .purger(Journaled(desk.store, account), who)
+                .purge(ids=full, scope=scope, user=user, source=source, leave_files=leave_files)
             )
-            await account.note("ok", records=purged.records, versions=purged.versions)
+            counts: dict[str, Json] = {"files": purged.files, "files_left": len(purged.files_left)}
+            await account.note("ok", records=purged.records, versions=purged.versions, **counts)
             return purged
 
     async def _purged(self, who: Principal, account: Account, id: str) -> Record:

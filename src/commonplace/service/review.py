@@ -152,7 +152,7 @@ class Reviewing:
             if not found:
                 await account.note("unchanged")
                 return Purged(0, 0)
-            purger = desk.engines(who).purger(Journaled(desk.store, account))
+            purger = desk.engines(who).purger(Journaled(desk.store, account), who)
             # What somebody lets out meanwhile is out.
             ids = [record.id for record in found]
             parts = [ids[start : start + _PAGE] for start in range(0, len(ids), _PAGE)]

@@ -18,7 +18,7 @@ from commonplace.markdown import edit as editing
 from commonplace.markdown.entries import Entry, Kept
 from commonplace.markdown.recall import MOST, Fitting, block, cut, fitting_in, staleness
 from commonplace.markdown.roots import Root
-from commonplace.markdown.watch import GONE, key_of, text_of
+from commonplace.markdown.watch import key_of, text_of
 from commonplace.memory.recall import MAX_QUERY
 from commonplace.ports.journal import Entries
 from commonplace.service.account import Account
@@ -26,6 +26,7 @@ from commonplace.service.desk import Desk
 from commonplace.service.managed import Managed
 from commonplace.service.recall import query_hash
 from commonplace.text.scrub import scrub
+from commonplace.values.file_ref import GONE, file_mark
 from commonplace.values.principal import Principal
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Json, Record, Trust
@@ -120,8 +121,8 @@ class Shelves:
                 if any(one.id == id for one in await asyncio.to_thread(editing.changes, root)):
                     account.scope = root.scope
                     done = await asyncio.to_thread(editing.take_back, root, id, self._desk.clock.now())
-                    files: list[Json] = list(done.restored)
-                    await self._told(account, root, changed=bool(files), change=id, files=files)
+                    files = [file_mark(root.kind, path) for path in done.restored]
+                    await self._told(account, root, changed=bool(files), change=id, files=list[Json](files))
                     return done
             raise NothingToUndo("There is no such change to take back, or it is too long ago.")
 
@@ -143,13 +144,13 @@ class Shelves:
                     break
                 safe = await asyncio.to_thread(_safe, one.kept)
                 record = await self._record(who, one)
-                if await self._may_be_shown(who, safe, record):
+                if not _is_deleted(one.kept, record) and await self._may_be_shown(who, safe, record):
                     same = record is not None and record.text == safe.text
                     lagging = DOUBTFUL if safe.doubtful else one.root.trust
                     trust = record.trust if record is not None and same else lagging
                     shown.append(_shown(one, safe.entry, trust, desk.clock.now()))
                     ids += [record.id] if record is not None and same else []
-            files: list[Json] = [f"{one.root}/{one.path}" for one in shown]
+            files: list[Json] = [file_mark(one.root, one.path) for one in shown]
             await account.note_read(query=query_hash(query), ids=ids, files=files)
             return ShelfRecall(entries=tuple(shown), text=block(shown))
 
@@ -192,7 +193,8 @@ class Shelves:
 
     async def _done(self, account: Account, root: Root, path: str, done: ShelfWritten) -> ShelfWritten:
         size = done.file.bytes if done.file else None
-        await self._told(account, root, changed=done.change is not None, change=done.change, files=[path], bytes=size)
+        files: list[Json] = [file_mark(root.kind, path)]
+        await self._told(account, root, changed=done.change is not None, change=done.change, files=files, bytes=size)
         return done
 
     async def _told(self, account: Account, root: Root, *, changed: bool, **details: Json) -> None:
@@ -229,6 +231,13 @@ def _safe(kept: Kept) -> _Safe:
         suspect=bool(signs(told) or signs(kept.path)),
         doubtful=is_suspect(told) or is_suspect(kept.path),
     )
+
+
+def _is_deleted(entry: Kept, record: Record | None) -> bool:
+    """Whether somebody deleted the record of this very file, whatever the record said by then."""
+    if record is None or record.deleted_at is None or record.reason == GONE:
+        return False
+    return record.metadata.get("sha256") == entry.stamp.sha256
 
 
 def _shown(one: Fitting, entry: Entry, trust: Trust, now: datetime) -> ShelfRecalled:

@@ -52,3 +52,13 @@ class Place:
             for found in root.folder.walk()
             if found.path != "MEMORY.md"
         }
+
+
+def traces(root: Root, *words: str) -> list[str]:
+    """The files below a root, hidden ones too, in whose names or bytes one of `words` is."""
+    names: list[str] = []
+    for path in sorted(root.path.rglob("*")):
+        text = path.relative_to(root.path).as_posix().lower()
+        text += path.read_text(encoding="utf-8", errors="replace").lower() if path.is_file() else ""
+        names += [path.name] if any(word.lower() in text for word in words) else []
+    return names

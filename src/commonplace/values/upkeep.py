@@ -10,7 +10,7 @@ from typing import Literal
 from commonplace.values.scope import Scope
 
 Severity = Literal["ok", "warning", "error"]
-Action = Literal["expired", "aged_out", "evicted", "purged", "reindexed"]
+Action = Literal["expired", "aged_out", "evicted", "purged", "spared", "reindexed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,12 @@ class Upkeep:
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """What a purge removed without a trace."""
+    """
+    What a purge removed without a trace. `files` were files of managed memory; `files_left` names those that stay, with the reason,
+    since whoever purged said so.
+    """
 
     records: int
     versions: int
+    files: int = 0
+    files_left: tuple[str, ...] = ()

@@ -135,7 +135,10 @@ class ExpireBody(ChangeBody):
 
 
 class PurgeBody(Body):
-    """What to remove for good. Name exactly one."""
+    """
+    What to remove for good. Name exactly one. `leave_files`: where a file of managed memory that the records follow cannot be removed,
+    it stays; without it nothing is purged then.
+    """
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"scope": "session:old"}]})
 
@@ -143,15 +146,22 @@ class PurgeBody(Body):
     scope: ScopeName | None = None
     user: Label | None = None
     source: Label | None = None
+    leave_files: bool = False
 
 
 class PurgedAnswer(Answer):
+    """`files` of managed memory went with the records; `files_left` names those that stay, and why."""
+
     records: Count
     versions: Count
+    files: Count = 0
+    files_left: list[str] = Field(default=[])
 
     @classmethod
     def of(cls, purged: Purged) -> PurgedAnswer:
-        return cls(records=purged.records, versions=purged.versions)
+        return cls(
+            records=purged.records, versions=purged.versions, files=purged.files, files_left=list(purged.files_left)
+        )
 
     def value(self) -> Purged:
-        return Purged(self.records, self.versions)
+        return Purged(self.records, self.versions, self.files, tuple(self.files_left))

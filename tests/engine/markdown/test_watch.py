@@ -1,15 +1,18 @@
 """Records follow files: a person's edit is the next version, a file that is gone leaves a tombstone."""
 
+import asyncio
 import os
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+import anyio
 import pytest
 
 from commonplace.errors import CommonplaceError, PathEscape
 from commonplace.markdown.confine import Folder
+from commonplace.markdown.gate import alone, entered
 from commonplace.markdown.remember import remember
 from commonplace.markdown.roots import Root, channel_root, local_root, workspace_root
 from commonplace.markdown.watch import Following, Synced, key_of
@@ -408,3 +411,30 @@ async def test_a_watch_syncs_every_round_and_outlives_what_fails(
     assert slept == [7, 7, 7]
     assert [one.written for one in heard if isinstance(one, Synced)] == [1, 1]
     assert [one.code for one in heard if isinstance(one, CommonplaceError)] == ["path_escape"] * 3
+
+
+async def test_a_look_waits_while_somebody_erases_and_brings_nothing_back(place: Place, followed: Followed) -> None:
+    file = place.entry(place.user, "user/tea.md", "Likes tea.")
+
+    async with entered(alone(place.user)):
+        looking = asyncio.create_task(followed.following.sync(place.user))
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(looking), 0.1)
+        file.unlink()
+
+    assert (await asyncio.wait_for(looking, 5)).written == 0
+    assert await followed.records(place.user, deleted=True) == {}
+
+
+async def test_a_look_that_is_given_up_while_it_waits_holds_nothing(place: Place, followed: Followed) -> None:
+    place.entry(place.user, "user/tea.md", "Likes tea.")
+    async with entered(alone(place.user)):
+        looking = asyncio.create_task(followed.following.sync(place.user))
+        await asyncio.wait({looking}, timeout=0.1)
+        looking.cancel()
+        await asyncio.wait({looking}, timeout=5)
+
+    with anyio.fail_after(5):
+        async with entered(alone(place.user)):
+            pass
+    assert looking.cancelled()

@@ -176,9 +176,12 @@ async def expire(
 @router.post("/purge", summary="Remove records for good", responses=problems(404, 409))
 async def purge(body: PurgeBody, who: Asking, served: Served) -> PurgedAnswer:
     """
-    Every version, word and vector of the records `ids`, of a `scope`, of a `source`, or of all that comes from a `user`. Name
-    exactly one. Cannot be undone; needs an admin's key.
+    Every version, word and vector of the records `ids`, of a `scope`, of a `source`, or of all that comes from a `user`, and the files
+    of managed memory that they follow. Name exactly one. Cannot be undone; needs an admin's key. Where one of those files cannot
+    be removed, nothing is: 409 `purge_refused` names it. With `leave_files` it stays.
     """
     scope = None if body.scope is None else Scope.parse(body.scope)
-    purged = await served.records.purge(who, ids=body.ids, scope=scope, user=body.user, source=body.source)
+    purged = await served.records.purge(
+        who, ids=body.ids, scope=scope, user=body.user, source=body.source, leave_files=body.leave_files
+    )
     return PurgedAnswer.of(purged)

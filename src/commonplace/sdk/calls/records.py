@@ -185,7 +185,9 @@ def expire(id: str, at: datetime | None, *, expected: int | None, reason: str | 
     return change(id, "expire", expected=expected, reason=reason, fields={"at": at})
 
 
-def purge(*, ids: Sequence[str], scope: Scope | str | None, user: str | None, source: str | None) -> Talk[Purged]:
+def purge(
+    *, ids: Sequence[str], scope: Scope | str | None, user: str | None, source: str | None, leave_files: bool = False
+) -> Talk[Purged]:
     def read(body: bytes) -> Purged:
         return PurgedAnswer.model_validate_json(body).value()
 
@@ -193,4 +195,6 @@ def purge(*, ids: Sequence[str], scope: Scope | str | None, user: str | None, so
     if ids:
         named: list[Json] = [*texts(ids)]
         told["ids"] = named
+    if leave_files:
+        told["leave_files"] = True
     return asked(Call(method="POST", path="/v1/purge", body=written(told), read=read))

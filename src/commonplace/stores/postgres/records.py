@@ -20,11 +20,11 @@ from commonplace.values.scope import Scope
 from commonplace.values.upkeep import Purged
 
 _SQL = statements("sql/records.sql")
-_PURGED_TABLES = (b"records", b"versions", b"passages", b"vectors", b"departures")
+_PURGED_TABLES = (b"passages", b"vectors", b"departures")
 _ROUNDS = 10
 _NOT_WIPED = (
     "The records are gone, but old bytes of theirs may still be in the files of the database. Run VACUUM FULL contents, "
-    "layers in the store's schema when nobody else is using it."
+    "layers, records, versions, jobs in the store's schema when nobody else is using it."
 )
 
 Key = tuple[Place, str]
@@ -185,8 +185,11 @@ async def _drop(connection: Connection, numbers: Sequence[int]) -> tuple[int, in
 
 
 async def _wipe(connection: Connection) -> None:
-    """VACUUM gives space back but leaves old bytes in it; what held the text itself is written anew."""
-    await connection.execute(b"VACUUM FULL contents, layers")
+    """
+    VACUUM gives space back but leaves old bytes in it; what held the text itself is written anew, or what quotes it: the metadata of
+    a record that follows a file, and the tasks that told of that file.
+    """
+    await connection.execute(b"VACUUM FULL contents, layers, records, versions, jobs")
     for table in _PURGED_TABLES:
         await connection.execute(b"VACUUM " + table)
 

@@ -49,5 +49,6 @@ export default {
   'did.aged_out': 'too old',
   'did.evicted': 'too many',
   'did.purged': 'removed for good',
+  'did.spared': 'kept: their files cannot be removed',
   'did.reindexed': 'indexed anew',
 };

@@ -195,6 +195,7 @@ export default {
   'what.dream': 'Dreamt',
   'what.edit': 'Edited',
   'what.undo': 'Undone',
+  'what.purge': 'Purge that was interrupted',
   'undo': 'Undo',
   'undo.what': 'Undo: {what}, {files}, {when}',
   'undone': (n) => (n === 1 ? '1 file is as it was before.' : `${n} files are as they were before.`),

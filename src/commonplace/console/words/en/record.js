@@ -14,7 +14,8 @@ export default {
   'back-to': 'back to version {version}',
   'purge': 'Purge…',
   'purge.do': 'Remove for good',
-  'purge.lead': 'Every version of this record is removed, with its words and vectors. This cannot be undone.',
+  'purge.lead':
+    'Every version of this record is removed, with its words and vectors and, if it lies in a Markdown file, that file and its past. This cannot be undone.',
   'purge.type': 'To go on, type',
   'purged': 'Removed for good.',
   'versions': 'Versions',

@@ -49,5 +49,6 @@ export default {
   'did.aged_out': '过旧',
   'did.evicted': '过多',
   'did.purged': '彻底删除',
+  'did.spared': '已保留：其文件无法删除',
   'did.reindexed': '重建索引',
 };

@@ -195,6 +195,7 @@ export default {
   'what.dream': '整理',
   'what.edit': '编辑',
   'what.undo': '撤销',
+  'what.purge': '中断的清除',
   'undo': '撤销',
   'undo.what': '撤销：{what}，{files}，{when}',
   'undone': (n) => `${n} 个文件已恢复原样。`,

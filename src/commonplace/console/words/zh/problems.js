@@ -64,6 +64,7 @@ export default {
   path_not_found: '没有这个文件或文件夹，或无法读取。',
   precondition_failed: '这条记忆已不是您看到的那一版，请重新读取后再决定。',
   precondition_required: '请说明您看到的是哪一版。',
+  purge_refused: '没有清除任何内容：这些记录所跟随的托管记忆文件无法从这里删除。（{message}）',
   query_too_broad: '问题太宽泛，请问得具体一些。',
   rate_limit_exceeded: '请求太多，请稍候再试。',
   record_changed: '这条记忆已不是您看到的那一版，请重新读取后再决定。',

@@ -14,7 +14,7 @@ export default {
   'back-to': '恢复到版本 {version}',
   'purge': '彻底清除…',
   'purge.do': '永久删除',
-  'purge.lead': '此记录的所有版本及其词语和向量都将被删除。此操作无法撤销。',
+  'purge.lead': '此记录的所有版本及其词语和向量都将被删除；如果它位于 Markdown 文件中，该文件及其历史也会被删除。此操作无法撤销。',
   'purge.type': '如要继续，请输入',
   'purged': '已永久删除。',
   'versions': '版本',

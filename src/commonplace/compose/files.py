@@ -1,0 +1,48 @@
+"""The files of managed memory on this machine, for a memory inside a program: looked for when a record to be purged follows one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Collection
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from commonplace.ports.clock import Clock
+from commonplace.ports.files import LockedFiles
+from commonplace.ports.store import Store
+from commonplace.values.file_ref import FileRef
+from commonplace.values.scope import Scope
+
+if TYPE_CHECKING:
+    from commonplace.markdown.purge import MemoryFolders
+
+
+class HomeFiles:
+    """Satisfies `FileEraser`: the folders are those of the settings, as a daemon with these settings would have them."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    @asynccontextmanager
+    async def locked(
+        self, tenant: str, refs: Collection[FileRef], scopes: Collection[Scope]
+    ) -> AsyncGenerator[LockedFiles]:
+        # Settings load slowly, and few purges come near a file.
+        from commonplace.markdown.purge import NoFiles  # noqa: PLC0415
+
+        # No record of this store follows a file: nobody knows whether the folders of this machine are its own.
+        eraser = await asyncio.to_thread(self._folders) if refs else NoFiles()
+        async with eraser.locked(tenant, refs, scopes) as files:
+            yield files
+
+    def _folders(self) -> MemoryFolders:
+        # As above.
+        from commonplace.markdown.places import Places  # noqa: PLC0415
+        from commonplace.markdown.purge import MemoryFolders  # noqa: PLC0415
+        from commonplace.settings import load_settings, workspace_folder  # noqa: PLC0415
+
+        settings = load_settings()
+        workspace = (settings.workspace or workspace_folder()).absolute()
+        places = Places(home=settings.home, workspace=workspace, tenant=settings.tenant, local=settings.managed_local)
+        return MemoryFolders(places=places, queue=self._store, clock=self._clock, follows=False)
