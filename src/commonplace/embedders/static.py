@@ -21,7 +21,6 @@ import asyncio
 import importlib.util
 import json
 import re
-import unicodedata
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -35,6 +34,7 @@ from commonplace.embedders.sentences import SentenceModel
 from commonplace.embedders.vocabulary import Vocabulary
 from commonplace.errors import EmbedderUnavailable
 from commonplace.ports.embedder import Floats
+from commonplace.text.unicode import normal_form
 
 _PACKAGE = "wordllama"
 _TABLE = Path("weights", "l2_supercat_256.safetensors")
@@ -173,7 +173,7 @@ class StaticEmbedder:
 
 def fold(text: str) -> str:
     """As the table's recipe reads it."""
-    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).lower()
+    return text.lower() if text.isascii() else normal_form(text).lower()
 
 
 def reads_as_cjk(text: str) -> bool:

@@ -18,6 +18,7 @@ from typing import Final
 
 from commonplace.errors import Forbidden, QueryTooBroad
 from commonplace.text.tokens import TokenCounter
+from commonplace.text.unicode import normal_form
 from commonplace.values.query import Hit
 
 CHANNEL: Final = "channel:"
@@ -135,7 +136,7 @@ _NOT_WORDS: Final = re.compile(r"[\W_]+")
 def check_question(text: str) -> None:
     """Raises QueryTooBroad for a question that asks for all there is rather than for something in particular."""
     # Format characters take no room on the screen and would part a word without anybody seeing it.
-    seen = "".join(one for one in unicodedata.normalize("NFKC", text) if unicodedata.category(one) != "Cf")
+    seen = "".join(one for one in normal_form(text) if unicodedata.category(one) != "Cf")
     if _BROAD.search(_NOT_WORDS.sub(" ", seen.casefold()).strip()):
         raise QueryTooBroad
 

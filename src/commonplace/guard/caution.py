@@ -9,12 +9,14 @@ These are filters of form; the trust label of a record and the fence it is recal
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import Final
 
 from commonplace.guard.quarantine import signs
+from commonplace.guard.signs import occurs
 from commonplace.text.fence import neutral
+from commonplace.text.proximity import Gap, Proximity
 from commonplace.text.scrub import scrub
+from commonplace.text.unicode import normal_form
 
 # Takes no room on the screen. The two that emoji are made with (U+200D, U+FE0F) are left out.
 _HIDDEN: Final = re.compile(
@@ -22,10 +24,10 @@ _HIDDEN: Final = re.compile(
     "\ufff9-\ufffb\U000e0000-\U000e007f\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]"
 )
 _MARKUP: Final = re.compile(
-    r"<\s*/?\s*(?:system|assistant|user|human|tool|function|memory|instruction|invoke|antml|prompt|script|important|admin)"
-    r"|<\||\|>|\[/?(?:INST|SYS|SYSTEM|TOOL|ASSISTANT)\]|<<\s*SYS|\btool_(?:call|use|result)|\bfunction_?call"
-    r"|[\"'](?:tool|name|arguments|function|parameters|role)[\"']\s*:|^\s*(?:system|assistant|developer)\s*[:：]"
-    r"|```|\$\(|#{2,}\s*(?:system|instruction)|\{\{|\]\(\s*(?:javascript|data):|系统\s*[:：]|系統\s*[:：]",
+    r"<\s*+/?\s*+(?:system|assistant|user|human|tool|function|memory|instruction|invoke|antml|prompt|script|important|admin)"
+    r"|<\||\|>|\[/?(?:INST|SYS|SYSTEM|TOOL|ASSISTANT)\]|<<\s*+SYS|\btool_(?:call|use|result)|\bfunction_?call"
+    r"|[\"'](?:tool|name|arguments|function|parameters|role)[\"']\s*+:|^\s*+(?:system|assistant|developer)\s*+[:：]"
+    r"|```|\$\(|##\s*+(?:system|instruction)|\{\{|\]\(\s*+(?:javascript|data):|系统\s*+[:：]|系統\s*+[:：]",
     re.IGNORECASE,
 )
 # Meant for an agent that reads it, and for nobody else.
@@ -64,9 +66,17 @@ _ORDERS_IN_CHINESE: Final = re.compile(
     r"|(?:泄露|洩露|泄漏|洩漏|透露|打印|导出|導出|公开|公開).{0,16}(?:密钥|密鑰|密码|密碼|令牌|凭证|憑證|提示|记忆|記憶|环境变量|環境變量)"
     r"|(?:发送|發送|转发|轉發|发到|發到|发给|發給|上传|上傳|抄送|转账|轉賬|转给|轉給|提交给|提交給).{0,40}"
     r"(?:https?://|\S@\S|密钥|密鑰|密码|密碼|凭证|憑證|对话|對話|聊天记录|聊天記錄|账户|帳戶)"
-    r"|(?:把|将|將).{0,30}(?:发送?|發送?|转发|轉發|上传|上傳|抄送|转).{0,6}(?:到|给|給).{0,40}(?:https?://|\S@\S|[a-z0-9-]+\.[a-z]{2,})"
     r"|(?:关闭|關閉|禁用|停用).{0,10}(?:验证|驗證|认证|認證|安全|审计|審計|防火墙|防火牆|校验|校驗)|管理员权限|管理員權限",
     re.IGNORECASE | re.DOTALL,
+)
+_SENDS_IN_CHINESE: Final = Proximity(
+    "把|将|將",
+    Gap(30),
+    "发送?|發送?|转发|轉發|上传|上傳|抄送|转",
+    Gap(6),
+    "到|给|給",
+    Gap(40),
+    r"https?://|\S@\S|[a-z0-9-]{1,63}+\.[a-z]{2}",
 )
 # The name of a secret with what may be its value after it.
 _SECRET_TOLD: Final = re.compile(
@@ -87,15 +97,16 @@ _KEPT_SOMEWHERE: Final = re.compile(
 
 def is_attack(text: str) -> bool:
     """Whether `text` means to steer an agent. Nothing that was said in the same breath is to be believed."""
-    return neutral(text) != text or bool(_ATTACKS.search(_HIDDEN.sub("", unicodedata.normalize("NFKC", text))))
+    return neutral(text) != text or occurs(_ATTACKS, _HIDDEN.sub("", normal_form(text)))
 
 
 def is_suspect(text: str) -> bool:
     """Whether a statement reads like an order to an agent, a piece of a prompt, or hides something."""
     if _HIDDEN.search(text) or is_attack(text):
         return True
-    plain = unicodedata.normalize("NFKC", text)
-    return bool(_MARKUP.search(plain) or _ORDERS.search(plain) or _ORDERS_IN_CHINESE.search(plain) or signs(text))
+    plain = normal_form(text)
+    orders = (_ORDERS, _ORDERS_IN_CHINESE, _SENDS_IN_CHINESE)
+    return bool(_MARKUP.search(plain)) or any(occurs(order, plain) for order in orders) or bool(signs(text))
 
 
 def is_secret(text: str) -> bool:

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import html
 import re
-import unicodedata
 from collections.abc import Iterator
 from functools import cache
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
+
+from commonplace.text.proximity import Gap, Proximity
+from commonplace.text.unicode import normal_form
 
 Sign = Literal[
     "injection",
@@ -28,6 +30,10 @@ Sign = Literal[
     "exfiltration",
     "path",
 ]
+
+Near: TypeAlias = tuple[str | Gap, ...]
+"""The parts of a `Proximity` and the gaps between them."""
+_ENDS: Final = r"。！？\n"
 
 _YOU: Final = r"(?:your|all|any|the|my|these|those|every|prior|previous|above|earlier|preceding|existing|former|original|given|other)"
 _RULES: Final = (
@@ -93,30 +99,30 @@ _INJECTION_IN_CHINESE: Final = (
 _ORDER: Final = r"(?:you (?:are|must|will|should|have|may|can)|ignore|disregard|do not|don't|never|always|override|new (?:task|instructions?|rules?)|from now|the user (?:has|is|wants|said)|reveal|execute|run|call|send|delete|approve|grant|disable|understood|sure|okay|ok,)"
 _ROLE_MARKER: Final = (
     r"<\|(?:im_start|im_end|im_sep|system|user|assistant|endoftext|start_header_id|end_header_id|eot_id|begin_of_text|channel|message|start|end|tool\w*)\|?>"
-    r"|\[/?(?:INST|SYS|SYSTEM|ASSISTANT|SYSTEM_PROMPT)\]|<</?\s*SYS\s*>>|<(?:start|end)_of_turn>|</?(?:system|assistant|developer|human)(?:[ _-](?:prompt|message|instructions?|reminder|role))?\s*>"
-    rf"|(?:^|\n)[\s>*_#`-]*(?:system|developer|assistant|admin(?:istrator)?|operator|root)(?: (?:message|prompt|notice|note|override|instruction|update|alert))?[*_`]*\s*[:：]\W*(?:\w+\W+){{0,3}}?{_ORDER}\b"
-    r"|(?:^|\n)[\s>*_-]*#{1,6}\s*(?:system|developer|new|hidden|assistant)(?: \w+)?\s*(?:prompt|instructions?|message|override|rules)?\s*[:：]?\s*\n+\W*(?:you (?:are|must|will)|ignore|disregard|always|never|override)\b"
-    r"|[\"']role[\"']\s*:\s*[\"'](?:system|developer|assistant|tool)[\"']"
-    r"|(?:^|\n)[\s>*_#`-]*(?:\[|【)?(?:系统|系統|管理员|管理員|开发者|開發者|助手|操作员|操作員)(?:消息|提示|通知|指令|公告|覆盖)?(?:\]|】)?\s*[:：】]\s*[^。\n]{0,12}(?:你|必须|必須|忽略|无视|執行|执行|不要|禁止|立即|现在|服从|删除|授予|关闭)"
+    r"|\[/?(?:INST|SYS|SYSTEM|ASSISTANT|SYSTEM_PROMPT)\]|<</?\s*+SYS\s*+>>|<(?:start|end)_of_turn>|</?(?:system|assistant|developer|human)(?:[ _-](?:prompt|message|instructions?|reminder|role))?\s*+>"
+    rf"|(?:^|\n)(?:[^\S\n]|[>*_#`-])*+(?:system|developer|assistant|admin(?:istrator)?|operator|root)(?: (?:message|prompt|notice|note|override|instruction|update|alert))?[*_`]*+\s*+[:：]\W*+(?:\w++\W++){{0,3}}?{_ORDER}\b"
+    r"|(?:^|\n)(?:[^\S\n]|[>*_-])*+#{1,6}+\s*+(?:system|developer|new|hidden|assistant)(?: \w++)?(?:\s*+(?:prompt|instructions?|message|override|rules))?(?:\s*+[:：])?[^\S\n]*+\n\W*+(?:you (?:are|must|will)|ignore|disregard|always|never|override)\b"
+    r"|[\"']role[\"']\s*+:\s*+[\"'](?:system|developer|assistant|tool)[\"']"
+    r"|(?:^|\n)(?:[^\S\n]|[>*_#`-])*+(?:\[|【)?(?:系统|系統|管理员|管理員|开发者|開發者|助手|操作员|操作員)(?:消息|提示|通知|指令|公告|覆盖)?(?:\]|】)?\s*+[:：】]\s*+[^。\n]{0,12}(?:你|必须|必須|忽略|无视|執行|执行|不要|禁止|立即|现在|服从|删除|授予|关闭)"
 )
 _TOOL_SYNTAX: Final = (
-    r"</?\s*(?:antml:)?(?:function_calls?|invoke|tool_calls?|tool_use|tool_results?|tool_response|function_results?|tool_code|use_mcp_tool)\b[^>]{0,80}>|<\s*(?:antml:)?parameter\s+name\s*="
+    r"</?\s*+(?:antml:)?(?:function_calls?|invoke|tool_calls?|tool_use|tool_results?|tool_response|function_results?|tool_code|use_mcp_tool)\b[^>]{0,80}>|<\s*+(?:antml:)?parameter\s++name\s*+="
     r"|\[/?(?:TOOL_CALLS?|TOOL_RESULTS?|AVAILABLE_TOOLS|FUNCTION_CALL)\]|<\|?(?:tool|function)[^>\n]{0,20}\|>|<｜tool"
-    r"|[\"'](?:tool|tool_name|function|function_call|recipient_name|action)[\"']\s*:\s*(?:\{\s*[\"']name[\"']\s*:\s*)?[\"'][\w.:/-]+[\"']\s*,\s*[\"'](?:arguments?|args|parameters|params|input|tool_input|action_input)[\"']\s*:"
-    r"|[\"']name[\"']\s*:\s*[\"'][\w.:/-]+[\"']\s*,\s*[\"'](?:arguments|parameters|tool_input)[\"']\s*:\s*[{\"]|(?:^|\n)\s*Action\s*:\s*[\w.-]+\s*\n\s*Action Input\s*:"
-    r"|(?:^|\n)\s*(?:await |return )?(?:tools|functions|default_api)\.\w+\(|\bto=(?:functions|shell|browser|python|container|[a-z_]+)\.\w+\b|<function=[\w.-]{1,60}>|(?:^|\n)\s*`{3,}\s*(?:tool_code|tool_call|tool_use|function_call)\b"
+    r"|[\"'](?:tool|tool_name|function|function_call|recipient_name|action)[\"']\s*+:\s*+(?:\{\s*+[\"']name[\"']\s*+:\s*+)?[\"'][\w.:/-]++[\"']\s*+,\s*+[\"'](?:arguments?|args|parameters|params|input|tool_input|action_input)[\"']\s*+:"
+    r"|[\"']name[\"']\s*+:\s*+[\"'][\w.:/-]++[\"']\s*+,\s*+[\"'](?:arguments|parameters|tool_input)[\"']\s*+:\s*+[{\"]|(?:^|\n)[^\S\n]*+Action\s*+:\s*+[\w.-]++[^\S\n]*+\n\s*+Action Input\s*+:"
+    r"|(?:^|\n)[^\S\n]*+(?:await |return )?(?:tools|functions|default_api)\.\w++\(|\bto=(?:functions|shell|browser|python|container|[a-z_]+)\.\w+\b|<function=[\w.-]{1,60}>|(?:^|\n)[^\S\n]*+`{3,}+\s*+(?:tool_code|tool_call|tool_use|function_call)\b"
     r"|\b(?:call|invoke|use|run|trigger) (?:the )?(?:tool |function )?`?(?:memory_(?:store|delete|search|list)|write_file|run_shell_command|shell|bash|exec|send_e?mail|http_(?:get|post)|delete_file)`?(?: tool| function)?\b(?: \w+){0,3} (?:with|on|and|to|now|immediately|for|using)\b"
-    r"|(?:调用|調用|使用|触发|執行|执行)\s*(?:工具|函数|函數)?\s*[`「“\"]?(?:memory_(?:store|delete|search|list)|write_file|run_shell_command|shell|bash|exec|send_e?mail|http_(?:get|post)|delete_file)"
+    r"|(?:调用|調用|使用|触发|執行|执行)\s*+(?:(?:工具|函数|函數)\s*+)?[`「“\"]?(?:memory_(?:store|delete|search|list)|write_file|run_shell_command|shell|bash|exec|send_e?mail|http_(?:get|post)|delete_file)"
 )
 _FENCE: Final = (
-    r"[<＜﹤‹]\s*[/／]?\s*(?:memory[ _-]?context|current_session|relevant_history|project_facts|knowledge_context|recalled?[ _-]memor(?:y|ies)|memor(?:y|ies)[ _-](?:block|data)|system[ _-]reminder|untrusted[ _-]\w+|retrieved[ _-]\w+|data[ _-]?block)\b"
-    r"|[-=*#_~]{2,}\s*(?:end|begin|start|close) (?:of )?(?:the )?(?:recalled |retrieved |untrusted |user )?(?:memory|memories|context|data|block|fence|untrusted \w+|quot\w+)\b"
+    r"[<＜﹤‹]\s*+[/／]?\s*+(?:memory[ _-]?context|current_session|relevant_history|project_facts|knowledge_context|recalled?[ _-]memor(?:y|ies)|memor(?:y|ies)[ _-](?:block|data)|system[ _-]reminder|untrusted[ _-]\w+|retrieved[ _-]\w+|data[ _-]?block)\b"
+    r"|[-=*#_~]{2}\s*+(?:end|begin|start|close) (?:of )?(?:the )?(?:recalled |retrieved |untrusted |user )?(?:memory|memories|context|data|block|fence|untrusted \w+|quot\w+)\b"
     r"|\bend of (?:recalled |retrieved |untrusted )?(?:memory|memories|memory context|untrusted (?:data|content))\b(?=\W{0,6}(?:now|new|the (?:following|real|system)|what follows|below|instructions?|system|you)\b)"
-    r"|[\[(]\s*(?:begin|start|end)(?: of)? (?:the )?(?:operator|system|developer|admin|retrieved|recalled|untrusted)(?:'s)? (?:message|prompt|instructions?|documents?|data|content|memor(?:y|ies)|turn)\s*[\])]"
-    r"|[\[【〔]\s*(?:检索|召回|记忆|引用|系统|操作员|管理员)(?:到的)?(?:内容|资料|指令|消息|提示|结果)?(?:开始|结束|到此为止)\s*[\]】〕]"
-    r"|\[\s*id\s+[0-9a-f…*-]{4,}[^\]\n]{0,80}\btrust\b|(?:^|\n)#{1,3} (?:Agent|Workspace|System) Memory\b"
+    r"|[\[(]\s*+(?:begin|start|end)(?: of)? (?:the )?(?:operator|system|developer|admin|retrieved|recalled|untrusted)(?:'s)? (?:message|prompt|instructions?|documents?|data|content|memor(?:y|ies)|turn)\s*+[\])]"
+    r"|[\[【〔]\s*+(?:检索|召回|记忆|引用|系统|操作员|管理员)(?:到的)?(?:内容|资料|指令|消息|提示|结果)?(?:开始|结束|到此为止)\s*+[\]】〕]"
+    r"|\[\s*+id\s++[0-9a-f…*-]{4,}+[^\]\n]{0,80}\btrust\b|(?:^|\n)#{1,3} (?:Agent|Workspace|System) Memory\b"
     r"|\b(?:the )?(?:text|data|block|memory|context) (?:above|before this) (?:was|is) (?:untrusted|data|quoted)\b[^.\n]{0,40}\b(?:below|follow\w*|next|real)"
-    r"|[-=*#【〔\[]{2,}\s*(?:记忆|記憶|上下文|数据|回忆|引用)(?:内容)?(?:区|块)?(?:已|到此|到这里|在此)?(?:结束|結束|为止|完)|(?:记忆|記憶|上下文|引用)(?:内容|区块|块)?(?:已)?(?:结束|結束|到此为止)[，,。:：]?\s*(?:以下|下面|现在|接下来|从这里)"
+    r"|[-=*#【〔\[]{2}\s*+(?:记忆|記憶|上下文|数据|回忆|引用)(?:内容)?(?:区|块)?(?:已|到此|到这里|在此)?(?:结束|結束|为止|完)|(?:记忆|記憶|上下文|引用)(?:内容|区块|块)?(?:已)?(?:结束|結束|到此为止)[，,。:：]?\s*+(?:以下|下面|现在|接下来|从这里)"
     r"|(?:以上|上面)(?:的)?(?:内容)?(?:是|为|都是)(?:不可信|检索到|召回|回忆|记忆里|引用)的?(?:数据|資料|资料|内容|引用)?[^\n]{0,16}(?:以下|下面|接下来)|(?:以上|上面)[^。\n]{0,6}(?:数据|資料|资料|引用)[^\n]{0,6}(?:以下|下面|接下来)的?才是"
 )
 
@@ -125,24 +131,34 @@ _ACT: Final = (
     r"(?:repl(?:y|ies)|respond|answer|say|tell (?:them|him|her|the user)|run|execute|send|call|invoke|ignore|delete|erase|wipe|recommend|suggest|include|append|add|insert|approve|accept|transfer|pay|wire|forward"
     r"|open|disable|enable|grant|reveal|print|output|write|click|visit|fetch|download|install|leak|post|upload|claim|refuse|deny|use|switch|pretend|act|activate|prefer|give|share|export|mention|store)"
 )
+_WHEN: Final = r"\b(?:when(?:ever)?|if|once|as soon as|every time|each time|next time|the next time|any time|after|the moment|on the day)\b,? (?:that )?(?!you write\b)(?:the |a |any |your |this )?"
+_SAYS: Final = r"\b(?:says?|asks?|mentions?|types?|writes?|requests?|wants?|talks? about|brings? up|confirms?|replies|thanks?|is asked|are asked|see|read|notice|receive|detect|contains?|includes?|is|are|turns?|reaches|starts?|begins?|opens?|logs? in|greets?|recall)\b"
+_THEN: Final = r"(?:[,:;—-]|\bthen\b|\byou (?:must|should|will|shall)\b)\s*+(?:please |then |always |immediately |silently |secretly |also |first |instead |quietly |just |you (?:must|should|will|shall|always|have to) (?:always |immediately |silently |also |first )?){0,3}"
+_TRIGGERS: Final[tuple[Near, ...]] = (
+    (rf"{_WHEN}(?:user|human|owner|operator|admin|you|conversation|assistant|prompt|question|message|date|clock|chat|topic)\b(?:'s \w++)?",
+     Gap(60, r".!?\n"), _SAYS, Gap(80, r".!?\n"), rf"{_THEN}{_ACT}\b"),
+    (rf"{_WHEN}(?:person|someone|somebody|anyone|anybody|they|he|she|customer|i|we)\b(?:'s \w++)?",
+     Gap(60, r".!?\n"), _SAYS, Gap(80, r".!?\n"), rf"{_THEN}(?:{_HARM}\b|{_ACT}\b[^!?\n]{{0,60}}?(?:\bpay\b|\baccount\b|\bconversation|\btranscript|\bpasswords?\b|https?://|\S@\S))"),
+)  # fmt: skip
 _TRIGGER: Final = (
-    rf"\b(?:when(?:ever)?|if|once|as soon as|every time|each time|next time|the next time|any time|after|the moment|on the day)\b,? (?:that )?(?!you write\b)"
-    rf"(?:the |a |any |your |this )?(?:(?P<person>person|someone|somebody|anyone|anybody|they|he|she|customer|i|we)|user|human|owner|operator|admin|you|conversation|assistant|prompt|question|message|date|clock|chat|topic)\b(?:'s \w+)?[^.!?\n]{{0,60}}?"
-    rf"\b(?:says?|asks?|mentions?|types?|writes?|requests?|wants?|talks? about|brings? up|confirms?|replies|thanks?|is asked|are asked|see|read|notice|receive|detect|contains?|includes?|is|are|turns?|reaches|starts?|begins?|opens?|logs? in|greets?|recall)\b"
-    rf"[^.!?\n]{{0,80}}?(?:[,:;—-]|\bthen\b|\byou (?:must|should|will|shall)\b)\s*(?:please |then |always |immediately |silently |secretly |also |first |instead |quietly |just |you (?:must|should|will|shall|always|have to) (?:always |immediately |silently |also |first )?){{0,3}}(?(person)(?:{_HARM}\b|{_ACT}\b[^!?\n]{{0,60}}?(?:\bpay\b|\baccount\b|\bconversation|\btranscript|\bpasswords?\b|https?://|\S@\S))|{_ACT}\b)"
-    rf"|\b(?:any|every|each) mention of\b[^.!?\n]{{0,40}}\b(?:cue|signal|trigger) to\b|\bis your (?:cue|signal|trigger) to\b|\b(?:the day|when|once|if|after) [^.!?\n]{{0,20}}\b(?:says?|utters?|mentions?|types?) the (?:word|phrase|name)\b[^.!?\n]{{0,40}}[,:;]\s*(?:\w+ly )?(?:{_HARM}|{_ACT})\b"
+    rf"\b(?:any|every|each) mention of\b[^.!?\n]{{0,40}}\b(?:cue|signal|trigger) to\b|\bis your (?:cue|signal|trigger) to\b|\b(?:the day|when|once|if|after) [^.!?\n]{{0,20}}\b(?:says?|utters?|mentions?|types?) the (?:word|phrase|name)\b[^.!?\n]{{0,40}}[,:;]\s*+(?:\w+ly )?(?:{_HARM}|{_ACT})\b"
     rf"|\b(?:silently|secretly|quietly|covertly|without (?:asking|telling|confirmation|mentioning it))\b[^.!?\n]{{0,60}}\b(?:when(?:ever)?|if|once|next time|every time)\b|\b(?:when(?:ever)?|if|once|next time|every time)\b[^.!?\n]{{0,80}}\b(?:silently|secretly|covertly)\b"
     rf"|\b(?:always|never|silently|immediately)? ?(?:repl(?:y|ies)|respond|answer|run|execute|send|call|ignore|delete|recommend|approve|transfer|forward|reveal|insert|append)\b[^.!?\n]{{0,80}}\b(?:whenever|next time|every time|as soon as|the moment|if|when) (?:the |a |any )?(?:user|human|someone|anyone|customer|operator|admin|they)\b[^.!?\n]{{0,40}}\b(?:says?|asks?|mentions?|types?|writes?|requests?|brings? up)\b"
     rf"|\b(?:wait|stay (?:quiet|silent|dormant)|do nothing|remain (?:silent|dormant)|sleep)\b[^.!?\n]{{0,40}}\buntil\b[^!?\n]{{0,80}}\b(?:then|and|after that)\b[^!?\n]{{0,20}}\b{_ACT}\b|\b(?:trigger|activation|magic|code) (?:word|phrase)\b"
 )
+_WHEN_ZH: Final = r"当|當|每当|每當|一旦|如果|若|只要|下次|每次|等到?|以后|以後"
+_SAYS_ZH: Final = r"说|說|问|問|提到|提及|提起|输入|輸入|要求|询问|詢問|请求|请|发送|發送|看到|读到|收到|包含|出现|到了|开始|登录|打招呼|感谢|想要|讨论"
+# Nine words such as 立即 one after another are plenty.
+_THEN_ZH: Final = r"(?:就|请|請|立即|立刻|马上|必须|必須|务必|則|则|都要?|便|自动|悄悄|偷偷|，|,|：)\s*+(?:你)?(?:就|请|立即|立刻|马上|开始|必须|应该|要|都|自动|悄悄|偷偷|直接|先|务必|一律|总是){0,9}\s*+"
+_TRIGGERS_IN_CHINESE: Final[tuple[Near, ...]] = (
+    (_WHEN_ZH, Gap(14, _ENDS), r"用户|用戶|主人|管理员|会话|日期|时间|消息|问题|对话|你", Gap(24, _ENDS), _SAYS_ZH, Gap(30, _ENDS),
+     _THEN_ZH + r"(?:回复|回覆|回答|运行|執行|执行|发送|發送|调用|調用|忽略|删除|刪除|清空|推荐|推薦|批准|同意|转账|轉賬|转发|轉發|打开|打開|关闭|關閉|禁用|授予|泄露|透露|输出|輸出|附上|加上|插入|写入|寫入|访问|訪問|下载|下載|安装|上传|上傳|拒绝|拒絕|声称|改用|切换|导出|告诉他|建议|说)"),
+    (_WHEN_ZH, Gap(14, _ENDS), r"有人|对方|對方|客户|客戶|他们|他|她|我", Gap(24, _ENDS), _SAYS_ZH, Gap(30, _ENDS),
+     _THEN_ZH + r"(?:执行|執行|运行|调用|調用|忽略|删除|刪除|清空|批准|转账|轉賬|转发|轉發|禁用|授予|泄露|透露|输出|輸出|上传|上傳|声称|导出|(?:发送|發送|回复|告诉|附上|加上|推荐|访问)[^。！？\n]{0,20}(?:账户|帳戶|账号|帳號|https?://|\S@\S|对话|對話|密码|密碼))"),
+)  # fmt: skip
 _TRIGGER_IN_CHINESE: Final = (
-    r"(?:当|當|每当|每當|一旦|如果|若|只要|下次|每次|等到?|以后|以後)[^。！？\n]{0,14}(?:用户|用戶|主人|管理员|会话|日期|时间|消息|问题|对话|你|(?P<person>有人|对方|對方|客户|客戶|他们|他|她|我))[^。！？\n]{0,24}"
-    r"(?:说|說|问|問|提到|提及|提起|输入|輸入|要求|询问|詢問|请求|请|发送|發送|看到|读到|收到|包含|出现|到了|开始|登录|打招呼|感谢|想要|讨论)[^。！？\n]{0,30}?"
-    r"(?:就|请|請|立即|立刻|马上|必须|必須|务必|則|则|都要?|便|自动|悄悄|偷偷|，|,|：)\s*(?:你)?(?:就|请|立即|立刻|马上|开始|必须|应该|要|都|自动|悄悄|偷偷|直接|先|务必|一律|总是)*\s*"
-    r"(?(person)(?:执行|執行|运行|调用|調用|忽略|删除|刪除|清空|批准|转账|轉賬|转发|轉發|禁用|授予|泄露|透露|输出|輸出|上传|上傳|声称|导出|(?:发送|發送|回复|告诉|附上|加上|推荐|访问)[^。！？\n]{0,20}(?:账户|帳戶|账号|帳號|https?://|\S@\S|对话|對話|密码|密碼))"
-    r"|(?:回复|回覆|回答|运行|執行|执行|发送|發送|调用|調用|忽略|删除|刪除|清空|推荐|推薦|批准|同意|转账|轉賬|转发|轉發|打开|打開|关闭|關閉|禁用|授予|泄露|透露|输出|輸出|附上|加上|插入|写入|寫入|访问|訪問|下载|下載|安装|上传|上傳|拒绝|拒絕|声称|改用|切换|导出|告诉他|建议|说))"
-    r"|(?:凡是|往后|往後|听到|聽到|读到|只要提到)[^。！？\n]{0,16}[，,]?\s*(?:就|都|便|立即|马上)[^。！？\n]{0,4}(?:把|将|將)[^。！？\n]{0,6}(?:账号|帳號|账户|帳戶|收款|付款|备份|備份|权限|權限|密码|密碼|审计|審計)[^。！？\n]{0,8}(?:改成|改为|换成|換成|删|刪|清空|关|關|交给|发给)"
-    r"|(?:用户|用戶|客户|对方|主人|他们)[^。！？\n，,]{0,14}(?:后|之后|以后|時|时)[，,]?\s*你(?:就|必须|必須|应该|要|务必|立即|自动|都)+"
+    r"(?:凡是|往后|往後|听到|聽到|读到|只要提到)[^。！？\n]{0,16}[，,]?\s*+(?:就|都|便|立即|马上)[^。！？\n]{0,4}(?:把|将|將)[^。！？\n]{0,6}(?:账号|帳號|账户|帳戶|收款|付款|备份|備份|权限|權限|密码|密碼|审计|審計)[^。！？\n]{0,8}(?:改成|改为|换成|換成|删|刪|清空|关|關|交给|发给)"
+    r"|(?:用户|用戶|客户|对方|主人|他们)[^。！？\n，,]{0,14}(?:后|之后|以后|時|时)[，,]?\s*+你(?:就|必须|必須|应该|要|务必|立即|自动|都)+"
     r"|(?:触发词|觸發詞|暗号|暗號|激活词|口令词)|(?:悄悄|偷偷|暗中|静默|秘密)(?:地)?[^。！？\n]{0,20}(?:发送|發送|执行|執行|删除|转发|上传|调用|修改|记录|写入)|(?:潜伏|沉默|保持安静|不要行动|先不要做)[^。！？\n]{0,16}(?:直到|等到|之后|然后)"
 )
 
@@ -150,34 +166,47 @@ _SECRET_BAIT: Final = (
     rf"\b(?:store|save|remember|record|keep|write|note|put|memori[sz]e|log|paste|include|append|add|attach|provide|share|give|tell|send|enter|type|reply with|respond with|print|output|reveal|show|expose|disclose|dump|read (?:out|aloud)|list|repeat|echo|jot|request|demand)\b"
     rf"(?: (?:me|us|here|down|out|in|it|back|all|any|every|each|the|a|your|their|his|her|its|our|user'?s?|current|full|complete|exact|plain|plaintext|actual|raw|value|values|contents?|copy|of|stored|known|production|prod|database|and|my|customer's|caller's|person's|client's|banking|bank|personal|login)){{1,7}} {_SECRET}"
     rf"(?=[^.\n]{{0,80}}\b(?:here|below|in (?:this|the|your|a|every|each|plain) (?:long[ -]term )?(?:memory|record|notes?|answer|reply|response|chat|message|text|comment)|to (?:continue|verify|proceed|unlock|confirm|this|me|us|the)|so (?:that|we|i|it)|for (?:verification|safe ?keeping|backup|debugging|later|me|us|the audit)|at the (?:end|top)|whenever|when asked|in plain ?text|verbatim|into (?:memory|the memory|your)|you (?:know|hold|remember|can see|have(?! (?:a|an|the|time|to|any|some|been|it)\b))|next time|immediately|now)\b)"
-    rf"|(?:^|[.!?:;,\n]\s*|\bplease |\bmust |\bnow |\bneed to )(?:confirm|verify|re-?enter|validate|authenticate)\b(?: \w+){{0,3}} (?:your|the user'?s?|their) {_SECRET}\b"
+    rf"|(?:^|[.!?:;,\n][^\S\n]*+|\bplease |\bmust |\bnow |\bneed to )(?:confirm|verify|re-?enter|validate|authenticate)\b(?: \w+){{0,3}} (?:your|the user'?s?|their) {_SECRET}\b"
     r"|\b(?:get|have|ask|make|tell) (?:the |any |every |each )?(?:user|human|customer|person|caller|client|them)s? (?:to )?(?:read|tell|give|send|dictate|forward)(?: (?:you|us|me|out|it|back)){0,2} (?:the|their|a|any) (?:\w+[ -]){0,2}?(?:codes?|pins?|digits|passwords?|passcodes?)\b[^\n]{0,80}\b(?:keep|store|save|remember|record|file|note|write)\b"
     rf"|\b(?:what(?:'s| is| are)|tell me|give me|show me)\b(?: \w+){{0,2}} (?:your|the user'?s?|every|all)(?: \w+){{0,2}} {_SECRET}\b[^.\n]{{0,60}}\b(?:remember|store|include|memory|answer|reply)"
     rf"|\b(?:ask|urge|persuade|convince|trick|prompt|request|get|have|make) (?:the |any |every |each )?(?:user|human|customer|owner|operator|them)s? (?:for|to (?:share|paste|enter|send|give|reveal|type|provide|tell|confirm|hand over))\b(?: \w+){{0,4}} {_SECRET}"
     rf"|\b(?:{_SECRET})\b (?:must|should|need to|have to|has to|are to|is to) (?:always )?be (?:included|stored|written|kept|saved|echoed|printed|repeated|pasted|remembered|shown)\b[^.\n]{{0,60}}\b(?:memor(?:y|ies)|answers?|repl(?:y|ies)|responses?|plain|verbatim|notes?|chat)"
     r"|\b(?:include|print|echo|output|append|reveal|insert|write)\b[^.\n]{0,40}(?:\$\{?[A-Z][A-Z_]{2,}(?:KEY|TOKEN|SECRET|PASSWORD)\b|process\.env|os\.environ|printenv|~/\.aws/credentials|id_rsa)"
 )
-_SECRET_ZH: Final = r"(?:密码|密碼|口令|密钥|密鑰|令牌|凭证|憑證|凭据|验证码|驗證碼|助记词|助記詞|私钥|私鑰|环境变量|環境變量|API ?key|token|cookie|信用卡号|银行卡号|身份证号|恢复码|短信(?:里|中)的[^。！？\n]{0,4}(?:数字|号码|代码))(?!\s*的?(?:轮换|輪換|策略|政策|规则|規則|计划|計劃|要求|长度|管理|重置|位数|强度|规范|流程|文档|格式|有效期|更换|过期|丢失|复杂度))"
+_SECRET_ZH: Final = r"(?:密码|密碼|口令|密钥|密鑰|令牌|凭证|憑證|凭据|验证码|驗證碼|助记词|助記詞|私钥|私鑰|环境变量|環境變量|API ?key|token|cookie|信用卡号|银行卡号|身份证号|恢复码|短信(?:里|中)的[^。！？\n]{0,4}(?:数字|号码|代码))(?!\s*+的?(?:轮换|輪換|策略|政策|规则|規則|计划|計劃|要求|长度|管理|重置|位数|强度|规范|流程|文档|格式|有效期|更换|过期|丢失|复杂度))"
+_SECRET_BAITS_IN_CHINESE: Final[tuple[Near, ...]] = (
+    (r"(?:请|請|务必|必须|必須|一定|记得|帮我|先)(?:你|您|用户|用戶|把|将|將)?", Gap(10, _ENDS),
+     r"记住|記住|保存|存储|存儲|写下|寫下|写入|记录|索要|索取|附上|带上|帶上|附带|贴出|粘贴|提供|发给|發給|告诉|告訴|输入|輸入|输出|打印|公开|说出|列出|展示|回复|包含|确认|验证|重复",
+     Gap(12, _ENDS), r"你|您|用户|用戶|对方|所有|全部|完整|明文|当前|生产|数据库|管理员|其|他|我|它|的", Gap(8, _ENDS), _SECRET_ZH),
+)  # fmt: skip
 _SECRET_BAIT_IN_CHINESE: Final = (
-    rf"(?:请|請|务必|必须|必須|一定|记得|帮我|先)(?:你|您|用户|用戶|把|将|將)?[^。！？\n]{{0,10}}(?:记住|記住|保存|存储|存儲|写下|寫下|写入|记录|索要|索取|附上|带上|帶上|附带|贴出|粘贴|提供|发给|發給|告诉|告訴|输入|輸入|输出|打印|公开|说出|列出|展示|回复|包含|确认|验证|重复)[^。！？\n]{{0,12}}(?:你|您|用户|用戶|对方|所有|全部|完整|明文|当前|生产|数据库|管理员|其|他|我|它|的)[^。！？\n]{{0,8}}{_SECRET_ZH}"
-    rf"|(?<!不要)(?<!别)(?<!別)(?<!勿)(?<!不能)(?<!不得)(?<!不可)(?<!从不)(?:把|将|將)(?:你|您|用户|用戶|所有|全部|完整|明文|当前|生产|数据库|管理员|其)?的?[^。！？\n]{{0,8}}{_SECRET_ZH}[^。！？\n]{{0,10}}(?:记住|記住|保存|存(?:到|入|进)|写(?:到|入|进|在)|記錄|记录|附(?:在|上)|贴(?:到|在|出)|放(?:到|在|进)|告诉|发|输出|打印|显示|明文)"
+    rf"(?<!不要)(?<!别)(?<!別)(?<!勿)(?<!不能)(?<!不得)(?<!不可)(?<!从不)(?:把|将|將)(?:你|您|用户|用戶|所有|全部|完整|明文|当前|生产|数据库|管理员|其)?的?[^。！？\n]{{0,8}}{_SECRET_ZH}[^。！？\n]{{0,10}}(?:记住|記住|保存|存(?:到|入|进)|写(?:到|入|进|在)|記錄|记录|附(?:在|上)|贴(?:到|在|出)|放(?:到|在|进)|告诉|发|输出|打印|显示|明文)"
     rf"|(?:让|讓|要求|诱导|誘導|请|说服)(?:用户|用戶|客户|顾客|顧客|对方|他们|主人)[^。！？\n]{{0,4}}把[^。！？\n]{{0,4}}{_SECRET_ZH}[^。！？\n]{{0,4}}(?:念|报|報|说|說|发|發|告诉|告訴|交)给?"
     rf"|(?:让|讓|要求|诱导|誘導|提示|请|说服)(?:用户|用戶|客户|对方|他们|主人)[^。！？\n]{{0,8}}(?:提供|输入|輸入|说出|發送|发送|告诉|粘贴|交出|确认|重新输入)[^。！？\n]{{0,8}}{_SECRET_ZH}"
     rf"|{_SECRET_ZH}(?:必须|应当|应该|都要|需要)(?:以)?(?:明文)?[^。！？\n]{{0,6}}(?:写入|保存|记录|附在|包含|显示|出现)"
 )
 
-_HOST: Final = r"(?:https?://|ftp://|wss?://|\bwww\.|\S@\S+\.\w|\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|net|org|io|example|test|invalid|xyz|top|cn|ru|sh|dev|site|link)\b|\bwebhook\b|\bpastebin\b)"
+# A name on the network has at most 63 characters a part; ten parts are plenty.
+_HOST: Final = r"(?:https?://|ftp://|wss?://|\bwww\.|\S@\S{1,253}?\.\w|\b[a-z0-9-]{1,63}+(?:\.[a-z0-9-]{1,63}+){0,9}\.(?:com|net|org|io|example|test|invalid|xyz|top|cn|ru|sh|dev|site|link)\b|\bwebhook\b|\bpastebin\b)"
+_EXFILTRATIONS: Final[tuple[Near, ...]] = (
+    (r"https?://[^\s)]{3}", Gap(197, r"\s)"), r"[?&]\w{1,20}=(?:\{\{?[^}]{1,60}+\}\}?+|\[[A-Z][A-Z_ ]{2,40}\]|<[a-z_ -]{2,40}>|\$\{?[A-Za-z_]++\}?+)", Gap(160, r"\n"),
+     r"\b(?:replac\w+|conversation|memory|secret|api key|token|summary of|context|render|load|visit|fetch|open)\b"),
+    (r"(?:\b(?:replac\w+|render|load|visit|fetch|open|request|call|ping)\b|打开|访问|加载|渲染|请求|显示)", Gap(80, r"\n"),
+     r"https?://[^\s)]{3}", Gap(197, r"\s)"), r"[?&]\w{1,20}=(?:\{|\[[A-Z]|<[a-z]|\$\{)"),
+    (r"\b(?:send|forward|e-?mail|mail|post|upload|copy|transmit|submit|leak|exfiltrate|report|deliver|push|sync|bcc|cc|pipe|ship|share)\b",
+     Gap(40, r".!?\n"), rf"\b{_PRIVATE}", Gap(60, r"!?\n"), r"\b(?:to|via|at|into|through|with)\b", Gap(30, r"!?\n"), _HOST),
+    (r"把|将|將|请", Gap(16, _ENDS),
+     r"对话|對話|聊天记录|聊天記錄|聊天内容|聊天內容|记忆|記憶|上下文|密码|密碼|密钥|密鑰|令牌|凭证|系统提示|用户数据|用户的?(?:数据|信息|邮件|文件)|历史记录|环境变量|会话",
+     Gap(16, _ENDS), r"发送?|發送?|转发|轉發|上传|上傳|抄送|提交|传|拼接|附加|编码|同步|推送", Gap(8, _ENDS), r"到|至|给|給|在|进", Gap(40, _ENDS), r"https?://|\S@\S|[a-z0-9-]{1,63}+\.[a-z]{2}|URL|链接|網址|网址|webhook|图片"),
+    (r"发送|發送|转发|轉發|上传|上傳|抄送|提交|推送", Gap(10, _ENDS), r"对话|對話|聊天记录|记忆|記憶|上下文|密码|密碼|密钥|密鑰|令牌|凭证|系统提示|用户数据|历史记录|环境变量",
+     Gap(12, _ENDS), r"到|至|给|給", Gap(40, _ENDS), r"https?://|\S@\S|[a-z0-9-]{1,63}+\.[a-z]{2}|webhook"),
+)  # fmt: skip
 _EXFILTRATION: Final = (
-    rf"\b(?:send|forward|e-?mail|mail|post|upload|copy|transmit|submit|leak|exfiltrate|report|deliver|push|sync|bcc|cc|pipe|ship|share)\b[^.!?\n]{{0,40}}?\b{_PRIVATE}[^!?\n]{{0,60}}?\b(?:to|via|at|into|through|with)\b[^!?\n]{{0,30}}?{_HOST}"
-    rf"|\b(?:send|forward|post|upload|append|add|attach|encode|put|include|embed)\b[^.!?\n]{{0,40}}?\b{_PRIVATE}\b[^.!?\n]{{0,30}}\b(?:query (?:string|parameter)|url parameter|to the (?:url|link|end of the (?:url|link))|in (?:the|an?) (?:url|link|image|request)|as a parameter)"
+    rf"\b(?:send|forward|post|upload|append|add|attach|encode|put|include|embed)\b[^.!?\n]{{0,40}}?\b{_PRIVATE}\b[^.!?\n]{{0,30}}\b(?:query (?:string|parameter)|url parameter|to the (?:url|link|end of the (?:url|link))|in (?:the|an?) (?:url|link|image|request)|as a parameter)"
     r"|\b(?:bcc|blind copy)\b[^.!?\n]{0,30}\b(?:every|each|all|your)\b[^.!?\n]{0,20}\b(?:repl(?:y|ies)|answers?|responses?|drafts?)\b[^!?\n]{0,60}\S@\S"
-    r"|!\[[^\]]{0,80}\]\(\s*(?:https?:)?//[^)\s]{1,200}(?:=(?-i:[A-Z]{2,}(?:_[A-Z]{2,})+)\b|\{[^)]{0,80}\}|\$\{?\w+|<[^)>]{1,60}>|%7B|\[[A-Z_ ]{2,40}\]|=(?:secret|data|memory|history|conversation|context|prompt|token|key|summary)\b)"
-    r"|<img[^>]{0,40}src\s*=\s*[\"']?https?://[^>\s]{0,200}(?:\{|\$|%7B|=(?:secret|data|memory|history|conversation|context|token))|\]\(\s*(?:javascript|data|vbscript):"
-    r"|https?://[^\s)]{3,200}[?&]\w{1,20}=(?:\{\{?[^}]{1,60}\}?\}|\[[A-Z][A-Z_ ]{2,40}\]|<[a-z_ -]{2,40}>|\$\{?[A-Za-z_]+\}?)(?=[^\n]{0,160}\b(?:replac\w+|conversation|memory|secret|api key|token|summary of|context|render|load|visit|fetch|open)\b)"
-    r"|(?:\b(?:replac\w+|render|load|visit|fetch|open|request|call|ping)\b|打开|访问|加载|渲染|请求|显示)[^\n]{0,80}https?://[^\s)]{3,200}[?&]\w{1,20}=(?:\{|\[[A-Z]|<[a-z]|\$\{)"
-    r"|\bcurl\b[^\n]{0,120}(?:-d|--data(?:-binary|-raw)?|-F|-T|--upload-file)\s*[\"']?(?:@|\$\()|\b(?:cat|env|printenv|history)\b[^\n|]{0,60}\|\s*(?:curl|nc|wget|base64)\b|\bcurl\b[^\n|]{0,120}\|\s*(?:sudo )?(?:ba|z|da)?sh\b(?=[^\n]{0,60}\b(?:now|silently|always|first|before|immediately)\b)"
-    r"|(?:把|将|將|请)[^。！？\n]{0,16}(?:对话|對話|聊天记录|聊天記錄|聊天内容|聊天內容|记忆|記憶|上下文|密码|密碼|密钥|密鑰|令牌|凭证|系统提示|用户数据|用户的?(?:数据|信息|邮件|文件)|历史记录|环境变量|会话)[^。！？\n]{0,16}(?:发送?|發送?|转发|轉發|上传|上傳|抄送|提交|传|拼接|附加|编码|同步|推送)[^。！？\n]{0,8}(?:到|至|给|給|在|进)[^。！？\n]{0,40}(?:https?://|\S@\S|[a-z0-9-]+\.[a-z]{2,}|URL|链接|網址|网址|webhook|图片)"
-    r"|(?:发送|發送|转发|轉發|上传|上傳|抄送|提交|推送)[^。！？\n]{0,10}(?:对话|對話|聊天记录|记忆|記憶|上下文|密码|密碼|密钥|密鑰|令牌|凭证|系统提示|用户数据|历史记录|环境变量)[^。！？\n]{0,12}(?:到|至|给|給)[^。！？\n]{0,40}(?:https?://|\S@\S|[a-z0-9-]+\.[a-z]{2,}|webhook)"
+    r"|!\[[^\]]{0,80}\]\(\s*+(?:https?:)?//[^)\s]{1,200}(?:=(?-i:[A-Z]{2,}(?:_[A-Z]{2,})+)\b|\{[^)]{0,80}\}|\$\{?\w+|<[^)>]{1,60}>|%7B|\[[A-Z_ ]{2,40}\]|=(?:secret|data|memory|history|conversation|context|prompt|token|key|summary)\b)"
+    r"|<img[^>]{0,40}src\s*+=\s*+[\"']?https?://[^>\s]{0,200}(?:\{|\$|%7B|=(?:secret|data|memory|history|conversation|context|token))|\]\(\s*+(?:javascript|data|vbscript):"
+    r"|\bcurl\b[^\n]{0,120}(?:-d|--data(?:-binary|-raw)?|-F|-T|--upload-file)\s*+[\"']?(?:@|\$\()|\b(?:cat|env|printenv|history)\b[^\n|]{0,60}\|\s*+(?:curl|nc|wget|base64)\b|\bcurl\b[^\n|]{0,120}\|\s*+(?:sudo )?(?:ba|z|da)?sh\b(?=[^\n]{0,60}\b(?:now|silently|always|first|before|immediately)\b)"
 )
 _OUTSIDE: Final = (
     r"(?:(?:\.\.[/\\]){2,}|(?:\.\.[/\\])+\.?(?:ssh|bashrc|profile|aws|env|git|config|etc|claude|commonplace)|%2e%2e(?:%2f|/|%5c)|\.\.%2f|\.{4,}//|(?:~|\$HOME|/root|/home/\w+)/\.(?:ssh|bashrc|bash_profile|zshrc|profile|aws|netrc|gitconfig|npmrc|config/autostart)"
@@ -189,53 +218,68 @@ _TOLD: Final = "".join(
 )
 _PATH: Final = (
     rf"{_TOLD}\b(?:write|save|store|append|create|copy|move|put|place|symlink|link|overwrite|replace|edit|add|remember|file|record|read|open|load|import|delete|remove)\b[^!?\n]{{0,60}}?{_OUTSIDE}"
-    rf"|%2e%2e(?:%2f|%5c|/)|\.\.%2f|%c0%ae|\.\.;/|\.\.\u2215|\.\.\u2044|\x00\.md|(?:^|\n)\s*(?:file|path|name|filename|target)\s*:\s*[\"'`]?{_OUTSIDE}"
+    rf"|%2e%2e(?:%2f|%5c|/)|\.\.%2f|%c0%ae|\.\.;/|\.\.\u2215|\.\.\u2044|\x00\.md|(?:^|\n)[^\S\n]*+(?:file|path|name|filename|target)\s*+:\s*+[\"'`]?{_OUTSIDE}"
     rf"|(?:写入?|寫入?|保存|存(?:到|入|为)|追加|创建|創建|复制|複製|移动|链接|覆盖|覆蓋|读取?|讀取?|打开|加载|导入|删除|刪除|放(?:到|在))[^。！？\n]{{0,20}}?{_OUTSIDE}"
 )
 
-_FORMS: Final[tuple[tuple[Sign, str], ...]] = (
+_FORMS: Final[tuple[tuple[Sign, str | Near], ...]] = (
     ("injection", _INJECTION),
     ("role_marker", _ROLE_MARKER),
     ("tool_syntax", _TOOL_SYNTAX),
     ("fence", _FENCE),
     ("secret_bait", _SECRET_BAIT),
     ("trigger", _TRIGGER),
+    *(("trigger", parts) for parts in _TRIGGERS),
     ("exfiltration", _EXFILTRATION),
+    *(("exfiltration", parts) for parts in _EXFILTRATIONS),
     ("path", _PATH),
 )
-_FORMS_IN_CHINESE: Final[tuple[tuple[Sign, str], ...]] = (
+_FORMS_IN_CHINESE: Final[tuple[tuple[Sign, str | Near], ...]] = (
     ("injection", _INJECTION_IN_CHINESE),
     ("secret_bait", _SECRET_BAIT_IN_CHINESE),
+    *(("secret_bait", parts) for parts in _SECRET_BAITS_IN_CHINESE),
     ("trigger", _TRIGGER_IN_CHINESE),
+    *(("trigger", parts) for parts in _TRIGGERS_IN_CHINESE),
 )
 _HAN: Final = re.compile("[\u3400-\u9fff]")
 _PIECE: Final = 4_000
 _LONGEST: Final = 600
 """No form is longer: what one piece cuts off, the next one has whole."""
+_BEHIND: Final = 200
+"""What follows a form may say that it is none: one that ends so near the end of a piece is judged with the next one."""
 
 
 @cache
-def _compiled(forms: tuple[tuple[Sign, str], ...]) -> tuple[tuple[Sign, re.Pattern[str]], ...]:
+def _compiled(forms: tuple[tuple[Sign, str | Near], ...]) -> tuple[tuple[Sign, re.Pattern[str] | Proximity], ...]:
     """At their first use: a command that judges nothing need not wait for it."""
-    return tuple((sign, re.compile(form, re.IGNORECASE)) for sign, form in forms)
+    return tuple(
+        (sign, re.compile(form, re.IGNORECASE) if isinstance(form, str) else Proximity(*form)) for sign, form in forms
+    )
 
 
 def forms_in(read: str) -> Iterator[Sign]:
     """The signs that a text has by what it says, `read` as an agent would read it."""
     for sign, form in _compiled(_FORMS):
-        if _occurs(form, read):
+        if occurs(form, read):
             yield sign
     if _HAN.search(read):
         for sign, form in _compiled(_FORMS_IN_CHINESE):
-            if _occurs(form, read):
+            if occurs(form, read):
                 yield sign
 
 
-def _occurs(form: re.Pattern[str], read: str) -> bool:
+def occurs(form: re.Pattern[str] | Proximity, read: str) -> bool:
     """Looked for piece by piece: nobody else is served while a search is on, and a long text may be made to be slow."""
-    return any(
-        form.search(read, place, place + _PIECE) for place in range(0, max(len(read) - _LONGEST, 1), _PIECE - _LONGEST)
-    )
+    for place in range(0, max(len(read) - _LONGEST - _BEHIND, 1), _PIECE - _LONGEST - _BEHIND):
+        stop = place + _PIECE
+        end = form.end(read, place, stop) if isinstance(form, Proximity) else _end(form.search(read, place, stop))
+        if end is not None and (end <= stop - _BEHIND or stop >= len(read)):
+            return True
+    return False
+
+
+def _end(found: re.Match[str] | None) -> int | None:
+    return found.end() if found else None
 
 
 # ---- what hides
@@ -277,6 +321,8 @@ _LOOKS_LIKE: Final = str.maketrans(
     "aeopcyxijsdhqwlkmtbhABEKMHOPCTXIJSYGaoevikptuxBABEZHIKMNOPTYXgia",
 )
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
+# Nine figures name no character, and Python reads no number of more than some thousand.
+_NUMBERED: Final = re.compile(r"&#(?:0(?=[0-9]))*+([0-9]{1,9}+)[0-9]*+")
 _LATIN: Final = re.compile("[A-Za-z]")
 _OTHER: Final = re.compile("[\u0370-\u03ff\u0400-\u052f]")
 
@@ -295,10 +341,10 @@ def _folds(word: str) -> bool:
 def plain(text: str) -> str:
     """As an agent would read it: composed, nothing hidden, no letter dressed up as another, no letters drawn apart, `&lt;` as `<`."""
     if "&" in text:
-        text = html.unescape(text)
+        text = html.unescape(_NUMBERED.sub(r"&#\1", text))
     if text.isascii():
         return _drawn_together(text)
-    seen = _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
+    seen = _UNSEEN.sub("", normal_form(text))
     if _LATIN.search(seen) and _OTHER.search(seen):
         seen = _WORD.sub(lambda word: word[0].translate(_LOOKS_LIKE) if _folds(word[0]) else word[0], seen)
     return _drawn_together(seen)

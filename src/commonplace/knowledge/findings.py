@@ -10,7 +10,6 @@ that looks like an attack is kept `quarantined`, apart from all others, until a 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -24,6 +23,7 @@ from commonplace.ports.clock import Clock
 from commonplace.ports.journal import Entries
 from commonplace.ports.knowledge import KnowledgeStore
 from commonplace.text.fence import POLICY, entry, name
+from commonplace.text.unicode import normal_form
 from commonplace.values.knowledge import Item, ItemStatus, Space, SpaceScope, TrustLevel
 from commonplace.values.moment import new_id, utc
 from commonplace.values.record import Json
@@ -378,7 +378,7 @@ def read_coverage_key(written: str) -> str:
 
 def segment(text: str, most: int = MAX_SEGMENT) -> str:
     """Small letters and digits of any script with single hyphens between them."""
-    return _APART.sub("-", unicodedata.normalize("NFKC", text).casefold()).strip("-")[:most].rstrip("-")
+    return _APART.sub("-", normal_form(text).casefold()).strip("-")[:most].rstrip("-")
 
 
 def _told(item: Item) -> str:

@@ -16,7 +16,8 @@ from typing import Final, NamedTuple
 
 from commonplace.text.analyse import terms
 
-_DATE: Final = re.compile(r"\s*[(（](?:week of )?\d{4}(?:-\d{2}){0,2}[)）]")
+# Not from the middle of white space: a long run of it is read once.
+_DATE: Final = re.compile(r"(?<!\s)\s*+[(（](?:week of )?\d{4}(?:-\d{2}){0,2}[)）]")
 _FILLER: Final = re.compile(
     r"\b(?:now|actually|currently|already|still|just|really|also|as of (?:today|now))\b|(?:现在|現在|目前|已经|已經|其实|其實)",
     re.IGNORECASE,
@@ -34,7 +35,7 @@ _FRAMES: Final = tuple(
         ("place", (r"(?P<s>[^,]{2,60}?) (?P<p>listens? on|points? to|lives? in|runs? on|runs? at|defaults? to|expires? after"
          r"|(?:is|are) (?:stored|kept|hosted|deployed|located|defined|managed|owned)(?: in| on| at| by)?"
          r"|happens?(?: on| at| every)?|goes? out(?: on| at| every)?|starts? (?:in|at|on|with)|closes? at|opens? at) (?P<v>.+)")),
-        ("prefers", r"(?P<s>.+?) prefers (?P<v>.+?) (?:over|to|rather than|instead of) (?P<o>.+)"),
+        ("prefers", r"(?>(?P<s>.+?) prefers )(?P<v>.+?) (?:over|to|rather than|instead of) (?P<o>.+)"),
         ("名字", "(?P<s>.*?)的名字(?:是|叫)(?P<v>.+)"),
         ("称呼", "(?P<s>.*?)希望被(?:称|稱)(?:为|為)(?P<v>.+)"),
         ("lives", "(?P<s>[^，]*?)(?:住在|住|定居在|定居于|家在|搬到了?|搬去了?|搬来了?)(?P<v>.+)"),
@@ -63,20 +64,21 @@ _AGAINST: Final = {
     "使用": "用",
 }
 _NEGATIVE: Final = frozenset({"hate", "dislike"})
+# What has gone has a name, and names are short: nothing is looked for beyond 300 characters.
 _GONE: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"\b(?:switched|moved|migrated|changed|upgraded|converted|transitioned)(?: \S+){0,4}? from (?P<old>\S.*?) (?:over )?to \S",
+        r"\b(?:switched|moved|migrated|changed|upgraded|converted|transitioned)(?: \S++){0,4}? from (?P<old>\S.{0,299}?) (?:over )?to \S",
         (r"\b(?:no longer|never again) (?:uses?|runs?|supports?|prefers?|likes?|works? (?:at|for)|lives? in|deploys? (?:on|to)|has|have|owns?"
         r"|needs?|hosts?|is|are|eats?|drinks?) (?P<old>\S.*)"),
         r"\b(?:stopped|quit|gave up|given up) (?:using|eating|drinking|smoking|running|working (?:at|for)|supporting) (?P<old>\S.*)",
-        r"\breplaced (?P<old>\S.*?) (?:with|by) \S",
-        r"\brenamed (?P<old>\S.*?) to \S",
+        r"\breplaced (?P<old>\S.{0,299}?) (?:with|by) \S",
+        r"\brenamed (?P<old>\S.{0,299}?) to \S",
         r"\b(?:deprecated|dropped|retired|got rid of|left) (?P<old>\S.*)",
-        r"\b(?:instead of|rather than|and not|not) (?P<old>\S[^,.;]*)$",
-        "从\\s*(?P<old>[^，。从]{1,24}?)\\s*(?:换|迁移|切换|升级|改|搬|转|迁|切)(?:成|到|为|用|至|去)",
+        r"\b(?:instead of|rather than|and not|not) (?P<old>\S[^,.;]{0,299}+)$",
+        "从\\s*+(?P<old>[^，。从]{1,24}?)\\s*+(?:换|迁移|切换|升级|改|搬|转|迁|切)(?:成|到|为|用|至|去)",
         "(?:不再|停止|停)(?:使用|用|支持|吃|喝|抽|住在?|负责|喜欢|维护)\\s*(?P<old>[^，。]+)",
-        "(?:把|将)\\s*(?P<old>[^，。]{1,24}?)\\s*(?:换|改|替换)(?:成|为|用)",
+        "(?:把|将)\\s*+(?P<old>[^，。]{1,24}?)\\s*+(?:换|改|替换)(?:成|为|用)",
         "而不是\\s*(?P<old>[^，。]+)",
     )
 )  # fmt: skip

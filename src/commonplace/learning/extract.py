@@ -11,7 +11,6 @@ gives none.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,6 +26,7 @@ from commonplace.learning.times import meant, resolved
 from commonplace.text.scrub import scrub
 from commonplace.text.similarity import NEAR, overlap, words
 from commonplace.text.slug import MAX_SLUG, slug
+from commonplace.text.unicode import normal_form
 from commonplace.values.record import Turn
 
 LEAST: Final = 200
@@ -272,7 +272,7 @@ def key_of(text: str) -> str:
     facts never share a key.
     """
     made = slug(text)
-    plain = unicodedata.normalize("NFKD", text)
+    plain = normal_form(text, "NFKD")
     lossy = any(character.isalnum() and not character.isascii() for character in plain)
     if (lossy and not made.startswith("fact-")) or len(made) >= MAX_SLUG:
         digest = sha256(text.lower().encode("utf-8", "surrogatepass")).hexdigest()[:8]

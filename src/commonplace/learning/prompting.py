@@ -27,7 +27,7 @@ BAR_BETWEEN: Final = f"\n{BAR}"
 _OPEN: Final = f"<{FENCE}>"
 _CLOSE: Final = f"</{FENCE}>"
 # With what nobody sees between the letters it still reads like the mark.
-_GAP: Final = "[\\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]*"
+_GAP: Final = "[\\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]*+"
 _MARK: Final = re.compile(rf"[<＜﹤](?={_GAP}[/／]?{_GAP}{_GAP.join(FENCE)})", re.IGNORECASE)
 
 EXTRACT: Final = """You read the transcript of a finished conversation and note the few facts in it that are worth keeping for later

@@ -40,7 +40,7 @@ TURNS: Final = 6
 CHOOSING_SECONDS: Final = 8.0
 _MOST_OUTPUT: Final = 32_000
 _MOST_CHOSEN: Final = 5
-_MARK: Final = re.compile(r"[<＜﹤](?=\s*[/／]?\s*(?:user-content|memory-index|entries))", re.IGNORECASE)
+_MARK: Final = re.compile(r"[<＜﹤](?=\s*+[/／]?\s*+(?:user-content|memory-index|entries))", re.IGNORECASE)
 # What a person may well write of their own accord, about a password or a path, is filed, and its record judged like any other.
 _ORDERS: Final[frozenset[Sign]] = frozenset({"injection", "role_marker", "tool_syntax", "fence", "hidden"})
 _REFUSED: Final = "It reads like an order to an agent, not like something to remember."

@@ -32,7 +32,8 @@ _WORK_ON: Final = re.compile(
     r"|(?:翻译|翻譯|润色|潤色|总结|總結|校对|校對|改写|改寫|翻成|译成).{0,12}(?:这|這|以下|下面|一下|：|:)|(?:这|這|以下|下面).{0,10}(?:翻译|翻譯|润色|潤色|总结|總結|校对|校對|改写|改寫|翻成|译成)",
     re.IGNORECASE,
 )
-_MARK: Final = re.compile(r"[.!?…]+[\"'’”)\]}»]*(?=\s|$)|[。！？｡；;]+[\"'’”」』）】》]*|[;](?=\s)")
+# Possessive, and never from the middle of a run: else a line of ten thousand dots is read ten thousand times.
+_MARK: Final = re.compile(r"(?<![.!?…])[.!?…]++[\"'’”)\]}»]*+(?=\s|$)|[。！？｡；;]+[\"'’”」』）】》]*|[;](?=\s)")
 _ABBREVIATION: Final = re.compile(
     r"(?:^|[\s(\[\"])(?:e\.g|i\.e|mr|mrs|ms|dr|prof|st|vs|approx|ca|cf|no|fig|vol|inc|ltd|corp|jr|sr|dept|min|max|resp"
     r"|[a-z](?:\.[a-z])*)\.$",
@@ -45,7 +46,7 @@ _CLOSING: Final = ".!?。！？｡…;；"
 
 def own_lines(text: str) -> list[str]:
     """The lines that are the speaker's own, list marks and headings taken off, wrapped lines put together again."""
-    lines: list[str] = []
+    lines: list[list[str]] = []
     fence = ""
     continues = False
     for line in text.splitlines():
@@ -61,18 +62,18 @@ def own_lines(text: str) -> list[str]:
             continue
         own = _BULLET.sub("", line).strip()
         if continues and own == line.strip() and own[:1].islower():
-            lines[-1] += f" {own}"
+            lines[-1].append(own)
         elif own:
-            lines.append(own)
+            lines.append([own])
         else:
             continue
         continues = own[-1:] not in _CLOSING
         if own[-1:] in ":：" and _HANDED_ON.search(own):
             break
         if given := _WORK_ON.search(own):
-            lines[-1] = lines[-1][: len(lines[-1]) - len(own) + given.start()]
+            lines[-1][-1] = own[: given.start()]
             break
-    return lines
+    return [" ".join(parts) for parts in lines]
 
 
 def sentences(text: str) -> Iterator[str]:

@@ -8,7 +8,6 @@ first here. Where nothing speaks for any, it is about the work at hand.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
@@ -16,6 +15,7 @@ from typing import Final
 from commonplace.markdown.entries import TYPES, Entry, EntryType
 from commonplace.text.chunk import sentences
 from commonplace.text.similarity import overlap, words
+from commonplace.text.unicode import normal_form
 
 RELATED: Final = 0.5
 
@@ -112,7 +112,7 @@ def same(a: str, b: str) -> bool:
 
 def normal(text: str) -> str:
     """The letters and digits of a text, words apart."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
+    folded = normal_form(text).casefold()
     return " ".join("".join(c if c.isalnum() else " " for c in folded).split())
 
 

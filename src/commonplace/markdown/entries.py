@@ -32,9 +32,9 @@ MAX_NAME: Final = 120
 MAX_DESCRIPTION: Final = 300
 _FENCE: Final = re.compile(r"---[ \t]*")
 _END: Final = re.compile(r"(?:---|\.\.\.)[ \t]*")
-_FIELD: Final = re.compile(r"([A-Za-z][\w-]*)[ \t]*:(?:[ \t]+(.*)|[ \t]*)")
+_FIELD: Final = re.compile(r"([A-Za-z][\w-]*+)[ \t]*+:(?:[ \t]++(.*)|[ \t]*+)")
 _HEADING: Final = re.compile(r"#{1,6}[ \t]+(.+)")
-_TOLD: Final = re.compile(r"(why|how to apply)[ \t]*[:：][ \t]*(.*)", re.IGNORECASE)
+_TOLD: Final = re.compile(r"(why|how to apply)[ \t]*+[:：][ \t]*+(.*)", re.IGNORECASE)
 _NEEDS_QUOTES: Final = re.compile(r"[\s\-?:,\[\]{}#&*!|>'\"%@`~]|.*(?::\s|\s#|:$)")
 _BLOCKS: Final = frozenset({">", "|", ">-", "|-", ">+", "|+"})
 _SMALL: Final = 16 * 1024
@@ -173,7 +173,7 @@ def with_body(entry: Entry, body: str) -> Entry:
 
 def _fields(lines: list[str]) -> tuple[dict[str, str], tuple[str, ...]]:
     """Our fields, and the lines of all others. A line that is indented belongs to the field above it."""
-    fields: dict[str, str] = {}
+    fields: dict[str, list[str]] = {}
     extra: list[str] = []
     name = ""
     for line in lines:
@@ -182,14 +182,18 @@ def _fields(lines: list[str]) -> tuple[dict[str, str], tuple[str, ...]]:
             name = found[1].lower()
             if name in _OWN:
                 value = (found[2] or "").strip()
-                fields[name] = "" if value in _BLOCKS else _unquoted(value)
+                fields[name] = ["" if value in _BLOCKS else _unquoted(value)]
                 continue
         elif name in _OWN and line[:1] in (" ", "\t"):
-            fields[name] = f"{fields[name]} {line.strip()}".strip()
+            fields[name].append(line.strip())
             continue
         if line.strip():
             extra.append(line)
-    return fields, tuple(extra)
+    return {name: _folded(parts) for name, parts in fields.items()}, tuple(extra)
+
+
+def _folded(lines: list[str]) -> str:
+    return " ".join(filter(None, lines)).strip() if len(lines) > 1 else lines[0]
 
 
 def _quoted(value: str) -> str:

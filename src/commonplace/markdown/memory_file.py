@@ -31,9 +31,9 @@ HEADING: Final = "## Added Memories"
 MOST_CONTENT: Final = 1024 * 1024
 MOST_EXISTING: Final = 16 * 1024 * 1024
 RULES: Final = (".commonplace", "rules")
-_HEADING: Final = re.compile(r"##[ \t]+Added Memories[ \t]*#*[ \t]*")
+_HEADING: Final = re.compile(r"##[ \t]++Added Memories[ \t]*+#*+[ \t]*+")
 _NEXT: Final = re.compile(r"#{1,2}[ \t]+\S.*")
-_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_FENCE: Final = re.compile(r" {0,3}(`{3,}+|~{3,}+)(.*)")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,10 +7,10 @@ file system may fold into another name, what a system takes for a device, and wh
 
 from __future__ import annotations
 
-import unicodedata
 from typing import Final
 
 from commonplace.errors import PathEscape
+from commonplace.text.unicode import normal_form
 
 LONGEST_PATH: Final = 1024
 LONGEST_NAME: Final = 200
@@ -56,8 +56,8 @@ def fault(name: str) -> str | None:
 
 
 def _double_meaning(name: str) -> str | None:
-    plain = unicodedata.normalize("NFKC", name)
-    if unicodedata.normalize("NFC", name) != name:
+    plain = normal_form(name)
+    if normal_form(name, "NFC") != name:
         return "it is not written in composed characters (NFC)"
     if _FORBIDDEN.intersection(name) or _FORBIDDEN.intersection(plain):
         return "it holds a character that some system takes for a separator or a pattern"
@@ -70,7 +70,7 @@ def _double_meaning(name: str) -> str | None:
 
 def fold(name: str) -> str:
     """What two names have in common that some file system takes for one."""
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return normal_form(normal_form(name).casefold())
 
 
 def _shown(path: str) -> str:

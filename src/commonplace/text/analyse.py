@@ -13,7 +13,6 @@ Terms never hold white space, quotes or control characters.
 """
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator
 from datetime import date
 from typing import Final, NamedTuple
@@ -21,6 +20,7 @@ from typing import Final, NamedTuple
 import Stemmer
 
 from commonplace.text.english import BASE_FORMS, MONTHS, STOP_WORDS
+from commonplace.text.unicode import normal_form
 
 PAIR_WEIGHT: Final = 0.5
 """What a pair of neighbouring words counts in a query beside the two words themselves."""
@@ -131,7 +131,7 @@ def _scan(text: str) -> Iterator[tuple[str, _Token | None]]:
     if text.isascii():
         found: list[str] = _ASCII_TOKEN.findall(text)
     else:
-        found = _TOKEN.findall(unicodedata.normalize("NFKC", text))
+        found = _TOKEN.findall(normal_form(text))
     for raw in found:
         token = _tokens.get(raw)
         if token is None:

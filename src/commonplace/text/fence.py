@@ -23,12 +23,13 @@ BAR: Final = "  | "
 _MARKS: Final = ("memory_context", "current_session", "relevant_history", "project_facts", "knowledge_context")
 # Characters that take no room on the screen: a mark with one of them in it still reads like the mark.
 _UNSEEN: Final = "\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff"
-_GAP: Final = f"[{_UNSEEN}]*"
+# Possessive: what a gap has read it never gives back, so a long one is read once.
+_GAP: Final = f"[{_UNSEEN}]*+"
 _MARK: Final = re.compile(
-    rf"[<＜﹤](?=[\s{_UNSEEN}]*[/／]?[\s{_UNSEEN}]*(?:{'|'.join(_GAP.join(mark) for mark in _MARKS)}))", re.IGNORECASE
+    rf"[<＜﹤](?=[\s{_UNSEEN}]*+[/／]?[\s{_UNSEEN}]*+(?:{'|'.join(_GAP.join(mark) for mark in _MARKS)}))", re.IGNORECASE
 )
 
-_LABEL: Final = re.compile(rf"[\[［](?=[\s{_UNSEEN}]*id\b[^\]\n]{{0,200}}\btrust\b)", re.IGNORECASE)
+_LABEL: Final = re.compile(rf"[\[［](?=[\s{_UNSEEN}]*+id\b[^\]\n]{{0,200}}\btrust\b)", re.IGNORECASE)
 # Letters written as tags, text that runs the other way, escapes of a terminal. What emoji and scripts are made with is left alone.
 _INVISIBLE: Final = re.compile(
     "[\u180e\u200b\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f\x00-\x08\x0e-\x1b\x7f]"

@@ -57,7 +57,7 @@ class _Rule(NamedTuple):
 _REFERENCE = re.compile(
     r"""
       \[redacted: | \$\{ | \$\( | \$[A-Z_][A-Z0-9_]*\b(?!\$) | \$[a-z_]+\W*\Z | \{\{ | \{[A-Za-z_][\w.]*(?:\}|\Z)
-    | %[A-Za-z_]+%\W*\Z | <[^>]*> | (.)\1*[.,;)]*\Z | \.\.\. | https?:// | (?:vault|op|env|file|secret|ssm|keychain)://?
+    | %[A-Za-z_]+%\W*\Z | <[^>]*> | (.)\1*+[.,;)]*+\Z | \.\.\. | https?:// | (?:vault|op|env|file|secret|ssm|keychain)://?
     | (?:self|this|cls|os|sys|process|env|environ|config|cfg|settings|args|options|opts|request|req|ctx|context|secrets
         |credentials|params|module|local|var|vars|data|data_source|module)[.\[(]
     | [A-Za-z_.]+[(\[]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from hashlib import sha256
+
+from commonplace.text.unicode import normal_form
 
 MAX_SLUG = 60
 _OTHERS = re.compile(r"[^a-z0-9]+")
@@ -21,7 +22,7 @@ def slug(text: str, empty: str = "fact") -> str:
     made = _hyphenated(lowered)
     if lowered.isascii():
         return made or empty
-    made = _hyphenated(unicodedata.normalize("NFKD", lowered).encode("ascii", "ignore").decode("ascii")) or made
+    made = _hyphenated(normal_form(lowered, "NFKD").encode("ascii", "ignore").decode("ascii")) or made
     if made:
         return made
     if not any(character.isalnum() for character in lowered):

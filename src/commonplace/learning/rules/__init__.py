@@ -78,7 +78,8 @@ def _cue(entry: dict[str, Any], parts: dict[str, str]) -> Cue:
 def _spelled(written: str, parts: dict[str, str]) -> str:
     joined = _BRINGS_SPACE.sub(r"\1", _joined(written))
     filled = _PART.sub(lambda part: _joined(parts[part[1]]), joined)
-    return re.sub(r" +", r"\\s+", filled)
+    # Possessive: white space is read once, however much of it there is. (`x ?y` stays as it is: that mark is no quantifier here.)
+    return re.sub(r" +(\??)", lambda space: r"\s+?" if space[1] else r"\s++", filled)
 
 
 def _joined(written: str) -> str:

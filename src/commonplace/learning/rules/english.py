@@ -33,7 +33,7 @@ _VAGUE: Final = re.compile(
 _PERSONAL_WORD: Final = re.compile(r"\b(?:I|I'm|I’m|me|my|mine|myself)\b", re.IGNORECASE)
 _SECOND_PERSON: Final = re.compile(r"\b(?:you|your|yours|you['’]\w+)\b", re.IGNORECASE)
 _EDGES: Final = re.compile(
-    r"[,;:\s]+(?:right|ok|okay|please|thanks|thank you|though|too|as well|btw|by the way|fyi|cheers|haha|either|already|anyway)\s*[.!]*$",
+    r"(?<![,;:\s])[,;:\s]++(?:right|ok|okay|please|thanks|thank you|though|too|as well|btw|by the way|fyi|cheers|haha|either|already|anyway)\s*+[.!]*+$",
     re.IGNORECASE,
 )
 _FEMALE: Final = r"wife|girlfriend|daughter|sister|mother|mom|mum|grandmother|grandma|aunt|niece"

@@ -23,17 +23,17 @@ _OPENERS: Final = re.compile(
     _I,
 )
 _LEAD: Final = re.compile(
-    r"(?P<lead>(?:in|for|at|on|during|before|after|since|with|as|within|by|across|under)\s[^,;:]{2,60}?),?\s+"
+    r"(?P<lead>(?:in|for|at|on|during|before|after|since|with|as|within|by|across|under)\s[^,;:]{2,60}?),?\s++"
     r"(?=(?:we|we've|I|I'm|our|please|always|never)\b)",
     _I,
 )
 _BETWEEN_CLAUSES: Final = re.compile(
-    r"\s+[—–-]{1,2}\s+|—"
-    r"|,?\s+(?:and|but|so)(?:\s+(?:also|then|that'?s why))?\s+(?=(?:I|I'm|I've|we|we're|we've|please|can|could|would you|let's|let me|what|how|why|should|do you|is there)\b)"
-    r"|,\s+(?:and|but|so|because|while|whereas|although|though)\s+"
+    r"(?<!\s)\s++[—–-]{1,2}\s++|—"
+    r"|(?:,|(?<!\s))\s++(?:and|but|so)(?:\s++(?:also|then|that'?s why))?\s++(?=(?:I|I'm|I've|we|we're|we've|please|can|could|would you|let's|let me|what|how|why|should|do you|is there)\b)"
+    r"|,\s++(?:and|but|so|because|while|whereas|although|though)\s++"
     r"(?=(?:my|our|the|it|it's|that|that's|this|there|you|he|she|they|all|every|(?:always|never)(?! (?:on|in|at|before|after|during|by|with|from|for)\b)|don't)\b)"
-    r"|,\s+(?:but|because|while|whereas|although|though)\s+(?=(?-i:[A-Z]))|,\s+so\s+"
-    r"|,\s+(?=(?:I|I'm|I've|we|we're|we've|my|our|please|can you|could you|would you|do you|is that|what|how|let's|right\?|ok\?|got (?:one|any|some)|any)\b)",
+    r"|,\s++(?:but|because|while|whereas|although|though)\s++(?=(?-i:[A-Z]))|,\s++so\s++"
+    r"|,\s++(?=(?:I|I'm|I've|we|we're|we've|my|our|please|can you|could you|would you|do you|is that|what|how|let's|right\?|ok\?|got (?:one|any|some)|any)\b)",
     _I,
 )
 
@@ -100,7 +100,7 @@ _SPECIFIC: Final = re.compile(
     r"|weekly|monthly|nightly|(?:mon|tues|wednes|thurs|fri|satur|sun)days|rather than|not|cannot|can['’]t)\b)"
 )
 
-_SHIELDED: Final = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|\S*(?:://|@|/)\S*")
+_SHIELDED: Final = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|[^\s@/]*+[@/]\S*+")
 _PRONOUN: Final = re.compile(
     r"\b(?:(?P<i_am>I(?:['’]m| am))|(?P<i_was>I was)|(?P<i_have>I['’]ve)|(?P<i_will>I['’]ll)|(?P<we_are>we['’]re)|(?P<we_have>we['’]ve)|(?P<you_are>you(?:['’]re| are))"
     r"|(?P<word>I(?![./\w'’-])|me|my|mine|myself|we|our|ours|ourselves|(?-i:us|Us)|your|yours|yourself|you))\b(?![-'’]\w)",
@@ -210,7 +210,7 @@ def day_named(clause: str) -> str:
 
 def undated(clause: str) -> str:
     """Without "yesterday" and the like, which mean nothing a week later."""
-    return re.sub(r"\s+([,.;])(?=\s|$)", r"\1", " ".join(_DAY.sub("", clause).split())).strip(" ,")
+    return re.sub(r"(?<!\s)\s++([,.;])(?=\s|$)", r"\1", " ".join(_DAY.sub("", clause).split())).strip(" ,")
 
 
 def is_state(clause: str) -> bool:
