@@ -71,8 +71,8 @@ def _use(pattern: re.Pattern[Any], way: str) -> Callable[[Any], object]:
 
 
 def _exhaust(pattern: re.Pattern[Any], text: Any) -> None:
-    matches: Any = pattern.finditer(text)
-    deque(cast(Iterator[object], matches), maxlen=0)
+    find = cast(Callable[[Any], Iterator[object]], pattern.finditer)
+    deque(find(text), maxlen=0)
 
 
 def _text(shape: Shape, is_bytes: bool, size: int) -> Any:
