@@ -6,6 +6,7 @@ One PostgreSQL server serves all tests that ask for it. Fixtures of a part (stor
 of that part's folder.
 """
 
+import gc
 import importlib
 import ipaddress
 import os
@@ -32,6 +33,13 @@ settings.register_profile(
 )
 settings.register_profile("soak", max_examples=5_000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile("soak" if os.environ.get("COMMONPLACE_SOAK") else "ci")
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays: nobody need look for garbage in it, nor as often as a small program should."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 class NetworkForbidden(RuntimeError):

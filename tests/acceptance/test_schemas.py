@@ -56,8 +56,11 @@ CHECKED = (
     "response_schema_conformance",
 )
 MADE_UP = frozenset({"If-Match", "Idempotency-Key", "cursor"})
-FOUND, WRITTEN = (1_000, 100) if SOAK else (12, 4)
-"""How many edge cases an operation, and how many made up by chance, within the schema and against it each."""
+FOUND, WRITTEN = (1_000, 100) if SOAK else (12, 2)
+"""
+How many edge cases an operation, and how many made up by chance, within the schema and against it each. Chance takes most of the
+time and finds what the edge cases do not once in a thousand: it is what `make soak` is for.
+"""
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(3_600 if SOAK else 120)]
 load_all_checks()
@@ -229,7 +232,7 @@ def tried(operation: Any, trial: Trial, found: int, written: int) -> None:
     )
     for case in itertools.islice(cases, found):
         trial(case)
-    for mode in GenerationMode:
+    for mode in GenerationMode if written else ():
         run: Callable[[], None] = given(operation.as_strategy(mode))(trial.__call__)
         quick = settings(
             max_examples=written,
