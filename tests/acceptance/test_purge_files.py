@@ -148,6 +148,25 @@ async def test_a_purge_leaves_nothing_of_what_lies_in_a_file(
         assert (await recall(desk.client))["entries"] == []
 
 
+async def test_what_was_forgotten_leaves_nothing_and_others_keep_their_past(
+    opened: Opening, traces: Callable[..., list[str]]
+) -> None:
+    async with opened() as desk:
+        record = await both_filed(desk)
+        async with desk.working():
+            body = await desk.done("forget", {"query": "bassoons"})
+
+        assert [(item["topic"], item["summary"]) for item in body["result"]["removedEntries"]] == [("user", SECRET)]
+        assert [len(change.paths) for change in past(user_root(desk))] == [1, 1]
+        assert (await desk.client.get(f"/v1/records/{record['id']}")).status_code == 404
+        assert (await recall(desk.client))["entries"] == []
+        result = (await desk.job(body["taskId"])).result
+        assert not any(word in str(result).lower() for word in WORDS)
+        assert traces(*SECRET.lower().split()) == []
+    async with opened() as desk:
+        assert [OTHER in text for text in await texts(desk.client)] == [True]
+
+
 async def test_tasks_that_quote_what_is_purged_are_dropped_and_others_are_not(
     opened: Opening, traces: Callable[..., list[str]]
 ) -> None:

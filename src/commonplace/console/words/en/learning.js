@@ -12,7 +12,7 @@ export default {
   'remember.do': 'Remember it',
   'forget': 'Forget',
   'forget.label': 'What to forget',
-  'forget.hint': 'At most five entries that fit are removed. It can be undone in Files.',
+  'forget.hint': 'At most five entries that fit are removed, with their past. This cannot be undone.',
   'forget.do': 'Forget it',
   'dream': 'Dream',
   'dream.hint': 'Entries that say nearly the same become one. A whole dream can be undone in Files.',

@@ -12,7 +12,7 @@ export default {
   'remember.do': '记住',
   'forget': '遗忘',
   'forget.label': '要遗忘的内容',
-  'forget.hint': '最多移除五条相符的条目，可在“文件”中撤销。',
+  'forget.hint': '最多删除五条相符的条目及其历史。此操作无法撤销。',
   'forget.do': '遗忘',
   'dream': '整理',
   'dream.hint': '内容几乎相同的条目会合并为一条。整次整理可在“文件”中撤销。',
