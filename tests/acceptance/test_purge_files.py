@@ -135,7 +135,7 @@ async def test_a_purge_leaves_nothing_of_what_lies_in_a_file(
 
         alone = way in ("record", "deleted")
         assert answer.status_code == 200, answer.text
-        assert (answer.json()["files"], answer.json()["files_left"]) == (1 if alone else 2, [])
+        assert (answer.json()["files"], "files_left" in answer.json()) == (1 if alone else 2, False)
         assert traces(*WORDS) == []
         assert (await recall(desk.client))["entries"] == []
         assert (await desk.client.get(f"/v1/records/{record['id']}")).status_code == 404
@@ -307,7 +307,7 @@ async def test_whoever_says_so_purges_the_records_and_leaves_the_file(desk: Memo
 
     answer = await desk.client.post("/v1/purge", json={"ids": [record["id"]], "leave_files": True})
 
-    assert (answer.json()["records"], answer.json()["files"]) == (1, 0)
+    assert (answer.json()["records"], "files" in answer.json()) == (1, False)
     assert [name in file for file in answer.json()["files_left"]] == [True]
     assert (await desk.client.get(f"/v1/records/{record['id']}")).status_code == 404
 
