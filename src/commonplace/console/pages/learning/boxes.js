@@ -2,6 +2,7 @@
 
 import { post } from '../../api.js';
 import { fill, fresh, h } from '../../dom.js';
+import { confirm } from '../../parts/dialog.js';
 import { named, t, trouble } from '../../words.js';
 import { failure, outcome } from './task.js';
 
@@ -27,6 +28,7 @@ export function boxes({ signal, refresh }) {
     const submit = async (event) => {
       event.preventDefault();
       if (go.disabled) return;
+      if (kind === 'forget' && !(await isSure(text.value))) return;
       go.disabled = true;
       fill(told, h('span', { class: 'soft' }, t('learning.now.queued')));
       try {
@@ -87,6 +89,9 @@ export function boxes({ signal, refresh }) {
     tell,
   };
 }
+
+const isSure = (what) =>
+  confirm(t('learning.forget'), t('learning.forget.ask', { what }), { label: t('learning.forget.do'), danger: true });
 
 const message = (error) =>
   named('learning.error', error.code) === error.code

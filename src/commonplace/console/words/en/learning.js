@@ -14,6 +14,7 @@ export default {
   'forget.label': 'What to forget',
   'forget.hint': 'At most five entries that fit are removed, with their past. This cannot be undone.',
   'forget.do': 'Forget it',
+  'forget.ask': 'At most five entries that fit “{what}” are removed, with their past and their records. This cannot be undone.',
   'dream': 'Dream',
   'dream.hint': 'Entries that say nearly the same become one. A whole dream can be undone in Files.',
   'dream.do': 'Dream now',

@@ -14,6 +14,7 @@ export default {
   'forget.label': '要遗忘的内容',
   'forget.hint': '最多删除五条相符的条目及其历史。此操作无法撤销。',
   'forget.do': '遗忘',
+  'forget.ask': '最多五条与“{what}”相符的条目将连同其历史和记录一并删除。此操作无法撤销。',
   'dream': '整理',
   'dream.hint': '内容几乎相同的条目会合并为一条。整次整理可在“文件”中撤销。',
   'dream.do': '立即整理',
