@@ -135,7 +135,7 @@ async def test_a_purge_leaves_nothing_of_what_lies_in_a_file(
 
         alone = way in ("record", "deleted")
         assert answer.status_code == 200, answer.text
-        assert (answer.json()["files"], answer.json()["files_left"]) == (1 if alone else 2, [])
+        assert (answer.json()["files"], "files_left" in answer.json()) == (1 if alone else 2, False)
         assert traces(*WORDS) == []
         assert (await recall(desk.client))["entries"] == []
         assert (await desk.client.get(f"/v1/records/{record['id']}")).status_code == 404
@@ -146,6 +146,25 @@ async def test_a_purge_leaves_nothing_of_what_lies_in_a_file(
         assert traces(*WORDS) == []
         assert [OTHER in text for text in await texts(desk.client)] == ([True] if alone else [])
         assert (await recall(desk.client))["entries"] == []
+
+
+async def test_what_was_forgotten_leaves_nothing_and_others_keep_their_past(
+    opened: Opening, traces: Callable[..., list[str]]
+) -> None:
+    async with opened() as desk:
+        record = await both_filed(desk)
+        async with desk.working():
+            body = await desk.done("forget", {"query": "bassoons"})
+
+        assert [(item["topic"], item["summary"]) for item in body["result"]["removedEntries"]] == [("user", SECRET)]
+        assert [len(change.paths) for change in past(user_root(desk))] == [1, 1]
+        assert (await desk.client.get(f"/v1/records/{record['id']}")).status_code == 404
+        assert (await recall(desk.client))["entries"] == []
+        result = (await desk.job(body["taskId"])).result
+        assert not any(word in str(result).lower() for word in WORDS)
+        assert traces(*SECRET.lower().split()) == []
+    async with opened() as desk:
+        assert [OTHER in text for text in await texts(desk.client)] == [True]
 
 
 async def test_tasks_that_quote_what_is_purged_are_dropped_and_others_are_not(
@@ -288,7 +307,7 @@ async def test_whoever_says_so_purges_the_records_and_leaves_the_file(desk: Memo
 
     answer = await desk.client.post("/v1/purge", json={"ids": [record["id"]], "leave_files": True})
 
-    assert (answer.json()["records"], answer.json()["files"]) == (1, 0)
+    assert (answer.json()["records"], "files" in answer.json()) == (1, False)
     assert [name in file for file in answer.json()["files_left"]] == [True]
     assert (await desk.client.get(f"/v1/records/{record['id']}")).status_code == 404
 

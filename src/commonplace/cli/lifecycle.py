@@ -1,6 +1,7 @@
 """The commands that change what becomes of a record: pin, delete, undo, promote, demote, purge."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -94,7 +95,8 @@ def purge(
         purged = memory.purge(ids=ids or (), scope=scope, user=user, source=source, leave_files=leave_files)
     files = f", and {counted(purged.files, 'file')} of managed memory" if purged.files else ""
     summary = f"Purged {counted(purged.records, 'record')} in {counted(purged.versions, 'version')}{files}."
-    door.answer(purged, lambda: typer.echo(summary))
+    answer = {name: value for name, value in asdict(purged).items() if value or not name.startswith("files")}
+    door.answer(answer, lambda: typer.echo(summary))
     for file in purged.files_left:
         door.say(f"A file was left: {file}")
 

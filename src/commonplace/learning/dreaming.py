@@ -34,11 +34,12 @@ from commonplace.markdown import consolidate as tidying
 from commonplace.markdown.changes import MAX_SUMMARY, Outcome
 from commonplace.markdown.entries import TYPES, Kept
 from commonplace.markdown.files import MemoryFiles
-from commonplace.markdown.roots import Root, RootKind
+from commonplace.markdown.roots import Root
 from commonplace.markdown.shelf import MOST_SCANNED, Scan, Shelf
 from commonplace.markdown.state import begin_consolidation, consolidated, end_consolidation
 from commonplace.ports.models import LanguageModel, Limits, Pot, Task
 from commonplace.text.tokens import estimate
+from commonplace.values.file_ref import RootKind
 from commonplace.values.usage import work_session
 
 TURNS: Final = 8
@@ -137,7 +138,7 @@ async def _tidied(model: LanguageModel, errand: Errand, root: Root, now: datetim
 async def _by_agent(
     model: LanguageModel, errand: Errand, root: Root, before: Scan, now: datetime, limits: Limits
 ) -> _Tidied:
-    files = MemoryFiles((root,), now=now, what="dream", refuse=refuse, by=errand.task)
+    files = await asyncio.to_thread(partial(MemoryFiles, (root,), now=now, what="dream", refuse=refuse, by=errand.task))
     task = await asyncio.to_thread(_task, errand, root, files, before.entries, limits)
     try:
         done = await model.act(task, tools_of(files))

@@ -11,11 +11,11 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from secrets import token_hex
-from typing import Final
+from typing import Final, Literal
 
 from pydantic import BaseModel, Field
 
@@ -110,7 +110,9 @@ async def remember(model: LanguageModel | None, errand: Errand, now: datetime) -
 
 
 async def _by_agent(model: LanguageModel, errand: Errand, now: datetime) -> Outcome:
-    files = MemoryFiles(errand.roots, now=now, clean=errand.clean, refuse=refuse, by=errand.task)
+    files = await asyncio.to_thread(
+        partial(MemoryFiles, errand.roots, now=now, clean=errand.clean, refuse=refuse, by=errand.task)
+    )
     task = await asyncio.to_thread(_task, errand)
     done = await model.act(task, tools_of(files))
     if files.escaped:
@@ -196,28 +198,25 @@ def tools_of(files: MemoryFiles) -> list[Tool]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Forgotten:
-    outcome: Outcome
+class ForgetChoice:
+    """The entries that are meant, at most five, and who chose them."""
+
     entries: tuple[tuple[Root, Kept], ...]
+    method: Literal["rules", "model"] = "rules"
 
 
-async def forget(model: LanguageModel | None, errand: Errand, now: datetime) -> Forgotten:
+async def choose(model: LanguageModel | None, errand: Errand) -> ForgetChoice:
     """
-    Remove at most five entries. A model has eight seconds to choose them; then, and without one, rules do.
+    What to forget. A model has eight seconds to choose; then, and without one, rules do.
 
     Raises:
         InvalidContent: the query says too little to choose by.
     """
     by_rules = await asyncio.to_thread(forgetting.choose, errand.roots, errand.text)
-    chosen = None if model is None else await _chosen(model, errand)
-    outcome = await asyncio.to_thread(
-        partial(forgetting.remove, by_rules if chosen is None else chosen, now=now, by=errand.task)
-    )
-    gone = frozenset(outcome.files_touched)
-    entries = tuple((root, kept) for root, kept in chosen or by_rules if str(root.path / kept.path) in gone)
-    if chosen is not None:
-        outcome = replace(outcome, method="model")
-    return Forgotten(outcome=outcome, entries=entries)
+    by_model = None if model is None else await _chosen(model, errand)
+    if by_model is None:
+        return ForgetChoice(entries=tuple(by_rules))
+    return ForgetChoice(entries=tuple(by_model), method="model")
 
 
 async def _chosen(model: LanguageModel, errand: Errand) -> list[tuple[Root, Kept]] | None:

@@ -9,14 +9,18 @@ a process that dies before that leaves records without files, which the next loo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Final, Protocol, cast, get_args
+from functools import partial
+from typing import Final, Protocol, TypeAlias, cast, get_args
 
 from commonplace.errors import CommonplaceError, Conflict, NotFound, PurgeRefused
 from commonplace.markdown import erase
+from commonplace.markdown import forget as forgetting
+from commonplace.markdown.entries import Kept
 from commonplace.markdown.erase import FileTarget, Quotes, Removal
+from commonplace.markdown.forget import Erased
 from commonplace.markdown.gate import Epochs, alone, entered
 from commonplace.markdown.places import Candidate, Places
 from commonplace.markdown.roots import INDEX, Root
@@ -35,6 +39,7 @@ from commonplace.values.task import TaskKind
 OUT_OF_REACH: Final = "it is not on this machine, or in a folder that this process does not know"
 NOT_THERE: Final = "there is no such file in {folder}, and nobody knows where else it may be"
 MOVED: Final = "its record came up while others were purged; purge again"
+RecordsOf: TypeAlias = Callable[[Sequence[tuple[Root, Kept]]], Awaitable[Sequence[str]]]
 _MOST_JOBS: Final = 10_000
 _ROUNDS: Final = 100
 
@@ -94,6 +99,29 @@ class MemoryFolders:
                 except CommonplaceError as error:
                     locked.broken[root] = error.message
             yield locked
+
+    async def forget(self, entries: Sequence[tuple[Root, Kept]], *, by: str, records: RecordsOf) -> Erased:
+        """
+        Erase these entries for the task `by`; one that somebody changes in that moment stays. `records` tells which records follow
+        them. Once begun it is brought to its end.
+        """
+        return await asyncio.shield(asyncio.ensure_future(self._forget(entries, by, records)))
+
+    async def _forget(self, entries: Sequence[tuple[Root, Kept]], by: str, records: RecordsOf) -> Erased:
+        async with AsyncExitStack() as stack:
+            for root in forgetting.roots_of(entries):
+                (await stack.enter_async_context(entered(alone(root)))).begin()
+            there = await asyncio.to_thread(forgetting.standing, entries)
+            ids = await records(there)
+            work = partial(forgetting.begin, there, now=self.clock.now(), by=by, records=ids)
+            removals, quotes = await asyncio.to_thread(work)
+            try:
+                await self.drop_jobs([path for removal in removals for path in removal.absolute], quotes)
+            except BaseException:
+                await asyncio.to_thread(erase.restore_all, removals)
+                raise
+            await asyncio.to_thread(partial(forgetting.end, removals, by=by))
+        return forgetting.erased(there, ids)
 
     async def drop_jobs(self, paths: Sequence[str], quotes: Sequence[Quotes]) -> None:
         """Tasks that tell of what is erased. One that is running has its own end: it writes nothing any more."""

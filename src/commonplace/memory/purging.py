@@ -121,6 +121,10 @@ class Purger:
             purged = await self._purged(wider, survey.hashes)
         return replace(purged, files=count, files_left=remaining)
 
+    async def rows(self, filters: Sequence[Filter]) -> Purged:
+        """Remove what fits one of `filters` and follows no file, or one that is erased already."""
+        return await self._purged(filters, (await self._survey(filters)).hashes)
+
     async def _purged(self, filters: Sequence[Filter], hashes: Collection[bytes]) -> Purged:
         if not filters:
             return Purged(0, 0)

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
-from typing import Final, cast, get_args
+from typing import Final, Literal, cast, get_args
 from uuid import uuid4
 
 from commonplace.errors import (
@@ -42,21 +43,28 @@ from commonplace.governance.access import require_role
 from commonplace.jobs.worker import Lane
 from commonplace.learning import dreaming, remembering
 from commonplace.learning.remembering import Errand
+from commonplace.markdown import forget
 from commonplace.markdown.changes import Outcome
+from commonplace.markdown.entries import Kept
 from commonplace.markdown.files import check_content
-from commonplace.markdown.roots import Root, RootKind
+from commonplace.markdown.gate import epoch_of
+from commonplace.markdown.purge import MemoryFolders
+from commonplace.markdown.roots import Root
 from commonplace.markdown.state import ended
+from commonplace.markdown.watch import key_of
 from commonplace.ports.journal import Entries
 from commonplace.ports.keeping import Progress
-from commonplace.service.account import Account
+from commonplace.service.account import Account, Journaled
 from commonplace.service.desk import Desk
 from commonplace.service.jobs import may_see
 from commonplace.service.managed import ACTOR, Ground, Managed
 from commonplace.service.moving import read_principal, written_principal
 from commonplace.text.scrub import scrub
 from commonplace.values.event import News
+from commonplace.values.file_ref import RootKind
 from commonplace.values.job import PRIVATE, Job, JobState, Line, NewJob, Room
 from commonplace.values.principal import Principal
+from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Json
 from commonplace.values.task import ContextMode, MemoryTask, TargetScope, TaskFailure, TaskKind, TaskStatus
 
@@ -94,6 +102,7 @@ _NOT_FOUND: Final[dict[TaskKind, type[NotFound]]] = {
     "forget": ForgetTaskNotFound,
     "dream": DreamTaskNotFound,
 }
+_ERASED: Final = "Done. Something was erased from this memory meanwhile, so that no more is told of it."
 _TOLD_AS_IT_IS: Final = frozenset({"managed_memory_unavailable", "remember_path_escape"})
 
 
@@ -264,7 +273,10 @@ class Lanes:
             raise _NOT_FOUND[kind] from None
         if job.kind != kind or job.client != who.client or not may_see(who, job):
             raise _NOT_FOUND[kind]
-        return shown(job)
+        task, forgotten = shown(job), self._managed.recall_forgotten(id)
+        if task.result is None or forgotten is None:
+            return task
+        return replace(task, result={**task.result, "removed_entries": forgotten})
 
     # ---- work
 
@@ -277,6 +289,7 @@ class Lanes:
         roots = ground.of(cast("list[RootKind]", job.payload["roots"]))
         if job.attempts > 1 or job.error_code is not None:
             await self._take_back(roots, job)
+        epochs = await asyncio.to_thread(_epochs, roots)
         try:
             async with asyncio.timeout(self._outside):
                 outcome, more = await self._work(kind, job, self._errand(job, ground, roots))
@@ -289,6 +302,9 @@ class Lanes:
             await self._take_back(roots, job)
             raise _TIMEOUT[kind] from error
         await self._managed.follow([root for root in roots if root.kind in outcome.touched_scopes])
+        if kind != "forget" and await asyncio.to_thread(_epochs, roots) != epochs:
+            # It may be what this task has just written that somebody erased: its result must not tell of it.
+            outcome = replace(outcome, summary=_ERASED, files_touched=())
         return {
             "summary": outcome.summary,
             "files_touched": list(outcome.files_touched),
@@ -302,21 +318,46 @@ class Lanes:
         if kind == "remember":
             return await remembering.remember(model, errand, now), {}
         if kind == "forget":
-            done = await remembering.forget(model, errand, now)
-            removed: list[Json] = [
-                {
-                    "topic": kept.entry.type,
-                    "summary": scrub(kept.entry.description or kept.entry.name).text,
-                    "file_path": str(root.path / kept.path),
-                }
-                for root, kept in done.entries
-            ]
-            topics = sorted({kept.entry.type for _, kept in done.entries})
-            return done.outcome, {"removed_entries": removed, "touched_topics": list[Json](topics)}
+            return await self._forget(job, errand)
         session = cast("Mapping[str, str | None]", job.payload["shown"]).get("session")
         dreamt = await dreaming.dream(model, errand, now, session, micro_usd=self._dream_micro_usd)
         told = await asyncio.to_thread(_dreamt, dreamt.outcome)
         return dreamt.outcome, {**told, "fallback": dreamt.fallback}
+
+    async def _forget(self, job: Job, errand: Errand) -> tuple[Outcome, dict[str, Json]]:
+        """The files and all traces of them, then the records. What an attempt that died has erased is not looked for again."""
+        method: Literal["rules", "model"] = "rules"
+        erased = await asyncio.to_thread(forget.resumed, errand.roots, job.id)
+        if erased is None:
+            choice = await remembering.choose(self._desk.model, errand)
+            method, records = choice.method, partial(self._records, job.tenant)
+            erased = await self._folders(job).forget(choice.entries, by=job.id, records=records)
+            self._managed.note_forgotten(job.id, [_removed(root, item) for root, item in erased.entries])
+        if erased.records:
+            await self._purge(job, erased.records)
+        removed: list[Json] = [_unnamed(root, name) for root, name in erased.types]
+        topics = sorted({name for _, name in erased.types})
+        outcome = replace(erased.outcome, files_touched=(), method=method)
+        return outcome, {"removed_entries": removed, "touched_topics": list[Json](topics)}
+
+    def _folders(self, job: Job) -> MemoryFolders:
+        desk = self._desk
+        return MemoryFolders(places=self._ground(job).places, queue=desk.store, clock=desk.clock)
+
+    async def _records(self, tenant: str, entries: Sequence[tuple[Root, Kept]]) -> list[str]:
+        """The records that follow these entries."""
+        ids: list[str] = []
+        for root, item in entries:
+            filter = Filter(scopes=(root.scope,), key=key_of(root, item.path), states=ALL_STATES)
+            page = await self._desk.store.find(tenant, filter, "newest", 1, None)
+            ids += [record.id for record in page.records]
+        return ids
+
+    async def _purge(self, job: Job, ids: Sequence[str]) -> None:
+        desk, who = self._desk, read_principal(job.tenant, job.payload["who"])
+        async with desk.account(who, "managed.forget") as account:
+            purger = desk.engines(who).purger(Journaled(desk.store, account), who)
+            await purger.rows([Filter(ids=tuple(ids), states=ALL_STATES)])
 
     async def _take_back(self, roots: tuple[Root, ...], job: Job) -> None:
         await asyncio.to_thread(remembering.take_back, roots, job.id, self._desk.clock.now())
@@ -424,6 +465,24 @@ def _reached(who: Principal, ground: Ground, target: RootKind | None) -> list[Ro
         scopes = " nor ".join(str(root.scope) for root in wanted)
         raise Forbidden(f"The key does not reach {scopes}. Use one that does.")
     return kinds
+
+
+def _epochs(roots: Sequence[Root]) -> list[str]:
+    return [epoch_of(root) for root in roots]
+
+
+def _removed(root: Root, item: Kept) -> Json:
+    """An entry that was forgotten, for whoever asked for it."""
+    return {
+        "topic": item.entry.type,
+        "summary": scrub(item.entry.description or item.entry.name).text,
+        "file_path": str(root.path / item.path),
+    }
+
+
+def _unnamed(root: Root, name: str) -> Json:
+    """The same, as the queue holds it: what was forgotten is not written down again."""
+    return {"topic": name, "summary": f"An entry of {root.kind} memory", "file_path": str(root.path / name)}
 
 
 def _room(kind: TaskKind) -> tuple[Room, ...]:

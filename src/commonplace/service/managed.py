@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -32,6 +33,7 @@ from commonplace.values.record import Json
 from commonplace.values.scope import DEFAULT_TENANT, Scope
 
 ACTOR: Final = "managed"
+MOST_FORGOTTEN: Final = 100
 log = logging.getLogger(__name__)
 
 
@@ -78,6 +80,7 @@ class Managed:
         writer = desk.room.of(ground.tenant).writer(store)
         self._following = Following(store, writer, desk.clock, ground.tenant, actor=ACTOR, suspect=is_suspect)
         self._looking = asyncio.Lock()
+        self._forgotten: OrderedDict[str, list[Json]] = OrderedDict()
 
     def is_on(self, who: Principal) -> bool:
         return self.ground.enabled and who.tenant == self.ground.tenant
@@ -94,6 +97,17 @@ class Managed:
             raise ManagedMemoryUnavailable
         for root in self.ground.roots:
             await asyncio.to_thread(root.folder.make)
+
+    # ---- what was forgotten
+
+    def recall_forgotten(self, task: str) -> list[Json] | None:
+        """What a task of this process has erased, for whoever asked for it: nothing but its number is kept anywhere."""
+        return self._forgotten.get(task)
+
+    def note_forgotten(self, task: str, entries: list[Json]) -> None:
+        self._forgotten[task] = entries
+        while len(self._forgotten) > MOST_FORGOTTEN:
+            self._forgotten.popitem(last=False)
 
     # ---- the records follow
 

@@ -150,7 +150,7 @@ class PurgeBody(Body):
 
 
 class PurgedAnswer(Answer):
-    """`files` of managed memory went with the records; `files_left` names those that stay, and why."""
+    """`files` of managed memory went with the records; `files_left` names those that stay, and why. Both only where there are some."""
 
     records: Count
     versions: Count

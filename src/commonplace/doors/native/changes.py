@@ -173,7 +173,9 @@ async def expire(
     return _told(served, response, record)
 
 
-@router.post("/purge", summary="Remove records for good", responses=problems(404, 409))
+@router.post(
+    "/purge", summary="Remove records for good", response_model_exclude_defaults=True, responses=problems(404, 409)
+)
 async def purge(body: PurgeBody, who: Asking, served: Served) -> PurgedAnswer:
     """
     Every version, word and vector of the records `ids`, of a `scope`, of a `source`, or of all that comes from a `user`, and the files

@@ -56,7 +56,12 @@ async def release_several(body: ReleaseSeveralBody, who: Asking, served: Served)
     return ReleasedAnswer.model_construct(records=[RecordAnswer.of(one, now) for one in found])
 
 
-@router.post("/review/purge", summary="Remove several records in quarantine for good", responses=problems(404, 409))
+@router.post(
+    "/review/purge",
+    summary="Remove several records in quarantine for good",
+    response_model_exclude_defaults=True,
+    responses=problems(404, 409),
+)
 async def purge_several(body: SeveralBody, who: Asking, served: Served) -> PurgedAnswer:
     """Every version of them. All of them must be in quarantine. For reviewers."""
     named = Named(ids=tuple(body.ids), source=body.source, session=body.session)
@@ -71,7 +76,12 @@ async def release(id: Id, body: ReleaseBody, who: Asking, served: Served) -> Rec
     return RecordAnswer.of(record, served.desk.clock.now())
 
 
-@router.post("/review/{id}/purge", summary="Remove a record in quarantine for good", responses=problems(404, 409))
+@router.post(
+    "/review/{id}/purge",
+    summary="Remove a record in quarantine for good",
+    response_model_exclude_defaults=True,
+    responses=problems(404, 409),
+)
 async def purge(id: Id, body: ReasonBody, who: Asking, served: Served) -> PurgedAnswer:
     """Every version of it. The reason stays in the audit. For reviewers."""
     return PurgedAnswer.of(await served.review.purge(who, Named(ids=(id,)), body.reason))

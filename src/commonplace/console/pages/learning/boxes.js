@@ -2,6 +2,7 @@
 
 import { post } from '../../api.js';
 import { fill, fresh, h } from '../../dom.js';
+import { confirm } from '../../parts/dialog.js';
 import { errorNotice } from '../../problems.js';
 import { named, t } from '../../words.js';
 import { failure, outcome } from './task.js';
@@ -42,8 +43,9 @@ class TaskBox {
 
   build({ signal, refresh }) {
     const kind = this.#kind;
-    const submit = (event) => {
+    const submit = async (event) => {
       event.preventDefault();
+      if (kind === 'forget' && !(await isSure(this.#text.value))) return;
       this.#send(signal).then((isSent) => isSent && refresh());
     };
     return h(
@@ -104,6 +106,9 @@ function labelled(control, label) {
   control.id = fresh('box');
   return [h('label', { for: control.id }, label), control];
 }
+
+const isSure = (what) =>
+  confirm(t('learning.forget'), t('learning.forget.ask', { what }), { label: t('learning.forget.do'), danger: true });
 
 const message = (error) =>
   named('learning.error', error.code) === error.code
