@@ -208,6 +208,97 @@ async def test_a_lease_is_held_by_renewing_it(store: Store, work: Working, clock
     assert (job.done, job.total, job.worker) == (3, 10, "w1")
 
 
+async def test_those_who_hold_a_lease_are_listed_once_each(store: Store, work: Working, clock: FakeClock) -> None:
+    ids = [await work.queue() for _ in range(4)]
+    await work.claimed("late")
+    clock.advance(MINUTE)
+    for worker in ("late", "w1", "w2", "w2"):
+        await work.claimed(worker)
+    await store.finish_job(ids[1], "w1", {}, NOTHING)
+    clock.advance(SECOND)
+
+    assert sorted(await store.job_workers()) == ["late", "w2"]
+
+    clock.advance(MINUTE)
+    assert await store.job_workers() == []
+
+
+async def test_the_job_of_a_dead_worker_is_free_at_once_and_the_crash_has_used_up_an_attempt(
+    store: Store, work: Working
+) -> None:
+    id, other = await work.queue(), await work.queue()
+    await work.claimed("dead")
+    await work.claimed("alive")
+
+    assert await store.end_leases(["dead", "unknown"]) == 1
+
+    taken = await work.claimed("w2")
+    assert (taken.id, taken.worker, taken.attempts) == (id, "w2", 2)
+    assert await work.claim("w2") is None
+    assert (await store.job(T, other)).worker == "alive"
+
+
+async def test_a_job_whose_last_worker_is_dead_has_failed(store: Store, work: Working) -> None:
+    id = await work.queue(max_attempts=1)
+    await work.claimed("dead")
+
+    await store.end_leases(["dead"])
+
+    assert await work.claim("w2") is None
+    job = await store.job(T, id)
+    assert (job.state, job.error_code) == ("failed", "attempts_exhausted")
+
+
+async def test_ending_a_lease_does_not_touch_a_job_that_another_worker_took_over_or_that_has_ended(
+    store: Store, work: Working, clock: FakeClock
+) -> None:
+    [taken, done, waits] = [await work.queue() for _ in range(3)]
+    await work.claimed("dead")
+    clock.advance(MINUTE)
+    await work.claimed("w2")
+    await work.claimed("dead")
+    await store.finish_job(done, "dead", {}, NOTHING)
+    before = [await store.job(T, id) for id in (taken, done, waits)]
+
+    assert await store.end_leases(["dead"]) == 0
+    assert await store.end_leases([]) == 0
+
+    assert [await store.job(T, id) for id in (taken, done, waits)] == before
+    assert before[0].worker == "w2"
+
+
+async def test_who_was_taken_for_dead_and_renews_in_time_goes_on(store: Store, work: Working) -> None:
+    id = await work.queue()
+    await work.claimed("slow")
+
+    await store.end_leases(["slow"])
+
+    assert await store.renew_job(id, "slow", MINUTE, done=1, total=2)
+    assert await work.claim("w2") is None
+    assert await store.finish_job(id, "slow", {}, NOTHING)
+
+
+async def test_of_many_who_find_a_worker_dead_one_takes_over_its_job(
+    store: Store, open_store: OpenStore, work: Working
+) -> None:
+    await work.queue()
+    await work.claimed("dead")
+    stores = [store, await open_store()]
+    taken: list[Job] = []
+
+    async def take(n: int) -> None:
+        await stores[n % 2].end_leases(["dead"])
+        if job := await stores[n % 2].claim_job(["import"], f"w{n}", MINUTE):
+            taken.append(job)
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            for n in range(10):
+                tasks.start_soon(take, n)
+
+    assert [job.attempts for job in taken] == [2]
+
+
 async def test_a_worker_that_lost_its_lease_can_change_nothing(store: Store, work: Working, clock: FakeClock) -> None:
     id = await work.queue()
     await work.claimed("w1")

@@ -2,18 +2,16 @@
 The worker of a daemon: claims jobs, does them, and tells how they ended.
 
 Each kind of job has a lane of its own, one job at a time, so that a long import never keeps the upkeep waiting. A job is held
-by a lease that is renewed while it is worked on; a daemon that dies leaves its job to the next one when the lease ends. An
-attempt that ends in an error of the moment, of a provider or of the store, does not count for a day: an outage buries no job.
-A crash counts, so that a job that kills its worker is not tried for ever.
+by a lease that is renewed while it is worked on. A daemon that dies leaves its job to the next one when the lease ends; another
+worker of the same machine that sees its process gone (`leases`) ends the lease at once. An attempt that ends in an error of the
+moment, of a provider or of the store, does not count for a day: an outage buries no job. A crash counts, so that a job that kills
+its worker is not tried for ever.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import secrets
-import socket
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -23,6 +21,7 @@ from typing import Any, Final, Protocol, TypeAlias
 import anyio
 
 from commonplace.errors import StoreClosed, StoreError
+from commonplace.jobs.leases import is_gone, process_space, worker_name
 from commonplace.jobs.retry import STOPPED, Verdict, judge
 from commonplace.ports.clock import Clock
 from commonplace.ports.jobs import JobQueue
@@ -39,6 +38,7 @@ LEASE: Final = timedelta(seconds=60)
 _LOOK_EVERY: Final = 1.0
 _PAUSE: Final = 2.0
 _TOLD_EVERY: Final = 1.0
+_LOOKS_A_LEASE: Final = 2
 _LAST_WORDS: Final = 2.0
 
 Handler: TypeAlias = Callable[[Job, Progress], Awaitable[Mapping[str, Json]]]
@@ -79,10 +79,6 @@ class _Done:
         return self.done, self.total
 
 
-def worker_name() -> str:
-    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-
-
 class Worker:
     """
     `run` it in a task; cancel that to stop, and what it was working on goes back to the queue. `counted` is called with the
@@ -112,6 +108,7 @@ class Worker:
 
     async def run(self) -> None:
         async with anyio.create_task_group() as lanes:
+            lanes.start_soon(self._watch_leases)
             for kind, lane in self._lanes.items():
                 lanes.start_soon(self._serve, kind, lane)
 
@@ -128,6 +125,25 @@ class Worker:
         for kind in kinds:
             if awake := self._awake.get(kind):
                 awake.set()
+
+    # ---- workers that died
+
+    async def _watch_leases(self) -> None:
+        """End the leases of workers that are known to be dead, again and again."""
+        while process_space():
+            try:
+                await self._end_leases()
+            except StoreClosed:
+                return
+            except StoreError as error:
+                log.warning("leases of dead workers have to wait for the store: %s", error.code)
+            await asyncio.sleep(_LOOKS_A_LEASE * self._look_every)
+
+    async def _end_leases(self) -> None:
+        dead = [worker for worker in await self._store.job_workers() if worker != self.name and is_gone(worker)]
+        if dead and (count := await self._store.end_leases(dead)):
+            log.warning("%d jobs of dead workers go on here: %s", count, ", ".join(dead))
+            self.wake(*self._lanes)
 
     # ---- a lane
 

@@ -36,6 +36,17 @@ class JobQueue(Protocol):
         """Hold on to a job and tell its progress. False: it is not this worker's any more; stop working."""
         ...
 
+    async def job_workers(self) -> list[str]:
+        """The workers that hold a job by a lease which has not run out."""
+        ...
+
+    async def end_leases(self, workers: Sequence[str]) -> int:
+        """
+        The leases of these workers, which are known to be dead, run out now; how many those are. A job that another worker holds by
+        then stays with that one.
+        """
+        ...
+
     async def finish_job(self, id: str, worker: str, result: Mapping[str, Json], entries: Entries) -> bool:
         """The job is done, and what is private in its payload is forgotten. False as above, and then nothing was kept."""
         ...

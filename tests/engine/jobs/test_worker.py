@@ -18,6 +18,7 @@ from commonplace.errors import (
     StoreBusy,
     StoreUnavailable,
 )
+from commonplace.jobs.leases import process_space, worker_name
 from commonplace.jobs.worker import Handler, Lane, Worker
 from commonplace.ports.journal import Entries
 from commonplace.ports.keeping import Progress
@@ -26,7 +27,7 @@ from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
 from commonplace.values.audit import AuditQuery
 from commonplace.values.event import Event, News
-from commonplace.values.job import Job, NewJob
+from commonplace.values.job import Job, Line, NewJob
 from commonplace.values.moment import new_id
 from commonplace.values.record import Json
 from commonplace.values.scope import DEFAULT_TENANT
@@ -36,6 +37,10 @@ pytestmark = pytest.mark.anyio
 T = DEFAULT_TENANT
 HOUR = timedelta(hours=1)
 SHORT = timedelta(seconds=0.3)
+DEAD = ":".join([*worker_name().split(":")[:2], "1", process_space(), "dead"])
+"""A worker whose process id is by now that of another process: ours."""
+
+needs_proc = pytest.mark.skipif(not process_space(), reason="the system has no /proc to look at")
 
 
 class Shop:
@@ -272,6 +277,45 @@ async def test_a_worker_that_lost_its_lease_stops_and_changes_nothing(shop: Shop
     assert other is not None
     assert (job.state, job.worker, job.attempts) == ("running", "another", 2)
     assert await shop.store.finish_job(id, "another", {}, Entries())
+
+
+@needs_proc
+async def test_the_job_of_a_worker_of_this_machine_that_died_goes_on_before_its_lease_ends(shop: Shop) -> None:
+    id, of_living, of_elsewhere = await shop.queue(), await shop.queue(), await shop.queue()
+    living = worker_name()
+    for name in (DEAD, living, "elsewhere:1:2:3:4"):
+        await shop.store.claim_job(["import"], name, HOUR)
+
+    async with shop.at_work({"import": well}):
+        job = await shop.job(id)
+
+    assert (job.state, job.attempts) == ("done", 2)
+    others = [await shop.store.job(T, other) for other in (of_living, of_elsewhere)]
+    assert [(job.worker, job.attempts) for job in others] == [(living, 1), ("elsewhere:1:2:3:4", 1)]
+
+
+@needs_proc
+async def test_a_worker_that_dies_while_others_work_is_noticed_by_them(shop: Shop) -> None:
+    async with shop.at_work({"import": well}):
+        await shop.job(await shop.queue())
+        id = await shop.queue("other")
+        await shop.store.claim_job(["other"], DEAD, HOUR)
+        job = await shop.job(id, lambda job: job.leased_until == shop.clock.now())
+
+    # It is of a kind that this worker does not do: somebody else finds it free.
+    assert (job.state, job.worker) == ("running", DEAD)
+
+
+@needs_proc
+async def test_those_who_stand_in_line_behind_the_job_of_a_dead_worker_wait_no_longer(shop: Shop) -> None:
+    line = Line(name="web")
+    ids = [await shop.queue(line=line) for _ in range(3)]
+    await shop.store.claim_job(["import"], DEAD, HOUR)
+
+    async with shop.at_work({"import": Lane(handler=well, shares=("import",))}):
+        jobs = [await shop.job(id) for id in ids]
+
+    assert [(job.state, job.attempts) for job in jobs] == [("done", 2), ("done", 1), ("done", 1)]
 
 
 async def test_a_job_that_takes_for_ever_keeps_no_other_kind_waiting(shop: Shop) -> None:

@@ -64,6 +64,18 @@ class Jobs(Part):
         params = {"id": id, "worker": worker, "done": done, "total": total, **_lease(self._clock.now(), lease)}
         return await self._hold(_SQL["renew"], params, NOTHING)
 
+    async def job_workers(self) -> list[str]:
+        found = await self._database.ask(_SQL["workers"], {"now": to_ms(self._clock.now())})
+        return [row[0] for row in found]
+
+    async def end_leases(self, workers: Sequence[str]) -> int:
+        params = {"workers": list(workers), "now": to_ms(self._clock.now())}
+
+        async def work(connection: Connection) -> int:
+            return (await connection.execute(_SQL["end_leases"], params)).rowcount
+
+        return await self._database.write(work)
+
     async def finish_job(self, id: str, worker: str, result: Mapping[str, Json], entries: Entries) -> bool:
         params = {"id": id, "worker": worker, "result": json_text(result), "now": to_ms(self._clock.now())}
         return await self._hold(_SQL["finish"], params, entries)

@@ -85,6 +85,13 @@ class Jobs(Part):
         bound = {"id": id, "worker": worker, "lease": lease // _MS, "done": done, "total": total, "now": self._now()}
         return await self._change(SQL["renew_job"], bound) == 1
 
+    async def job_workers(self) -> list[str]:
+        now = self._now()
+        return [row[0] for row in await self._readers.run(lambda db: rows(db, SQL["job_workers"], (now,)))]
+
+    async def end_leases(self, workers: Sequence[str]) -> int:
+        return await self._change(SQL["end_leases"], {"workers": json.dumps(list(workers)), "now": self._now()})
+
     async def finish_job(self, id: str, worker: str, result: Mapping[str, Json], entries: Entries) -> bool:
         bound = {"id": id, "worker": worker, "result": to_json(result), "now": self._now()}
         return await self._end("finish_job", bound, entries)

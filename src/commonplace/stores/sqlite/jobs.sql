@@ -33,6 +33,13 @@ WHERE number = (
 UPDATE jobs SET leased_until = :now + :lease, done = :done, total = :total, updated_at = :now
 WHERE id = :id AND state = 'running' AND worker = :worker;
 
+-- name: job_workers
+SELECT DISTINCT worker FROM jobs WHERE state = 'running' AND leased_until > ?;
+
+-- name: end_leases
+UPDATE jobs SET leased_until = :now
+WHERE state = 'running' AND leased_until > :now AND worker IN (SELECT value FROM json_each(:workers));
+
 -- name: finish_job
 UPDATE jobs SET state = 'done', result = :result, error_code = NULL, error = NULL, worker = NULL, leased_until = NULL,
     payload = json_remove(payload, '$.private'), updated_at = :now

@@ -34,6 +34,15 @@ RETURNING {columns};
 UPDATE jobs SET leased_until = %(until)s, done = %(done)s, total = %(total)s, updated_at = %(now)s
 WHERE id = %(id)s AND worker = %(worker)s AND state = 'running' RETURNING id;
 
+-- name: workers
+-- Those who hold a job.
+SELECT DISTINCT worker FROM jobs WHERE state = 'running' AND leased_until > %(now)s;
+
+-- name: end_leases
+-- Only for the worker that claimed it last, as renew.
+UPDATE jobs SET leased_until = %(now)s
+WHERE state = 'running' AND leased_until > %(now)s AND worker = ANY(%(workers)s::text[]);
+
 -- name: finish
 -- As renew. What is private in its payload has served its purpose.
 UPDATE jobs SET state = 'done', result = %(result)s, error_code = NULL, error = NULL, worker = NULL, leased_until = NULL,
