@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from commonplace.compose.services import Wanted, composed
 from commonplace.jobs.worker import Worker
-from commonplace.service.lanes import Lanes, memory_lanes
+from commonplace.service.lanes import Lanes, memory_queues
 from commonplace.service.services import Services
 from commonplace.settings import load_settings
 from commonplace.testing.callers import operator
@@ -95,8 +95,8 @@ async def main(home: Path, workspace: Path, moment: str, how: str, task: tuple[s
                 die()
             return done
 
-        lanes = {kind: replace(lane, handler=run) for kind, lane in memory_lanes(services.lanes).items()}
-        worker = Worker(services.desk.store, services.desk.clock, lanes, lease=LEASE, look_every=0.05)
+        queues = {kind: replace(queue, handler=run) for kind, queue in memory_queues(services.lanes).items()}
+        worker = Worker(services.desk.store, services.desk.clock, queues, lease=LEASE, look_every=0.05)
         await worker.run()
 
 

@@ -175,10 +175,10 @@ class AsyncMemory(LocalMemory):
         if self._working is None or self._working.done():
             # As above.
             from commonplace.jobs.worker import Worker  # noqa: PLC0415
-            from commonplace.service.lanes import memory_lanes  # noqa: PLC0415
+            from commonplace.service.lanes import memory_queues  # noqa: PLC0415
 
-            desk, lanes = services.desk, memory_lanes(services.lanes, own=True)
-            worker = Worker(desk.store, desk.clock, lanes, ended=services.endings.told)
+            desk, queues = services.desk, memory_queues(services.lanes, own=True)
+            worker = Worker(desk.store, desk.clock, queues, ended=services.endings.told)
             services.lanes.on_queued(worker.wake)
             self._working = asyncio.create_task(worker.run())
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
-from commonplace.jobs.worker import Lane, Worker
+from commonplace.jobs.queue import Queue
+from commonplace.jobs.worker import Worker
 from commonplace.server.auth import Standing
-from commonplace.service.extraction import EXTRACT
-from commonplace.service.lanes import memory_lanes
+from commonplace.service.extraction import AT_ONCE, EXTRACT
+from commonplace.service.lanes import memory_queues
 from commonplace.service.moving import IMPORT
 from commonplace.service.upkeep import EVERY, UPKEEP, Housekeeping
 from commonplace.settings import Settings
@@ -39,16 +40,16 @@ async def work_on_jobs(standing: Standing, settings: Settings) -> None:
         events_kept=timedelta(days=settings.events_kept_days),
         most_events=settings.events_kept,
     )
-    lanes = {
-        IMPORT: Lane(handler=services.moving.run_import),
-        UPKEEP: Lane(handler=housekeeping.run, every=EVERY),
-        EXTRACT: Lane(handler=services.extraction.work),
-        **memory_lanes(services.lanes),
+    queues = {
+        IMPORT: Queue(handler=services.moving.run_import),
+        UPKEEP: Queue(handler=housekeeping.run, every=EVERY),
+        EXTRACT: Queue(handler=services.extraction.work, concurrency=AT_ONCE, wakes=(EXTRACT,)),
+        **memory_queues(services.lanes),
     }
     worker = Worker(
         desk.store,
         desk.clock,
-        lanes,
+        queues,
         lease=timedelta(seconds=settings.job_lease_seconds),
         counted=lambda kind, state: standing.metrics.jobs.labels(kind, state).inc(),
         ended=services.endings.told,

@@ -61,8 +61,8 @@ _PASSING_NUMBERS: Final = frozenset(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
-    """`retry_in` None: never again. `counts`: it has used up an attempt. `unexpected`: the log should hold all of it."""
+class RetryDecision:
+    """`retry_in` None: never again. `counts`: it uses up an attempt. `unexpected`: log the whole error."""
 
     code: str
     message: str
@@ -70,12 +70,12 @@ class Verdict:
     counts: bool = True
     unexpected: bool = False
 
-    def goes_on(self, job: Job) -> bool:
+    def is_retried(self, job: Job) -> bool:
         """Whether the job is queued again."""
         return self.retry_in is not None and not (self.counts and job.attempts >= job.max_attempts)
 
 
-STOPPED: Final = Verdict(
+STOPPED: Final = RetryDecision(
     code="daemon_stopped",
     message="The daemon stopped in the middle. The job goes on as soon as one is there.",
     retry_in=timedelta(0),
@@ -83,7 +83,7 @@ STOPPED: Final = Verdict(
 )
 
 
-def judge(error: BaseException, job: Job, now: datetime) -> Verdict:
+def decide_retry(error: BaseException, job: Job, now: datetime) -> RetryDecision:
     """
     An error of the moment is waited out, for a day without counting. What the caller or the files are to blame for ends
     the job. Everything else is tried again until the attempts are used up.
@@ -92,12 +92,12 @@ def judge(error: BaseException, job: Job, now: datetime) -> Verdict:
     if _is_passing(error):
         # Half of its age later: the longer it lasts, the rarer it is tried.
         wait = min(max(age / 2, _SOONEST), _LATEST)
-        return Verdict(code=_code(error), message=_message(error), retry_in=wait, counts=age >= PATIENCE)
+        return RetryDecision(code=_code(error), message=_message(error), retry_in=wait, counts=age >= PATIENCE)
     wait = min(_SOONEST * 4 ** max(job.attempts - 1, 0), _LATEST)
     if isinstance(error, CommonplaceError):
         again = (error.status >= 500 or isinstance(error, Conflict)) and not isinstance(error, _LASTING)
-        return Verdict(code=error.code, message=error.message, retry_in=wait if again else None)
-    return Verdict(code=_code(error), message=_message(error), retry_in=wait, unexpected=True)
+        return RetryDecision(code=error.code, message=error.message, retry_in=wait if again else None)
+    return RetryDecision(code=_code(error), message=_message(error), retry_in=wait, unexpected=True)
 
 
 def _is_passing(error: BaseException) -> bool:

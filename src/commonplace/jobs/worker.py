@@ -1,32 +1,32 @@
 """
-The worker of a daemon: claims jobs, does them, and tells how they ended.
+The worker of a daemon: claims jobs, runs them, and records how they ended.
 
-Each kind of job has a lane of its own, one job at a time, so that a long import never keeps the upkeep waiting. A job is held
-by a lease that is renewed while it is worked on. A daemon that dies leaves its job to the next one when the lease ends; another
-worker of the same machine that sees its process gone (`leases`) ends the lease at once. An attempt that ends in an error of the
-moment, of a provider or of the store, does not count for a day: an outage buries no job. A crash counts, so that a job that kills
-its worker is not tried for ever.
+Each kind of job has a queue of its own with a concurrency, so that a long import never keeps the upkeep waiting. A job is held by a
+lease that is renewed while it runs. A daemon that dies leaves its job to the next one when the lease ends; another worker of the
+same machine that sees its process gone (`leases`) ends the lease at once. An attempt that ends in an error of the moment, of a
+provider or of the store, does not count for a day: an outage buries no job. A crash counts, so that a job that kills its worker
+is not tried for ever.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol
 
 import anyio
 
 from commonplace.errors import StoreClosed, StoreError
 from commonplace.jobs.leases import is_gone, process_space, worker_name
-from commonplace.jobs.retry import STOPPED, Verdict, judge
+from commonplace.jobs.queue import Queue
+from commonplace.jobs.retry import STOPPED, RetryDecision, decide_retry
 from commonplace.ports.clock import Clock
 from commonplace.ports.jobs import JobQueue
 from commonplace.ports.journal import Entries, Journal
-from commonplace.ports.keeping import Progress
 from commonplace.values.audit import AuditRow
 from commonplace.values.event import Event, News
 from commonplace.values.job import Job, NewJob, scope_of
@@ -36,60 +36,43 @@ from commonplace.values.scope import DEFAULT_TENANT
 
 LEASE: Final = timedelta(seconds=60)
 _LOOK_EVERY: Final = 1.0
-_PAUSE: Final = 2.0
-_TOLD_EVERY: Final = 1.0
 _LOOKS_A_LEASE: Final = 2
+_PAUSE: Final = 2.0
+_PROGRESS_EVERY: Final = 1.0
 _LAST_WORDS: Final = 2.0
 
-Handler: TypeAlias = Callable[[Job, Progress], Awaitable[Mapping[str, Json]]]
 log = logging.getLogger(__name__)
 
 
-class Queue(JobQueue, Journal, Protocol):
+class JobStore(JobQueue, Journal, Protocol):
     """What a worker needs of a store."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Lane:
-    """
-    What is done with the jobs of a kind. With `every` there is always one such job for the whole store, so often. `told` is what
-    else is to be told of one that is done. `shares`: the kinds that may stand in one line with it, and wait for its end. `tenant`
-    and `line`: the only ones whose jobs this worker can do.
-    """
-
-    handler: Handler
-    every: timedelta | None = None
-    told: Callable[[Job, Mapping[str, Json]], tuple[News, ...]] | None = None
-    shares: tuple[str, ...] = ()
-    tenant: str | None = None
-    line: str | None = None
-
-
 @dataclass(slots=True)
-class _Done:
+class _ProgressReport:
     """How far a handler says it is."""
 
-    done: int = 0
+    count: int = 0
     total: int = 0
 
-    def told(self, done: int, total: int) -> None:
-        self.done, self.total = done, total
+    def update(self, count: int, total: int) -> None:
+        self.count, self.total = count, total
 
-    def now(self) -> tuple[int, int]:
-        return self.done, self.total
+    def current(self) -> tuple[int, int]:
+        return self.count, self.total
 
 
 class Worker:
     """
-    `run` it in a task; cancel that to stop, and what it was working on goes back to the queue. `counted` is called with the
-    kind of each job and what became of it, `ended` with the id of one when it is told how an attempt at it ended.
+    `run` it in a task; cancel that to stop, and the jobs that it was running go back to the queue. It calls `counted` with the
+    kind of each job and what became of it, and `ended` with the id of a job when it has recorded how an attempt at it ended.
     """
 
     def __init__(
         self,
-        store: Queue,
+        store: JobStore,
         clock: Clock,
-        lanes: Mapping[str, Lane],
+        queues: Mapping[str, Queue],
         *,
         lease: timedelta = LEASE,
         look_every: float = _LOOK_EVERY,
@@ -98,30 +81,31 @@ class Worker:
     ) -> None:
         self._store = store
         self._clock = clock
-        self._lanes = dict(lanes)
+        self._queues = dict(queues)
         self._lease = lease
         self._look_every = look_every
         self._counted = counted
-        self._told_ended = ended
-        self._awake = {kind: asyncio.Event() for kind in lanes}
+        self._on_end = ended
+        self._awake = {kind: asyncio.Event() for kind in queues}
+        self._planned_at: dict[str, float] = {}
         self.name = worker_name()
 
     async def run(self) -> None:
-        async with anyio.create_task_group() as lanes:
-            lanes.start_soon(self._watch_leases)
-            for kind, lane in self._lanes.items():
-                lanes.start_soon(self._serve, kind, lane)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._watch_leases)
+            for kind, queue in self._queues.items():
+                tasks.start_soon(self._serve, kind, queue)
 
     def hear(self, event: Event) -> None:
         """An event of the log: a job that was queued, here or by another daemon, is looked for at once."""
         kind = str(event.news.data.get("kind"))
         if event.news.type == "job.queued":
             self.wake(kind)
-        elif event.news.type in ("job.done", "job.failed") and (lane := self._lanes.get(kind)):
-            self.wake(*lane.shares)
+        elif event.news.type in ("job.done", "job.failed") and (queue := self._queues.get(kind)):
+            self.wake(*queue.wakes)
 
     def wake(self, *kinds: str) -> None:
-        """There may be something to do of these kinds."""
+        """There may be jobs of these kinds to run."""
         for kind in kinds:
             if awake := self._awake.get(kind):
                 awake.set()
@@ -143,130 +127,163 @@ class Worker:
         dead = [worker for worker in await self._store.job_workers() if worker != self.name and is_gone(worker)]
         if dead and (count := await self._store.end_leases(dead)):
             log.warning("%d jobs of dead workers go on here: %s", count, ", ".join(dead))
-            self.wake(*self._lanes)
+            self.wake(*self._queues)
 
-    # ---- a lane
+    # ---- a queue
 
-    async def _serve(self, kind: str, lane: Lane) -> None:
-        now, planned = asyncio.get_running_loop().time, float("-inf")
-        while True:
-            try:
-                if lane.every is not None and now() - planned >= lane.every.total_seconds():
-                    await self._store.note(Entries(jobs=(_recurring(kind, self._clock.now()),)))
-                    planned = now()
-                self._awake[kind].clear()
-                job = await self._claimed(kind, lane)
-                if job is not None:
-                    self._counted(kind, "started")
-                    await self._work(job, lane)
-                    self.wake(*lane.shares)
-                    continue
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(self._look_every):
-                        await self._awake[kind].wait()
-            except StoreClosed:
-                return
-            except StoreError as error:
-                log.warning("jobs of kind %s have to wait for the store: %s", kind, error.code)
-                await asyncio.sleep(_PAUSE)
-            except Exception:
-                log.exception("a job of kind %s could not be ended", kind)
-                await asyncio.sleep(_PAUSE)
+    async def _serve(self, kind: str, queue: Queue) -> None:
+        """Begin a job whenever there is one and fewer run than may."""
+        places = asyncio.Semaphore(queue.concurrency)
+        async with anyio.create_task_group() as running:
+            while True:
+                await places.acquire()
+                if (job := await self._next(kind, queue)) is None:
+                    return
+                self._counted(kind, "started")
+                running.start_soon(self._run, job, queue, places)
 
-    async def _claimed(self, kind: str, lane: Lane) -> Job | None:
+    async def _next(self, kind: str, queue: Queue) -> Job | None:
+        """The next job, as soon as there is one. None: the store is closed."""
+        with suppress(StoreClosed):
+            while True:
+                async with self._outliving(kind):
+                    await self._plan(kind, queue)
+                    self._awake[kind].clear()
+                    if (job := await self._claim(kind, queue)) is not None:
+                        return job
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(self._look_every):
+                            await self._awake[kind].wait()
+        return None
+
+    async def _run(self, job: Job, queue: Queue, places: asyncio.Semaphore) -> None:
+        try:
+            with suppress(StoreClosed):
+                async with self._outliving(job.kind):
+                    await self._work(job, queue)
+        finally:
+            places.release()
+            self.wake(*queue.wakes)
+
+    @asynccontextmanager
+    async def _outliving(self, kind: str) -> AsyncGenerator[None]:
+        """Whatever goes wrong in it is logged, and ends no other job. Raises StoreClosed."""
+        try:
+            yield
+        except StoreClosed:
+            raise
+        except StoreError as error:
+            log.warning("jobs of kind %s have to wait for the store: %s", kind, error.code)
+            await asyncio.sleep(_PAUSE)
+        except Exception:
+            log.exception("a job of kind %s could not be ended", kind)
+            await asyncio.sleep(_PAUSE)
+
+    async def _plan(self, kind: str, queue: Queue) -> None:
+        """Queue the job that comes again and again, unless there is one."""
+        now = asyncio.get_running_loop().time()
+        if queue.every is None or now - self._planned_at.get(kind, float("-inf")) < queue.every.total_seconds():
+            return
+        await self._store.note(Entries(jobs=(_recurring(kind, self._clock.now()),)))
+        self._planned_at[kind] = now
+
+    async def _claim(self, kind: str, queue: Queue) -> Job | None:
         """The next job. One that was claimed while this is cancelled is given back: others may be waiting for its end."""
-        claiming = asyncio.ensure_future(
-            self._store.claim_job([kind], self.name, self._lease, tenant=lane.tenant, line=lane.line)
+        claim = asyncio.ensure_future(
+            self._store.claim_job([kind], self.name, self._lease, tenant=queue.tenant, line=queue.line)
         )
         try:
-            return await asyncio.shield(claiming)
+            return await asyncio.shield(claim)
         except asyncio.CancelledError:
             with anyio.move_on_after(_LAST_WORDS, shield=True), suppress(StoreError):
-                if (job := await claiming) is not None:
+                if (job := await claim) is not None:
                     await self._give_back(job)
             raise
 
-    async def _work(self, job: Job, lane: Lane) -> None:
-        """Do a job and tell how it ended, or give it back where this is cancelled."""
-        at_it: list[asyncio.Future[Any]] = []
+    # ---- a job
+
+    async def _work(self, job: Job, queue: Queue) -> None:
+        """Run a job and record how it ended, or give it back if this is cancelled."""
+        tasks: list[asyncio.Future[Any]] = []
         try:
-            await self._do(job, lane, at_it)
+            await self._handle(job, queue, tasks)
         except asyncio.CancelledError:
-            await self._give_back(job, *at_it)
+            await self._give_back(job, *tasks)
             raise
 
-    async def _do(self, job: Job, lane: Lane, at_it: list[asyncio.Future[Any]]) -> None:
-        progress = _Done()
-        if lane.every is None:
+    async def _handle(self, job: Job, queue: Queue, tasks: list[asyncio.Future[Any]]) -> None:
+        progress = _ProgressReport()
+        if queue.every is None:
             with suppress(StoreError):
                 await self._store.note(self._entries(job, "job.started", attempt=job.attempts))
-        doing = asyncio.ensure_future(lane.handler(job, progress.told))
+        handling = asyncio.ensure_future(queue.handler(job, progress.update))
         holding = asyncio.create_task(self._hold(job, progress))
-        at_it += [doing, holding]
-        await asyncio.wait({doing, holding}, return_when=asyncio.FIRST_COMPLETED)
-        if not doing.done():
+        tasks += [handling, holding]
+        await asyncio.wait({handling, holding}, return_when=asyncio.FIRST_COMPLETED)
+        if not handling.done():
             log.warning("job %s is another worker's by now", job.id)
-            await _cancelled(doing)
+            await _cancel(handling)
             return
-        await _cancelled(holding)
-        await self._end(job, lane, doing)
+        await _cancel(holding)
+        await self._end(job, queue, handling)
 
-    async def _hold(self, job: Job, progress: _Done) -> None:
-        """Renew the lease and tell the progress, until the job is not ours any more."""
+    async def _hold(self, job: Job, progress: _ProgressReport) -> None:
+        """Renew the lease and publish the progress, until the job is not ours any more."""
         now, lease = asyncio.get_running_loop().time, self._lease.total_seconds()
-        renewed, told, told_at = now(), progress.now(), float("-inf")
+        renewed_at, published, published_at = now(), progress.current(), float("-inf")
         while True:
-            await asyncio.sleep(min(_TOLD_EVERY, lease / 3))
-            started, (done, total) = now(), progress.now()
-            moved = (done, total) != told and started - told_at >= _TOLD_EVERY
-            if not moved and started - renewed < lease / 3:
+            await asyncio.sleep(min(_PROGRESS_EVERY, lease / 3))
+            started, current = now(), progress.current()
+            has_moved = current != published and started - published_at >= _PROGRESS_EVERY
+            if not has_moved and started - renewed_at < lease / 3:
                 continue
+            count, total = current
             try:
-                if not await self._store.renew_job(job.id, self.name, self._lease, done=done, total=total):
+                if not await self._store.renew_job(job.id, self.name, self._lease, done=count, total=total):
                     return
-                renewed = started
-                if moved:
-                    told, told_at = (done, total), started
-                    await self._store.note(self._entries(job, "job.progress", done=done, total=total))
+                renewed_at = started
+                if has_moved:
+                    published, published_at = current, started
+                    await self._store.note(self._entries(job, "job.progress", done=count, total=total))
             except StoreError as error:
                 log.warning("job %s cannot be held: %s", job.id, error.code)
-                if now() - renewed >= lease:
+                if now() - renewed_at >= lease:
                     return
 
-    async def _end(self, job: Job, lane: Lane, doing: asyncio.Future[Mapping[str, Json]]) -> None:
-        error = asyncio.CancelledError() if doing.cancelled() else doing.exception()
+    async def _end(self, job: Job, queue: Queue, handling: asyncio.Future[Mapping[str, Json]]) -> None:
+        error = asyncio.CancelledError() if handling.cancelled() else handling.exception()
         if error is None:
-            entries = self._ended(job, lane, None)
-            if lane.told is not None:
-                entries = replace(entries, events=(*entries.events, *lane.told(job, doing.result())))
-            await self._tell(job, "done", lambda: self._store.finish_job(job.id, self.name, doing.result(), entries))
+            result, entries = handling.result(), self._end_entries(job, queue, None)
+            if queue.events is not None:
+                entries = replace(entries, events=(*entries.events, *queue.events(job, result)))
+            await self._record(job, "done", lambda: self._store.finish_job(job.id, self.name, result, entries))
             return
-        verdict = judge(error, job, self._clock.now())
-        if verdict.unexpected:
+        decision = decide_retry(error, job, self._clock.now())
+        if decision.unexpected:
             log.error("job %s of kind %s failed", job.id, job.kind, exc_info=error)
-        ending = "retried" if verdict.goes_on(job) else "failed"
-        await self._tell(job, ending, lambda: self._fail(job, verdict, self._ended(job, lane, verdict)))
+        ending = "retried" if decision.is_retried(job) else "failed"
+        await self._record(job, ending, lambda: self._fail(job, decision, self._end_entries(job, queue, decision)))
 
-    def _fail(self, job: Job, verdict: Verdict, entries: Entries) -> Awaitable[bool]:
+    def _fail(self, job: Job, decision: RetryDecision, entries: Entries) -> Awaitable[bool]:
         return self._store.fail_job(
             job.id,
             self.name,
-            verdict.code,
-            verdict.message,
-            retry_in=verdict.retry_in,
-            counts=verdict.counts,
+            decision.code,
+            decision.message,
+            retry_in=decision.retry_in,
+            counts=decision.counts,
             entries=entries,
         )
 
-    async def _tell(self, job: Job, ending: str, telling: Callable[[], Awaitable[bool]]) -> None:
-        """Say how it ended, again and again while the store is away; after the lease somebody else has the job anyway."""
+    async def _record(self, job: Job, ending: str, write: Callable[[], Awaitable[bool]]) -> None:
+        """Write how it ended, again and again while the store is away; after the lease somebody else has the job anyway."""
         now, pause = asyncio.get_running_loop().time, 0.1
         until = now() + self._lease.total_seconds()
         while True:
             try:
-                if await telling():
+                if await write():
                     self._counted(job.kind, ending)
-                    self._told_ended(job.id)
+                    self._on_end(job.id)
                 else:
                     log.warning("job %s is another worker's by now", job.id)
                 return
@@ -282,36 +299,36 @@ class Worker:
         """The daemon stops. The attempt does not count, and nobody has to wait for the lease."""
         with anyio.move_on_after(_LAST_WORDS, shield=True):
             for task in tasks:
-                await _cancelled(task)
+                await _cancel(task)
             with suppress(StoreError):
-                again = {"attempt": job.attempts, "code": STOPPED.code}
-                await self._fail(job, STOPPED, self._entries(job, "job.queued", **again))
+                data: dict[str, Json] = {"attempt": job.attempts, "code": STOPPED.code}
+                await self._fail(job, STOPPED, self._entries(job, "job.queued", **data))
 
-    # ---- what is told of it
+    # ---- audit and events
 
-    def _ended(self, job: Job, lane: Lane, verdict: Verdict | None) -> Entries:
-        """A job that comes every hour tells nothing unless it fails, and plans the next."""
+    def _end_entries(self, job: Job, queue: Queue, decision: RetryDecision | None) -> Entries:
+        """A job that comes every hour is not mentioned unless it fails, and plans the next."""
         now = self._clock.now()
-        again = verdict is not None and verdict.goes_on(job)
-        jobs = () if lane.every is None or again else (_recurring(job.kind, now, after=lane.every),)
-        if verdict is None:
-            if lane.every is not None:
+        is_retried = decision is not None and decision.is_retried(job)
+        jobs = () if queue.every is None or is_retried else (_recurring(job.kind, now, after=queue.every),)
+        if decision is None:
+            if queue.every is not None:
                 return Entries(jobs=jobs)
             entries = self._entries(job, "job.done", attempt=job.attempts)
         else:
-            kind = "job.queued" if again else "job.failed"
-            entries = self._entries(job, kind, attempt=job.attempts, code=verdict.code)
+            event = "job.queued" if is_retried else "job.failed"
+            entries = self._entries(job, event, attempt=job.attempts, code=decision.code)
         row = AuditRow(
             id=new_id(now),
             at=now,
             tenant=job.tenant,
             actor=job.created_by,
             action="job.run",
-            outcome="ok" if verdict is None else "failed",
+            outcome="ok" if decision is None else "failed",
             scope=scope_of(job),
             door="worker",
             client=job.client,
-            details={"job": job.id, "kind": job.kind, "attempt": job.attempts, **_code(verdict)},
+            details={"job": job.id, "kind": job.kind, "attempt": job.attempts, **_code(decision)},
         )
         return Entries(audit=(row,), events=entries.events, jobs=jobs)
 
@@ -330,8 +347,8 @@ class Worker:
         return Entries(events=(news,))
 
 
-def _code(verdict: Verdict | None) -> dict[str, Json]:
-    return {} if verdict is None else {"code": verdict.code}
+def _code(decision: RetryDecision | None) -> dict[str, Json]:
+    return {} if decision is None else {"code": decision.code}
 
 
 def _recurring(kind: str, now: datetime, *, after: timedelta | None = None) -> NewJob:
@@ -348,7 +365,7 @@ def _recurring(kind: str, now: datetime, *, after: timedelta | None = None) -> N
     )
 
 
-async def _cancelled(task: asyncio.Future[Any]) -> None:
+async def _cancel(task: asyncio.Future[Any]) -> None:
     """Cancel a task and wait for its end, whatever that is."""
     task.cancel()
     await asyncio.wait({task})

@@ -32,7 +32,7 @@ from commonplace.service.reading import Purpose, Reading
 from commonplace.service.recalled import recalled_into
 from commonplace.text.scrub import scrub
 from commonplace.values.extraction import Extracted
-from commonplace.values.job import ENDED, PRIVATE, Job, NewJob
+from commonplace.values.job import ENDED, PRIVATE, Job, Line, NewJob
 from commonplace.values.moment import new_id, utc
 from commonplace.values.principal import Principal
 from commonplace.values.query import Filter
@@ -41,6 +41,8 @@ from commonplace.values.retry import attempts
 from commonplace.values.scope import Scope
 
 EXTRACT: Final = "extract"
+AT_ONCE: Final = 4
+"""Extractions that a daemon runs at once. A model may take long over one; those of one scope come one after another."""
 MOST_TURNS: Final = 1_000
 MOST_AGENTS: Final = 100
 
@@ -155,6 +157,7 @@ class Extracting:
             created_at=now,
             created_by=who.subject,
             client=who.client,
+            line=Line(name=f"{EXTRACT} {scope}"),
         )
         news = account.news("job.queued", scope=scope, data={"job": job.id, "kind": EXTRACT})
         row = account.row("ok", details={"job": job.id})
@@ -294,6 +297,7 @@ def _queued(job: NewJob) -> Job:
         updated_at=job.created_at,
         client=job.client,
         max_attempts=job.max_attempts,
+        line=job.line and job.line.name,
     )
 
 

@@ -40,7 +40,7 @@ from commonplace.errors import (
     SecretRefused,
 )
 from commonplace.governance.access import require_role
-from commonplace.jobs.worker import Lane
+from commonplace.jobs.queue import Queue
 from commonplace.learning import dreaming, remembering
 from commonplace.learning.remembering import Errand
 from commonplace.markdown import forget
@@ -401,18 +401,18 @@ class Lanes:
         )
 
 
-def memory_lanes(lanes: Lanes, *, own: bool = False) -> dict[str, Lane]:
+def memory_queues(lanes: Lanes, *, own: bool = False) -> dict[str, Queue]:
     """
-    What a worker does with each kind. All stand in one line: what ends lets the others look. Tasks of a tenant whose files are not
-    here are left to others, and where memory in Markdown is switched off, all are. `own`: only those of this workspace are done,
-    by somebody who is here for a moment and may have another home than the daemon that they wait for.
+    The queue of each kind. All their jobs stand in one line: when one ends, any of the others can begin. Jobs of a tenant whose files
+    are not here are left to other workers, and if memory in Markdown is switched off, all are. `own`: only jobs of this
+    workspace, for a program that runs for a moment and may have another home than the daemon beside it.
     """
     ground = lanes.ground
     if not ground.enabled:
         return {}
     line = ground.line if own else None
-    lane = Lane(handler=lanes.run, told=lanes.told, shares=LANES, tenant=ground.tenant, line=line)
-    return dict.fromkeys(LANES, lane)
+    queue = Queue(handler=lanes.run, events=lanes.told, wakes=LANES, tenant=ground.tenant, line=line)
+    return dict.fromkeys(LANES, queue)
 
 
 def shown(job: Job) -> MemoryTask:

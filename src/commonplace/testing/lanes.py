@@ -14,7 +14,7 @@ import httpx
 
 from commonplace.jobs.worker import Worker
 from commonplace.ports.models import LanguageModel, Tool
-from commonplace.service.lanes import Lanes, memory_lanes
+from commonplace.service.lanes import Lanes, memory_queues
 from commonplace.values.job import Job
 from commonplace.values.scope import DEFAULT_TENANT
 
@@ -67,7 +67,7 @@ class MemoryDesk:
     async def working(self, model: LanguageModel | None = None) -> AsyncGenerator[None]:
         services = self.running.services
         lanes = Lanes(replace(services.desk, model=model), services.managed)
-        worker = Worker(services.desk.store, services.desk.clock, memory_lanes(lanes), look_every=0.02)
+        worker = Worker(services.desk.store, services.desk.clock, memory_queues(lanes), look_every=0.02)
         doing = asyncio.create_task(worker.run())
         try:
             yield

@@ -7,7 +7,8 @@ from typing import Any, cast
 import httpx
 import pytest
 
-from commonplace.jobs.worker import Lane, Worker
+from commonplace.jobs.queue import Queue
+from commonplace.jobs.worker import Worker
 from commonplace.ports.journal import Entries
 from commonplace.service.episodes import LONG
 from commonplace.service.extraction import EXTRACT
@@ -54,8 +55,8 @@ async def flush(
 async def ended(door: InProcess, *jobs: str) -> list[Job]:
     """The jobs, once a worker that only looks when it is told to has done them."""
     services = door.services
-    lanes = {EXTRACT: Lane(handler=services.extraction.work)}
-    worker = Worker(services.desk.store, services.desk.clock, lanes, look_every=60.0)
+    queues = {EXTRACT: Queue(handler=services.extraction.work)}
+    worker = Worker(services.desk.store, services.desk.clock, queues, look_every=60.0)
     working = asyncio.create_task(worker.run())
     try:
         async with asyncio.timeout(5):
@@ -364,8 +365,8 @@ async def test_what_a_flush_learns_is_found_without_waiting_for_the_worker_to_lo
     door: InProcess, ana: dict[str, str]
 ) -> None:
     services = door.services
-    lanes = {EXTRACT: Lane(handler=services.extraction.work)}
-    worker = Worker(services.desk.store, services.desk.clock, lanes, look_every=60.0)
+    queues = {EXTRACT: Queue(handler=services.extraction.work)}
+    worker = Worker(services.desk.store, services.desk.clock, queues, look_every=60.0)
     services.extraction.on_queued(worker.wake)
     working = asyncio.create_task(worker.run())
     await send(door.stranger, ana, *TALK)

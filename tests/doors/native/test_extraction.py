@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ import httpx
 import pytest
 
 from commonplace import AsyncClient
-from commonplace.jobs.worker import Lane, Worker
+from commonplace.jobs.queue import Queue
+from commonplace.jobs.worker import Worker
 from commonplace.service.extraction import EXTRACT
 from commonplace.testing.daemon import TOKEN, InProcess
 from commonplace.values.record import Turn
@@ -33,7 +34,7 @@ async def extracted(http: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
 async def done(running: InProcess, id: str) -> dict[str, Any]:
     """The job, once a worker has done it."""
     services = running.services
-    worker = Worker(services.desk.store, services.desk.clock, {EXTRACT: Lane(handler=services.extraction.work)})
+    worker = Worker(services.desk.store, services.desk.clock, {EXTRACT: Queue(handler=services.extraction.work)})
     working = asyncio.create_task(worker.run())
     try:
         async with asyncio.timeout(5):
@@ -66,6 +67,18 @@ async def test_who_does_not_wait_gets_a_job_that_forgets_what_was_said(running: 
     assert queued.headers["Location"] == f"/v1/tasks/{job['id']}"
     assert (job["state"], job["result"]["status"], len(job["result"]["facts"])) == ("done", "extracted", 2)
     assert "Lisbon" not in repr(kept)
+
+
+async def test_extractions_of_one_scope_come_one_after_another_and_those_of_others_do_not_wait(
+    running: InProcess,
+) -> None:
+    for agent in ("ana", "ana", "bob"):
+        await running.client.post("/v1/extract", json={**RUN, "agents": [agent]})
+
+    store = running.services.desk.store
+    claimed = [await store.claim_job([EXTRACT], "w1", timedelta(minutes=1)) for _ in range(3)]
+
+    assert [job and job.payload["scope"] for job in claimed] == ["agent:ana", "agent:bob", None]
 
 
 async def test_a_secret_is_not_kept_even_while_the_job_waits(running: InProcess) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from commonplace.jobs.worker import Lane, Worker
+from commonplace.jobs.queue import Queue
+from commonplace.jobs.worker import Worker
 from commonplace.service.moving import IMPORT
 from commonplace.testing.daemon import InProcess
 from commonplace.values.job import ENDED, PRIVATE
@@ -38,8 +39,8 @@ def brought(running: InProcess) -> Import:
         services, http = running.services, running.client
         answer = await http.post("/v1/import/files", json={"scope": "workspace:web", "files": sent, **more})
         assert answer.status_code == 202, answer.text
-        lanes = {IMPORT: Lane(handler=services.moving.run_import)}
-        worker = Worker(services.desk.store, services.desk.clock, lanes, look_every=0.02)
+        queues = {IMPORT: Queue(handler=services.moving.run_import)}
+        worker = Worker(services.desk.store, services.desk.clock, queues, look_every=0.02)
         working = asyncio.create_task(worker.run())
         try:
             async with asyncio.timeout(5):

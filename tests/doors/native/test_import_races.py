@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from commonplace.jobs.worker import Lane, Worker
+from commonplace.jobs.queue import Queue
+from commonplace.jobs.worker import Worker
 from commonplace.service.moving import IMPORT
 from commonplace.testing.daemon import TOKEN, InProcess, served
 from commonplace.testing.traps import before_open
@@ -35,7 +36,7 @@ class Writer:
     async def task(self, location: str) -> dict[str, Any]:
         """The task, once a worker has ended it."""
         services = self._running.services
-        lanes = {IMPORT: Lane(handler=services.moving.run_import)}
+        lanes = {IMPORT: Queue(handler=services.moving.run_import)}
         worker = Worker(services.desk.store, services.desk.clock, lanes, look_every=0.02)
         working = asyncio.create_task(worker.run())
         try:

@@ -11,7 +11,8 @@ import anyio
 import pytest
 
 from commonplace.errors import ModelRefused
-from commonplace.jobs.worker import Lane, Worker
+from commonplace.jobs.queue import Queue
+from commonplace.jobs.worker import Worker
 from commonplace.service.extraction import EXTRACT
 from commonplace.service.upkeep import FAILED_JOBS_KEPT, Housekeeping
 from commonplace.testing.clock import FakeClock
@@ -58,8 +59,8 @@ async def texts(desk: MemoryDesk) -> list[str]:
 @asynccontextmanager
 async def extracting(desk: MemoryDesk) -> AsyncGenerator[None]:
     services = desk.running.services
-    lanes = {EXTRACT: Lane(handler=services.extraction.work)}
-    doing = asyncio.create_task(Worker(services.desk.store, services.desk.clock, lanes, look_every=0.02).run())
+    queues = {EXTRACT: Queue(handler=services.extraction.work)}
+    doing = asyncio.create_task(Worker(services.desk.store, services.desk.clock, queues, look_every=0.02).run())
     try:
         yield
     finally:

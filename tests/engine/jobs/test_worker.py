@@ -19,7 +19,8 @@ from commonplace.errors import (
     StoreUnavailable,
 )
 from commonplace.jobs.leases import process_space, worker_name
-from commonplace.jobs.worker import Handler, Lane, Worker
+from commonplace.jobs.queue import Handler, Queue
+from commonplace.jobs.worker import Worker
 from commonplace.ports.journal import Entries
 from commonplace.ports.keeping import Progress
 from commonplace.service.upkeep import UPKEEP, Housekeeping
@@ -59,10 +60,11 @@ class Shop:
 
     @asynccontextmanager
     async def at_work(
-        self, lanes: Mapping[str, Handler | Lane], *, lease: timedelta = HOUR, **more: Any
+        self, handlers: Mapping[str, Handler | Queue], *, lease: timedelta = HOUR, **more: Any
     ) -> AsyncGenerator[Worker]:
-        made = {kind: one if isinstance(one, Lane) else Lane(handler=one) for kind, one in lanes.items()}
-        worker = Worker(self.store, self.clock, made, lease=lease, look_every=0.02, **more)
+        queues = {kind: do if isinstance(do, Queue) else Queue(handler=do) for kind, do in handlers.items()}
+        options: dict[str, Any] = {"look_every": 0.02, **more}
+        worker = Worker(self.store, self.clock, queues, lease=lease, **options)
         working = asyncio.create_task(worker.run())
         try:
             yield worker
@@ -312,7 +314,7 @@ async def test_those_who_stand_in_line_behind_the_job_of_a_dead_worker_wait_no_l
     ids = [await shop.queue(line=line) for _ in range(3)]
     await shop.store.claim_job(["import"], DEAD, HOUR)
 
-    async with shop.at_work({"import": Lane(handler=well, shares=("import",))}):
+    async with shop.at_work({"import": Queue(handler=well, wakes=("import",))}):
         jobs = [await shop.job(id) for id in ids]
 
     assert [(job.state, job.attempts) for job in jobs] == [("done", 2), ("done", 1), ("done", 1)]
@@ -327,6 +329,108 @@ async def test_a_job_that_takes_for_ever_keeps_no_other_kind_waiting(shop: Shop)
         states = [(await shop.job(id)).state for id in quick]
 
     assert states == ["done"] * 3
+
+
+class Gate:
+    """Counts those who are inside, and lets them out when it is open."""
+
+    def __init__(self) -> None:
+        self.open = asyncio.Event()
+        self.inside: list[Job] = []
+        self.most = 0
+        self._changed = asyncio.Event()
+
+    async def __call__(self, job: Job, progress: Progress) -> Mapping[str, Json]:
+        del progress
+        self.inside.append(job)
+        self.most = max(self.most, len(self.inside))
+        self._changed.set()
+        try:
+            await self.open.wait()
+        finally:
+            self.inside.remove(job)
+        return {}
+
+    async def until(self, count: int) -> None:
+        async with asyncio.timeout(5):
+            while len(self.inside) < count:
+                self._changed.clear()
+                await self._changed.wait()
+
+
+async def test_a_queue_with_a_concurrency_of_three_runs_three_jobs_at_once_and_never_a_fourth(shop: Shop) -> None:
+    ids = [await shop.queue() for _ in range(9)]
+    gate = Gate()
+
+    async with shop.at_work({"import": Queue(handler=gate, concurrency=3)}):
+        await gate.until(3)
+        states = [(await shop.store.job(T, id)).state for id in ids]
+        gate.open.set()
+        ended = [(await shop.job(id)).state for id in ids]
+
+    assert states == ["running"] * 3 + ["queued"] * 6
+    assert ended == ["done"] * 9
+    assert gate.most == 3
+
+
+async def test_a_slow_job_keeps_no_other_of_its_queue_waiting(shop: Shop) -> None:
+    slow, *quick = [await shop.queue() for _ in range(6)]
+    gate = Gate()
+
+    async def handler(job: Job, progress: Progress) -> Mapping[str, Json]:
+        return await (gate if job.id == slow else well)(job, progress)
+
+    async with shop.at_work({"import": Queue(handler=handler, concurrency=2)}):
+        states = [(await shop.job(id)).state for id in quick]
+        still = (await shop.store.job(T, slow)).state
+
+    assert (states, still) == (["done"] * 5, "running")
+
+
+async def test_of_one_line_one_job_runs_however_great_the_concurrency(shop: Shop) -> None:
+    web, app = Line(name="web"), Line(name="app")
+    ids = [await shop.queue(line=line) for line in (web, web, web, app)]
+    gate = Gate()
+
+    async with shop.at_work({"import": Queue(handler=gate, concurrency=4, wakes=("import",))}, look_every=60.0):
+        await gate.until(2)
+        inside = [job.id for job in gate.inside]
+        gate.open.set()
+        ended = [(await shop.job(id)).state for id in ids]
+
+    assert inside == [ids[0], ids[3]]
+    assert ended == ["done"] * 4
+    assert gate.most == 2
+
+
+async def test_all_jobs_of_a_worker_that_stops_go_back_to_the_queue(shop: Shop) -> None:
+    ids = [await shop.queue() for _ in range(4)]
+    gate = Gate()
+
+    async with shop.at_work({"import": Queue(handler=gate, concurrency=3)}):
+        await gate.until(3)
+
+    jobs = [await shop.store.job(T, id) for id in ids]
+    assert [(job.state, job.worker, job.attempts) for job in jobs] == [("queued", None, 0)] * 4
+    assert gate.inside == []
+
+
+async def test_a_worker_that_is_stopped_at_whatever_moment_holds_no_job(shop: Shop) -> None:
+    ids = [await shop.queue() for _ in range(2)]
+
+    for steps in range(60):
+        async with shop.at_work({"import": Queue(handler=Gate(), concurrency=2)}):
+            for _ in range(steps):
+                await asyncio.sleep(0)
+
+        jobs = [await shop.store.job(T, id) for id in ids]
+        assert [(job.state, job.worker, job.attempts) for job in jobs] == [("queued", None, 0)] * 2
+
+
+@pytest.mark.parametrize("concurrency", [0, -1])
+def test_a_queue_that_would_run_nothing_is_refused(concurrency: int) -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        Queue(handler=well, concurrency=concurrency)
 
 
 async def test_two_workers_share_the_jobs_and_do_each_once(shop: Shop) -> None:
@@ -362,8 +466,8 @@ async def test_what_becomes_of_jobs_is_counted(shop: Shop) -> None:
 # ---- what comes again and again
 
 
-def hourly(shop: Shop) -> Lane:
-    return Lane(handler=Housekeeping(store=shop.store, clock=shop.clock, most_events=2).run, every=HOUR)
+def hourly(shop: Shop) -> Queue:
+    return Queue(handler=Housekeeping(store=shop.store, clock=shop.clock, most_events=2).run, every=HOUR)
 
 
 async def upkeep(shop: Shop, count: int) -> list[Job]:
@@ -401,7 +505,7 @@ async def test_there_is_one_upkeep_for_all_workers(shop: Shop) -> None:
 
 
 async def test_an_upkeep_that_failed_is_told_of_and_planned_again(shop: Shop) -> None:
-    async with shop.at_work({UPKEEP: Lane(handler=raising(InvalidInput()), every=HOUR)}):
+    async with shop.at_work({UPKEEP: Queue(handler=raising(InvalidInput()), every=HOUR)}):
         planned, failed = await upkeep(shop, 2)
 
     assert (planned.state, failed.state, failed.error_code) == ("queued", "failed", "invalid_input")

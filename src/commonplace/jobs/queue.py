@@ -1,0 +1,38 @@
+"""A queue: the jobs of one kind, what is done with them, and how many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypeAlias
+
+from commonplace.ports.keeping import Progress
+from commonplace.values.event import News
+from commonplace.values.job import Job
+from commonplace.values.record import Json
+
+Handler: TypeAlias = Callable[[Job, Progress], Awaitable[Mapping[str, Json]]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Queue:
+    """
+    What a worker does with the jobs of a kind. It runs at most `concurrency` of them at once; of those that stand in one line, one.
+
+    `every`: such a job comes again and again, one for all workers of the store. `events` are published when a job is done, beside
+    those that every job has. `wakes`: the kinds whose jobs stand in the same lines, and can begin when one of these ends. `tenant`
+    and `line`: the worker takes no other jobs than these.
+    """
+
+    handler: Handler
+    concurrency: int = 1
+    every: timedelta | None = None
+    events: Callable[[Job, Mapping[str, Json]], tuple[News, ...]] | None = None
+    wakes: tuple[str, ...] = ()
+    tenant: str | None = None
+    line: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.concurrency < 1:
+            raise ValueError("A queue runs at least one job at once.")
