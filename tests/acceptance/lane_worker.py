@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from commonplace.compose.services import Wanted, composed
+from commonplace.jobs.payloads import TaskPayload
 from commonplace.jobs.worker import Worker
 from commonplace.service.lanes import Lanes, memory_queues
 from commonplace.service.services import Services
@@ -85,12 +86,12 @@ async def main(home: Path, workspace: Path, moment: str, how: str, task: tuple[s
         if moment == "queued":
             die()
 
-        async def run(job: Job, progress: Callable[[int, int], None]) -> Mapping[str, Json]:
+        async def run(job: Job, payload: TaskPayload, progress: Callable[[int, int], None]) -> Mapping[str, Json]:
             if moment.isdecimal():
                 Counting(int(moment)).begin()
             model = ScriptedModel(SCRIPTS[job.kind]) if how == "model" else None
             lanes = Lanes(replace(services.desk, model=model), services.managed)
-            done = await lanes.run(job, progress)
+            done = await lanes.run(job, payload, progress)
             if moment == "written":
                 die()
             return done

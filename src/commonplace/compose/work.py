@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
+from commonplace.jobs.payloads import IMPORT_PAYLOAD, NO_PAYLOAD, TALK_PAYLOAD
 from commonplace.jobs.queue import Queue
 from commonplace.jobs.worker import Worker
 from commonplace.server.auth import Standing
 from commonplace.service.extraction import AT_ONCE, EXTRACT
 from commonplace.service.lanes import memory_queues
 from commonplace.service.moving import IMPORT
+from commonplace.service.services import Services
 from commonplace.service.upkeep import EVERY, UPKEEP, Housekeeping
 from commonplace.settings import Settings
 
@@ -30,26 +33,30 @@ async def end_streams(stopping: asyncio.Event, standing: Standing, settings: Set
     standing.services.endings.close()
 
 
+def queues_of(services: Services, settings: Settings) -> dict[str, Queue[Any]]:
+    """All kinds of jobs that a daemon runs."""
+    housekeeping = Housekeeping(
+        store=services.desk.store,
+        clock=services.desk.clock,
+        events_kept=timedelta(days=settings.events_kept_days),
+        most_events=settings.events_kept,
+    )
+    return {
+        IMPORT: Queue(handler=services.moving.run_import, payload=IMPORT_PAYLOAD),
+        UPKEEP: Queue(handler=housekeeping.run, payload=NO_PAYLOAD, every=EVERY),
+        EXTRACT: Queue(handler=services.extraction.work, payload=TALK_PAYLOAD, concurrency=AT_ONCE, wakes=(EXTRACT,)),
+        **memory_queues(services.lanes),
+    }
+
+
 async def work_on_jobs(standing: Standing, settings: Settings) -> None:
     services, desk = standing.services, standing.services.desk
     if not desk.works_on_jobs:
         return
-    housekeeping = Housekeeping(
-        store=desk.store,
-        clock=desk.clock,
-        events_kept=timedelta(days=settings.events_kept_days),
-        most_events=settings.events_kept,
-    )
-    queues = {
-        IMPORT: Queue(handler=services.moving.run_import),
-        UPKEEP: Queue(handler=housekeeping.run, every=EVERY),
-        EXTRACT: Queue(handler=services.extraction.work, concurrency=AT_ONCE, wakes=(EXTRACT,)),
-        **memory_queues(services.lanes),
-    }
     worker = Worker(
         desk.store,
         desk.clock,
-        queues,
+        queues_of(services, settings),
         lease=timedelta(seconds=settings.job_lease_seconds),
         counted=lambda kind, state: standing.metrics.jobs.labels(kind, state).inc(),
         ended=services.endings.told,

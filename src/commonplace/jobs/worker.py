@@ -72,7 +72,7 @@ class Worker:
         self,
         store: JobStore,
         clock: Clock,
-        queues: Mapping[str, Queue],
+        queues: Mapping[str, Queue[Any]],
         *,
         lease: timedelta = LEASE,
         look_every: float = _LOOK_EVERY,
@@ -131,7 +131,7 @@ class Worker:
 
     # ---- a queue
 
-    async def _serve(self, kind: str, queue: Queue) -> None:
+    async def _serve(self, kind: str, queue: Queue[Any]) -> None:
         """Begin a job whenever there is one and fewer run than may."""
         places = asyncio.Semaphore(queue.concurrency)
         async with anyio.create_task_group() as running:
@@ -142,7 +142,7 @@ class Worker:
                 self._counted(kind, "started")
                 running.start_soon(self._run, job, queue, places)
 
-    async def _next(self, kind: str, queue: Queue) -> Job | None:
+    async def _next(self, kind: str, queue: Queue[Any]) -> Job | None:
         """The next job, as soon as there is one. None: the store is closed."""
         with suppress(StoreClosed):
             while True:
@@ -156,7 +156,7 @@ class Worker:
                             await self._awake[kind].wait()
         return None
 
-    async def _run(self, job: Job, queue: Queue, places: asyncio.Semaphore) -> None:
+    async def _run(self, job: Job, queue: Queue[Any], places: asyncio.Semaphore) -> None:
         try:
             with suppress(StoreClosed):
                 async with self._outliving(job.kind):
@@ -179,7 +179,7 @@ class Worker:
             log.exception("a job of kind %s could not be ended", kind)
             await asyncio.sleep(_PAUSE)
 
-    async def _plan(self, kind: str, queue: Queue) -> None:
+    async def _plan(self, kind: str, queue: Queue[Any]) -> None:
         """Queue the job that comes again and again, unless there is one."""
         now = asyncio.get_running_loop().time()
         if queue.every is None or now - self._planned_at.get(kind, float("-inf")) < queue.every.total_seconds():
@@ -187,7 +187,7 @@ class Worker:
         await self._store.note(Entries(jobs=(_recurring(kind, self._clock.now()),)))
         self._planned_at[kind] = now
 
-    async def _claim(self, kind: str, queue: Queue) -> Job | None:
+    async def _claim(self, kind: str, queue: Queue[Any]) -> Job | None:
         """The next job. One that was claimed while this is cancelled is given back: others may be waiting for its end."""
         claim = asyncio.ensure_future(
             self._store.claim_job([kind], self.name, self._lease, tenant=queue.tenant, line=queue.line)
@@ -202,7 +202,7 @@ class Worker:
 
     # ---- a job
 
-    async def _work(self, job: Job, queue: Queue) -> None:
+    async def _work(self, job: Job, queue: Queue[Any]) -> None:
         """Run a job and record how it ended, or give it back if this is cancelled."""
         tasks: list[asyncio.Future[Any]] = []
         try:
@@ -211,12 +211,12 @@ class Worker:
             await self._give_back(job, *tasks)
             raise
 
-    async def _handle(self, job: Job, queue: Queue, tasks: list[asyncio.Future[Any]]) -> None:
+    async def _handle(self, job: Job, queue: Queue[Any], tasks: list[asyncio.Future[Any]]) -> None:
         progress = _ProgressReport()
         if queue.every is None:
             with suppress(StoreError):
                 await self._store.note(self._entries(job, "job.started", attempt=job.attempts))
-        handling = asyncio.ensure_future(queue.handler(job, progress.update))
+        handling = asyncio.ensure_future(queue.run(job, progress.update))
         holding = asyncio.create_task(self._hold(job, progress))
         tasks += [handling, holding]
         await asyncio.wait({handling, holding}, return_when=asyncio.FIRST_COMPLETED)
@@ -250,7 +250,7 @@ class Worker:
                 if now() - renewed_at >= lease:
                     return
 
-    async def _end(self, job: Job, queue: Queue, handling: asyncio.Future[Mapping[str, Json]]) -> None:
+    async def _end(self, job: Job, queue: Queue[Any], handling: asyncio.Future[Mapping[str, Json]]) -> None:
         error = asyncio.CancelledError() if handling.cancelled() else handling.exception()
         if error is None:
             result, entries = handling.result(), self._end_entries(job, queue, None)
@@ -306,7 +306,7 @@ class Worker:
 
     # ---- audit and events
 
-    def _end_entries(self, job: Job, queue: Queue, decision: RetryDecision | None) -> Entries:
+    def _end_entries(self, job: Job, queue: Queue[Any], decision: RetryDecision | None) -> Entries:
         """A job that comes every hour is not mentioned unless it fails, and plans the next."""
         now = self._clock.now()
         is_retried = decision is not None and decision.is_retried(job)

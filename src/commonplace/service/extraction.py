@@ -13,12 +13,21 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, cast
+from typing import Final
 from uuid import NAMESPACE_OID, uuid5
 
 from commonplace.errors import Conflict, InvalidInput, NotFound, RecordChanged
 from commonplace.governance.access import require_role, require_scopes
 from commonplace.guard.caution import is_suspect
+from commonplace.jobs.payloads import (
+    TALK_PAYLOAD,
+    ExtractPayload,
+    FlushPayload,
+    PrivateTurn,
+    PrivateTurns,
+    Requester,
+    TalkPayload,
+)
 from commonplace.learning.extract import LEAST, READ, Fact, extract_facts
 from commonplace.learning.news import Lesson
 from commonplace.ports.journal import Entries
@@ -27,12 +36,11 @@ from commonplace.service.account import Account
 from commonplace.service.desk import Desk
 from commonplace.service.episodes import Episodes, flushed_result
 from commonplace.service.learned import Learned, Placed
-from commonplace.service.moving import read_principal, written_principal
 from commonplace.service.reading import Purpose, Reading
 from commonplace.service.recalled import recalled_into
 from commonplace.text.scrub import scrub
 from commonplace.values.extraction import Extracted
-from commonplace.values.job import ENDED, PRIVATE, Job, Line, NewJob
+from commonplace.values.job import ENDED, Job, Line, NewJob
 from commonplace.values.moment import new_id, utc
 from commonplace.values.principal import Principal
 from commonplace.values.query import Filter
@@ -104,20 +112,19 @@ class Extracting:
         """Read it later. What was said is kept, without its secrets, until that is done."""
         async with self._desk.account(who, "record.extract", run=talk.run) as account:
             self._allowed(who, talk)
-            private: dict[str, Json] = {"turns": [_written_turn(turn) for turn in talk.turns]}
-            recalled: list[Json] = [*talk.recalled]
-            agents: list[Json] = [*talk.agents]
-            payload: dict[str, Json] = {
-                PRIVATE: private,
-                "session": talk.session,
-                "agents": agents,
-                "workspace": talk.workspace,
-                "target": None if talk.scope is None else str(talk.scope),
-                "run": talk.run,
-                "recalled": recalled,
-                "at": None if talk.at is None else talk.at.isoformat(),
-                "scope": str(talk.scopes[0]),
-            }
+            turns = [PrivateTurn.of(replace(turn, text=scrub(turn.text).text)) for turn in talk.turns]
+            payload = ExtractPayload(
+                who=Requester.of(who),
+                scope=talk.scopes[0],
+                agents=talk.agents,
+                session=talk.session,
+                workspace=talk.workspace,
+                target=talk.scope,
+                run=talk.run,
+                recalled=talk.recalled,
+                at=talk.at,
+                private=PrivateTurns(turns=tuple(turns)),
+            )
             return await self._queued(account, payload)
 
     async def queue_flush(self, who: Principal, scope: Scope, session: str) -> Job | None:
@@ -126,7 +133,7 @@ class Extracting:
         same job, unless more was said: the first may have read already, so that what came after it needs its own.
         """
         async with self._desk.account(who, "record.extract", scope=scope) as account:
-            payload: dict[str, Json] = {"flush": session, "scope": str(scope)}
+            payload = FlushPayload(who=Requester.of(who), scope=scope, flush=session)
             before: Job | None = None
             for _ in range(_ATTEMPTS):
                 last = await self._episodes.unread(who, scope, session)
@@ -144,16 +151,16 @@ class Extracting:
                             return before
             raise RecordChanged
 
-    async def _queued(self, account: Account, payload: dict[str, Json], id: str | None = None) -> Job:
+    async def _queued(self, account: Account, payload: TalkPayload, id: str | None = None) -> Job:
         """Raises Conflict: a job of that id is there already."""
-        desk, who = self._desk, account.who
-        now, scope = desk.clock.now(), Scope.parse(str(payload["scope"]))
+        desk, who, scope = self._desk, account.who, payload.scope
+        now = desk.clock.now()
         account.scope = scope
         job = NewJob(
             id=id or new_id(now),
             tenant=who.tenant,
             kind=EXTRACT,
-            payload={**payload, "who": written_principal(who)},
+            payload=TALK_PAYLOAD.write(payload),
             created_at=now,
             created_by=who.subject,
             client=who.client,
@@ -166,21 +173,21 @@ class Extracting:
             wake(EXTRACT)
         return _queued(job)
 
-    async def work(self, job: Job, progress: Progress) -> Mapping[str, Json]:
+    async def work(self, job: Job, payload: TalkPayload, progress: Progress) -> Mapping[str, Json]:
         """What a worker does with a job of `queue` or `queue_flush`."""
         del progress
-        who = read_principal(job.tenant, job.payload["who"])
+        who = payload.who.principal(job.tenant)
         await self._desk.require_good(who, "record.extract")
-        if (session := job.payload.get("flush")) is not None:
-            return flushed_result(await self._episodes.flush(who, Scope.parse(str(job.payload["scope"])), str(session)))
-        done = await self.extract(who, _read_talk(job.payload))
-        facts: list[Json] = [record.id for record in done.facts]
-        superseded: list[Json] = [*done.superseded]
-        dropped: dict[str, Json] = {**done.dropped}
+        if isinstance(payload, FlushPayload):
+            return flushed_result(await self._episodes.flush(who, payload.scope, payload.flush))
+        extracted = await self.extract(who, _talk_of(payload))
+        facts: list[Json] = [record.id for record in extracted.facts]
+        superseded: list[Json] = [*extracted.superseded]
+        dropped: dict[str, Json] = {**extracted.dropped}
         return {
-            "status": done.status,
-            "method": done.method,
-            "fallback": done.fallback,
+            "status": extracted.status,
+            "method": extracted.method,
+            "fallback": extracted.fallback,
             "facts": facts,
             "superseded": superseded,
             "dropped": dropped,
@@ -314,43 +321,14 @@ def _told(turn: Turn) -> datetime | None:
     return None if turn.at is None else utc(turn.at)
 
 
-def _written_turn(turn: Turn) -> Json:
-    return {
-        "speaker": turn.speaker,
-        "text": scrub(turn.text).text,
-        "at": None if turn.at is None else turn.at.isoformat(),
-        "message": turn.message,
-        "role": turn.metadata.get("role"),
-        "sender_name": turn.metadata.get("sender_name"),
-    }
-
-
-def _read_turn(written: Json) -> Turn:
-    told = cast("dict[str, str | None]", written)
-    named = {name: told[name] for name in ("role", "sender_name") if told.get(name) is not None}
-    return Turn(
-        speaker=str(told["speaker"]),
-        text=str(told["text"]),
-        at=_moment(told["at"]),
-        message=told["message"],
-        metadata=named,
-    )
-
-
-def _read_talk(payload: Mapping[str, Json]) -> Talk:
-    private = cast("dict[str, list[Json]]", payload.get(PRIVATE) or {})
-    told = cast("dict[str, str | None]", payload)
+def _talk_of(payload: ExtractPayload) -> Talk:
     return Talk(
-        turns=tuple(_read_turn(one) for one in private.get("turns", ())),
-        session=told["session"],
-        agents=tuple(str(one) for one in cast("list[Json]", payload["agents"])),
-        workspace=told["workspace"],
-        scope=None if told["target"] is None else Scope.parse(told["target"]),
-        run=told["run"],
-        recalled=tuple(str(one) for one in cast("list[Json]", payload["recalled"])),
-        at=_moment(told["at"]),
+        turns=tuple(turn.turn() for turn in payload.private.turns),
+        session=payload.session,
+        agents=payload.agents,
+        workspace=payload.workspace,
+        scope=payload.target,
+        run=payload.run,
+        recalled=payload.recalled,
+        at=payload.at,
     )
-
-
-def _moment(written: str | None) -> datetime | None:
-    return None if written is None else datetime.fromisoformat(written)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal, cast, get_args
+from typing import Any, Final, Literal, cast, get_args
 from uuid import uuid4
 
 from commonplace.errors import (
@@ -40,6 +40,20 @@ from commonplace.errors import (
     SecretRefused,
 )
 from commonplace.governance.access import require_role
+from commonplace.jobs.payloads import (
+    DREAM_PAYLOAD,
+    FORGET_PAYLOAD,
+    REMEMBER_PAYLOAD,
+    DreamOptions,
+    DreamPayload,
+    ForgetPayload,
+    PayloadFormat,
+    PrivateText,
+    RememberOptions,
+    RememberPayload,
+    Requester,
+    TaskPayload,
+)
 from commonplace.jobs.queue import Queue
 from commonplace.learning import dreaming, remembering
 from commonplace.learning.remembering import Errand
@@ -58,11 +72,10 @@ from commonplace.service.account import Account, Journaled
 from commonplace.service.desk import Desk
 from commonplace.service.jobs import may_see
 from commonplace.service.managed import ACTOR, Ground, Managed
-from commonplace.service.moving import read_principal, written_principal
 from commonplace.text.scrub import scrub
 from commonplace.values.event import News
 from commonplace.values.file_ref import RootKind
-from commonplace.values.job import PRIVATE, Job, JobState, Line, NewJob, Room
+from commonplace.values.job import Job, JobState, Line, NewJob, Room
 from commonplace.values.principal import Principal
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Json
@@ -103,17 +116,21 @@ _NOT_FOUND: Final[dict[TaskKind, type[NotFound]]] = {
     "dream": DreamTaskNotFound,
 }
 _ERASED: Final = "Done. Something was erased from this memory meanwhile, so that no more is told of it."
+_PAYLOADS: Final[dict[TaskKind, PayloadFormat[Any]]] = {
+    "remember": REMEMBER_PAYLOAD,
+    "forget": FORGET_PAYLOAD,
+    "dream": DREAM_PAYLOAD,
+}
 _TOLD_AS_IT_IS: Final = frozenset({"managed_memory_unavailable", "remember_path_escape"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Asked:
-    """A task before it is queued. `private` is what was said, `shown` what a poll shows again."""
+class _NewTask:
+    """A task before it is queued. `payload` makes its payload, given whose it is and what it may touch."""
 
     kind: TaskKind
-    private: Mapping[str, Json]
-    shown: Mapping[str, Json]
-    target: RootKind | None = None
+    payload: Callable[..., TaskPayload]
+    target: TargetScope | None = None
     roots: tuple[RootKind, ...] | None = None
     unique: str | None = None
 
@@ -169,23 +186,27 @@ class Lanes:
             scrubbed = scrub(text)
             if scrubbed.report.status == "blocked":
                 raise SecretRefused
-            mode: dict[str, Json] = {"context_mode": context_mode or "workspace"}
-            asked = _Asked(kind="remember", private={"text": scrubbed.text}, shown=mode, target=target)
-            return await self._queue(account, asked)
+            payload = partial(
+                RememberPayload,
+                shown=RememberOptions(context_mode=context_mode or "workspace"),
+                private=PrivateText(text=scrubbed.text),
+            )
+            return await self._queue(account, _NewTask(kind="remember", payload=payload, target=target))
 
     async def forget(self, who: Principal, query: object, *, scope: object = None) -> MemoryTask:
         """Queue what is to be forgotten. Raises InvalidQuery, and what `remember` raises."""
         async with self._desk.account(who, "managed.forget") as account:
             require_role(who, "writer")
             text = _checked(query, InvalidQuery, "Say what to forget: text, at most 64 KiB of it.")
-            asked = _Asked(kind="forget", private={"text": scrub(text).text}, shown={}, target=_target(scope))
-            return await self._queue(account, asked)
+            payload = partial(ForgetPayload, private=PrivateText(text=scrub(text).text))
+            return await self._queue(account, _NewTask(kind="forget", payload=payload, target=_target(scope)))
 
     async def dream(self, who: Principal, *, session: str | None = None) -> MemoryTask:
         """Queue a consolidation. `session` is the one that asked for it. Raises what `remember` raises."""
         async with self._desk.account(who, "managed.dream") as account:
             require_role(who, "writer")
-            return await self._queue(account, _Asked(kind="dream", private={}, shown={"session": session}))
+            payload = partial(DreamPayload, shown=DreamOptions(session=session))
+            return await self._queue(account, _NewTask(kind="dream", payload=payload))
 
     async def met(self, who: Principal, session: str) -> None:
         """
@@ -211,38 +232,39 @@ class Lanes:
         waiting = await self._desk.store.jobs(ground.tenant, kinds=("dream",), states=("queued", "running"))
         if any(job.line == ground.line for job in waiting):
             return
-        asked = _Asked(
-            kind="dream", private={}, shown={"session": session}, roots=tuple(due), unique=f"by itself, {ground.line}"
+        task = _NewTask(
+            kind="dream",
+            payload=partial(DreamPayload, shown=DreamOptions(session=session)),
+            roots=tuple(due),
+            unique=f"by itself, {ground.line}",
         )
         async with self._desk.account(who, "managed.dream") as account:
-            await self._queue(account, asked)
+            await self._queue(account, task)
 
-    async def _queue(self, account: Account, asked: _Asked) -> MemoryTask:
+    async def _queue(self, account: Account, task: _NewTask) -> MemoryTask:
         who, ground, now = account.who, self._managed.ground, self._desk.clock.now()
-        await self._require(who, asked.kind)
-        kinds = list(asked.roots) if asked.roots else _reached(who, ground, asked.target)
+        await self._require(who, task.kind)
+        kinds = list(task.roots) if task.roots else _reached(who, ground, task.target)
         account.scope = ground.of(kinds)[0].scope if len(kinds) == 1 else None
-        payload: dict[str, Json] = {
-            "who": written_principal(who),
-            "workspace": str(ground.workspace),
-            "local": ground.local,
-            "roots": list[Json](kinds),
-            "target": asked.target,
-            "scope": None if account.scope is None else str(account.scope),
-            "shown": dict(asked.shown),
-            PRIVATE: dict(asked.private),
-        }
+        payload = task.payload(
+            who=Requester.of(who),
+            workspace=str(ground.workspace),
+            local=ground.local,
+            roots=tuple(kinds),
+            target=task.target,
+            scope=account.scope,
+        )
         new = NewJob(
-            id=f"{asked.kind}-{uuid4()}",
+            id=f"{task.kind}-{uuid4()}",
             tenant=who.tenant,
-            kind=asked.kind,
-            payload=payload,
+            kind=task.kind,
+            payload=_PAYLOADS[task.kind].write(payload),
             created_at=now,
             created_by=who.subject,
             client=who.client,
-            unique=asked.unique,
+            unique=task.unique,
             max_attempts=ATTEMPTS,
-            line=Line(name=ground.line, room=_room(asked.kind), kept=KEPT),
+            line=Line(name=ground.line, room=_room(task.kind), kept=KEPT),
         )
         account.details["job"] = new.id
         told: dict[str, Json] = {"job": new.id, "kind": new.kind}
@@ -280,19 +302,19 @@ class Lanes:
 
     # ---- work
 
-    async def run(self, job: Job, progress: Progress) -> Mapping[str, Json]:
+    async def run(self, job: Job, payload: TaskPayload, progress: Progress) -> Mapping[str, Json]:
         """What a worker does with a task."""
         del progress
         kind = cast(TaskKind, job.kind)
-        await self._desk.require_good(read_principal(job.tenant, job.payload["who"]), f"managed.{kind}")
-        ground = self._ground(job)
-        roots = ground.of(cast("list[RootKind]", job.payload["roots"]))
+        await self._desk.require_good(payload.who.principal(job.tenant), f"managed.{kind}")
+        ground = self._ground(job, payload)
+        roots = ground.of(payload.roots)
         if job.attempts > 1 or job.error_code is not None:
             await self._take_back(roots, job)
         epochs = await asyncio.to_thread(_epochs, roots)
         try:
             async with asyncio.timeout(self._outside):
-                outcome, more = await self._work(kind, job, self._errand(job, ground, roots))
+                outcome, more = await self._work(job, payload, self._errand(job, payload, ground, roots))
         except CommonplaceError as error:
             await self._take_back(roots, job)
             if isinstance(error, ModelTimeout):
@@ -313,36 +335,35 @@ class Lanes:
             **more,
         }
 
-    async def _work(self, kind: TaskKind, job: Job, errand: Errand) -> tuple[Outcome, dict[str, Json]]:
+    async def _work(self, job: Job, payload: TaskPayload, errand: Errand) -> tuple[Outcome, dict[str, Json]]:
         now, model = self._desk.clock.now(), self._desk.model
-        if kind == "remember":
+        if isinstance(payload, RememberPayload):
             return await remembering.remember(model, errand, now), {}
-        if kind == "forget":
-            return await self._forget(job, errand)
-        session = cast("Mapping[str, str | None]", job.payload["shown"]).get("session")
-        dreamt = await dreaming.dream(model, errand, now, session, micro_usd=self._dream_micro_usd)
+        if isinstance(payload, ForgetPayload):
+            return await self._forget(job, payload, errand)
+        dreamt = await dreaming.dream(model, errand, now, payload.shown.session, micro_usd=self._dream_micro_usd)
         told = await asyncio.to_thread(_dreamt, dreamt.outcome)
         return dreamt.outcome, {**told, "fallback": dreamt.fallback}
 
-    async def _forget(self, job: Job, errand: Errand) -> tuple[Outcome, dict[str, Json]]:
+    async def _forget(self, job: Job, payload: ForgetPayload, errand: Errand) -> tuple[Outcome, dict[str, Json]]:
         """The files and all traces of them, then the records. What an attempt that died has erased is not looked for again."""
         method: Literal["rules", "model"] = "rules"
         erased = await asyncio.to_thread(forget.resumed, errand.roots, job.id)
         if erased is None:
             choice = await remembering.choose(self._desk.model, errand)
             method, records = choice.method, partial(self._records, job.tenant)
-            erased = await self._folders(job).forget(choice.entries, by=job.id, records=records)
+            erased = await self._folders(job, payload).forget(choice.entries, by=job.id, records=records)
             self._managed.note_forgotten(job.id, [_removed(root, item) for root, item in erased.entries])
         if erased.records:
-            await self._purge(job, erased.records)
+            await self._purge(payload.who.principal(job.tenant), erased.records)
         removed: list[Json] = [_unnamed(root, name) for root, name in erased.types]
         topics = sorted({name for _, name in erased.types})
         outcome = replace(erased.outcome, files_touched=(), method=method)
         return outcome, {"removed_entries": removed, "touched_topics": list[Json](topics)}
 
-    def _folders(self, job: Job) -> MemoryFolders:
+    def _folders(self, job: Job, payload: ForgetPayload) -> MemoryFolders:
         desk = self._desk
-        return MemoryFolders(places=self._ground(job).places, queue=desk.store, clock=desk.clock)
+        return MemoryFolders(places=self._ground(job, payload).places, queue=desk.store, clock=desk.clock)
 
     async def _records(self, tenant: str, entries: Sequence[tuple[Root, Kept]]) -> list[str]:
         """The records that follow these entries."""
@@ -353,8 +374,8 @@ class Lanes:
             ids += [record.id for record in page.records]
         return ids
 
-    async def _purge(self, job: Job, ids: Sequence[str]) -> None:
-        desk, who = self._desk, read_principal(job.tenant, job.payload["who"])
+    async def _purge(self, who: Principal, ids: Sequence[str]) -> None:
+        desk = self._desk
         async with desk.account(who, "managed.forget") as account:
             purger = desk.engines(who).purger(Journaled(desk.store, account), who)
             await purger.rows([Filter(ids=tuple(ids), states=ALL_STATES)])
@@ -363,25 +384,22 @@ class Lanes:
         await asyncio.to_thread(remembering.take_back, roots, job.id, self._desk.clock.now())
         await self._managed.follow(roots)
 
-    def _ground(self, job: Job) -> Ground:
+    def _ground(self, job: Job, payload: TaskPayload) -> Ground:
         """Where the task is at home, which may be another workspace of the same person."""
         own = self._managed.ground
         if not own.enabled or job.tenant != own.tenant:
             raise ManagedMemoryUnavailable
-        workspace = Path(str(job.payload["workspace"]))
-        return Ground(home=own.home, workspace=workspace, tenant=own.tenant, local=bool(job.payload["local"]))
+        return Ground(home=own.home, workspace=Path(payload.workspace), tenant=own.tenant, local=payload.local)
 
     @staticmethod
-    def _errand(job: Job, ground: Ground, roots: tuple[Root, ...]) -> Errand:
-        told = cast("Mapping[str, str]", job.payload.get(PRIVATE) or {})
-        mode = cast("Mapping[str, str]", job.payload["shown"]).get("context_mode")
+    def _errand(job: Job, payload: TaskPayload, ground: Ground, roots: tuple[Root, ...]) -> Errand:
         return Errand(
-            text=told.get("text", ""),
+            text="" if isinstance(payload, DreamPayload) else payload.private.text,
             roots=roots,
             task=job.id,
             tenant=job.tenant,
             workspace=ground.name,
-            clean=mode == "clean",
+            clean=_mode(payload) == "clean",
         )
 
     def told(self, job: Job, result: Mapping[str, Json]) -> tuple[News, ...]:
@@ -401,7 +419,7 @@ class Lanes:
         )
 
 
-def memory_queues(lanes: Lanes, *, own: bool = False) -> dict[str, Queue]:
+def memory_queues(lanes: Lanes, *, own: bool = False) -> dict[str, Queue[Any]]:
     """
     The queue of each kind. All their jobs stand in one line: when one ends, any of the others can begin. Jobs of a tenant whose files
     are not here are left to other workers, and if memory in Markdown is switched off, all are. `own`: only jobs of this
@@ -411,13 +429,16 @@ def memory_queues(lanes: Lanes, *, own: bool = False) -> dict[str, Queue]:
     if not ground.enabled:
         return {}
     line = ground.line if own else None
-    queue = Queue(handler=lanes.run, events=lanes.told, wakes=LANES, tenant=ground.tenant, line=line)
-    return dict.fromkeys(LANES, queue)
+    return {
+        kind: Queue(handler=lanes.run, payload=payload, events=lanes.told, wakes=LANES, tenant=ground.tenant, line=line)
+        for kind, payload in _PAYLOADS.items()
+    }
 
 
 def shown(job: Job) -> MemoryTask:
     """A job of ours, as whoever asked for it sees it. The code of a failure is one that a client may know."""
-    kind, told = cast(TaskKind, job.kind), cast("Mapping[str, ContextMode]", job.payload["shown"])
+    kind = cast(TaskKind, job.kind)
+    payload: TaskPayload = _PAYLOADS[kind].read(job.payload)
     error: TaskFailure | None = None
     if job.state == "failed":
         own = job.error_code or "internal_error"
@@ -429,8 +450,8 @@ def shown(job: Job) -> MemoryTask:
         status=_STATUS[job.state],
         created_at=job.created_at,
         updated_at=job.updated_at,
-        context_mode=told.get("context_mode"),
-        scope=cast("TargetScope | None", job.payload.get("target")),
+        context_mode=_mode(payload),
+        scope=payload.target,
         result=job.result if job.state == "done" else None,
         error=error,
     )
@@ -449,12 +470,16 @@ def _checked(given: object, wrong: type[CommonplaceError], message: str) -> str:
     return text
 
 
-def _target(scope: object) -> RootKind | None:
+def _mode(payload: TaskPayload) -> ContextMode | None:
+    return payload.shown.context_mode if isinstance(payload, RememberPayload) else None
+
+
+def _target(scope: object) -> TargetScope | None:
     if scope is None:
         return None
     if scope not in _TARGETS:
         raise InvalidScope("The scope must be project or user.")
-    return cast(RootKind, scope)
+    return cast(TargetScope, scope)
 
 
 def _reached(who: Principal, ground: Ground, target: RootKind | None) -> list[RootKind]:

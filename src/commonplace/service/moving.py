@@ -9,13 +9,21 @@ from dataclasses import asdict, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, TextIO, cast
+from typing import Final, TextIO, cast
 
 from commonplace.errors import Forbidden, InvalidInput, PathNotFound
 from commonplace.governance.access import require_role, require_scope, visible
 from commonplace.importing.folders import Layout, Location
 from commonplace.importing.importer import ImportReport
 from commonplace.importing.uploads import Problems, check_paths, folder_of, sifted
+from commonplace.jobs.payloads import (
+    IMPORT_PAYLOAD,
+    ImportFilesPayload,
+    ImportFolderPayload,
+    ImportPayload,
+    PrivateFiles,
+    Requester,
+)
 from commonplace.markdown.reader import identities
 from commonplace.markdown.roots import private_folders
 from commonplace.memory.transfer import LoadReport
@@ -24,10 +32,10 @@ from commonplace.ports.keeping import Progress
 from commonplace.ports.records import RecordStore
 from commonplace.service.account import Account, Journaled
 from commonplace.service.desk import Desk
-from commonplace.values.job import PRIVATE, Job, NewJob
+from commonplace.values.job import Job, NewJob
 from commonplace.values.moment import new_id
 from commonplace.values.moving import SentFile
-from commonplace.values.principal import Principal, ScopePattern
+from commonplace.values.principal import Principal
 from commonplace.values.record import Json, Lineage, Written
 from commonplace.values.scope import Scope
 
@@ -56,15 +64,10 @@ class Moving:
         desk = self._desk
         async with desk.account(who, "record.import", scope=scope) as account:
             real = (await self._allowed(who, path, scope, layout)).path
-            payload: dict[str, Json] = {
-                "path": str(real),
-                "scope": str(scope),
-                "layout": layout,
-                "sync_deletes": sync_deletes,
-            }
-            return await self._queued(
-                account, who, payload, f"{scope} {layout}{' sync' if sync_deletes else ''} {real}"
+            payload = ImportFolderPayload(
+                who=Requester.of(who), scope=scope, layout=layout, path=str(real), sync_deletes=sync_deletes
             )
+            return await self._queued(account, payload, f"{scope} {layout}{' sync' if sync_deletes else ''} {real}")
 
     async def queue_files(
         self, who: Principal, files: Sequence[SentFile], *, scope: Scope, layout: Layout = "directory"
@@ -80,27 +83,20 @@ class Moving:
         async with desk.account(who, "record.import", scope=scope) as account:
             _require(who, scope, layout)
             check_paths(files)
-            kept, problems = await asyncio.to_thread(sifted, files, layout)
-            sent: dict[str, Json] = {
-                "files": [{"path": file.path, "text": file.text} for file in kept],
-                "problems": [[path, reason] for path, reason in problems],
-            }
-            payload: dict[str, Json] = {
-                "scope": str(scope),
-                "layout": layout,
-                PRIVATE: sent,
-            }
-            mark = sha256(json.dumps(sent, sort_keys=True).encode()).hexdigest()
-            return await self._queued(account, who, payload, f"{scope} {layout} sent {mark}")
+            good, problems = await asyncio.to_thread(sifted, files, layout)
+            private = PrivateFiles(files=tuple(good), problems=tuple(problems))
+            payload = ImportFilesPayload(who=Requester.of(who), scope=scope, layout=layout, private=private)
+            content = json.dumps(asdict(private), sort_keys=True)
+            return await self._queued(account, payload, f"{scope} {layout} sent {sha256(content.encode()).hexdigest()}")
 
-    async def _queued(self, account: Account, who: Principal, payload: dict[str, Json], unique: str) -> Job:
-        desk = self._desk
+    async def _queued(self, account: Account, payload: ImportPayload, unique: str) -> Job:
+        desk, who = self._desk, account.who
         now = desk.clock.now()
         job = NewJob(
             id=new_id(now),
             tenant=who.tenant,
             kind=IMPORT,
-            payload={**payload, "who": written_principal(who)},
+            payload=IMPORT_PAYLOAD.write(payload),
             created_at=now,
             created_by=who.subject,
             client=who.client,
@@ -154,29 +150,27 @@ class Moving:
             await account.note(files=report.indexed_files, errors=report.errors)
             return report
 
-    async def run_import(self, job: Job, progress: Progress) -> Mapping[str, Json]:
-        """What a worker does with a job of `queue_import`. Raises Forbidden where the key that asked is good no more."""
-        told = job.payload
-        who = read_principal(job.tenant, told["who"])
+    async def run_import(self, job: Job, payload: ImportPayload, progress: Progress) -> Mapping[str, Json]:
+        """What a worker does with a job of `queue_import`. Raises Forbidden if the key that asked is not valid any more."""
+        who = payload.who.principal(job.tenant)
         await self._desk.require_good(who, "record.import")
-        scope, layout = Scope.parse(str(told["scope"])), cast(Layout, told["layout"])
-        if PRIVATE in told:
-            report = await self._import_sent(who, told[PRIVATE], scope, layout, progress)
+        if isinstance(payload, ImportFilesPayload):
+            report = await self._import_files(who, payload, progress)
         else:
             # As it was resolved when it was asked for: a link that has taken its place since leads nowhere.
-            path = Path(str(told["path"]))
             report = await self._import(
-                who, path, scope, layout, sync_deletes=bool(told["sync_deletes"]), progress=progress
+                who,
+                Path(payload.path),
+                payload.scope,
+                payload.layout,
+                sync_deletes=payload.sync_deletes,
+                progress=progress,
             )
         return {**asdict(report), "problems": _listed(report.problems), "left_out": _listed(report.left_out)}
 
-    async def _import_sent(
-        self, who: Principal, sent: Json, scope: Scope, layout: Layout, progress: Progress
-    ) -> ImportReport:
-        told = cast("Mapping[str, list[Any]]", sent)
-        files = [SentFile(path=file["path"], text=file["text"]) for file in told["files"]]
-        problems = [(str(path), str(reason)) for path, reason in told["problems"]]
-        desk = self._desk
+    async def _import_files(self, who: Principal, payload: ImportFilesPayload, progress: Progress) -> ImportReport:
+        files, problems = list(payload.private.files), list(payload.private.problems)
+        desk, scope, layout = self._desk, payload.scope, payload.layout
         async with desk.account(who, "record.import", scope=scope) as account:
             _require(who, scope, layout)
             return await self._import_folder(account, files, problems, layout, progress)
@@ -313,36 +307,3 @@ class _Reached(Journaled):
 
 def _listed(files: Sequence[tuple[str, str]]) -> list[Json]:
     return [{"file": file, "reason": reason} for file, reason in files]
-
-
-def written_principal(who: Principal) -> dict[str, Json]:
-    """Who asked for a job, to be asked in their name when it runs."""
-    scopes: list[Json] | None = None if who.scopes is None else [str(pattern) for pattern in who.scopes]
-    return {
-        "subject": who.subject,
-        "role": who.role,
-        "scopes": scopes,
-        "operator": who.operator,
-        "key": who.key,
-        "client": who.client,
-        "address": who.address,
-        "door": who.door,
-        "request": who.request,
-    }
-
-
-def read_principal(tenant: str, written: Json) -> Principal:
-    told = cast(dict[str, str | None], written)
-    patterns = cast("list[str] | None", told["scopes"])
-    return Principal(
-        subject=str(told["subject"]),
-        tenant=tenant,
-        role=told["role"],  # pyright: ignore[reportArgumentType] - written by us
-        scopes=None if patterns is None else tuple(ScopePattern(pattern) for pattern in patterns),
-        operator=bool(told["operator"]),
-        key=told["key"],
-        client=told["client"],
-        address=told["address"],
-        door=str(told["door"]),
-        request=told["request"],
-    )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from commonplace.jobs.payloads import Nothing
 from commonplace.ports.clock import Clock
 from commonplace.ports.keeping import Progress
 from commonplace.ports.store import Store
@@ -33,9 +34,9 @@ class Housekeeping:
     failed_jobs_kept: timedelta = FAILED_JOBS_KEPT
     most_jobs: int = 10_000
 
-    async def run(self, job: Job, progress: Progress) -> Mapping[str, Json]:
+    async def run(self, job: Job, payload: Nothing, progress: Progress) -> Mapping[str, Json]:
         """What a worker does with a job of kind `upkeep`."""
-        del job
+        del job, payload
         store, before = self.store, self.clock.now() - self.events_kept
         told: dict[str, Json] = {"events": await store.trim_events(before=before, keep=self.most_events)}
         progress(1, 3)

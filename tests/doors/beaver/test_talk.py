@@ -7,6 +7,7 @@ from typing import Any, cast
 import httpx
 import pytest
 
+from commonplace.jobs.payloads import TALK_PAYLOAD
 from commonplace.jobs.queue import Queue
 from commonplace.jobs.worker import Worker
 from commonplace.ports.journal import Entries
@@ -55,7 +56,7 @@ async def flush(
 async def ended(door: InProcess, *jobs: str) -> list[Job]:
     """The jobs, once a worker that only looks when it is told to has done them."""
     services = door.services
-    queues = {EXTRACT: Queue(handler=services.extraction.work)}
+    queues = {EXTRACT: Queue(handler=services.extraction.work, payload=TALK_PAYLOAD)}
     worker = Worker(services.desk.store, services.desk.clock, queues, look_every=60.0)
     working = asyncio.create_task(worker.run())
     try:
@@ -365,7 +366,7 @@ async def test_what_a_flush_learns_is_found_without_waiting_for_the_worker_to_lo
     door: InProcess, ana: dict[str, str]
 ) -> None:
     services = door.services
-    queues = {EXTRACT: Queue(handler=services.extraction.work)}
+    queues = {EXTRACT: Queue(handler=services.extraction.work, payload=TALK_PAYLOAD)}
     worker = Worker(services.desk.store, services.desk.clock, queues, look_every=60.0)
     services.extraction.on_queued(worker.wake)
     working = asyncio.create_task(worker.run())

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from commonplace.errors import Forbidden
+from commonplace.jobs.payloads import IMPORT_PAYLOAD
 from commonplace.ports.journal import Entries
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.daemon import InProcess, served
@@ -195,6 +196,7 @@ async def test_an_import_whose_key_was_revoked_meanwhile_is_not_done(home: Path,
         await there.client.delete(f"/v1/keys/{made['id']}")
 
         job = await there.services.desk.store.job(DEFAULT_TENANT, id)
+        payload = IMPORT_PAYLOAD.read(job.payload)
         with pytest.raises(Forbidden):
-            await there.services.moving.run_import(job, lambda _done, _total: None)
+            await there.services.moving.run_import(job, payload, lambda _done, _total: None)
         assert (await there.client.get("/v1/records")).json()["records"] == []

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from commonplace.errors import InvalidInput, SpendingCapReached
+from commonplace.service.lanes import memory_queues
 from commonplace.testing.callers import operator
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.daemon import InProcess, served
@@ -196,6 +197,7 @@ async def test_one_dream_costs_no_more_than_its_own_budget(
         store, lanes = running.services.desk.store, running.services.lanes
 
         task = await lanes.dream(operator(DEFAULT_TENANT))
-        result = await lanes.run(await store.job(DEFAULT_TENANT, task.id), lambda _done, _total: None)
+        job = await store.job(DEFAULT_TENANT, task.id)
+        result = await memory_queues(lanes)["dream"].run(job, lambda _done, _total: None)
 
     assert (len(vendor.requests), result["method"], result["fallback"]) == (asked, method, fallback)

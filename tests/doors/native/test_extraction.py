@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from commonplace import AsyncClient
+from commonplace.jobs.payloads import TALK_PAYLOAD
 from commonplace.jobs.queue import Queue
 from commonplace.jobs.worker import Worker
 from commonplace.service.extraction import EXTRACT
@@ -34,7 +35,11 @@ async def extracted(http: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
 async def done(running: InProcess, id: str) -> dict[str, Any]:
     """The job, once a worker has done it."""
     services = running.services
-    worker = Worker(services.desk.store, services.desk.clock, {EXTRACT: Queue(handler=services.extraction.work)})
+    worker = Worker(
+        services.desk.store,
+        services.desk.clock,
+        {EXTRACT: Queue(handler=services.extraction.work, payload=TALK_PAYLOAD)},
+    )
     working = asyncio.create_task(worker.run())
     try:
         async with asyncio.timeout(5):

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from commonplace.jobs.payloads import IMPORT_PAYLOAD
 from commonplace.jobs.queue import Queue
 from commonplace.jobs.worker import Worker
 from commonplace.service.moving import IMPORT
@@ -39,7 +40,7 @@ def brought(running: InProcess) -> Import:
         services, http = running.services, running.client
         answer = await http.post("/v1/import/files", json={"scope": "workspace:web", "files": sent, **more})
         assert answer.status_code == 202, answer.text
-        queues = {IMPORT: Queue(handler=services.moving.run_import)}
+        queues = {IMPORT: Queue(handler=services.moving.run_import, payload=IMPORT_PAYLOAD)}
         worker = Worker(services.desk.store, services.desk.clock, queues, look_every=0.02)
         working = asyncio.create_task(worker.run())
         try:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from commonplace.jobs.payloads import IMPORT_PAYLOAD
 from commonplace.jobs.queue import Queue
 from commonplace.jobs.worker import Worker
 from commonplace.service.moving import IMPORT
@@ -36,8 +37,8 @@ class Writer:
     async def task(self, location: str) -> dict[str, Any]:
         """The task, once a worker has ended it."""
         services = self._running.services
-        lanes = {IMPORT: Queue(handler=services.moving.run_import)}
-        worker = Worker(services.desk.store, services.desk.clock, lanes, look_every=0.02)
+        queues = {IMPORT: Queue(handler=services.moving.run_import, payload=IMPORT_PAYLOAD)}
+        worker = Worker(services.desk.store, services.desk.clock, queues, look_every=0.02)
         working = asyncio.create_task(worker.run())
         try:
             async with asyncio.timeout(10):

@@ -11,6 +11,7 @@ import anyio
 import pytest
 
 from commonplace.errors import ModelRefused
+from commonplace.jobs.payloads import TALK_PAYLOAD, Nothing
 from commonplace.jobs.queue import Queue
 from commonplace.jobs.worker import Worker
 from commonplace.service.extraction import EXTRACT
@@ -59,7 +60,7 @@ async def texts(desk: MemoryDesk) -> list[str]:
 @asynccontextmanager
 async def extracting(desk: MemoryDesk) -> AsyncGenerator[None]:
     services = desk.running.services
-    queues = {EXTRACT: Queue(handler=services.extraction.work)}
+    queues = {EXTRACT: Queue(handler=services.extraction.work, payload=TALK_PAYLOAD)}
     doing = asyncio.create_task(Worker(services.desk.store, services.desk.clock, queues, look_every=0.02).run())
     try:
         yield
@@ -100,11 +101,11 @@ async def test_what_a_failed_task_was_told_is_kept_for_a_week_and_then_gone(
             id = (await desk.done("remember", {"content": FACT}))["taskId"]
         upkeep = Housekeeping(store=running.services.desk.store, clock=clock)
         clock.advance(FAILED_JOBS_KEPT)
-        await upkeep.run(await desk.job(id), lambda _done, _total: None)
+        await upkeep.run(await desk.job(id), Nothing(), lambda _done, _total: None)
         before = await desk.job(id)
 
         clock.advance(timedelta(seconds=1))
-        await upkeep.run(before, lambda _done, _total: None)
+        await upkeep.run(before, Nothing(), lambda _done, _total: None)
         after = await desk.get("remember", id)
 
     assert (before.payload["private"], FAILED_JOBS_KEPT) == ({"text": FACT}, timedelta(days=7))

@@ -13,7 +13,7 @@ import pytest
 from commonplace.errors import LaneTimeout, ModelTimeout
 from commonplace.learning.remembering import SECONDS
 from commonplace.ports.models import Done, Spent, Task, Tool
-from commonplace.service.lanes import OUTSIDE, Lanes
+from commonplace.service.lanes import OUTSIDE, Lanes, memory_queues
 from commonplace.testing.callers import operator
 from commonplace.testing.daemon import InProcess, served
 from commonplace.testing.lanes import MemoryDesk
@@ -97,7 +97,7 @@ async def ran(running: InProcess, kind: TaskKind, model: Slow) -> tuple[str, str
     assert job is not None
     assert job.id == task.id
     try:
-        await lanes.run(job, lambda _done, _total: None)
+        await memory_queues(lanes)[kind].run(job, lambda _done, _total: None)
     except LaneTimeout as error:
         return error.code, type(error.__cause__).__name__
     return None

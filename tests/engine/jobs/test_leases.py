@@ -76,15 +76,18 @@ def test_nobody_knows_of_a_worker_whose_name_does_not_tell(process: subprocess.P
     assert not is_gone(with_fields(**fields))
 
 
-@pytest.mark.parametrize(
-    "name", ["", "w1", "host:1:1234abcd", f"{os.uname().nodename}:999999:0123abcd", "::::", with_fields(pid="-1")]
-)
-def test_nobody_knows_of_a_name_that_another_release_gave(name: str) -> None:
+@pytest.mark.parametrize("name", ["", "w1", "host:1:1234abcd", "::::"])
+def test_nobody_knows_of_a_name_that_has_another_form(name: str) -> None:
     assert not is_gone(name)
 
 
-def test_a_number_that_no_process_can_have_is_not_known_to_be_gone() -> None:
-    assert not is_gone(with_fields(pid="9" * 30))
+def test_nobody_knows_of_a_worker_of_the_release_before() -> None:
+    assert not is_gone(f"{os.uname().nodename}:4194305:1234abcd")
+
+
+@pytest.mark.parametrize("pid", ["-1", "0x1", "9" * 30])
+def test_a_number_that_no_process_can_have_is_not_known_to_be_gone(pid: str) -> None:
+    assert not is_gone(with_fields(pid=pid))
 
 
 def test_the_process_of_another_user_is_there() -> None:

@@ -2,10 +2,10 @@
 
 import asyncio
 import errno
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -19,7 +19,8 @@ from commonplace.errors import (
     StoreUnavailable,
 )
 from commonplace.jobs.leases import process_space, worker_name
-from commonplace.jobs.queue import Handler, Queue
+from commonplace.jobs.payloads import IMPORT_PAYLOAD, NO_PAYLOAD, ImportFolderPayload, ImportPayload, Nothing
+from commonplace.jobs.queue import Queue
 from commonplace.jobs.worker import Worker
 from commonplace.ports.journal import Entries
 from commonplace.ports.keeping import Progress
@@ -31,7 +32,7 @@ from commonplace.values.event import Event, News
 from commonplace.values.job import Job, Line, NewJob
 from commonplace.values.moment import new_id
 from commonplace.values.record import Json
-from commonplace.values.scope import DEFAULT_TENANT
+from commonplace.values.scope import DEFAULT_TENANT, Scope
 
 pytestmark = pytest.mark.anyio
 
@@ -42,6 +43,18 @@ DEAD = ":".join([*worker_name().split(":")[:2], "1", process_space(), "dead"])
 """A worker whose process id is by now that of another process: ours."""
 
 needs_proc = pytest.mark.skipif(not process_space(), reason="the system has no /proc to look at")
+
+
+Handler: TypeAlias = Callable[[Job, Progress], Awaitable[Mapping[str, Json]]]
+"""One that does not care for the payload."""
+
+
+def queue_of(handler: Handler, **options: Any) -> Queue[Nothing]:
+    async def run(job: Job, payload: Nothing, progress: Progress) -> Mapping[str, Json]:
+        del payload
+        return await handler(job, progress)
+
+    return Queue(handler=run, payload=NO_PAYLOAD, **options)
 
 
 class Shop:
@@ -60,9 +73,11 @@ class Shop:
 
     @asynccontextmanager
     async def at_work(
-        self, handlers: Mapping[str, Handler | Queue], *, lease: timedelta = HOUR, **more: Any
+        self, handlers: Mapping[str, Handler | Queue[Any]], *, lease: timedelta = HOUR, **more: Any
     ) -> AsyncGenerator[Worker]:
-        queues = {kind: do if isinstance(do, Queue) else Queue(handler=do) for kind, do in handlers.items()}
+        queues: dict[str, Queue[Any]] = {
+            kind: do if isinstance(do, Queue) else queue_of(do) for kind, do in handlers.items()
+        }
         options: dict[str, Any] = {"look_every": 0.02, **more}
         worker = Worker(self.store, self.clock, queues, lease=lease, **options)
         working = asyncio.create_task(worker.run())
@@ -314,7 +329,7 @@ async def test_those_who_stand_in_line_behind_the_job_of_a_dead_worker_wait_no_l
     ids = [await shop.queue(line=line) for _ in range(3)]
     await shop.store.claim_job(["import"], DEAD, HOUR)
 
-    async with shop.at_work({"import": Queue(handler=well, wakes=("import",))}):
+    async with shop.at_work({"import": queue_of(well, wakes=("import",))}):
         jobs = [await shop.job(id) for id in ids]
 
     assert [(job.state, job.attempts) for job in jobs] == [("done", 2), ("done", 1), ("done", 1)]
@@ -362,7 +377,7 @@ async def test_a_queue_with_a_concurrency_of_three_runs_three_jobs_at_once_and_n
     ids = [await shop.queue() for _ in range(9)]
     gate = Gate()
 
-    async with shop.at_work({"import": Queue(handler=gate, concurrency=3)}):
+    async with shop.at_work({"import": queue_of(gate, concurrency=3)}):
         await gate.until(3)
         states = [(await shop.store.job(T, id)).state for id in ids]
         gate.open.set()
@@ -380,7 +395,7 @@ async def test_a_slow_job_keeps_no_other_of_its_queue_waiting(shop: Shop) -> Non
     async def handler(job: Job, progress: Progress) -> Mapping[str, Json]:
         return await (gate if job.id == slow else well)(job, progress)
 
-    async with shop.at_work({"import": Queue(handler=handler, concurrency=2)}):
+    async with shop.at_work({"import": queue_of(handler, concurrency=2)}):
         states = [(await shop.job(id)).state for id in quick]
         still = (await shop.store.job(T, slow)).state
 
@@ -392,7 +407,7 @@ async def test_of_one_line_one_job_runs_however_great_the_concurrency(shop: Shop
     ids = [await shop.queue(line=line) for line in (web, web, web, app)]
     gate = Gate()
 
-    async with shop.at_work({"import": Queue(handler=gate, concurrency=4, wakes=("import",))}, look_every=60.0):
+    async with shop.at_work({"import": queue_of(gate, concurrency=4, wakes=("import",))}, look_every=60.0):
         await gate.until(2)
         inside = [job.id for job in gate.inside]
         gate.open.set()
@@ -407,7 +422,7 @@ async def test_all_jobs_of_a_worker_that_stops_go_back_to_the_queue(shop: Shop) 
     ids = [await shop.queue() for _ in range(4)]
     gate = Gate()
 
-    async with shop.at_work({"import": Queue(handler=gate, concurrency=3)}):
+    async with shop.at_work({"import": queue_of(gate, concurrency=3)}):
         await gate.until(3)
 
     jobs = [await shop.store.job(T, id) for id in ids]
@@ -419,7 +434,7 @@ async def test_a_worker_that_is_stopped_at_whatever_moment_holds_no_job(shop: Sh
     ids = [await shop.queue() for _ in range(2)]
 
     for steps in range(60):
-        async with shop.at_work({"import": Queue(handler=Gate(), concurrency=2)}):
+        async with shop.at_work({"import": queue_of(Gate(), concurrency=2)}):
             for _ in range(steps):
                 await asyncio.sleep(0)
 
@@ -430,7 +445,39 @@ async def test_a_worker_that_is_stopped_at_whatever_moment_holds_no_job(shop: Sh
 @pytest.mark.parametrize("concurrency", [0, -1])
 def test_a_queue_that_would_run_nothing_is_refused(concurrency: int) -> None:
     with pytest.raises(ValueError, match="at least one"):
-        Queue(handler=well, concurrency=concurrency)
+        queue_of(well, concurrency=concurrency)
+
+
+async def test_a_handler_is_given_the_payload_in_its_own_type(shop: Shop) -> None:
+    who: Json = {"subject": "ana", "role": "writer"}
+    payload: dict[str, Json] = {"who": who, "scope": "workspace:web", "layout": "directory", "path": "/notes"}
+    id = await shop.queue(payload=payload)
+    payloads: list[ImportPayload] = []
+
+    async def handler(job: Job, payload: ImportPayload, progress: Progress) -> Mapping[str, Json]:
+        del job, progress
+        payloads.append(payload)
+        return {}
+
+    async with shop.at_work({"import": Queue(handler=handler, payload=IMPORT_PAYLOAD)}):
+        await shop.job(id)
+
+    [given] = payloads
+    assert isinstance(given, ImportFolderPayload)
+    assert (given.scope, given.path, given.who.subject) == (Scope("workspace", "web"), "/notes", "ana")
+
+
+@pytest.mark.parametrize("payload", [{}, {"path": 1}, {"scope": "workspace:web", "layout": "no layout", "path": "/a"}])
+async def test_a_job_whose_payload_cannot_be_read_has_failed_at_once(shop: Shop, payload: Json) -> None:
+    id = await shop.queue(payload=payload)
+
+    async def handler(job: Job, payload: ImportPayload, progress: Progress) -> Mapping[str, Json]:
+        raise AssertionError
+
+    async with shop.at_work({"import": Queue(handler=handler, payload=IMPORT_PAYLOAD)}):
+        job = await shop.job(id)
+
+    assert (job.state, job.attempts, job.error_code) == ("failed", 1, "invalid_input")
 
 
 async def test_two_workers_share_the_jobs_and_do_each_once(shop: Shop) -> None:
@@ -466,8 +513,9 @@ async def test_what_becomes_of_jobs_is_counted(shop: Shop) -> None:
 # ---- what comes again and again
 
 
-def hourly(shop: Shop) -> Queue:
-    return Queue(handler=Housekeeping(store=shop.store, clock=shop.clock, most_events=2).run, every=HOUR)
+def hourly(shop: Shop) -> Queue[Nothing]:
+    housekeeping = Housekeeping(store=shop.store, clock=shop.clock, most_events=2)
+    return Queue(handler=housekeeping.run, payload=NO_PAYLOAD, every=HOUR)
 
 
 async def upkeep(shop: Shop, count: int) -> list[Job]:
@@ -505,7 +553,7 @@ async def test_there_is_one_upkeep_for_all_workers(shop: Shop) -> None:
 
 
 async def test_an_upkeep_that_failed_is_told_of_and_planned_again(shop: Shop) -> None:
-    async with shop.at_work({UPKEEP: Queue(handler=raising(InvalidInput()), every=HOUR)}):
+    async with shop.at_work({UPKEEP: queue_of(raising(InvalidInput()), every=HOUR)}):
         planned, failed = await upkeep(shop, 2)
 
     assert (planned.state, failed.state, failed.error_code) == ("queued", "failed", "invalid_input")

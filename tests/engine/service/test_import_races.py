@@ -15,6 +15,7 @@ import pytest
 
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput, PathEscape, PathNotFound
 from commonplace.importing.folders import OUTSIDE, PRIVATE_FOLDER
+from commonplace.jobs.payloads import IMPORT_PAYLOAD
 from commonplace.service.desk import Desk
 from commonplace.service.moving import Moving
 from commonplace.testing.callers import caller
@@ -241,7 +242,7 @@ async def test_a_root_swapped_for_a_link_while_its_job_waits_is_not_opened(serve
     swapped(server.folder, server.home)
 
     with pytest.raises(PathEscape):
-        await server.moving.run_import(job, lambda _done, _total: None)
+        await server.moving.run_import(job, IMPORT_PAYLOAD.read(job.payload), lambda _done, _total: None)
 
     assert await server.records() == {}
 
