@@ -37,7 +37,8 @@
     │   └── QueryTooBroad       it asks for everything there is
     ├── TooManyRequests
     │   ├── TooManyListeners    every place at the stream of events is taken
-    │   ├── QueueFull           too many tasks of managed memory wait already
+    │   ├── QueueFull           too many jobs wait already
+    │   │   └── RememberQueueFull   the same, at the door of qwen-code
     │   ├── BudgetExhausted     what may be recalled in a window of time is used up
     │   └── SpendingCapReached  what a model may cost, in a task or a day, is used up
     ├── TimedOut
@@ -349,6 +350,12 @@ class TooManyListeners(TooManyRequests):
     code = "subscriber_limit_exceeded"
 
 
+class QueueFull(TooManyRequests):
+    """This queue is full. Wait for a job to end, then try again."""
+
+    code = "queue_full"
+
+
 class BudgetExhausted(TooManyRequests):
     """What may be recalled in this window of time is used up. Wait for the next one."""
 
@@ -648,7 +655,7 @@ class WrongDimension(EmbedderError):
 # ---- jobs of managed memory that failed
 
 
-class QueueFull(TooManyRequests):
+class RememberQueueFull(QueueFull):
     """Too many tasks of this memory wait already: 16, of which 8 may be to forget or to dream. Poll one until it ends."""
 
     code = "remember_queue_full"

@@ -3,9 +3,12 @@
 import asyncio
 from typing import Any
 
+import httpx
 import pytest
 
-from commonplace.errors import ModelTimeout
+from commonplace import AsyncClient
+from commonplace.errors import ModelTimeout, QueueFull
+from commonplace.testing.daemon import TOKEN
 from commonplace.testing.lanes import MemoryDesk
 from commonplace.testing.models import ScriptedModel
 
@@ -81,6 +84,35 @@ async def test_eight_that_forget_or_dream_leave_room_for_what_is_to_be_remembere
 
     assert [(one.status_code, one.json()["code"]) for one in refused] == [(429, "remember_queue_full")] * 2
     assert room == [202] * 8 + [429]
+
+
+async def test_a_full_queue_has_its_own_code_at_this_door_and_the_general_one_under_v1(desk: MemoryDesk) -> None:
+    for number in range(8):
+        await desk.queued("forget", {"query": f"thing {number}"})
+        await desk.queued("remember", {"content": f"Fact {number}"})
+
+    here = [await desk.post(kind, {"content": "A fact", "query": "a fact"}) for kind in ("remember", "forget", "dream")]
+    there = [
+        await desk.client.post("/v1/remember", json={"content": "A fact"}),
+        await desk.client.post("/v1/forget", json={"query": "a fact"}),
+        await desk.client.post("/v1/dream"),
+    ]
+
+    assert [(answer.status_code, answer.json()["code"]) for answer in here] == [(429, "remember_queue_full")] * 3
+    assert [(answer.status_code, answer.json()["error"]["code"]) for answer in there] == [(429, "queue_full")] * 3
+    assert all(int(answer.headers["retry-after"]) >= 1 for answer in (*here, *there))
+
+
+async def test_a_client_is_told_that_the_queue_is_full(desk: MemoryDesk) -> None:
+    for number in range(8):
+        await desk.queued("forget", {"query": f"thing {number}"})
+
+    transport = httpx.ASGITransport(app=desk.running.app)
+    async with AsyncClient("http://127.0.0.1", TOKEN, transport=transport) as client:
+        with pytest.raises(QueueFull) as refused:
+            await client.dream_workspace_memory()
+
+    assert type(refused.value) is QueueFull
 
 
 async def test_the_tasks_of_a_workspace_are_done_one_at_a_time_whatever_they_are(desk: MemoryDesk) -> None:

@@ -4,6 +4,8 @@ The remember door: the memory of a workspace, as qwen-code's clients use it.
 A fact is handed over and filed by and by; its task is polled. All of it needs a key, also where the daemon is open otherwise.
 """
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any, Final
@@ -27,6 +29,7 @@ from commonplace.doors.qwen.shapes import (
     Write,
     Written,
 )
+from commonplace.errors import QueueFull, RememberQueueFull
 from commonplace.server.auth import Asking, Served, Strict
 from commonplace.server.door import ApiDoor
 from commonplace.server.waiting import Patient
@@ -91,7 +94,8 @@ async def write_memory(who: Strict, served: Served, body: Write = Write()) -> Wr
 @router.post("/workspace/memory/remember", status_code=202, summary="Hand over a fact")
 async def remember(who: Strict, served: Served, body: Remember = Remember()) -> RememberQueued:  # noqa: B008 - frozen
     """It is filed in the background, by a model or by rules. Poll the task until it is `completed` or `failed`."""
-    queued = await served.lanes.remember(who, body.content, context_mode=body.context_mode, scope=body.scope)
+    with _own_codes():
+        queued = await served.lanes.remember(who, body.content, context_mode=body.context_mode, scope=body.scope)
     return RememberQueued.model_validate(_plain(queued))
 
 
@@ -106,7 +110,9 @@ async def remember_task(task: TaskId, who: Strict, served: Served, ended: Patien
 @router.post("/workspace/memory/forget", status_code=202, summary="Have something forgotten")
 async def forget(who: Strict, served: Served, body: Forget = Forget()) -> ForgetQueued:  # noqa: B008 - frozen
     """At most five entries that fit are removed. What goes can be brought back while it is in the history."""
-    return ForgetQueued.model_validate(_plain(await served.lanes.forget(who, body.query, scope=body.scope)))
+    with _own_codes():
+        queued = await served.lanes.forget(who, body.query, scope=body.scope)
+    return ForgetQueued.model_validate(_plain(queued))
 
 
 @router.get("/workspace/memory/forget/{task}", summary="Look at what is to be forgotten")
@@ -121,13 +127,24 @@ async def dream(
 ) -> DreamQueued:
     """Entries that say nearly the same become one, as one change."""
     del body
-    return DreamQueued.model_validate(_plain(await served.lanes.dream(who)))
+    with _own_codes():
+        queued = await served.lanes.dream(who)
+    return DreamQueued.model_validate(_plain(queued))
 
 
 @router.get("/workspace/memory/dream/{task}", summary="Look at how the tidying goes")
 async def dream_task(task: TaskId, who: Strict, served: Served, ended: Patient) -> DreamTask:
     """As for a fact that was handed over."""
     return DreamTask.model_validate(_whole(await ended(who, task, partial(served.lanes.task, who, "dream", task))))
+
+
+@contextmanager
+def _own_codes() -> Generator[None]:
+    """Clients of this door know a full queue by a code of its own."""
+    try:
+        yield
+    except QueueFull as error:
+        raise RememberQueueFull from error
 
 
 def _plain(task: MemoryTask) -> dict[str, Any]:

@@ -66,6 +66,7 @@ export default {
   precondition_required: '请说明您看到的是哪一版。',
   purge_refused: '没有清除任何内容：这些记录所跟随的托管记忆文件无法从这里删除。（{message}）',
   query_too_broad: '问题太宽泛，请问得具体一些。',
+  queue_full: '队列已满。请等一个任务结束后再试。',
   rate_limit_exceeded: '请求太多，请稍候再试。',
   record_changed: '这条记忆已不是您看到的那一版，请重新读取后再决定。',
   record_not_found: '没有这条记忆。',
