@@ -1,13 +1,14 @@
 """What the port `JobQueue` says of jobs that stand in a line, of every store."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import anyio
 import pytest
 
-from commonplace.errors import QueueFull
+from commonplace.errors import Conflict, QueueFull
 from commonplace.ports.journal import Entries
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.drafts import Store
@@ -147,6 +148,37 @@ async def test_a_line_without_room_takes_nothing_and_nothing_is_kept(store: Stor
 
     assert len(await store.jobs(T)) == 3
     assert len(await store.read_events(0, 100)) == 3
+
+
+async def test_a_unique_job_that_is_in_the_line_already_is_not_queued_again(store: Store, queue: Queue) -> None:
+    line = Line(name="web", room=(Room(most=2),))
+    first = await queue(line=line, unique="u")
+
+    await queue(line=line, unique="u")
+    await queue(line=line)
+    with pytest.raises(QueueFull):
+        await queue(line=line, unique="v")
+
+    jobs = await store.jobs(T)
+    assert (len(jobs), jobs[-1].id) == (2, first)
+
+
+async def test_a_unique_job_of_a_line_and_an_id_that_is_there_is_not_queued_again_though_that_one_has_ended(
+    store: Store, clock: FakeClock
+) -> None:
+    id, now = new_id(clock.now()), clock.now()
+    job = NewJob(
+        id=id, tenant=T, kind="remember", payload={}, created_at=now, created_by="a", line=WEB, unique="u"
+    )  # fmt: skip
+    await store.note(Entries(jobs=(job,)))
+    await claim(store)
+    await store.finish_job(id, "w1", {}, NOTHING)
+
+    await store.note(Entries(jobs=(job,)))
+    with pytest.raises(Conflict):
+        await store.note(Entries(jobs=(replace(job, unique=None),)))
+
+    assert [(job.id, job.state) for job in await store.jobs(T)] == [(id, "done")]
 
 
 async def test_many_at_once_fill_a_line_and_no_more(open_store: OpenStore, store: Store, clock: FakeClock) -> None:

@@ -421,6 +421,34 @@ async def test_a_job_that_is_to_be_unique_is_not_queued_while_another_has_not_en
     assert [job.id for job in await store.jobs(T)] == [again, first]
 
 
+async def test_a_unique_job_of_an_id_that_is_there_is_not_queued_again_though_that_one_has_ended(
+    store: Store, work: Working
+) -> None:
+    job = work.new(unique="nightly 2026-01-01")
+    await store.note(Entries(jobs=(job,)))
+    await store.note(Entries(jobs=(job,)))
+    claimed = await work.claimed()
+    await store.note(Entries(jobs=(job,)))
+    await store.finish_job(job.id, "w1", {"ran": 1}, replace(work.event(), jobs=(job,)))
+
+    await store.note(replace(work.event("planned again"), jobs=(job,)))
+
+    [ended] = await store.jobs(T)
+    assert (ended.id, ended.state, ended.attempts, ended.result) == (claimed.id, "done", 1, {"ran": 1})
+    assert await work.told() == ["job.ended", "planned again"]
+
+
+async def test_another_job_of_an_id_that_is_there_is_refused_and_nothing_is_kept(store: Store, work: Working) -> None:
+    job = work.new()
+    await store.note(Entries(jobs=(job,)))
+
+    with pytest.raises(Conflict):
+        await store.note(replace(work.event(), jobs=(job,)))
+
+    assert [one.id for one in await store.jobs(T)] == [job.id]
+    assert await work.told() == []
+
+
 async def test_a_job_is_unique_within_its_tenant_and_kind(store: Store, work: Working) -> None:
     await work.queue("a", unique="u")
     await work.queue("b", unique="u")
@@ -439,6 +467,29 @@ async def test_what_is_beside_a_unique_job_is_kept_though_the_job_is_there(store
     await store.note(replace(work.event("asked again"), jobs=(work.new(unique="u"),)))
 
     assert await work.told() == ["asked again"]
+    assert len(await store.jobs(T)) == 1
+
+
+async def test_of_many_who_plan_the_same_job_one_does_and_it_runs_once(
+    store: Store, open_store: OpenStore, work: Working
+) -> None:
+    stores = [store, await open_store(), await open_store()]
+    job, ran = work.new(unique="nightly 2026-01-01"), 0
+
+    async def plan_and_run(n: int) -> None:
+        nonlocal ran
+        for _ in range(4):
+            await stores[n % 3].note(Entries(jobs=(job,)))
+            if (claimed := await stores[n % 3].claim_job(["import"], f"w{n}", MINUTE)) is not None:
+                ran += 1
+                await stores[n % 3].finish_job(claimed.id, f"w{n}", {}, Entries(jobs=(job,)))
+
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as tasks:
+            for n in range(9):
+                tasks.start_soon(plan_and_run, n)
+
+    assert ran == 1
     assert len(await store.jobs(T)) == 1
 
 

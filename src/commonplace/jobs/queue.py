@@ -24,7 +24,7 @@ class Queue(Generic[P]):
     """
     What a worker does with the jobs of a kind, whose payloads `payload` reads. It runs at most `concurrency` of them at once; of those that stand in one line, one.
 
-    `every`: such a job comes again and again, one for all workers of the store. `events` are published when a job is done, beside
+    `every`: such a job comes again and again, once for each due time over all workers of the store. `events` are published when a job is done, beside
     those that every job has. `wakes`: the kinds whose jobs stand in the same lines, and can begin when one of these ends. `tenant`
     and `line`: the worker takes no other jobs than these.
     """

@@ -21,6 +21,7 @@ from typing import Any, Final, Protocol
 import anyio
 
 from commonplace.errors import StoreClosed, StoreError
+from commonplace.jobs.due import is_recurrence, last_due, recurring_job
 from commonplace.jobs.leases import is_gone, process_space, worker_name
 from commonplace.jobs.queue import Queue
 from commonplace.jobs.retry import STOPPED, RetryDecision, decide_retry
@@ -180,12 +181,15 @@ class Worker:
             await asyncio.sleep(_PAUSE)
 
     async def _plan(self, kind: str, queue: Queue[Any]) -> None:
-        """Queue the job that comes again and again, unless there is one."""
-        now = asyncio.get_running_loop().time()
-        if queue.every is None or now - self._planned_at.get(kind, float("-inf")) < queue.every.total_seconds():
+        """Queue the job that comes again and again, unless there is one that waits, runs, or was there for this due time."""
+        at, every = asyncio.get_running_loop().time(), queue.every
+        if every is None or at - self._planned_at.get(kind, float("-inf")) < every.total_seconds():
             return
-        await self._store.note(Entries(jobs=(_recurring(kind, self._clock.now()),)))
-        self._planned_at[kind] = now
+        open_jobs = await self._store.jobs(DEFAULT_TENANT, kinds=[kind], states=["queued", "running"])
+        if not any(is_recurrence(job, kind) for job in open_jobs):
+            now = self._clock.now()
+            await self._store.note(Entries(jobs=(recurring_job(kind, kind, last_due(now, every), now=now),)))
+        self._planned_at[kind] = at
 
     async def _claim(self, kind: str, queue: Queue[Any]) -> Job | None:
         """The next job. One that was claimed while this is cancelled is given back: others may be waiting for its end."""
@@ -310,7 +314,7 @@ class Worker:
         """A job that comes every hour is not mentioned unless it fails, and plans the next."""
         now = self._clock.now()
         is_retried = decision is not None and decision.is_retried(job)
-        jobs = () if queue.every is None or is_retried else (_recurring(job.kind, now, after=queue.every),)
+        jobs = () if queue.every is None or is_retried else (_next_recurrence(job.kind, queue.every, now),)
         if decision is None:
             if queue.every is not None:
                 return Entries(jobs=jobs)
@@ -351,18 +355,8 @@ def _code(decision: RetryDecision | None) -> dict[str, Json]:
     return {} if decision is None else {"code": decision.code}
 
 
-def _recurring(kind: str, now: datetime, *, after: timedelta | None = None) -> NewJob:
-    """The one job of a kind that comes again and again. While there is one, another is not queued."""
-    return NewJob(
-        id=new_id(now),
-        tenant=DEFAULT_TENANT,
-        kind=kind,
-        payload={},
-        created_at=now,
-        created_by="daemon",
-        unique=kind,
-        not_before=None if after is None else now + after,
-    )
+def _next_recurrence(kind: str, every: timedelta, now: datetime) -> NewJob:
+    return recurring_job(kind, kind, last_due(now, every) + every, now=now)
 
 
 async def _cancel(task: asyncio.Future[Any]) -> None:

@@ -41,8 +41,8 @@ class Line:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewJob:
     """
-    Work to be queued. `unique` within tenant and kind: while a job with that mark has not ended, another is not queued.
-    `not_before` holds it back. `max_attempts` counts crashes too. In a `line` it waits for its turn.
+    Work to be queued. `unique` within tenant and kind: while a job with that mark has not ended, another is not queued; nor is it if a
+    job of its id is there, in whatever state. Without `unique` such an id is a Conflict. `not_before` holds it back. `max_attempts` counts crashes too. In a `line` it waits for its turn.
     """
 
     id: str

@@ -552,6 +552,49 @@ async def test_there_is_one_upkeep_for_all_workers(shop: Shop) -> None:
     assert [job.state for job in await upkeep(shop, 2)] == ["queued", "done"]
 
 
+async def test_a_daemon_that_starts_in_the_same_hour_finds_the_upkeep_done(shop: Shop) -> None:
+    shop.clock.advance(timedelta(minutes=7))
+    async with shop.at_work({UPKEEP: hourly(shop)}):
+        planned, done = await upkeep(shop, 2)
+    await shop.store.drop_job(T, planned.id, Entries())
+    shop.clock.advance(timedelta(minutes=20))
+    other = await shop.queue(UPKEEP, payload={})
+
+    # Before it takes a job of the kind, it plans the one that is due.
+    async with shop.at_work({UPKEEP: hourly(shop)}):
+        await shop.job(other)
+
+    jobs = await upkeep(shop, 3)
+    assert [job.id for job in jobs] == [planned.id, other, done.id]
+    assert jobs[2] == done
+    assert jobs[0].not_before == planned.not_before == shop.clock.now() + timedelta(minutes=33)
+
+
+async def test_what_was_due_while_no_daemon_ran_is_done_once(shop: Shop) -> None:
+    async with shop.at_work({UPKEEP: hourly(shop)}):
+        await upkeep(shop, 2)
+    shop.clock.advance(5 * HOUR)
+
+    async with shop.at_work({UPKEEP: hourly(shop)}), shop.at_work({UPKEEP: hourly(shop)}):
+        jobs = await upkeep(shop, 3)
+
+    assert [job.state for job in jobs] == ["queued", "done", "done"]
+    assert jobs[0].not_before == shop.clock.now() + HOUR
+
+
+async def test_an_upkeep_that_the_release_before_planned_is_done_and_followed_by_ours(shop: Shop) -> None:
+    old = await shop.queue(UPKEEP, payload={}, unique=UPKEEP, not_before=shop.clock.now() + HOUR)
+
+    async with shop.at_work({UPKEEP: hourly(shop), "import": well}):
+        await shop.job(await shop.queue())
+        before = await upkeep(shop, 1)
+        shop.clock.advance(HOUR)
+        after = await upkeep(shop, 2)
+
+    assert [job.id for job in before] == [old]
+    assert [(job.id == old, job.state) for job in after] == [(False, "queued"), (True, "done")]
+
+
 async def test_an_upkeep_that_failed_is_told_of_and_planned_again(shop: Shop) -> None:
     async with shop.at_work({UPKEEP: queue_of(raising(InvalidInput()), every=HOUR)}):
         planned, failed = await upkeep(shop, 2)

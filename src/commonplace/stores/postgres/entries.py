@@ -89,7 +89,9 @@ class Entering:
     def __init__(self, entries: Entries, now: datetime) -> None:
         self._audit = [_audit_row(row) for row in entries.audit]
         self._news = [_news_row(news) for news in entries.events]
-        self._jobs = [_job_params(job) for job in entries.jobs if job.line is None]
+        free = [job for job in entries.jobs if job.line is None]
+        self._jobs = [_job_params(job) for job in free if job.unique is None]
+        self._unique_jobs = [_job_params(job) for job in free if job.unique is not None]
         self._in_line = [{**_job_params(job), **_line_params(job.line)} for job in entries.jobs if job.line]
         self._reply = None if entries.reply is None else _reply_params(entries.reply, now)
         self._replied: AsyncCursor[TupleRow] | None = None
@@ -97,7 +99,8 @@ class Entering:
 
     @property
     def nothing(self) -> bool:
-        return not (self._audit or self._news or self._jobs or self._in_line or self._reply)
+        queued = self._jobs or self._unique_jobs or self._in_line
+        return not (self._audit or self._news or queued or self._reply)
 
     @property
     def few(self) -> bool:
@@ -108,11 +111,13 @@ class Entering:
         if self._reply is not None:
             self._replied = await connection.execute(_SQL["keep_reply"], self._reply)
         await insert(connection, _AUDIT, self._audit)
-        if self._jobs:
-            await connection.cursor().executemany(_SQL["queue_job"], self._jobs)
+        for statement, jobs in (("queue_job", self._jobs), ("queue_unique_job", self._unique_jobs)):
+            if jobs:
+                await connection.cursor().executemany(_SQL[statement], jobs)
         for params in self._in_line:
             await connection.execute(_SQL["lock_line"], params)
-            self._queued.append(await connection.execute(_SQL["queue_in_line"], params))
+            statement = "queue_in_line" if params["mark"] is None else "queue_unique_in_line"
+            self._queued.append(await connection.execute(_SQL[statement], params))
             if params["kept"] is not None:
                 await connection.execute(_SQL["trim_line"], params)
         await insert(connection, _OUTBOX, self._news)
@@ -184,12 +189,13 @@ def _job_params(job: NewJob) -> dict[str, Any]:
         "client": job.client,
         "not_before": to_ms_or_none(job.not_before),
         "max_attempts": job.max_attempts,
+        "line": job.line.name if job.line else None,
     }
 
 
 def _line_params(line: Line) -> dict[str, Any]:
     room: list[Json] = [{"most": one.most, "kinds": list(one.kinds)} for one in line.room]
-    return {"line": line.name, "room": json_text(room), "kept": line.kept}
+    return {"room": json_text(room), "kept": line.kept}
 
 
 def _reply_params(reply: Reply, now: datetime) -> dict[str, Any]:

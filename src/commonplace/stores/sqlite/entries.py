@@ -43,7 +43,7 @@ def _queue(db: apsw.Connection, job: NewJob) -> None:
         if db.execute(SQL["in_line"], bound).get >= room.most:
             raise QueueFull
     try:
-        db.execute(SQL["add_job"], _job_values(job))
+        db.execute(SQL["add_job" if job.unique is None else "add_unique_job"], _job_values(job))
     except apsw.ConstraintError as error:
         raise Conflict("A job with that id is there already.") from error
     if line and line.kept is not None:

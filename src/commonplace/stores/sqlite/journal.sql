@@ -7,12 +7,18 @@ INSERT INTO audit (
 INSERT INTO events (tenant, type, at, scope, actor, client, admins, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: add_job
--- While one with the same mark has not ended, another is not queued.
+INSERT INTO jobs (
+    id, tenant, kind, payload, created_at, created_by, updated_at, state, mark, client, not_before, max_attempts,
+    line, attempts, done, total
+) VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, 0, 0, 0);
+
+-- name: add_unique_job
+-- Unless one of the same mark has not ended, or one of the same id is there.
 INSERT INTO jobs (
     id, tenant, kind, payload, created_at, created_by, updated_at, state, mark, client, not_before, max_attempts,
     line, attempts, done, total
 ) VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?, ?, 0, 0, 0)
-ON CONFLICT (tenant, kind, mark) WHERE mark IS NOT NULL AND state IN ('queued', 'running') DO NOTHING;
+ON CONFLICT DO NOTHING;
 
 -- name: in_line
 -- How many of these kinds, or of any, wait or run in a line.

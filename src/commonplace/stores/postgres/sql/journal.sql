@@ -6,28 +6,46 @@ ON CONFLICT (tenant, owner, key) DO UPDATE
 SET fingerprint = excluded.fingerprint, expires_at = excluded.expires_at, written = excluded.written
 WHERE held.expires_at <= %(now)s;
 
+-- name: job_columns
+-- Of a job that is queued.
+tenant, id, kind, payload, created_at, created_by, updated_at, mark, client, not_before, max_attempts, line
+
+-- name: job_values
+-- As above.
+%(tenant)s, %(id)s, %(kind)s, %(payload)s, %(created_at)s, %(created_by)s, %(created_at)s, %(mark)s, %(client)s,
+%(not_before)s::bigint, %(max_attempts)s, %(line)s
+
 -- name: queue_job
--- Unless one of the same mark has not ended.
-INSERT INTO jobs (tenant, id, kind, payload, created_at, created_by, updated_at, mark, client, not_before, max_attempts)
-VALUES (%(tenant)s, %(id)s, %(kind)s, %(payload)s, %(created_at)s, %(created_by)s, %(created_at)s, %(mark)s, %(client)s,
-        %(not_before)s, %(max_attempts)s)
-ON CONFLICT (tenant, kind, mark) WHERE mark IS NOT NULL AND state IN ('queued', 'running') DO NOTHING;
+-- An id that is there is an error.
+INSERT INTO jobs ({job_columns}) VALUES ({job_values});
+
+-- name: queue_unique_job
+-- Unless one of the same mark has not ended, or one of the same id is there.
+INSERT INTO jobs ({job_columns}) VALUES ({job_values}) ON CONFLICT DO NOTHING;
 
 -- name: lock_line
 -- Whoever else queues a job there waits, so that no two take the last place.
 SELECT pg_advisory_xact_lock(hashtextextended('commonplace line ' || current_schema() || ' ' || %(tenant)s || ' ' || %(line)s, 0));
 
--- name: queue_in_line
--- Unless there is no room for it.
-INSERT INTO jobs (tenant, id, kind, payload, created_at, created_by, updated_at, mark, client, not_before, max_attempts, line)
-SELECT %(tenant)s, %(id)s, %(kind)s, %(payload)s, %(created_at)s, %(created_by)s, %(created_at)s, %(mark)s, %(client)s,
-       %(not_before)s, %(max_attempts)s, %(line)s
-WHERE NOT EXISTS (
+-- name: place
+-- A row if there is room in the line.
+SELECT 1 WHERE NOT EXISTS (
     SELECT 1 FROM jsonb_to_recordset(%(room)s::jsonb) AS r (most bigint, kinds text[])
     WHERE r.most <= (
         SELECT count(*) FROM jobs j
         WHERE j.tenant = %(tenant)s AND j.line = %(line)s AND j.line IS NOT NULL AND j.state IN ('queued', 'running')
-          AND (cardinality(r.kinds) = 0 OR j.kind = ANY(r.kinds))));
+          AND (cardinality(r.kinds) = 0 OR j.kind = ANY(r.kinds))))
+
+-- name: queue_in_line
+-- As queue_job. A row comes back if there is room.
+WITH place AS ({place}), queued AS (INSERT INTO jobs ({job_columns}) SELECT {job_values} FROM place)
+SELECT 1 FROM place;
+
+-- name: queue_unique_in_line
+-- As queue_unique_job. A row comes back if there is room, also for one that is there already.
+WITH place AS ({place}), queued AS (
+    INSERT INTO jobs ({job_columns}) SELECT {job_values} FROM place ON CONFLICT DO NOTHING)
+SELECT 1 FROM place;
 
 -- name: trim_line
 -- The oldest that ended give way to those there are.
