@@ -171,7 +171,8 @@ class Account:
     def _written(self, one: Written) -> AuditRow:
         record = one.record
         details: dict[str, Json] = {"change": record.change}
-        if record.reason:
+        if record.reason and self.who.door != "embedded":
+            # A purge without a daemon leaves no trace in the file: there, the reason stands with the version alone.
             details["reason"] = scrub(record.reason).text
         if redactions := record.metadata.get("redactions"):
             details["redactions"] = redactions

@@ -66,7 +66,7 @@ async def foreign(home: Path, **settings: Any) -> AsyncGenerator[InProcess]:
 async def test_a_key_of_the_store_opens_nothing(key: str, home: Path) -> None:
     async with foreign(home) as running:
         refused = await running.stranger.get("/v1/records", headers={"Authorization": f"Bearer {key}"})
-        signed_in = await running.stranger.post("/v1/session", json={"key": key})
+        signed_in = await running.stranger.post("/v1/sign-in", json={"key": key})
         keys = await running.client.get("/v1/keys")
 
     assert (refused.status_code, signed_in.status_code) == (401, 401)

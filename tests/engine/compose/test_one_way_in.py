@@ -55,7 +55,11 @@ async def traces(memory: AsyncMemory) -> tuple[Sequence[Mapping[str, Any]], list
     oldest = (await memory.audit(AuditQuery(), limit=1_000)).rows[::-1]
     kept = [
         {name: getattr(row, name) for name in type(row).__slots__ if name not in _OWN and name != "details"}
-        | {"details": {name: value for name, value in row.details.items() if name not in ("ids", "job", "attempt")}}
+        | {
+            "details": {
+                name: value for name, value in row.details.items() if name not in ("ids", "job", "attempt", "reason")
+            }
+        }
         for row in (
             *(row for row in oldest if row.action not in _READS),
             *(row for row in oldest if row.action in _READS),
