@@ -18,7 +18,7 @@ from typing import Final, Protocol, TypeAlias
 from commonplace.errors import InvalidInput
 from commonplace.memory.lifecycle import bury
 from commonplace.ports.clock import Clock
-from commonplace.ports.keeping import StoreKeeper
+from commonplace.ports.maintenance import StoreKeeper
 from commonplace.ports.recall import RecallStore
 from commonplace.ports.records import RecordStore
 from commonplace.values.query import ALL_STATES, Filter, Order

@@ -9,7 +9,7 @@ from typing import Final
 from commonplace.errors import EmbedderError
 from commonplace.memory.prepare import Preparer, Told
 from commonplace.ports.embedder import Embedder
-from commonplace.ports.keeping import Progress, StoreKeeper
+from commonplace.ports.maintenance import Progress, StoreKeeper
 from commonplace.values.upkeep import Finding
 
 _BATCH: Final = 256

@@ -31,7 +31,7 @@ from commonplace.jobs.payloads import (
 from commonplace.learning.extract import LEAST, READ, Fact, extract_facts
 from commonplace.learning.news import Lesson
 from commonplace.ports.journal import Entries
-from commonplace.ports.keeping import Progress
+from commonplace.ports.maintenance import Progress
 from commonplace.service.account import Account
 from commonplace.service.desk import Desk
 from commonplace.service.episodes import Episodes, flushed_result

@@ -11,7 +11,7 @@ from typing import Final
 from commonplace.errors import Forbidden, InvalidInput
 from commonplace.governance.access import reached_kinds, require_operator, require_role
 from commonplace.memory.indexing import check_embedders, reindex
-from commonplace.ports.keeping import Progress
+from commonplace.ports.maintenance import Progress
 from commonplace.service.account import Journaled
 from commonplace.service.desk import Desk
 from commonplace.values.audit import AuditPage, AuditQuery, AuditRow

@@ -67,7 +67,7 @@ from commonplace.markdown.roots import Root
 from commonplace.markdown.state import ended
 from commonplace.markdown.watch import key_of
 from commonplace.ports.journal import Entries
-from commonplace.ports.keeping import Progress
+from commonplace.ports.maintenance import Progress
 from commonplace.service.account import Account, Journaled
 from commonplace.service.desk import Desk
 from commonplace.service.jobs import may_see

@@ -28,7 +28,7 @@ from commonplace.markdown.reader import identities
 from commonplace.markdown.roots import private_folders
 from commonplace.memory.transfer import LoadReport
 from commonplace.ports.journal import Entries
-from commonplace.ports.keeping import Progress
+from commonplace.ports.maintenance import Progress
 from commonplace.ports.records import RecordStore
 from commonplace.service.account import Account, Journaled
 from commonplace.service.desk import Desk

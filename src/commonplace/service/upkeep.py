@@ -9,7 +9,7 @@ from typing import Final
 
 from commonplace.jobs.payloads import Nothing
 from commonplace.ports.clock import Clock
-from commonplace.ports.keeping import Progress
+from commonplace.ports.maintenance import Progress
 from commonplace.ports.store import Store
 from commonplace.values.job import Job
 from commonplace.values.record import Json

@@ -23,7 +23,7 @@ from commonplace.jobs.payloads import IMPORT_PAYLOAD, NO_PAYLOAD, ImportFolderPa
 from commonplace.jobs.queue import Queue
 from commonplace.jobs.worker import Worker
 from commonplace.ports.journal import Entries
-from commonplace.ports.keeping import Progress
+from commonplace.ports.maintenance import Progress
 from commonplace.service.upkeep import UPKEEP, Housekeeping
 from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock

@@ -12,9 +12,9 @@ from commonplace.errors import StoreClosed, StoreError
 from commonplace.ports.clock import Clock
 from commonplace.stores.postgres.connection import Connection, Database, statements
 from commonplace.stores.postgres.entries import json_of, scope_of
-from commonplace.stores.postgres.listening import Ear
-from commonplace.stores.postgres.part import Part
+from commonplace.stores.postgres.notifications import Ear
 from commonplace.stores.postgres.relay import channel
+from commonplace.stores.postgres.transactions import Part
 from commonplace.values.event import Event, News
 from commonplace.values.moment import from_ms, to_ms
 

@@ -17,7 +17,7 @@ from commonplace.errors import Conflict, NotFound
 from commonplace.ports.journal import Entries
 from commonplace.stores.postgres.connection import Connection, rows, statements
 from commonplace.stores.postgres.entries import NOTHING, json_of, json_text
-from commonplace.stores.postgres.part import SHARE, Part
+from commonplace.stores.postgres.transactions import SHARE, Part
 from commonplace.values.job import Job, JobState
 from commonplace.values.moment import from_ms, to_ms
 from commonplace.values.record import Json

@@ -12,8 +12,8 @@ from commonplace.errors import InvalidQuery
 from commonplace.ports.journal import Entries, Reply
 from commonplace.stores.postgres.connection import Connection, statements
 from commonplace.stores.postgres.entries import audit_row_of
-from commonplace.stores.postgres.part import Part
 from commonplace.stores.postgres.rows import to_ms_or_none
+from commonplace.stores.postgres.transactions import Part
 from commonplace.values.audit import AuditPage, AuditQuery
 from commonplace.values.moment import from_ms, to_ms
 

@@ -11,8 +11,8 @@ from commonplace.ports.journal import Entries
 from commonplace.ports.knowledge import Layer
 from commonplace.stores.postgres.connection import Connection, rows, statements
 from commonplace.stores.postgres.entries import json_of, json_text
-from commonplace.stores.postgres.part import SHARE, Part
 from commonplace.stores.postgres.rows import as_uuid, to_ms_or_none
+from commonplace.stores.postgres.transactions import SHARE, Part
 from commonplace.values.knowledge import Coverage, Item, ItemStatus, Space
 from commonplace.values.moment import from_ms, to_ms
 

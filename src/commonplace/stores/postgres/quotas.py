@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from commonplace.stores.postgres.connection import Connection, rows, statements
-from commonplace.stores.postgres.part import Part
+from commonplace.stores.postgres.transactions import Part
 from commonplace.values.moment import to_ms
 
 _SQL = statements("sql/quotas.sql")

@@ -10,9 +10,9 @@ from commonplace.ports.clock import Clock
 from commonplace.ports.recall import Changes, Entry, Mark
 from commonplace.stores.postgres.adapt import Signed, signed, tokens
 from commonplace.stores.postgres.connection import Connection, Database, rows, statements
-from commonplace.stores.postgres.listing import matching
+from commonplace.stores.postgres.reads import matching
 from commonplace.stores.postgres.rows import held_of, passage_number, split_passage, tenant_of
-from commonplace.stores.postgres.writing import known_embedders, of_numbers
+from commonplace.stores.postgres.writes import known_embedders, of_numbers
 from commonplace.values.moment import to_ms
 from commonplace.values.query import Filter
 from commonplace.values.record import Record

@@ -10,10 +10,10 @@ from commonplace.errors import Conflict, InvalidInput, RecordChanged, RecordNotF
 from commonplace.ports.journal import Beside, BesidePurge, Entries
 from commonplace.stores.postgres.connection import Connection, rows, statements
 from commonplace.stores.postgres.entries import NOTHING, Entering
-from commonplace.stores.postgres.listing import filter_params, read_cursor, write_cursor
-from commonplace.stores.postgres.part import Part
+from commonplace.stores.postgres.reads import filter_params, read_cursor, write_cursor
 from commonplace.stores.postgres.rows import Held, as_uuid, canonical, held_of, settled, tenant_of
-from commonplace.stores.postgres.writing import Counters, Life, Locked, Place, Writing, drop, forget_departures, lock
+from commonplace.stores.postgres.transactions import Part
+from commonplace.stores.postgres.writes import Counters, Life, Locked, Place, Writing, drop, forget_departures, lock
 from commonplace.values.query import Filter, Order, Page
 from commonplace.values.record import Draft, Lineage, Outcome, Record, Written
 from commonplace.values.scope import Scope

@@ -6,20 +6,20 @@ from typing import Self
 
 from commonplace.ports.clock import Clock
 from commonplace.stores.postgres.address import parse_address
-from commonplace.stores.postgres.cache import Cache
-from commonplace.stores.postgres.census import Counting
 from commonplace.stores.postgres.connection import Database
 from commonplace.stores.postgres.events import Log
 from commonplace.stores.postgres.jobs import Jobs
 from commonplace.stores.postgres.journal import Notes
-from commonplace.stores.postgres.keeping import Keeping
+from commonplace.stores.postgres.keys import Known
 from commonplace.stores.postgres.knowledge import Knowledge
+from commonplace.stores.postgres.maintenance import Keeping
 from commonplace.stores.postgres.quotas import Counted
 from commonplace.stores.postgres.recall import Recall
 from commonplace.stores.postgres.records import Records
-from commonplace.stores.postgres.registry import Known
 from commonplace.stores.postgres.schema import prepare
+from commonplace.stores.postgres.statistics import Counting
 from commonplace.stores.postgres.usage import Spending
+from commonplace.stores.postgres.vector_cache import Cache
 
 
 class PostgresStore(Records, Recall, Keeping, Cache, Notes, Log, Jobs, Known, Counted, Knowledge, Spending, Counting):

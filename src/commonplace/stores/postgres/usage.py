@@ -6,7 +6,7 @@ from datetime import datetime
 
 from commonplace.ports.journal import Entries
 from commonplace.stores.postgres.connection import Connection, statements
-from commonplace.stores.postgres.part import Part
+from commonplace.stores.postgres.transactions import Part
 from commonplace.values.moment import from_ms, to_ms
 from commonplace.values.usage import Usage, UsageTotal
 

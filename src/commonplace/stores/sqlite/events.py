@@ -14,12 +14,12 @@ import apsw
 
 from commonplace.errors import StoreBusy, StoreClosed, StoreUnavailable
 from commonplace.stores.queries import load
-from commonplace.stores.sqlite.part import Part
 from commonplace.stores.sqlite.rows import Row, object_of, one, rows, scope_of
+from commonplace.stores.sqlite.transactions import Part
 from commonplace.values.event import Event, News
 from commonplace.values.moment import from_ms, to_ms
 
-SQL = load("commonplace.stores.sqlite", "events.sql")
+SQL = load("commonplace.stores.sqlite", "sql/events.sql")
 _BATCH = 500
 # Another process may write to the file, and nobody tells us.
 _LOOK_EVERY = 0.1

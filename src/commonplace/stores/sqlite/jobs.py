@@ -15,13 +15,13 @@ import apsw
 from commonplace.errors import Conflict, NotFound
 from commonplace.ports.journal import Entries
 from commonplace.stores.queries import load
-from commonplace.stores.sqlite.part import Part
 from commonplace.stores.sqlite.rows import Row, Where, moment, object_of, one, rows, to_json
+from commonplace.stores.sqlite.transactions import Part
 from commonplace.values.job import Job, JobState
 from commonplace.values.moment import from_ms
 from commonplace.values.record import Json
 
-SQL = load("commonplace.stores.sqlite", "jobs.sql")
+SQL = load("commonplace.stores.sqlite", "sql/jobs.sql")
 _MS = timedelta(milliseconds=1)
 _NOTHING = Entries()
 _EXHAUSTED = "No attempt came to its end: the worker stopped each time. Look at its log, then retry the job."

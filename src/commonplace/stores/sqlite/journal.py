@@ -15,12 +15,12 @@ import apsw
 from commonplace.errors import InvalidQuery
 from commonplace.ports.journal import Entries, Reply
 from commonplace.stores.queries import load
-from commonplace.stores.sqlite.part import Part
 from commonplace.stores.sqlite.rows import Row, Where, object_of, one, rows, scope_of
+from commonplace.stores.sqlite.transactions import Part
 from commonplace.values.audit import AuditPage, AuditQuery, AuditRow
 from commonplace.values.moment import from_ms, to_ms
 
-SQL = load("commonplace.stores.sqlite", "journal.sql")
+SQL = load("commonplace.stores.sqlite", "sql/journal.sql")
 _AUDIT = (
     "SELECT number, id, at, tenant, actor, action, outcome, record, version, scope, run, door, key, client, address,"
     " request, details FROM audit"

@@ -17,12 +17,12 @@ from commonplace.errors import Conflict, NotFound
 from commonplace.ports.journal import Entries
 from commonplace.ports.knowledge import Layer
 from commonplace.stores.queries import load
-from commonplace.stores.sqlite.part import Part
 from commonplace.stores.sqlite.rows import Row, Where, moment, ms, object_of, one, rows, to_json
+from commonplace.stores.sqlite.transactions import Part
 from commonplace.values.knowledge import Coverage, Item, ItemStatus, Space
 from commonplace.values.moment import from_ms, to_ms
 
-SQL = load("commonplace.stores.sqlite", "knowledge.sql")
+SQL = load("commonplace.stores.sqlite", "sql/knowledge.sql")
 _PROMOTED: tuple[ItemStatus, ...] = ("promoted", "approved_default")
 
 

@@ -17,7 +17,7 @@ from commonplace.text.postings import written_hash
 from commonplace.values.record import Record
 from commonplace.values.scope import Scope
 
-SQL = load("commonplace.stores.sqlite", "recall.sql")
+SQL = load("commonplace.stores.sqlite", "sql/recall.sql")
 
 
 def marks(db: apsw.Connection, tenant: str, scopes: Sequence[Scope] | None) -> list[Mark]:

@@ -14,17 +14,17 @@ import apsw
 
 from commonplace.ports.clock import Clock
 from commonplace.ports.journal import Beside, BesidePurge
-from commonplace.ports.keeping import Content, Progress
+from commonplace.ports.maintenance import Content, Progress
 from commonplace.ports.recall import Changes, Entry, Mark
-from commonplace.stores.sqlite import keeping, reads, recall
-from commonplace.stores.sqlite.census import Census
+from commonplace.stores.sqlite import maintenance, reads, recall
 from commonplace.stores.sqlite.connection import Readers, WriterThread, patiently
 from commonplace.stores.sqlite.events import Events
 from commonplace.stores.sqlite.jobs import Jobs
 from commonplace.stores.sqlite.journal import Journal
+from commonplace.stores.sqlite.keys import Quotas, Registry
 from commonplace.stores.sqlite.knowledge import Knowledge
-from commonplace.stores.sqlite.registry import Quotas, Registry
 from commonplace.stores.sqlite.schema import open_writer
+from commonplace.stores.sqlite.statistics import Census
 from commonplace.stores.sqlite.usage import Spending
 from commonplace.stores.sqlite.writes import Writing
 from commonplace.values.moment import to_ms
@@ -150,49 +150,49 @@ class SqliteStore(Journal, Events, Jobs, Registry, Quotas, Knowledge, Spending, 
     # ---- StoreKeeper
 
     async def stats(self, tenant: str) -> Stats:
-        return await self._readers.run(lambda db: keeping.stats(db, self._path, tenant, self._now()))
+        return await self._readers.run(lambda db: maintenance.stats(db, self._path, tenant, self._now()))
 
     async def check(self) -> list[Finding]:
-        return await self._writer.run(lambda db: keeping.check(db, self._path), alone=True)
+        return await self._writer.run(lambda db: maintenance.check(db, self._path), alone=True)
 
     async def embedders(self) -> dict[str, int]:
-        return await self._readers.run(keeping.embedders)
+        return await self._readers.run(maintenance.embedders)
 
     async def set_embedders(self, embedders: Mapping[str, int]) -> None:
-        await self._writer.run(lambda db: keeping.set_embedders(db, embedders))
+        await self._writer.run(lambda db: maintenance.set_embedders(db, embedders))
 
     async def contents(self, after: int, limit: int) -> list[Content]:
-        return await self._readers.run(lambda db: keeping.contents(db, after, limit))
+        return await self._readers.run(lambda db: maintenance.contents(db, after, limit))
 
     async def index(self, contents: Mapping[int, Sequence[Passage]]) -> None:
-        await self._writer.run(lambda db: keeping.index(db, contents))
+        await self._writer.run(lambda db: maintenance.index(db, contents))
 
     async def backup(self, target: Path, progress: Progress | None = None) -> None:
-        await self._readers.run(lambda db: keeping.backup(db, target, progress))
+        await self._readers.run(lambda db: maintenance.backup(db, target, progress))
 
     async def restore(self, source: Path, progress: Progress | None = None) -> None:
-        await self._writer.run(lambda db: keeping.restore(db, source, progress), alone=True)
+        await self._writer.run(lambda db: maintenance.restore(db, source, progress), alone=True)
 
     async def rules(self, tenant: str) -> list[Rule]:
-        return await self._readers.run(lambda db: keeping.rules(db, tenant))
+        return await self._readers.run(lambda db: maintenance.rules(db, tenant))
 
     async def set_rule(self, tenant: str, rule: Rule) -> None:
-        await self._writer.run(lambda db: keeping.set_rule(db, tenant, rule))
+        await self._writer.run(lambda db: maintenance.set_rule(db, tenant, rule))
 
     async def log(self, tenant: str, entries: Sequence[Upkeep]) -> None:
-        await self._writer.run(lambda db: keeping.log(db, tenant, entries))
+        await self._writer.run(lambda db: maintenance.log(db, tenant, entries))
 
     async def read_log(self, tenant: str, since: datetime | None, limit: int) -> list[Upkeep]:
         moment = 0 if since is None else to_ms(since)
-        return await self._readers.run(lambda db: keeping.read_log(db, tenant, moment, limit))
+        return await self._readers.run(lambda db: maintenance.read_log(db, tenant, moment, limit))
 
     # ---- VectorCache
 
     async def cached(self, embedder: str, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
-        return await self._readers.run(lambda db: keeping.cached(db, embedder, hashes))
+        return await self._readers.run(lambda db: maintenance.cached(db, embedder, hashes))
 
     async def cache(self, embedder: str, vectors: dict[bytes, bytes]) -> None:
-        await self._writer.run(lambda db: keeping.cache(db, embedder, vectors))
+        await self._writer.run(lambda db: maintenance.cache(db, embedder, vectors))
 
     async def uncache(self, hashes: Sequence[bytes]) -> None:
-        await self._writer.run(lambda db: keeping.uncache(db, hashes))
+        await self._writer.run(lambda db: maintenance.uncache(db, hashes))

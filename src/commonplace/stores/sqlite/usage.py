@@ -11,12 +11,12 @@ import apsw
 
 from commonplace.ports.journal import Entries
 from commonplace.stores.queries import load
-from commonplace.stores.sqlite.part import Part
 from commonplace.stores.sqlite.rows import one, rows
+from commonplace.stores.sqlite.transactions import Part
 from commonplace.values.moment import from_ms, to_ms
 from commonplace.values.usage import Usage, UsageTotal
 
-SQL = load("commonplace.stores.sqlite", "usage.sql")
+SQL = load("commonplace.stores.sqlite", "sql/usage.sql")
 
 
 class Spending(Part):

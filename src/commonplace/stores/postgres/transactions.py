@@ -12,7 +12,7 @@ from commonplace.stores.postgres.connection import Connection, Database, Params,
 from commonplace.stores.postgres.entries import Entering, pipelined
 from commonplace.stores.postgres.relay import Relay
 
-SHARE = statements("sql/writing.sql")["share_store"]
+SHARE = statements("sql/writes.sql")["share_store"]
 T = TypeVar("T")
 
 

@@ -12,14 +12,14 @@ import apsw
 
 from commonplace.stores.queries import load
 from commonplace.stores.sqlite import reads
-from commonplace.stores.sqlite.part import Part
 from commonplace.stores.sqlite.rows import moment, rows
+from commonplace.stores.sqlite.transactions import Part
 from commonplace.values.census import BYS, By, Count, Recalled, Recalls, ScopeCount, ScopeCounts, Tally, bears
 from commonplace.values.moment import from_ms
 from commonplace.values.query import Filter
 from commonplace.values.scope import Scope, ScopeKind
 
-SQL = load("commonplace.stores.sqlite", "census.sql")
+SQL = load("commonplace.stores.sqlite", "sql/statistics.sql")
 _FIELDS = {by: SQL[f"by_{by}"].replace("{state}", reads.STATE) for by in BYS}
 
 

@@ -37,7 +37,7 @@ from commonplace.stores.postgres.rows import (
 from commonplace.values.record import Passage, Record
 from commonplace.values.scope import Scope
 
-_SQL = statements("sql/writing.sql")
+_SQL = statements("sql/writes.sql")
 
 Place = tuple[str, Scope]
 

@@ -13,14 +13,14 @@ from psycopg import sql
 
 from commonplace.errors import InvalidFile, StoreBusy
 from commonplace.ports.clock import Clock
-from commonplace.ports.keeping import Content, Progress
+from commonplace.ports.maintenance import Content, Progress
 from commonplace.stores.postgres.archive import ArchiveReader, ArchiveWriter
 from commonplace.stores.postgres.checks import findings
 from commonplace.stores.postgres.connection import Connection, Database, rows, statements
 from commonplace.stores.postgres.inserting import insert
 from commonplace.stores.postgres.rows import PASSAGES, VECTORS
 from commonplace.stores.postgres.schema import made_since, newest
-from commonplace.stores.postgres.writing import (
+from commonplace.stores.postgres.writes import (
     Counters,
     Place,
     known_embedders,
@@ -34,7 +34,7 @@ from commonplace.values.record import Passage
 from commonplace.values.scope import Scope
 from commonplace.values.upkeep import Finding, Rule, ScopeStats, Stats, Upkeep
 
-_SQL = statements("sql/keeping.sql")
+_SQL = statements("sql/maintenance.sql")
 _ROUNDS = 10
 _CHUNK = 1 << 20
 _MILLISECOND = timedelta(milliseconds=1)

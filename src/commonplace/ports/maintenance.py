@@ -23,7 +23,7 @@ class Content(NamedTuple):
 
 
 class StoreKeeper(Protocol):
-    """`tests/contracts/test_store_keeper.py` holds each implementation to this."""
+    """`tests/contracts/test_maintenance.py` holds each implementation to this."""
 
     async def stats(self, tenant: str) -> Stats: ...
 

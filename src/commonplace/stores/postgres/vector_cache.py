@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from commonplace.stores.postgres.connection import Connection, Database, statements
 
-_SQL = statements("sql/cache.sql")
+_SQL = statements("sql/vector_cache.sql")
 
 
 class Cache:

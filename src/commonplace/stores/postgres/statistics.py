@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from commonplace.stores.postgres.connection import Connection, rows, statements
-from commonplace.stores.postgres.listing import filter_params
-from commonplace.stores.postgres.part import Part
+from commonplace.stores.postgres.reads import filter_params
+from commonplace.stores.postgres.transactions import Part
 from commonplace.values.census import By, Count, Recalled, Recalls, ScopeCount, ScopeCounts, Tally, bears
 from commonplace.values.moment import from_ms, to_ms
 from commonplace.values.query import Filter
 from commonplace.values.scope import Scope, ScopeKind
 
-_SQL = statements("sql/census.sql")
+_SQL = statements("sql/statistics.sql")
 _RECORDS = statements("sql/records.sql")
 # A file of SQL knows its own blocks only: these two are those of the listings.
 _TALLY = (

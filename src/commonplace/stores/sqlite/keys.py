@@ -15,12 +15,12 @@ import apsw
 from commonplace.errors import Conflict, NotFound
 from commonplace.ports.journal import Entries
 from commonplace.stores.queries import load
-from commonplace.stores.sqlite.part import Part
 from commonplace.stores.sqlite.rows import Row, moment, ms, one, rows
+from commonplace.stores.sqlite.transactions import Part
 from commonplace.values.moment import from_ms, to_ms
 from commonplace.values.principal import Key, Owner, OwnerKind, ScopePattern, SignedIn, User
 
-SQL = load("commonplace.stores.sqlite", "registry.sql")
+SQL = load("commonplace.stores.sqlite", "sql/keys.sql")
 
 
 def _key_values(key: Key, secret: bytes) -> Row:

@@ -14,7 +14,7 @@ from pathlib import Path
 import apsw
 
 from commonplace.errors import InvalidFile, NotAStore, PathNotFound, StoreError, StoreTooNew
-from commonplace.ports.keeping import Content, Progress
+from commonplace.ports.maintenance import Content, Progress
 from commonplace.stores.queries import load
 from commonplace.stores.sqlite.connection import APPLICATION_ID, connect, named_errors, patiently
 from commonplace.stores.sqlite.rows import one, rows
@@ -25,7 +25,7 @@ from commonplace.values.record import Passage
 from commonplace.values.scope import Scope
 from commonplace.values.upkeep import Finding, Rule, ScopeStats, Stats, Upkeep
 
-SQL = load("commonplace.stores.sqlite", "keeping.sql")
+SQL = load("commonplace.stores.sqlite", "sql/maintenance.sql")
 _LOW_DISK = 200 * 1024 * 1024
 _PAGES_A_STEP = 2048
 

@@ -12,7 +12,7 @@ from commonplace.values.principal import Key, Owner, OwnerKind, SignedIn, User
 class Registry(Protocol):
     """
     Secrets come in as SHA-256 hashes and never go out. Each write keeps its `entries` in the same transaction.
-    `tests/contracts/test_registry.py` holds each implementation to this.
+    `tests/contracts/test_keys.py` holds each implementation to this.
     """
 
     async def add_key(self, key: Key, secret: bytes, entries: Entries) -> None:

@@ -9,12 +9,12 @@ from typing import Any
 from commonplace.errors import Conflict, NotFound
 from commonplace.ports.journal import Entries
 from commonplace.stores.postgres.connection import Connection, statements
-from commonplace.stores.postgres.part import Part
 from commonplace.stores.postgres.rows import to_ms_or_none
+from commonplace.stores.postgres.transactions import Part
 from commonplace.values.moment import from_ms, to_ms
 from commonplace.values.principal import Key, Owner, OwnerKind, ScopePattern, SignedIn, User
 
-_SQL = statements("sql/registry.sql")
+_SQL = statements("sql/keys.sql")
 
 
 class Known(Part):
