@@ -130,7 +130,7 @@ async def restore_backup_async(
         await to_thread(check_backup, backup)
     opened = await open_store(address, clock or SystemClock(), home=configuration().home)
     try:
-        await opened.store.restore(backup, progress)
+        await opened.store.maintenance.restore(backup, progress)
     finally:
         await opened.aclose()
 

@@ -17,7 +17,8 @@ from typing import Final
 from commonplace.embedders.choose import make_embedders
 from commonplace.errors import EmbedderChanged, EmbedderUnavailable, InvalidInput, StoreNotAdopted
 from commonplace.ports.embedder import Embedder
-from commonplace.ports.store import MemoryStore
+from commonplace.ports.store import Store
+from commonplace.ports.vector_cache import VectorCache
 from commonplace.text.tokens import TokenCounter, estimate
 
 DEFAULT: Final = "static"
@@ -56,19 +57,19 @@ class Chosen:
         return estimate
 
 
-async def choose(store: MemoryStore, asked: Asked) -> Chosen:
+async def choose(store: Store, asked: Asked) -> Chosen:
     """
     Raises:
         EmbedderChanged: the store holds vectors of others, and `reindex` was not asked for.
         EmbedderUnavailable: what was asked for is not installed.
         InvalidInput: what was asked for is no embedder.
     """
-    held = await store.embedders()
-    blank = not await store.contents(0, 1)
+    held = await store.maintenance.embedders()
+    blank = not await store.maintenance.contents(0, 1)
     if asked.embedder is None:
-        chosen = _held(store, held, asked) if held or not blank else _default(store)
+        chosen = _held(store.vectors, held, asked) if held or not blank else _default(store.vectors)
     else:
-        chosen = _asked(store, asked)
+        chosen = _asked(store.vectors, asked)
     names = [embedder.name for embedder in chosen.embedders]
     if set(names) == set(held):
         return chosen
@@ -76,14 +77,14 @@ async def choose(store: MemoryStore, asked: Asked) -> Chosen:
         raise _changed(held, names, by_name=asked.embedder is None)
     # A dimension may have to be asked of a service.
     sizes = await asyncio.to_thread(lambda: {embedder.name: embedder.dimension for embedder in chosen.embedders})
-    await store.set_embedders(sizes)
+    await store.maintenance.set_embedders(sizes)
     return Chosen(embedders=chosen.embedders, own=chosen.own, stale=not blank)
 
 
-def _asked(store: MemoryStore, asked: Asked) -> Chosen:
+def _asked(cache: VectorCache, asked: Asked) -> Chosen:
     if isinstance(asked.embedder, str):
         specs = [_with_url(spec.strip(), asked) for spec in asked.embedder.split(",")]
-        made = tuple(make_embedders(",".join(specs), api_key=asked.api_key, cache=store))
+        made = tuple(make_embedders(",".join(specs), api_key=asked.api_key, cache=cache))
         return Chosen(embedders=made, own=made)
     given = asked.embedder
     listed = tuple(given) if isinstance(given, Sequence) else (given,) if given is not None else ()
@@ -92,9 +93,9 @@ def _asked(store: MemoryStore, asked: Asked) -> Chosen:
     return Chosen(embedders=listed, own=())
 
 
-def _default(store: MemoryStore) -> Chosen:
+def _default(cache: VectorCache) -> Chosen:
     try:
-        made = tuple(make_embedders(DEFAULT, cache=store))
+        made = tuple(make_embedders(DEFAULT, cache=cache))
     except EmbedderUnavailable as missing:
         # Python shows the same warning of the same line once.
         warnings.warn(f"{missing.message} Until then this store is searched by words only.", stacklevel=2)
@@ -102,7 +103,7 @@ def _default(store: MemoryStore) -> Chosen:
     return Chosen(embedders=made, own=made)
 
 
-def _held(store: MemoryStore, held: dict[str, int], asked: Asked) -> Chosen:
+def _held(cache: VectorCache, held: dict[str, int], asked: Asked) -> Chosen:
     """Those of the store, made again from their names."""
     if not held:
         return Chosen(embedders=(), own=())
@@ -113,10 +114,10 @@ def _held(store: MemoryStore, held: dict[str, int], asked: Asked) -> Chosen:
         )
     try:
         specs = [_with_url(_spec(name), asked) for name in held]
-        made = tuple(make_embedders(",".join(specs), api_key=asked.api_key, cache=store))
+        made = tuple(make_embedders(",".join(specs), api_key=asked.api_key, cache=cache))
     except InvalidInput as unknown:
         if asked.reindex:
-            return _default(store)
+            return _default(cache)
         raise EmbedderChanged(
             f"The store holds vectors of {', '.join(held)}, which cannot be made from a name. Open it with that embedder, "
             "or with reindex=True and another.",

@@ -54,7 +54,7 @@ async def composed(settings: Settings, wanted: Wanted) -> AsyncGenerator[Service
                 stack.push_async_callback(embedder.aclose)
             if chosen.stale:
                 preparer = Preparer(chosen.embedders, chosen.count)
-                await reindex(opened.store, preparer, DEFAULT_TENANT, None)
+                await reindex(opened.store.maintenance, preparer, DEFAULT_TENANT, None)
         model = llms.make_language_model(asked_model(settings), opened.store, clock) if wanted.recalls else None
         if model is not None:
             await stack.enter_async_context(model)
@@ -82,7 +82,7 @@ def _services(
         embedders=chosen.embedders,
         count=chosen.count,
         budget=IndexBudget(settings.cache_mb << 20),
-        files=MemoryFolders(places=ground_of(settings).places, queue=store, clock=clock),
+        files=MemoryFolders(places=ground_of(settings).places, jobs=store.jobs, journal=store.journal, clock=clock),
     )
     desk = Desk(
         store=store,

@@ -10,7 +10,7 @@ from commonplace.values.query import Filter
 from commonplace.values.scope import Scope, ScopeKind
 
 
-class Census(Protocol):
+class StoreStatistics(Protocol):
     """Reads only. `tests/contracts/test_statistics.py` holds each implementation to this."""
 
     async def tally(self, tenant: str, filter: Filter, by: Sequence[By], limit: int) -> Tally:

@@ -14,8 +14,7 @@ from psycopg.rows import TupleRow
 from commonplace.errors import AlreadyAnswered, InvalidInput, QueueFull
 from commonplace.ports.journal import Entries, Reply
 from commonplace.stores.postgres.connection import Connection, statements
-from commonplace.stores.postgres.inserting import are_few, insert
-from commonplace.stores.postgres.rows import Table, to_ms_or_none
+from commonplace.stores.postgres.rows import Table, are_few, insert, to_ms_or_none
 from commonplace.values.audit import AuditRow
 from commonplace.values.event import News
 from commonplace.values.job import Line, NewJob

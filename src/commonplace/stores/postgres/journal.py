@@ -13,7 +13,7 @@ from commonplace.ports.journal import Entries, Reply
 from commonplace.stores.postgres.connection import Connection, statements
 from commonplace.stores.postgres.entries import audit_row_of
 from commonplace.stores.postgres.rows import to_ms_or_none
-from commonplace.stores.postgres.transactions import Part
+from commonplace.stores.postgres.transactions import Transactions
 from commonplace.values.audit import AuditPage, AuditQuery
 from commonplace.values.moment import from_ms, to_ms
 
@@ -21,15 +21,18 @@ _SQL = statements("sql/journal.sql")
 _BIGGEST = 1 << 62
 
 
-class Notes(Part):
+class SqlJournal:
     """Satisfies the port `Journal`."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
 
     async def note(self, entries: Entries) -> None:
         async def work(connection: Connection) -> tuple[None, Entries]:
-            await self._keep(connection, entries)
+            await self._transactions.keep(connection, entries)
             return None, entries
 
-        await self._write(work)
+        await self._transactions.write_beside(work)
 
     async def audit(self, tenant: str | None, query: AuditQuery, limit: int, cursor: str | None) -> AuditPage:
         last_at, last_number = _read_cursor(cursor)
@@ -49,15 +52,15 @@ class Notes(Part):
             "until": to_ms_or_none(query.until),
             "limit": limit + 1,
         }
-        found = await self._database.ask(_SQL["audit"], params)
+        found = await self._transactions.ask(_SQL["audit"], params)
         rows = tuple(audit_row_of(row[1:]) for row in found[:limit])
         if len(found) <= limit:
             return AuditPage(rows, None)
         return AuditPage(rows, _write_cursor(to_ms(rows[-1].at), found[limit - 1][0]))
 
     async def reply(self, tenant: str, owner: str, key: str) -> Reply | None:
-        params = {"tenant": tenant, "owner": owner, "key": key, "now": to_ms(self._clock.now())}
-        for fingerprint, expires_at, written in await self._database.ask(_SQL["reply"], params):
+        params = {"tenant": tenant, "owner": owner, "key": key, "now": to_ms(self._transactions.now())}
+        for fingerprint, expires_at, written in await self._transactions.ask(_SQL["reply"], params):
             told = cast("list[tuple[str, int, str]]", json.loads(written))
             return Reply(
                 tenant=tenant,
@@ -70,10 +73,7 @@ class Notes(Part):
         return None
 
     async def trim_replies(self) -> int:
-        async def work(connection: Connection) -> int:
-            return (await connection.execute(_SQL["trim_replies"], {"now": to_ms(self._clock.now())})).rowcount
-
-        return await self._database.write(work)
+        return await self._transactions.count(_SQL["trim_replies"], {"now": to_ms(self._transactions.now())})
 
 
 def _some(values: Sequence[str]) -> list[str] | None:

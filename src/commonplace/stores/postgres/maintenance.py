@@ -12,14 +12,13 @@ import psycopg
 from psycopg import sql
 
 from commonplace.errors import InvalidFile, StoreBusy
-from commonplace.ports.clock import Clock
 from commonplace.ports.maintenance import Content, Progress
 from commonplace.stores.postgres.archive import ArchiveReader, ArchiveWriter
 from commonplace.stores.postgres.checks import findings
-from commonplace.stores.postgres.connection import Connection, Database, rows, statements
-from commonplace.stores.postgres.inserting import insert
-from commonplace.stores.postgres.rows import PASSAGES, VECTORS
+from commonplace.stores.postgres.connection import Connection, rows, statements
+from commonplace.stores.postgres.rows import PASSAGES, VECTORS, insert
 from commonplace.stores.postgres.schema import made_since, newest
+from commonplace.stores.postgres.transactions import Transactions
 from commonplace.stores.postgres.writes import (
     Counters,
     Place,
@@ -40,21 +39,17 @@ _CHUNK = 1 << 20
 _MILLISECOND = timedelta(milliseconds=1)
 
 
-class Keeping:
-    """Satisfies the port `StoreKeeper`."""
+class SqlMaintenance:
+    """Satisfies the port `StoreMaintenance`."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self._database = database
-        self._clock = clock
-
-    async def aclose(self) -> None:
-        await self._database.aclose()
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
 
     async def stats(self, tenant: str) -> Stats:
         async def work(connection: Connection) -> Stats:
             known = await rows(connection, _SQL["tenant"], {"tenant": tenant})
             # No tenant has the number 0.
-            params = {"tenant": known[0][0] if known else 0, "now": to_ms(self._clock.now())}
+            params = {"tenant": known[0][0] if known else 0, "now": to_ms(self._transactions.now())}
             [(records, live, deleted)] = await rows(connection, _SQL["totals"], params)
             [(versions,)] = await rows(connection, _SQL["past_versions"], params)
             [(size,)] = await rows(connection, _SQL["size"])
@@ -76,17 +71,17 @@ class Keeping:
                 scopes=tuple(scopes),
             )
 
-        return await self._database.read(work)
+        return await self._transactions.read(work)
 
     async def check(self) -> list[Finding]:
         async def work(connection: Connection) -> list[Finding]:
             [(version,)] = await rows(connection, _SQL["schema_version"])
             return await findings(connection, version)
 
-        return await self._database.read(work)
+        return await self._transactions.read(work)
 
     async def embedders(self) -> dict[str, int]:
-        known = await self._database.read(known_embedders)
+        known = await self._transactions.read(known_embedders)
         return {name: embedder.dimension for name, embedder in known.items()}
 
     async def set_embedders(self, embedders: Mapping[str, int]) -> None:
@@ -102,10 +97,10 @@ class Keeping:
                 if name not in kept:
                     await connection.execute(_SQL["add_embedder"], {"name": name, "dimension": dimension})
 
-        await self._database.write(work)
+        await self._transactions.write(work)
 
     async def contents(self, after: int, limit: int) -> list[Content]:
-        found = await self._database.ask(_SQL["contents"], {"after": after, "limit": limit})
+        found = await self._transactions.ask(_SQL["contents"], {"after": after, "limit": limit})
         return [Content(number, text, by, None if at is None else from_ms(at)) for number, text, by, at in found]
 
     async def index(self, contents: Mapping[int, Sequence[Passage]]) -> None:
@@ -131,7 +126,7 @@ class Keeping:
             await counters.write(connection)
 
         if contents:
-            await self._database.write(work)
+            await self._transactions.write(work)
 
     async def backup(self, target: Path, progress: Progress | None = None) -> None:
         async def work(connection: Connection) -> None:
@@ -142,7 +137,7 @@ class Keeping:
             finally:
                 await asyncio.to_thread(archive.abandon)
 
-        await self._database.read(work)
+        await self._transactions.read(work)
 
     async def restore(self, source: Path, progress: Progress | None = None) -> None:
         archive = await asyncio.to_thread(ArchiveReader, source, newest())
@@ -156,12 +151,12 @@ class Keeping:
             await connection.execute(_SQL["set_sequences"])
 
         try:
-            await self._database.write(work)
+            await self._transactions.write(work)
         finally:
             await asyncio.to_thread(archive.close)
 
     async def rules(self, tenant: str) -> list[Rule]:
-        found = await self._database.ask(_SQL["rules"], {"tenant": tenant})
+        found = await self._transactions.ask(_SQL["rules"], {"tenant": tenant})
         return [
             Rule(scope=scope, max_age=None if age is None else age * _MILLISECOND, max_records=most)
             for scope, age, most in found
@@ -175,7 +170,7 @@ class Keeping:
             limited = rule.max_age is not None or rule.max_records is not None
             await connection.execute(_SQL["set_rule" if limited else "drop_rule"], params)
 
-        await self._database.write(work)
+        await self._transactions.write(work)
 
     async def log(self, tenant: str, entries: Sequence[Upkeep]) -> None:
         async def work(connection: Connection) -> None:
@@ -194,11 +189,11 @@ class Keeping:
             await connection.cursor().executemany(_SQL["log"], lines)
 
         if entries:
-            await self._database.write(work)
+            await self._transactions.write(work)
 
     async def read_log(self, tenant: str, since: datetime | None, limit: int) -> list[Upkeep]:
         params = {"tenant": tenant, "since": None if since is None else to_ms(since), "limit": limit}
-        found = await self._database.ask(_SQL["read_log"], params)
+        found = await self._transactions.ask(_SQL["read_log"], params)
         return [
             Upkeep(at=from_ms(at), action=action, scope=scope, records=records, detail=detail)
             for at, action, scope, records, detail in found

@@ -12,7 +12,7 @@ from commonplace.stores.postgres.connection import Connection, rows, statements
 from commonplace.stores.postgres.entries import NOTHING, Entering
 from commonplace.stores.postgres.reads import filter_params, read_cursor, write_cursor
 from commonplace.stores.postgres.rows import Held, as_uuid, canonical, held_of, settled, tenant_of
-from commonplace.stores.postgres.transactions import Part
+from commonplace.stores.postgres.transactions import Transactions
 from commonplace.stores.postgres.writes import Counters, Life, Locked, Place, Writing, drop, forget_departures, lock
 from commonplace.values.query import Filter, Order, Page
 from commonplace.values.record import Draft, Lineage, Outcome, Record, Written
@@ -33,8 +33,11 @@ Session = tuple[Place, str]
 Id = tuple[str, str]
 
 
-class Records(Part):
+class SqlRecords:
     """Satisfies the port `RecordStore`."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
 
     async def put(self, drafts: Sequence[Draft], *, beside: Beside | None = None) -> list[Written]:
         drafts = [replace(draft, record=settled(draft.record)) for draft in drafts]
@@ -47,8 +50,8 @@ class Records(Part):
             await Writing(connection, places).store(deciding.lives, self._entering(entries))
             return written, entries
 
-        written = await self._write(work) if drafts or beside else []
-        await self._database.grown(len(written))
+        written = await self._transactions.write_beside(work) if drafts or beside else []
+        await self._transactions.database.grown(len(written))
         return written
 
     async def revise(self, drafts: Sequence[Draft], *, beside: Beside | None = None) -> list[Record]:
@@ -65,7 +68,7 @@ class Records(Part):
             await Writing(connection, places).store(list(lives.values()), self._entering(entries))
             return revised, entries
 
-        return await self._write(work) if drafts or beside else []
+        return await self._transactions.write_beside(work) if drafts or beside else []
 
     async def load(self, lineages: Sequence[Lineage], *, beside: Beside | None = None) -> list[Written]:
         async def work(connection: Connection) -> tuple[list[Written], Entries]:
@@ -82,12 +85,12 @@ class Records(Part):
 
         for lineage in lineages:
             _check_lineage(lineage)
-        written = await self._write(work) if lineages or beside else []
-        await self._database.grown(len(written))
+        written = await self._transactions.write_beside(work) if lineages or beside else []
+        await self._transactions.database.grown(len(written))
         return written
 
     async def get(self, tenant: str, ids: Sequence[str]) -> list[Record]:
-        found = await self._database.ask(_SQL["by_id"], _id_params([(tenant, id) for id in ids]))
+        found = await self._transactions.ask(_SQL["by_id"], _id_params([(tenant, id) for id in ids]))
         records = {held.record.id: held.record for held in map(held_of, found)}
         if missing := [id for id in ids if id not in records]:
             raise RecordNotFound(ids=missing)
@@ -95,7 +98,7 @@ class Records(Part):
 
     async def history(self, tenant: str, id: str) -> list[Record]:
         known = as_uuid(id)
-        found = await self._database.ask(_SQL["history"], {"tenant": tenant, "id": known}) if known else []
+        found = await self._transactions.ask(_SQL["history"], {"tenant": tenant, "id": known}) if known else []
         if not found:
             raise RecordNotFound(ids=[id])
         return [held_of(row).record for row in found]
@@ -104,7 +107,7 @@ class Records(Part):
         place = read_cursor(cursor, order)
 
         async def work(connection: Connection) -> Page:
-            params = await filter_params(connection, tenant, filter, self._clock.now())
+            params = await filter_params(connection, tenant, filter, self._transactions.now())
             if params is None or limit < 1:
                 return Page((), None)
             asked = {**params, **place, "limit": limit + 1}
@@ -114,11 +117,11 @@ class Records(Part):
             snapshot = place["snapshot"] or (await rows(connection, _SQL["snapshot"]))[0][0]
             return Page(tuple(records[:limit]), write_cursor(order, snapshot, records[limit - 1]))
 
-        return await self._database.read(work)
+        return await self._transactions.read(work)
 
     async def lineages(self, tenant: str, filter: Filter, after: str | None, limit: int) -> list[Lineage]:
         async def work(connection: Connection) -> list[Lineage]:
-            params = await filter_params(connection, tenant, filter, self._clock.now())
+            params = await filter_params(connection, tenant, filter, self._transactions.now())
             if params is None:
                 return []
             last = None if after is None else as_uuid(after)
@@ -132,26 +135,26 @@ class Records(Part):
                 past[version.number].append(version.record)
             return [Lineage((*past[held.number], held.record), {}, held.once) for held in found]
 
-        return await self._database.read(work)
+        return await self._transactions.read(work)
 
     async def purge(self, tenant: str, filters: Sequence[Filter], *, beside: BesidePurge | None = None) -> Purged:
         async def work(connection: Connection) -> tuple[Purged, Entries]:
             found = await self._lock_matching(connection, tenant, filters)
             entries = beside([found[number] for number in sorted(found)]) if beside else NOTHING
             records, versions = await _drop(connection, sorted(found))
-            await self._keep(connection, entries)
+            await self._transactions.keep(connection, entries)
             return Purged(records, records + versions), entries
 
-        purged = await self._write(work)
+        purged = await self._transactions.write_beside(work)
         if purged.records:
             try:
-                await self._database.outside(_wipe)
+                await self._transactions.database.outside(_wipe)
             except StoreError as error:
                 raise type(error)(_NOT_WIPED) from error
         return purged
 
     def _entering(self, entries: Entries) -> Entering:
-        return Entering(entries, self._clock.now())
+        return Entering(entries, self._transactions.now())
 
     async def _lock_matching(self, connection: Connection, tenant: str, filters: Sequence[Filter]) -> dict[int, str]:
         """The records to purge, ids by numbers, all in scopes that are locked and whose readers must read anew."""
@@ -160,7 +163,7 @@ class Records(Part):
             found: dict[int, str] = {}
             wanted: set[Place] = set()
             for filter in filters:
-                params = await filter_params(connection, tenant, filter, self._clock.now())
+                params = await filter_params(connection, tenant, filter, self._transactions.now())
                 if params is not None:
                     places = await rows(connection, _SQL["matching_places"], params)
                     found |= {number: str(record) for number, record, _, _ in places}

@@ -1,4 +1,4 @@
-"""Records as rows and rows as records."""
+"""Records as rows, rows as records, and the way of rows into a table."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
 
+from psycopg import sql
+
 from commonplace.errors import InvalidInput
+from commonplace.stores.postgres.connection import Connection
 from commonplace.values.moment import from_ms, to_ms, utc
 from commonplace.values.record import Json, Provenance, Record
 from commonplace.values.scope import Scope
+
+_FEW = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,3 +218,25 @@ def held_of(row: Sequence[Any]) -> Held:
         restores=restores,
     )
     return Held(number, scope, content, once, record)
+
+
+def are_few(values: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether these rows can be inserted within a pipeline."""
+    return len(values) <= _FEW
+
+
+async def insert(connection: Connection, table: Table, values: Sequence[tuple[Any, ...]]) -> None:
+    """A few rows by pipelined INSERTs, many by COPY, which cannot be part of a pipeline."""
+    if not values:
+        return
+    names = sql.SQL(", ").join(map(sql.Identifier, table.columns))
+    if are_few(values):
+        marks = sql.SQL(", ").join([sql.SQL("%b")] * len(table.columns))
+        command = sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(sql.Identifier(table.name), names, marks)
+        await connection.cursor().executemany(command, values)
+        return
+    command = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(sql.Identifier(table.name), names)
+    async with connection.cursor().copy(command) as copy:
+        copy.set_types(list(table.columns.values()))
+        for row in values:
+            await copy.write_row(row)

@@ -7,7 +7,7 @@ from typing import Any
 
 from commonplace.stores.postgres.connection import Connection, rows, statements
 from commonplace.stores.postgres.reads import filter_params
-from commonplace.stores.postgres.transactions import Part
+from commonplace.stores.postgres.transactions import Transactions
 from commonplace.values.census import By, Count, Recalled, Recalls, ScopeCount, ScopeCounts, Tally, bears
 from commonplace.values.moment import from_ms, to_ms
 from commonplace.values.query import Filter
@@ -24,12 +24,15 @@ _TALLY = (
 )
 
 
-class Counting(Part):
-    """Satisfies the port `Census`."""
+class SqlStatistics:
+    """Satisfies the port `StoreStatistics`."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
 
     async def tally(self, tenant: str, filter: Filter, by: Sequence[By], limit: int) -> Tally:
         async def work(connection: Connection) -> Tally:
-            params = await filter_params(connection, tenant, filter, self._clock.now())
+            params = await filter_params(connection, tenant, filter, self._transactions.now())
             if params is None:
                 return Tally()
             asked = {**params, "first": by[0], "second": by[1] if len(by) > 1 else None, "limit": limit + 1}
@@ -37,7 +40,7 @@ class Counting(Part):
             counts = tuple(Count(by=dict(zip(by, row[:2], strict=False)), records=row[2]) for row in found[:limit])
             return Tally(counts=counts, total=found[0][3] if found else 0, truncated=len(found) > limit)
 
-        return await self._database.read(work)
+        return await self._transactions.read(work)
 
     async def scopes(
         self, tenant: str, among: Sequence[Scope] | None, text: str, kinds: Sequence[ScopeKind], limit: int
@@ -46,7 +49,7 @@ class Counting(Part):
             "tenant": tenant,
             "kinds": list(kinds) or None,
             "limit": limit + 1,
-            "now": to_ms(self._clock.now()),
+            "now": to_ms(self._transactions.now()),
         }
 
         async def work(connection: Connection) -> ScopeCounts:
@@ -60,7 +63,7 @@ class Counting(Part):
             ]
             return ScopeCounts(scopes=tuple(counted), more=len(found) > limit)
 
-        return await self._database.read(work)
+        return await self._transactions.read(work)
 
     async def recalls(self, tenant: str, record: str, searches: int, limit: int) -> Recalls:
         async def work(connection: Connection) -> Recalls:
@@ -73,7 +76,7 @@ class Counting(Part):
             ]
             return Recalls(recalls=tuple(told), searched=min(there, searches), complete=there <= searches)
 
-        return await self._database.read(work)
+        return await self._transactions.read(work)
 
 
 async def _named(connection: Connection, tenant: str, among: Sequence[Scope] | None, text: str) -> list[int]:

@@ -1,8 +1,9 @@
-"""What the parts of the store that keep a journal share."""
+"""How every port of the store reads and writes, and how a write keeps its entries beside it."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Any, TypeVar
 
 from commonplace.errors import CommonplaceError
@@ -16,24 +17,47 @@ SHARE = statements("sql/writes.sql")["share_store"]
 T = TypeVar("T")
 
 
-class Part:
-    """A part of the store whose writes keep entries beside them."""
+class Transactions:
+    """What the ports of one store share. The relay is woken when events were committed."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
-        self._database = database
         self._clock = clock
-        self._relay = Relay(database)
+        self.database = database
+        self.relay = Relay(database)
 
-    async def _write(self, work: Callable[[Connection], Awaitable[tuple[T, Entries]]]) -> T:
+    def now(self) -> datetime:
+        return self._clock.now()
+
+    async def read(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        """Run `work` on one snapshot."""
+        return await self.database.read(work)
+
+    async def ask(self, sql: bytes, params: Params = None) -> list[tuple[Any, ...]]:
+        """One statement that reads, a snapshot of its own."""
+        return await self.database.ask(sql, params)
+
+    async def write(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        """Run `work` in a transaction, again from its start where it lost to another writer."""
+        return await self.database.write(work)
+
+    async def count(self, sql: bytes, params: Params) -> int:
+        """Run one statement. How many rows it changed."""
+
+        async def work(connection: Connection) -> int:
+            return (await connection.execute(sql, params)).rowcount
+
+        return await self.write(work)
+
+    async def write_beside(self, work: Callable[[Connection], Awaitable[tuple[T, Entries]]]) -> T:
         """A transaction that also says which entries it kept. News among them are on their way when this returns."""
-        result, entries = await self._database.write(work)
+        result, entries = await self.write(work)
         if entries.events:
-            self._relay.wake()
+            self.relay.wake()
         return result
 
-    async def _keep(self, connection: Connection, entries: Entries, *commands: tuple[bytes, Params]) -> None:
+    async def keep(self, connection: Connection, entries: Entries, *commands: tuple[bytes, Params]) -> None:
         """Run these commands and keep these entries, in one round trip."""
-        entering = Entering(entries, self._clock.now())
+        entering = Entering(entries, self.now())
         if entering.nothing and not commands:
             return
         async with pipelined(connection, few=entering.few):
@@ -43,7 +67,7 @@ class Part:
             await entering.write(connection)
         entering.check()
 
-    async def _change(
+    async def change(
         self, sql: bytes, params: Params, entries: Entries, refused: CommonplaceError
     ) -> list[tuple[Any, ...]]:
         """
@@ -54,7 +78,7 @@ class Part:
         """
 
         async def work(connection: Connection) -> tuple[list[tuple[Any, ...]], Entries]:
-            entering = Entering(entries, self._clock.now())
+            entering = Entering(entries, self.now())
             async with pipelined(connection, few=entering.few):
                 await connection.execute(SHARE)
                 cursor = await connection.execute(sql, params, binary=True)
@@ -65,4 +89,9 @@ class Part:
             entering.check()
             return found, entries
 
-        return await self._write(work)
+        return await self.write_beside(work)
+
+    async def aclose(self) -> None:
+        """Let the relay end, then close the connections."""
+        await self.relay.aclose()
+        await self.database.aclose()

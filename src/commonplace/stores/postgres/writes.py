@@ -18,7 +18,6 @@ from commonplace.errors import EmbedderChanged, TextTooLarge, WrongDimension
 from commonplace.stores.postgres.adapt import Signed, Words
 from commonplace.stores.postgres.connection import Connection, rows, statements
 from commonplace.stores.postgres.entries import Entering, pipelined
-from commonplace.stores.postgres.inserting import are_few, insert
 from commonplace.stores.postgres.rows import (
     CONTENTS,
     DEPARTURES,
@@ -29,6 +28,8 @@ from commonplace.stores.postgres.rows import (
     VECTORS,
     VERSIONS,
     Held,
+    are_few,
+    insert,
     is_live,
     tenant_of,
     to_ms_or_none,

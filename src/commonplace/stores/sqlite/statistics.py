@@ -13,7 +13,7 @@ import apsw
 from commonplace.stores.queries import load
 from commonplace.stores.sqlite import reads
 from commonplace.stores.sqlite.rows import moment, rows
-from commonplace.stores.sqlite.transactions import Part
+from commonplace.stores.sqlite.transactions import Transactions
 from commonplace.values.census import BYS, By, Count, Recalled, Recalls, ScopeCount, ScopeCounts, Tally, bears
 from commonplace.values.moment import from_ms
 from commonplace.values.query import Filter
@@ -32,16 +32,24 @@ def tally(db: apsw.Connection, tenant: str, filter: Filter, by: Sequence[By], li
     return Tally(counts=counts, total=found[0][3] if found else 0, truncated=len(found) > limit)
 
 
-class Census(Part):
-    """Satisfies the port `Census`."""
+class SqlStatistics:
+    """Satisfies the port `StoreStatistics`."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
 
     async def tally(self, tenant: str, filter: Filter, by: Sequence[By], limit: int) -> Tally:
-        return await self._readers.run(lambda db: tally(db, tenant, filter, by, limit, self._now()))
+        return await self._transactions.read(lambda db: tally(db, tenant, filter, by, limit, self._transactions.now()))
 
     async def scopes(
         self, tenant: str, among: Sequence[Scope] | None, text: str, kinds: Sequence[ScopeKind], limit: int
     ) -> ScopeCounts:
-        bound = {"tenant": tenant, "kinds": json.dumps(list(kinds)), "limit": limit + 1, "now": self._now()}
+        bound = {
+            "tenant": tenant,
+            "kinds": json.dumps(list(kinds)),
+            "limit": limit + 1,
+            "now": self._transactions.now(),
+        }
 
         def work(db: apsw.Connection) -> ScopeCounts:
             numbers = None if among is None and not text else json.dumps(_named(db, tenant, among, text.casefold()))
@@ -52,7 +60,7 @@ class Census(Part):
             ]
             return ScopeCounts(scopes=tuple(counted), more=len(found) > limit)
 
-        return await self._readers.run(work)
+        return await self._transactions.read(work)
 
     async def recalls(self, tenant: str, record: str, searches: int, limit: int) -> Recalls:
         # One more tells whether there are others.
@@ -67,7 +75,7 @@ class Census(Part):
             ]
             return Recalls(recalls=tuple(told), searched=min(there, searches), complete=there <= searches)
 
-        return await self._readers.run(work)
+        return await self._transactions.read(work)
 
 
 def _named(db: apsw.Connection, tenant: str, among: Sequence[Scope] | None, text: str) -> list[int]:
