@@ -319,8 +319,8 @@ class Followed:
 
     def __getattr__(self, name: str) -> Any:
         self.asked.append(name)
-        found = getattr(self._followed, name)
-        return found if callable(found) else Followed(found, self.asked)
+        value = getattr(self._followed, name)
+        return value if callable(value) else Followed(value, self.asked)
 
 
 @pytest.fixture

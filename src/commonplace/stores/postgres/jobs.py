@@ -17,6 +17,7 @@ from commonplace.errors import Conflict, NotFound
 from commonplace.ports.journal import Entries
 from commonplace.stores.postgres.connection import Connection, rows, statements
 from commonplace.stores.postgres.entries import NOTHING, json_of, json_text
+from commonplace.stores.postgres.rows import moment
 from commonplace.stores.postgres.transactions import SHARE, Transactions
 from commonplace.values.job import Job, JobState
 from commonplace.values.moment import from_ms, to_ms
@@ -176,10 +177,6 @@ def _lease(now: datetime, lease: timedelta) -> dict[str, int]:
     return {"now": to_ms(now), "until": to_ms(now + lease)}
 
 
-def _moment(ms: int | None) -> datetime | None:
-    return None if ms is None else from_ms(ms)
-
-
 def _job_of(row: Sequence[Any]) -> Job:
     (
         tenant, id, kind, payload, created_at, created_by, updated_at, state, mark, client, not_before, max_attempts,
@@ -196,11 +193,11 @@ def _job_of(row: Sequence[Any]) -> Job:
         state=state,
         unique=mark,
         client=client,
-        not_before=_moment(not_before),
+        not_before=moment(not_before),
         max_attempts=max_attempts,
         attempts=attempts,
         worker=worker,
-        leased_until=_moment(leased_until),
+        leased_until=moment(leased_until),
         done=done,
         total=total,
         result=json_of(result),

@@ -5,14 +5,13 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Sequence
 from typing import cast
 
 from commonplace.errors import InvalidQuery
 from commonplace.ports.journal import Entries, Reply
 from commonplace.stores.postgres.connection import Connection, statements
 from commonplace.stores.postgres.entries import audit_row_of
-from commonplace.stores.postgres.rows import to_ms_or_none
+from commonplace.stores.postgres.rows import ms, some
 from commonplace.stores.postgres.transactions import Transactions
 from commonplace.values.audit import AuditPage, AuditQuery
 from commonplace.values.moment import from_ms, to_ms
@@ -42,14 +41,14 @@ class SqlJournal:
             "tenant": tenant,
             "last_at": last_at,
             "last_number": last_number,
-            "actions": _some(query.actions),
-            "outcomes": _some(query.outcomes),
+            "actions": some(query.actions),
+            "outcomes": some(query.outcomes),
             "actor": query.actor,
             "record": query.record,
             "run": query.run,
-            "doors": _some(query.doors),
-            "since": to_ms_or_none(query.since),
-            "until": to_ms_or_none(query.until),
+            "doors": some(query.doors),
+            "since": ms(query.since),
+            "until": ms(query.until),
             "limit": limit + 1,
         }
         found = await self._transactions.ask(_SQL["audit"], params)
@@ -74,10 +73,6 @@ class SqlJournal:
 
     async def trim_replies(self) -> int:
         return await self._transactions.count(_SQL["trim_replies"], {"now": to_ms(self._transactions.now())})
-
-
-def _some(values: Sequence[str]) -> list[str] | None:
-    return list(values) or None
 
 
 def _write_cursor(at: int, number: int) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from commonplace.errors import Conflict, NotFound
 from commonplace.ports.journal import Entries
 from commonplace.stores.postgres.connection import statements
-from commonplace.stores.postgres.rows import to_ms_or_none
+from commonplace.stores.postgres.rows import moment, ms
 from commonplace.stores.postgres.transactions import Transactions
 from commonplace.values.moment import from_ms, to_ms
 from commonplace.values.principal import Key, Owner, OwnerKind, ScopePattern, SignedIn, User
@@ -33,8 +33,8 @@ class SqlKeys:
             "scopes": None if key.scopes is None else [str(pattern) for pattern in key.scopes],
             "created_at": to_ms(key.created_at),
             "created_by": key.created_by,
-            "expires_at": to_ms_or_none(key.expires_at),
-            "revoked_at": to_ms_or_none(key.revoked_at),
+            "expires_at": ms(key.expires_at),
+            "revoked_at": ms(key.revoked_at),
         }
         refused = Conflict("There is a key of that id or that secret already.")
         await self._transactions.change(_SQL["add_key"], params, entries, refused)
@@ -128,10 +128,6 @@ def _session(session: SignedIn) -> dict[str, Any]:
     return {"marks": [session.mark, session.whose], "ends": to_ms(session.ends_at)}
 
 
-def _moment(ms: int | None) -> datetime | None:
-    return None if ms is None else from_ms(ms)
-
-
 def _key_of(row: Sequence[Any]) -> Key:
     tenant, id, name, role, scopes, created_at, created_by, expires_at, revoked_at = row
     return Key(
@@ -142,8 +138,8 @@ def _key_of(row: Sequence[Any]) -> Key:
         created_at=from_ms(created_at),
         created_by=created_by,
         scopes=None if scopes is None else tuple(ScopePattern(written) for written in scopes),
-        expires_at=_moment(expires_at),
-        revoked_at=_moment(revoked_at),
+        expires_at=moment(expires_at),
+        revoked_at=moment(revoked_at),
     )
 
 

@@ -11,7 +11,7 @@ from commonplace.ports.journal import Entries
 from commonplace.ports.knowledge import Layer
 from commonplace.stores.postgres.connection import Connection, rows, statements
 from commonplace.stores.postgres.entries import json_of, json_text
-from commonplace.stores.postgres.rows import as_uuid, to_ms_or_none
+from commonplace.stores.postgres.rows import as_uuid, moment, ms
 from commonplace.stores.postgres.transactions import SHARE, Transactions
 from commonplace.values.knowledge import Coverage, Item, ItemStatus, Space
 from commonplace.values.moment import from_ms, to_ms
@@ -133,8 +133,8 @@ class SqlKnowledge:
                 coverage_key=coverage_key,
                 latest_item=latest,
                 last_seen_at=from_ms(seen),
-                last_promoted_at=_moment(promoted),
-                freshness_expires_at=_moment(fresh),
+                last_promoted_at=moment(promoted),
+                freshness_expires_at=moment(fresh),
             )
             for space, latest, seen, promoted, fresh in await self._transactions.ask(_SQL["coverage"], asked)
         ]
@@ -175,10 +175,6 @@ def _no_item(id: str) -> NotFound:
     return NotFound(f"There is no knowledge item {id!r:.80}.")
 
 
-def _moment(ms: int | None) -> datetime | None:
-    return None if ms is None else from_ms(ms)
-
-
 def _space_of(row: Sequence[Any]) -> Space:
     tenant, id, scope, project, namespace, trust_level, title, created_at, updated_at = row
     return Space(
@@ -212,7 +208,7 @@ def _item_params(item: Item) -> dict[str, Any]:
         "source_memory_ids": list(item.source_memory_ids),
         "reviewer": item.reviewer,
         "approval": item.approval,
-        "freshness_expires_at": to_ms_or_none(item.freshness_expires_at),
+        "freshness_expires_at": ms(item.freshness_expires_at),
         "created_at": to_ms(item.created_at),
         "updated_at": to_ms(item.updated_at),
     }
@@ -242,7 +238,7 @@ def _item_of(row: Sequence[Any]) -> Item:
         source_memory_ids=tuple(source_memory_ids),
         reviewer=reviewer,
         approval=approval,
-        freshness_expires_at=_moment(freshness_expires_at),
+        freshness_expires_at=moment(freshness_expires_at),
     )
 
 
@@ -254,5 +250,5 @@ def _coverage_params(item: Item, seen: datetime, fresh: datetime | None) -> dict
         "item": item.id,
         "seen": to_ms(seen),
         "promoted": to_ms(item.updated_at) if item.status in _PROMOTED else None,
-        "fresh": to_ms_or_none(fresh),
+        "fresh": ms(fresh),
     }

@@ -16,7 +16,7 @@ from commonplace.ports.maintenance import Content, Progress
 from commonplace.stores.postgres.archive import ArchiveReader, ArchiveWriter
 from commonplace.stores.postgres.checks import findings
 from commonplace.stores.postgres.connection import Connection, rows, statements
-from commonplace.stores.postgres.rows import PASSAGES, VECTORS, insert
+from commonplace.stores.postgres.rows import PASSAGES, VECTORS, insert, moment, ms
 from commonplace.stores.postgres.schema import made_since, newest
 from commonplace.stores.postgres.transactions import Transactions
 from commonplace.stores.postgres.writes import (
@@ -101,7 +101,7 @@ class SqlMaintenance:
 
     async def contents(self, after: int, limit: int) -> list[Content]:
         found = await self._transactions.ask(_SQL["contents"], {"after": after, "limit": limit})
-        return [Content(number, text, by, None if at is None else from_ms(at)) for number, text, by, at in found]
+        return [Content(number, text, by, moment(at)) for number, text, by, at in found]
 
     async def index(self, contents: Mapping[int, Sequence[Passage]]) -> None:
         async def work(connection: Connection) -> None:
@@ -192,7 +192,7 @@ class SqlMaintenance:
             await self._transactions.write(work)
 
     async def read_log(self, tenant: str, since: datetime | None, limit: int) -> list[Upkeep]:
-        params = {"tenant": tenant, "since": None if since is None else to_ms(since), "limit": limit}
+        params = {"tenant": tenant, "since": ms(since), "limit": limit}
         found = await self._transactions.ask(_SQL["read_log"], params)
         return [
             Upkeep(at=from_ms(at), action=action, scope=scope, records=records, detail=detail)

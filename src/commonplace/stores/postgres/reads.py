@@ -6,13 +6,12 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, cast
 
 from commonplace.errors import InvalidQuery
 from commonplace.stores.postgres.connection import Connection, rows, statements
-from commonplace.stores.postgres.rows import as_uuid
+from commonplace.stores.postgres.rows import as_uuid, ms, some
 from commonplace.values.moment import to_ms
 from commonplace.values.query import ALL_STATES, LIVE, Filter, Order
 from commonplace.values.record import Record
@@ -41,14 +40,6 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def _some(values: Sequence[str]) -> list[str] | None:
-    return list(values) or None
-
-
-def _moment(moment: datetime | None) -> int | None:
-    return None if moment is None else to_ms(moment)
-
-
 async def filter_params(connection: Connection, tenant: str, filter: Filter, now: datetime) -> dict[str, Any] | None:
     """What the block `fits` asks for. None where nothing can fit: the tenant or all the scopes are unknown."""
     found = await rows(connection, _SQL["tenant"], {"tenant": tenant})
@@ -75,12 +66,12 @@ async def filter_params(connection: Connection, tenant: str, filter: Filter, now
         "scope": scopes[0] if scopes is not None and len(scopes) == 1 else None,
         "live": filter.states == LIVE,
         "ids": ids if filter.ids else None,
-        "kinds": _some(filter.kinds),
-        "sources": _some(filter.sources),
-        "tags": _some(filter.tags),
-        "trust": _some(filter.trust),
+        "kinds": some(filter.kinds),
+        "sources": some(filter.sources),
+        "tags": some(filter.tags),
+        "trust": some(filter.trust),
         "visibility": filter.visibility,
-        "sessions": _some(filter.sessions),
+        "sessions": some(filter.sessions),
         "speaker": filter.speaker,
         "key": filter.key,
         "key_prefix": filter.key_prefix,
@@ -88,8 +79,8 @@ async def filter_params(connection: Connection, tenant: str, filter: Filter, now
         "pinned": filter.pinned,
         "ever_in": ever_in,
         "told_by": filter.told_by,
-        "since": _moment(filter.since),
-        "until": _moment(filter.until),
+        "since": ms(filter.since),
+        "until": ms(filter.until),
         "states": None if filter.states in (ALL_STATES, LIVE) else sorted(filter.states),
         "now": to_ms(now),
     }

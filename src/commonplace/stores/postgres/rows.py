@@ -156,8 +156,13 @@ def as_uuid(id: str) -> uuid.UUID | None:
     return found if str(found) == id else None
 
 
-def to_ms_or_none(moment: datetime | None) -> int | None:
-    return None if moment is None else to_ms(moment)
+def ms(at: datetime | None) -> int | None:
+    return None if at is None else to_ms(at)
+
+
+def some(values: Sequence[str]) -> list[str] | None:
+    """As a parameter: None, which narrows nothing, where there are none."""
+    return list(values) or None
 
 
 def version_row(record: Record, number: int, scope: int, content: int) -> tuple[Any, ...]:
@@ -169,14 +174,14 @@ def version_row(record: Record, number: int, scope: int, content: int) -> tuple[
     return (
         tenant_of(number), number, record.version, scope, content, id, record.kind, record.key, record.source,
         list(record.tags), metadata_text(record.metadata), record.pinned, record.importance, record.trust,
-        record.visibility, to_ms_or_none(record.at), to_ms_or_none(record.expires_at), record.session, record.position, record.speaker,
-        origin.run, origin.message, origin.file, record.demoted, record.superseded_by, to_ms_or_none(record.deleted_at),
+        record.visibility, ms(record.at), ms(record.expires_at), record.session, record.position, record.speaker,
+        origin.run, origin.message, origin.file, record.demoted, record.superseded_by, ms(record.deleted_at),
         record.change, record.actor, record.reason, record.restores, to_ms(record.created_at), to_ms(record.updated_at),
     )  # fmt: skip
 
 
-def _moment(ms: int | None) -> datetime | None:
-    return None if ms is None else from_ms(ms)
+def moment(at: int | None) -> datetime | None:
+    return None if at is None else from_ms(at)
 
 
 def held_of(row: Sequence[Any]) -> Held:
@@ -203,15 +208,15 @@ def held_of(row: Sequence[Any]) -> Held:
         importance=importance,
         trust=trust,
         visibility=visibility,
-        at=_moment(at),
-        expires_at=_moment(expires_at),
+        at=moment(at),
+        expires_at=moment(expires_at),
         session=session,
         position=position,
         speaker=speaker,
         provenance=Provenance(run=run, message=message, file=file),
         demoted=demoted,
         superseded_by=superseded_by,
-        deleted_at=_moment(deleted_at),
+        deleted_at=moment(deleted_at),
         change=change,
         actor=actor,
         reason=reason,

@@ -7,6 +7,7 @@ from typing import Any
 
 from commonplace.stores.postgres.connection import Connection, rows, statements
 from commonplace.stores.postgres.reads import filter_params
+from commonplace.stores.postgres.rows import moment
 from commonplace.stores.postgres.transactions import Transactions
 from commonplace.values.census import By, Count, Recalled, Recalls, ScopeCount, ScopeCounts, Tally, bears
 from commonplace.values.moment import from_ms, to_ms
@@ -56,9 +57,7 @@ class SqlStatistics:
             numbers = None if among is None and not text else await _named(connection, tenant, among, text.casefold())
             found = await rows(connection, _SQL["scopes"], {**params, "among": numbers})
             counted = [
-                ScopeCount(
-                    scope=Scope(kind, id), records=records, updated_at=None if updated is None else from_ms(updated)
-                )
+                ScopeCount(scope=Scope(kind, id), records=records, updated_at=moment(updated))
                 for kind, id, updated, records in found[:limit]
             ]
             return ScopeCounts(scopes=tuple(counted), more=len(found) > limit)

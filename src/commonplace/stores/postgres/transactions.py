@@ -83,11 +83,11 @@ class Transactions:
                 await connection.execute(SHARE)
                 cursor = await connection.execute(sql, params, binary=True)
                 await entering.write(connection)
-            found = await cursor.fetchall()
-            if not found:
+            returned = await cursor.fetchall()
+            if not returned:
                 raise refused
             entering.check()
-            return found, entries
+            return returned, entries
 
         return await self.write_beside(work)
 

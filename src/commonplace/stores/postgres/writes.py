@@ -31,8 +31,8 @@ from commonplace.stores.postgres.rows import (
     are_few,
     insert,
     is_live,
+    ms,
     tenant_of,
-    to_ms_or_none,
     version_row,
 )
 from commonplace.values.record import Passage, Record
@@ -202,7 +202,7 @@ class Writing:
             content = texts.get(said, 0)
             if not content:
                 content = texts[said] = tenant << TENANT_BITS | next(contents)
-                at = to_ms_or_none(record.at)
+                at = ms(record.at)
                 self._rows.contents.append((tenant, content, number, record.speaker, at, record.text))
                 self._new_passages(content, before, passages, found_by)
             scope = self._places[record.tenant, record.scope]

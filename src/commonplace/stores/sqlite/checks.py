@@ -19,9 +19,9 @@ _LOW_DISK = 200 * 1024 * 1024
 
 
 def findings(db: apsw.Connection, path: Path) -> list[Finding]:
-    found = [_sound(db)]
-    if found[0].severity == "error":
-        return found
+    report = [_sound(db)]
+    if report[0].severity == "error":
+        return report
     counted = (
         ("contents", "bare_contents", "texts without passages"),
         ("records", "bare_records", "records without a text"),
@@ -35,16 +35,16 @@ def findings(db: apsw.Connection, path: Path) -> list[Finding]:
     for name, query, what in counted:
         wrong = db.execute(SQL[query]).get
         if wrong:
-            found.append(Finding(name, "error", f"{wrong} {what}", "Run `commonplace reindex`."))
+            report.append(Finding(name, "error", f"{wrong} {what}", "Run `commonplace reindex`."))
         else:
-            found.append(Finding(name, "ok", f"no {what}"))
-    found.append(check_words(db))
+            report.append(Finding(name, "ok", f"no {what}"))
+    report.append(check_words(db))
     free = shutil.disk_usage(path.parent).free
     if free < _LOW_DISK:
-        found.append(Finding("disk", "warning", f"{free >> 20} MiB free", "Make room before the store is full."))
+        report.append(Finding("disk", "warning", f"{free >> 20} MiB free", "Make room before the store is full."))
     else:
-        found.append(Finding("disk", "ok", f"{free >> 30} GiB free"))
-    return found
+        report.append(Finding("disk", "ok", f"{free >> 30} GiB free"))
+    return report
 
 
 def _sound(db: apsw.Connection) -> Finding:

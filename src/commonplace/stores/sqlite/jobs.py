@@ -85,14 +85,8 @@ class SqlJobs:
         return None if row is None else _job(row)
 
     async def renew_job(self, id: str, worker: str, lease: timedelta, *, done: int, total: int) -> bool:
-        bound = {
-            "id": id,
-            "worker": worker,
-            "lease": lease // _MS,
-            "done": done,
-            "total": total,
-            "now": self._transactions.now(),
-        }
+        now = self._transactions.now()
+        bound = {"id": id, "worker": worker, "lease": lease // _MS, "done": done, "total": total, "now": now}
         return await self._transactions.change(SQL["renew_job"], bound) == 1
 
     async def job_workers(self) -> list[str]:
@@ -100,9 +94,8 @@ class SqlJobs:
         return [row[0] for row in await self._transactions.read(lambda db: rows(db, SQL["job_workers"], (now,)))]
 
     async def end_leases(self, workers: Sequence[str]) -> int:
-        return await self._transactions.change(
-            SQL["end_leases"], {"workers": json.dumps(list(workers)), "now": self._transactions.now()}
-        )
+        bound = {"workers": json.dumps(list(workers)), "now": self._transactions.now()}
+        return await self._transactions.change(SQL["end_leases"], bound)
 
     async def finish_job(self, id: str, worker: str, result: Mapping[str, Json], entries: Entries) -> bool:
         bound = {"id": id, "worker": worker, "result": to_json(result), "now": self._transactions.now()}
@@ -119,14 +112,8 @@ class SqlJobs:
         entries: Entries,
         counts: bool = True,
     ) -> bool:
-        wait = None if retry_in is None else retry_in // _MS
-        bound: dict[str, Any] = {
-            "id": id,
-            "worker": worker,
-            "code": code,
-            "message": message,
-            "now": self._transactions.now(),
-        }
+        wait, now = None if retry_in is None else retry_in // _MS, self._transactions.now()
+        bound: dict[str, Any] = {"id": id, "worker": worker, "code": code, "message": message, "now": now}
         bound |= {"retry_in": wait, "uncounted": 0 if counts else 1}
         return await self._end("fail_job", bound, entries)
 

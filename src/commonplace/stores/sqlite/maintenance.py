@@ -17,7 +17,7 @@ from commonplace.ports.maintenance import Content, Progress
 from commonplace.stores.queries import load
 from commonplace.stores.sqlite.checks import findings, must_rebuild_words
 from commonplace.stores.sqlite.connection import APPLICATION_ID, connect, named_errors, patiently
-from commonplace.stores.sqlite.rows import one, rows
+from commonplace.stores.sqlite.rows import moment, one, rows
 from commonplace.stores.sqlite.schema import SCHEMA, migrate
 from commonplace.stores.sqlite.transactions import Transactions
 from commonplace.stores.sqlite.writes import PASSAGES, check_vector, words_of
@@ -28,6 +28,7 @@ from commonplace.values.upkeep import Finding, Rule, ScopeStats, Stats, Upkeep
 
 SQL = load("commonplace.stores.sqlite", "sql/maintenance.sql")
 _PAGES_A_STEP = 2048
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 class SqlMaintenance:
@@ -50,7 +51,8 @@ class SqlMaintenance:
         await self._transactions.write(lambda db: _set_embedders(db, embedders))
 
     async def contents(self, after: int, limit: int) -> list[Content]:
-        return await self._transactions.read(lambda db: _contents(db, after, limit))
+        found = await self._transactions.read(lambda db: rows(db, SQL["contents"], (after, limit)))
+        return [Content(number, text, speaker, moment(at)) for number, text, speaker, at in found]
 
     async def index(self, contents: Mapping[int, Sequence[Passage]]) -> None:
         await self._transactions.write(lambda db: _index(db, contents))
@@ -62,17 +64,36 @@ class SqlMaintenance:
         await self._transactions.write(lambda db: _restore(db, source, progress), alone=True)
 
     async def rules(self, tenant: str) -> list[Rule]:
-        return await self._transactions.read(lambda db: _rules(db, tenant))
+        found = await self._transactions.read(lambda db: rows(db, SQL["rules"], (tenant,)))
+        return [
+            Rule(scope=scope, max_age=None if age is None else age * _MILLISECOND, max_records=most)
+            for scope, age, most in found
+        ]
 
     async def set_rule(self, tenant: str, rule: Rule) -> None:
-        await self._transactions.write(lambda db: _set_rule(db, tenant, rule))
+        def work(db: apsw.Connection) -> None:
+            db.execute("DELETE FROM rules WHERE tenant = ? AND scope = ?", (tenant, rule.scope))
+            if rule.max_age is not None or rule.max_records is not None:
+                age = None if rule.max_age is None else rule.max_age // _MILLISECOND
+                db.execute("INSERT INTO rules VALUES (?, ?, ?, ?)", (tenant, rule.scope, age, rule.max_records))
+
+        await self._transactions.write(work)
 
     async def log(self, tenant: str, entries: Sequence[Upkeep]) -> None:
-        await self._transactions.write(lambda db: _log(db, tenant, entries))
+        lines = [(tenant, to_ms(entry.at), entry.action, entry.scope, entry.records, entry.detail) for entry in entries]
+
+        def work(db: apsw.Connection) -> None:
+            db.executemany(SQL["log"], lines)
+
+        await self._transactions.write(work)
 
     async def read_log(self, tenant: str, since: datetime | None, limit: int) -> list[Upkeep]:
-        moment = 0 if since is None else to_ms(since)
-        return await self._transactions.read(lambda db: _read_log(db, tenant, moment, limit))
+        bound = (tenant, 0 if since is None else to_ms(since), limit)
+        found = await self._transactions.read(lambda db: rows(db, SQL["read_log"], bound))
+        return [
+            Upkeep(at=from_ms(at), action=action, scope=scope, records=records, detail=detail)
+            for at, action, scope, records, detail in found
+        ]
 
 
 def _stats(db: apsw.Connection, path: Path, tenant: str, now: int) -> Stats:
@@ -108,11 +129,6 @@ def _set_embedders(db: apsw.Connection, wanted: Mapping[str, int]) -> None:
     for name, dimension in wanted.items():
         db.execute("INSERT INTO embedders (name, dimension) VALUES (?, ?) ON CONFLICT DO NOTHING", (name, dimension))
     db.execute("UPDATE scopes SET epoch = epoch + 1")
-
-
-def _contents(db: apsw.Connection, after: int, limit: int) -> list[Content]:
-    found = rows(db, SQL["contents"], (after, limit))
-    return [Content(number, text, speaker, None if at is None else from_ms(at)) for number, text, speaker, at in found]
 
 
 def _index(db: apsw.Connection, wanted: Mapping[int, Sequence[Passage]]) -> None:
@@ -222,29 +238,3 @@ def check_backup(source: Path) -> None:
         raise InvalidFile(f"{source} is not a sound backup: {error}") from error
     if told != [("ok",)]:
         raise InvalidFile(f"{source} is damaged: {told[0][0]}")
-
-
-def _rules(db: apsw.Connection, tenant: str) -> list[Rule]:
-    return [
-        Rule(scope=scope, max_age=None if age is None else timedelta(milliseconds=age), max_records=most)
-        for scope, age, most in rows(db, SQL["rules"], (tenant,))
-    ]
-
-
-def _set_rule(db: apsw.Connection, tenant: str, rule: Rule) -> None:
-    db.execute("DELETE FROM rules WHERE tenant = ? AND scope = ?", (tenant, rule.scope))
-    if rule.max_age is not None or rule.max_records is not None:
-        age = None if rule.max_age is None else rule.max_age // timedelta(milliseconds=1)
-        db.execute("INSERT INTO rules VALUES (?, ?, ?, ?)", (tenant, rule.scope, age, rule.max_records))
-
-
-def _log(db: apsw.Connection, tenant: str, lines: Sequence[Upkeep]) -> None:
-    told = [(tenant, to_ms(line.at), line.action, line.scope, line.records, line.detail) for line in lines]
-    db.executemany(SQL["log"], told)
-
-
-def _read_log(db: apsw.Connection, tenant: str, since: int, limit: int) -> list[Upkeep]:
-    return [
-        Upkeep(at=from_ms(at), action=action, scope=scope, records=records, detail=detail)
-        for at, action, scope, records, detail in rows(db, SQL["read_log"], (tenant, since, limit))
-    ]
