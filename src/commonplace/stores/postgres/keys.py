@@ -40,8 +40,8 @@ class SqlKeys:
         await self._transactions.change(_SQL["add_key"], params, entries, refused)
 
     async def key_by_secret(self, secret: bytes) -> Key | None:
-        found = await self._transactions.ask(_SQL["key_by_secret"], {"secret": secret})
-        return _key_of(found[0]) if found else None
+        result = await self._transactions.ask(_SQL["key_by_secret"], {"secret": secret})
+        return _key_of(result[0]) if result else None
 
     async def key_of_session(self, secret: bytes, session: SignedIn) -> tuple[Key | None, bool]:
         [(over, *row)] = await self._transactions.ask(_SQL["key_of_session"], {"secret": secret, **_session(session)})
@@ -72,8 +72,8 @@ class SqlKeys:
         await self._transactions.change(_SQL["add_user"], params, entries, refused)
 
     async def user(self, tenant: str, id: str) -> tuple[User, bytes] | None:
-        found = await self._transactions.ask(_SQL["user"], {"tenant": tenant, "id": id})
-        return (_user_of(found[0]), bytes(found[0][3])) if found else None
+        result = await self._transactions.ask(_SQL["user"], {"tenant": tenant, "id": id})
+        return (_user_of(result[0]), bytes(result[0][3])) if result else None
 
     async def users(self, tenant: str) -> list[User]:
         return [_user_of(row) for row in await self._transactions.ask(_SQL["users"], {"tenant": tenant})]
@@ -103,8 +103,8 @@ class SqlKeys:
             await self._transactions.change(_SQL["change_owner"], params, entries, _no_owner(owner.kind, owner.id))
 
     async def owner(self, tenant: str, kind: OwnerKind, id: str) -> Owner | None:
-        found = await self._transactions.ask(_SQL["owner"], {"tenant": tenant, "kind": kind, "id": id})
-        return _owner_of(found[0]) if found else None
+        result = await self._transactions.ask(_SQL["owner"], {"tenant": tenant, "kind": kind, "id": id})
+        return _owner_of(result[0]) if result else None
 
     async def owners(self, tenant: str, kind: OwnerKind) -> list[Owner]:
         return [
@@ -137,7 +137,7 @@ def _key_of(row: Sequence[Any]) -> Key:
         role=role,
         created_at=from_ms(created_at),
         created_by=created_by,
-        scopes=None if scopes is None else tuple(ScopePattern(written) for written in scopes),
+        scopes=None if scopes is None else tuple(ScopePattern(pattern) for pattern in scopes),
         expires_at=moment(expires_at),
         revoked_at=moment(revoked_at),
     )

@@ -49,11 +49,11 @@ def findings(db: apsw.Connection, path: Path) -> list[Finding]:
 
 def _sound(db: apsw.Connection) -> Finding:
     # SQLite looks into the word index as well. That one can be made anew, and is a finding of its own.
-    told = [row[0] for row in rows(db, "PRAGMA quick_check(5)") if "fts5" not in str(row[0]).lower()]
-    if told in (["ok"], []):
+    damage = [row[0] for row in rows(db, "PRAGMA quick_check(5)") if "fts5" not in str(row[0]).lower()]
+    if damage in (["ok"], []):
         return Finding("file", "ok", "the file is sound")
     return Finding(
-        "file", "error", "; ".join(map(str, told)), "Restore a backup, or `commonplace export` what can be read."
+        "file", "error", "; ".join(map(str, damage)), "Restore a backup, or `commonplace export` what can be read."
     )
 
 

@@ -25,8 +25,8 @@ SQL = load("commonplace.stores.sqlite", "sql/keys.sql")
 
 def _key_values(key: Key, secret: bytes) -> Row:
     scopes = None if key.scopes is None else json.dumps([str(pattern) for pattern in key.scopes], ensure_ascii=False)
-    told = (key.id, secret, key.name, key.tenant, key.role, to_ms(key.created_at), key.created_by)
-    return (*told, scopes, ms(key.expires_at), ms(key.revoked_at))
+    values = (key.id, secret, key.name, key.tenant, key.role, to_ms(key.created_at), key.created_by)
+    return (*values, scopes, ms(key.expires_at), ms(key.revoked_at))
 
 
 def _key(row: Row) -> Key:
@@ -96,8 +96,8 @@ class SqlKeys:
         return await self._transactions.change(SQL["trim_sessions"], (self._transactions.now(),))
 
     async def list_keys(self, tenant: str | None) -> list[Key]:
-        found = await self._transactions.read(lambda db: rows(db, SQL["keys"], {"tenant": tenant}))
-        return [_key(row) for row in found]
+        result = await self._transactions.read(lambda db: rows(db, SQL["keys"], {"tenant": tenant}))
+        return [_key(row) for row in result]
 
     async def revoke_key(self, id: str, at: datetime, entries: Entries) -> Key:
         return _key(await self._found("revoke_key", (to_ms(at), id), entries, NotFound("There is no such key.")))
@@ -111,8 +111,8 @@ class SqlKeys:
         return None if row is None else (User(id=id, tenant=tenant, created_at=from_ms(row[1])), row[0])
 
     async def users(self, tenant: str) -> list[User]:
-        found = await self._transactions.read(lambda db: rows(db, SQL["users"], (tenant,)))
-        return [User(id=id, tenant=tenant, created_at=from_ms(created)) for id, created in found]
+        result = await self._transactions.read(lambda db: rows(db, SQL["users"], (tenant,)))
+        return [User(id=id, tenant=tenant, created_at=from_ms(created)) for id, created in result]
 
     async def rotate_user(self, tenant: str, id: str, secret: bytes, entries: Entries) -> User:
         bound = {"secret": secret, "tenant": tenant, "id": id}
@@ -136,8 +136,8 @@ class SqlKeys:
         return None if row is None else _owner(tenant, kind, row)
 
     async def owners(self, tenant: str, kind: OwnerKind) -> list[Owner]:
-        found = await self._transactions.read(lambda db: rows(db, SQL["owners"], (tenant, kind)))
-        return [_owner(tenant, kind, row) for row in found]
+        result = await self._transactions.read(lambda db: rows(db, SQL["owners"], (tenant, kind)))
+        return [_owner(tenant, kind, row) for row in result]
 
     async def remove_owner(self, tenant: str, kind: OwnerKind, id: str, entries: Entries) -> None:
         await self._changed("remove_owner", (tenant, kind, id), entries, NotFound(f"There is no such {kind}."))

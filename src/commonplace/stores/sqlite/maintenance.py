@@ -51,8 +51,8 @@ class SqlMaintenance:
         await self._transactions.write(lambda db: _set_embedders(db, embedders))
 
     async def contents(self, after: int, limit: int) -> list[Content]:
-        found = await self._transactions.read(lambda db: rows(db, SQL["contents"], (after, limit)))
-        return [Content(number, text, speaker, moment(at)) for number, text, speaker, at in found]
+        result = await self._transactions.read(lambda db: rows(db, SQL["contents"], (after, limit)))
+        return [Content(number, text, speaker, moment(at)) for number, text, speaker, at in result]
 
     async def index(self, contents: Mapping[int, Sequence[Passage]]) -> None:
         await self._transactions.write(lambda db: _index(db, contents))
@@ -64,10 +64,10 @@ class SqlMaintenance:
         await self._transactions.write(lambda db: _restore(db, source, progress), alone=True)
 
     async def rules(self, tenant: str) -> list[Rule]:
-        found = await self._transactions.read(lambda db: rows(db, SQL["rules"], (tenant,)))
+        result = await self._transactions.read(lambda db: rows(db, SQL["rules"], (tenant,)))
         return [
             Rule(scope=scope, max_age=None if age is None else age * _MILLISECOND, max_records=most)
-            for scope, age, most in found
+            for scope, age, most in result
         ]
 
     async def set_rule(self, tenant: str, rule: Rule) -> None:
@@ -89,10 +89,10 @@ class SqlMaintenance:
 
     async def read_log(self, tenant: str, since: datetime | None, limit: int) -> list[Upkeep]:
         bound = (tenant, 0 if since is None else to_ms(since), limit)
-        found = await self._transactions.read(lambda db: rows(db, SQL["read_log"], bound))
+        result = await self._transactions.read(lambda db: rows(db, SQL["read_log"], bound))
         return [
             Upkeep(at=from_ms(at), action=action, scope=scope, records=records, detail=detail)
-            for at, action, scope, records, detail in found
+            for at, action, scope, records, detail in result
         ]
 
 
@@ -121,23 +121,23 @@ def _embedders(db: apsw.Connection) -> dict[str, int]:
     return dict[str, int](rows(db, "SELECT name, dimension FROM embedders ORDER BY number"))
 
 
-def _set_embedders(db: apsw.Connection, wanted: Mapping[str, int]) -> None:
+def _set_embedders(db: apsw.Connection, embedders: Mapping[str, int]) -> None:
     for number, name, dimension in rows(db, "SELECT number, name, dimension FROM embedders"):
-        if wanted.get(name) != dimension:
+        if embedders.get(name) != dimension:
             db.execute("DELETE FROM vectors WHERE embedder = ?", (number,))
             db.execute("DELETE FROM embedders WHERE number = ?", (number,))
-    for name, dimension in wanted.items():
+    for name, dimension in embedders.items():
         db.execute("INSERT INTO embedders (name, dimension) VALUES (?, ?) ON CONFLICT DO NOTHING", (name, dimension))
     db.execute("UPDATE scopes SET epoch = epoch + 1")
 
 
-def _index(db: apsw.Connection, wanted: Mapping[int, Sequence[Passage]]) -> None:
-    known = dict[str, int](rows(db, "SELECT name, number FROM embedders"))
+def _index(db: apsw.Connection, contents: Mapping[int, Sequence[Passage]]) -> None:
+    numbers = dict[str, int](rows(db, "SELECT name, number FROM embedders"))
     dimensions = _embedders(db)
     touched: set[int] = set()
-    if db.execute("SELECT min(number) FROM contents").get in wanted:
+    if db.execute("SELECT min(number) FROM contents").get in contents:
         _mend(db)
-    for content, passages in wanted.items():
+    for content, passages in contents.items():
         row = one(db, SQL["home_of_content"], (content,))
         if row is None:
             continue
@@ -150,7 +150,7 @@ def _index(db: apsw.Connection, wanted: Mapping[int, Sequence[Passage]]) -> None
             for name, vector in passage.vectors.items():
                 check_vector(dimensions, name, vector)
                 shelf = scope if is_live else -scope
-                db.execute("INSERT INTO vectors VALUES (?, ?, ?, ?)", (known[name], shelf, number, vector))
+                db.execute("INSERT INTO vectors VALUES (?, ?, ?, ?)", (numbers[name], shelf, number, vector))
             if is_live:
                 db.execute("INSERT INTO words (rowid, terms) VALUES (?, ?)", (number, words_of(scope, passage.terms)))
                 db.execute(SQL["count_more"], (passage.length, scope))
@@ -194,8 +194,8 @@ def _backup(db: apsw.Connection, target: Path, progress: Progress | None) -> Non
             copy.execute("PRAGMA journal_mode = DELETE")
         finally:
             copy.close()
-        with partial.open("rb") as written:
-            os.fsync(written.fileno())
+        with partial.open("rb") as copied:
+            os.fsync(copied.fileno())
         partial.rename(target)
     finally:
         partial.unlink(missing_ok=True)
@@ -226,7 +226,7 @@ def check_backup(source: Path) -> None:
         with named_errors():
             db = connect(source, writes=False)
             try:
-                told = rows(db, "PRAGMA quick_check(1)")
+                damage = rows(db, "PRAGMA quick_check(1)")
                 ours, version = db.pragma("application_id"), db.pragma("user_version")
             finally:
                 db.close()
@@ -236,5 +236,5 @@ def check_backup(source: Path) -> None:
             raise StoreTooNew
     except StoreError as error:
         raise InvalidFile(f"{source} is not a sound backup: {error}") from error
-    if told != [("ok",)]:
-        raise InvalidFile(f"{source} is damaged: {told[0][0]}")
+    if damage != [("ok",)]:
+        raise InvalidFile(f"{source} is damaged: {damage[0][0]}")

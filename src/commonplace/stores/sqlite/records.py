@@ -28,9 +28,9 @@ class SqlRecords:
     async def put(self, drafts: Sequence[Draft], *, beside: Beside | None = None) -> list[Written]:
         def work(db: apsw.Connection) -> list[Written]:
             writing = Writing(db, len(drafts))
-            written = [writing.put(draft) for draft in drafts]
+            outcomes = [writing.put(draft) for draft in drafts]
             writing.finish()
-            return written
+            return outcomes
 
         return await self._transactions.keep_beside(work, beside)
 
@@ -41,7 +41,7 @@ class SqlRecords:
             writing.finish()
             return revised
 
-        return [written.record for written in await self._transactions.keep_beside(work, beside)]
+        return [outcome.record for outcome in await self._transactions.keep_beside(work, beside)]
 
     async def load(self, lineages: Sequence[Lineage], *, beside: Beside | None = None) -> list[Written]:
         def work(db: apsw.Connection) -> list[Written]:
@@ -80,7 +80,9 @@ class SqlRecords:
             db.execute("INSERT INTO words (words) VALUES ('optimize')")
             return purged, ids
 
-        purged, _ = await self._transactions.keep_beside(work, None if beside is None else lambda done: beside(done[1]))
+        purged, _ = await self._transactions.keep_beside(
+            work, None if beside is None else lambda answer: beside(answer[1])
+        )
         # The write-ahead log still holds the pages as they were.
         await self._transactions.write(
             lambda db: patiently(lambda: db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)), alone=True

@@ -25,8 +25,8 @@ class SqlVectorCache:
 
     async def cached(self, embedder: str, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
         def work(db: apsw.Connection) -> dict[bytes, bytes]:
-            found = ((key, one(db, _CACHED, (key, embedder))) for key in hashes)
-            return {key: row[0] for key, row in found if row}
+            cached = ((key, one(db, _CACHED, (key, embedder))) for key in hashes)
+            return {key: row[0] for key, row in cached if row}
 
         return await self._transactions.read(work)
 
