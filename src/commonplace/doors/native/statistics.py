@@ -55,4 +55,4 @@ async def weights(who: Asking) -> WeightsAnswer:
 async def latency(who: Asking, request: Request) -> LatencyAnswer:
     """Searches and context blocks of the last hour, in seconds, as the worker that answers has served them."""
     del who
-    return LatencyAnswer.of(standing(request).metrics.recalls.told())
+    return LatencyAnswer.of(standing(request).metrics.recalls.summary())
