@@ -170,7 +170,6 @@ async def served(
         base = f"http://127.0.0.1:{settings.port}"
         headers = {"Authorization": f"Bearer {TOKEN}"}
         async with (
-            app.router.lifespan_context(app),
             httpx.AsyncClient(transport=transport, base_url=base, headers=headers, timeout=5.0) as client,
             httpx.AsyncClient(transport=transport, base_url=base, timeout=5.0) as stranger,
         ):
