@@ -21,7 +21,7 @@ from commonplace.server.metrics import Metrics
 from commonplace.server.observing import Observed, observe
 from commonplace.server.options import Options, our_version
 from commonplace.server.parting import Parting
-from commonplace.server.routing import Signpost
+from commonplace.server.routing import RouteTable
 from commonplace.server.tracing import OFF
 from commonplace.server.watching import Watching
 from commonplace.service.services import Services
@@ -41,6 +41,10 @@ def make_app(services: Services, options: Options, doors: Sequence[ApiDoor]) -> 
     """
     metrics = Metrics()
     more: dict[str, Any] = {"telemetry": OFF}
+    routers = (console.router, operators.router, *(router for door in doors for router in door.routers))
+    # Not `include_router`, which makes every route a second time: no app here says more about a route than its router.
+    routes = [route for router in routers for route in router.routes]
+    require_access(routes)
     app = FastAPI(
         title="Commonplace",
         version=our_version(),
@@ -49,6 +53,7 @@ def make_app(services: Services, options: Options, doors: Sequence[ApiDoor]) -> 
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
+        routes=[RouteTable(routes)],
         exception_handlers=HANDLERS,
         middleware=_middleware(options, metrics),
         **more,
@@ -59,6 +64,7 @@ def make_app(services: Services, options: Options, doors: Sequence[ApiDoor]) -> 
         metrics=metrics,
         limits=RateLimits(options.rate_limits),
         version=app.version,
+        routes=routes,
         use_cases={
             type(use_case): Observed(use_case, type(use_case).__name__.lower(), metrics, options.tracing)
             for door in doors
@@ -66,11 +72,6 @@ def make_app(services: Services, options: Options, doors: Sequence[ApiDoor]) -> 
         },
     )
     app.state.stopping = asyncio.Event()
-    for router in (console.router, operators.router, *(router for door in doors for router in door.routers)):
-        # Not `include_router`, which builds every route a second time: no app here says more about a route than its router.
-        app.router.routes.extend(router.routes)
-    require_access(app)
-    app.router.middleware_stack = Signpost(app.router)
     return app
 
 

@@ -9,15 +9,16 @@ none of them keeps the server from starting, unless it is named here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Annotated, Any, Final
 
-from fastapi import Depends, FastAPI, Header, Request, Security
+from fastapi import Depends, Header, Request, Security
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import iter_route_contexts
 from fastapi.security import HTTPBearer
+from starlette.routing import BaseRoute
 
 from commonplace.errors import InvalidClientId, InvalidInput, TooManyRequests, Unauthenticated
 from commonplace.governance.limits import RateLimits, RequestTier
@@ -64,6 +65,7 @@ class Standing:
     metrics: Metrics
     limits: RateLimits
     version: str
+    routes: Sequence[BaseRoute]
     use_cases: Mapping[type, Any] = field(default_factory=dict[type, Any])
     """Those of the doors, by their classes."""
 
@@ -241,19 +243,19 @@ Idempotent = Annotated[Once | None, Depends(once)]
 # ---- no way in that nobody thought of
 
 
-def require_access(app: FastAPI) -> None:
+def require_access(routes: Sequence[BaseRoute]) -> None:
     """
     Raises:
         RuntimeError: a route does not say how it is entered.
     """
-    open_routes = [path for path, is_guarded in entrances(app) if not is_guarded and path not in PUBLIC]
+    open_routes = [path for path, is_guarded in entrances(routes) if not is_guarded and path not in PUBLIC]
     if open_routes:
         raise RuntimeError(f"These routes do not say who may enter (see server/auth.py): {', '.join(open_routes)}")
 
 
-def entrances(app: FastAPI) -> Iterator[tuple[str, bool]]:
+def entrances(routes: Sequence[BaseRoute]) -> Iterator[tuple[str, bool]]:
     """Every route, and whether it says how it is entered."""
-    for context in iter_route_contexts(app.routes):
+    for context in iter_route_contexts(routes):
         # A mount or a plain route has no dependencies, and so no way to say it.
         dependant: Dependant | None = getattr(context, "dependant", None)
         is_guarded = dependant is not None and any(call in ACCESS for call in _calls(dependant))

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
 
-from commonplace.server.auth import LOCAL, PUBLIC, require_access
+from commonplace.server.auth import LOCAL, PUBLIC, Standing, require_access
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.daemon import InProcess, Opened, served
 from commonplace.values.audit import AuditQuery
@@ -25,7 +25,7 @@ OPERATOR = Principal(subject="operator", tenant="default/default", role="admin",
 
 def routes(app: FastAPI) -> Iterator[tuple[str, str]]:
     """Every method and path there is, with something in place of each name."""
-    for context in iter_route_contexts(app.routes):
+    for context in iter_route_contexts(Standing.of(app).routes):
         for method in sorted(context.methods or {"GET"}):
             yield method, re.sub(r"\{[^}]*\}", "x", context.path or "/")
 
@@ -67,7 +67,7 @@ def test_a_route_that_does_not_say_who_may_enter_keeps_the_server_from_starting(
     app.include_router(forgotten)
 
     with pytest.raises(RuntimeError, match="/v1/forgotten"):
-        require_access(app)
+        require_access(app.routes)
 
 
 def test_nor_may_a_mount_or_a_plain_route_be_forgotten() -> None:
@@ -77,7 +77,7 @@ def test_nor_may_a_mount_or_a_plain_route_be_forgotten() -> None:
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, routes=[Route("/a", plain), Mount("/b", routes=[])])
 
     with pytest.raises(RuntimeError, match="/a, /b"):
-        require_access(app)
+        require_access(app.routes)
 
 
 async def test_a_request_is_known_by_its_key_door_and_id(running: InProcess) -> None:
