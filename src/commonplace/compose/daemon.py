@@ -41,7 +41,7 @@ from commonplace.errors import AddressTaken, CommonplaceError, InvalidInput, Pat
 from commonplace.governance.limits import RequestTier
 from commonplace.ports.clock import Clock
 from commonplace.server.app import make_app
-from commonplace.server.auth import Standing
+from commonplace.server.auth import AppState
 from commonplace.server.logs import configure_logs, log
 from commonplace.server.metrics import FOLDER, forget_worker
 from commonplace.server.options import Options, is_loopback
@@ -119,7 +119,7 @@ async def running(
         services = await stack.enter_async_context(composed(settings, Wanted(token=token, clock=clock)))
         app = make_app(services, options_of(settings, tracing), DOORS)
         ending = partial(end_streams, app.state.stopping)
-        await stack.enter_async_context(at_work((*tasks, ending), Standing.of(app), settings))
+        await stack.enter_async_context(at_work((*tasks, ending), AppState.of(app), settings))
         yield app
         app.state.stopping.set()
 

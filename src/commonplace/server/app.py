@@ -12,7 +12,7 @@ from starlette.middleware import Middleware
 
 from commonplace.governance.limits import RateLimits
 from commonplace.server import console, operators
-from commonplace.server.auth import Standing, is_open, require_access
+from commonplace.server.auth import AppState, is_open, require_access
 from commonplace.server.bodies import Bodies, Deadlines
 from commonplace.server.door import ApiDoor
 from commonplace.server.errors import HANDLERS
@@ -58,7 +58,7 @@ def make_app(services: Services, options: Options, doors: Sequence[ApiDoor]) -> 
         middleware=_middleware(options, metrics),
         **more,
     )
-    app.state.standing = Standing(
+    app.state.shared = AppState(
         services=observe(services, metrics, options.tracing),
         options=options,
         metrics=metrics,

@@ -57,8 +57,8 @@ key = HTTPBearer(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Standing:
-    """What the routes of an app share; `app.state.standing`."""
+class AppState:
+    """What the routes of an app share; `app.state.shared`."""
 
     services: Services
     options: Options
@@ -70,21 +70,21 @@ class Standing:
     """Those of the doors, by their classes."""
 
     @classmethod
-    def of(cls, app: Any) -> Standing:
-        found: Standing = app.state.standing
+    def of(cls, app: Any) -> AppState:
+        found: AppState = app.state.shared
         return found
 
 
-def standing(request: Request) -> Standing:
-    return Standing.of(request.app)
+def app_state(request: Request) -> AppState:
+    return AppState.of(request.app)
 
 
 def services(request: Request) -> Services:
-    return standing(request).services
+    return app_state(request).services
 
 
 def options(request: Request) -> Options:
-    return standing(request).options
+    return app_state(request).options
 
 
 async def _served(request: Request) -> Services:
@@ -104,7 +104,7 @@ def use_case(kind: type) -> Any:
     """As a dependency: what a door brought along (`Door.use_cases`)."""
 
     async def brought(request: Request) -> Any:
-        return standing(request).use_cases[kind]
+        return app_state(request).use_cases[kind]
 
     return Depends(brought)
 
@@ -182,7 +182,7 @@ def admitted(request: Request, who: Principal) -> Principal:
     """Note who it is, and refuse whoever asks too often."""
     exchange = exchange_of(request.scope)
     exchange.who = who
-    held = standing(request)
+    held = app_state(request)
     tier = tier_of(request.method, request.url.path)
     name = who.identity if who.key or who.operator else f"{who.tenant} {who.identity} {who.address}"
     wait = held.limits.check(name, tier, held.services.desk.clock.now().timestamp())

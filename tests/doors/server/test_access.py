@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
 
-from commonplace.server.auth import LOCAL, PUBLIC, Standing, require_access
+from commonplace.server.auth import LOCAL, PUBLIC, AppState, require_access
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.daemon import InProcess, Opened, served
 from commonplace.values.audit import AuditQuery
@@ -25,7 +25,7 @@ OPERATOR = Principal(subject="operator", tenant="default/default", role="admin",
 
 def routes(app: FastAPI) -> Iterator[tuple[str, str]]:
     """Every method and path there is, with something in place of each name."""
-    for context in iter_route_contexts(Standing.of(app).routes):
+    for context in iter_route_contexts(AppState.of(app).routes):
         for method in sorted(context.methods or {"GET"}):
             yield method, re.sub(r"\{[^}]*\}", "x", context.path or "/")
 

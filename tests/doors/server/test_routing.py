@@ -16,7 +16,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute, Mount, NoMatchFound, Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from commonplace.server.auth import Standing
+from commonplace.server.auth import AppState
 from commonplace.server.exchange import template_of
 from commonplace.server.routing import RouteTable
 from commonplace.testing.daemon import served
@@ -85,7 +85,7 @@ class Ways:
 def ours(tmp_path_factory: pytest.TempPathFactory) -> Ways:
     async def found(home: Path) -> Sequence[BaseRoute]:
         async with served(home) as running:
-            return Standing.of(running.app).routes
+            return AppState.of(running.app).routes
 
     routes = asyncio.run(found(tmp_path_factory.mktemp("routes")))
     templates = [(each.path, sorted(each.methods or ())) for each in routes if isinstance(each, APIRoute)]
