@@ -27,7 +27,7 @@ from commonplace.server.exchange import exchange_of
 from commonplace.server.guarding import require_own_page, session_of
 from commonplace.server.metrics import Metrics
 from commonplace.server.options import Options
-from commonplace.service.account import Once
+from commonplace.service.account import Idempotency
 from commonplace.service.identity import Visit
 from commonplace.service.services import Services
 from commonplace.values.principal import Principal
@@ -214,7 +214,7 @@ def bearer(request: Request) -> str | None:
 # ---- requests that come twice
 
 
-async def once(
+async def idempotency(
     request: Request,
     idempotency_key: Annotated[
         str | None,
@@ -225,7 +225,7 @@ async def once(
             description="The same key again, within a day, answers as before and writes nothing twice.",
         ),
     ] = None,
-) -> Once | None:
+) -> Idempotency | None:
     if idempotency_key is None:
         return None
     if not _PRINTABLE.fullmatch(idempotency_key):
@@ -234,10 +234,10 @@ async def once(
     hashed = sha256()
     for part in (request.method.encode(), request.url.path.encode(), query, await request.body()):
         hashed.update(len(part).to_bytes(8, "big") + part)
-    return Once(key=idempotency_key, fingerprint=hashed.digest())
+    return Idempotency(key=idempotency_key, fingerprint=hashed.digest())
 
 
-Idempotent = Annotated[Once | None, Depends(once)]
+Idempotent = Annotated[Idempotency | None, Depends(idempotency)]
 
 
 # ---- no way in that nobody thought of
