@@ -14,13 +14,13 @@ from commonplace.governance.limits import RateLimits
 from commonplace.server import console, operators
 from commonplace.server.auth import AppState, is_open, require_access
 from commonplace.server.bodies import Bodies, Deadlines
+from commonplace.server.close_after_response import CloseAfterResponse
 from commonplace.server.door import ApiDoor
 from commonplace.server.errors import HANDLERS
 from commonplace.server.guarding import Gate, Hosts, Origins
 from commonplace.server.metrics import Metrics
 from commonplace.server.observing import Observed, observe
 from commonplace.server.options import Options, our_version
-from commonplace.server.parting import Parting
 from commonplace.server.routing import RouteTable
 from commonplace.server.tracing import OFF
 from commonplace.server.watching import Watching
@@ -79,7 +79,7 @@ def _middleware(options: Options, metrics: Metrics) -> list[Middleware]:
     """From the outside in."""
     chain = [
         Middleware(Watching, metrics=metrics, tracing=options.tracing),
-        Middleware(Parting),
+        Middleware(CloseAfterResponse),
         Middleware(Hosts, bound=options.host, allowed=options.allowed_hosts),
         Middleware(Origins, allowed=options.allowed_origins),
         Middleware(Gate, is_open=partial(is_open, options)),
