@@ -21,9 +21,9 @@ from commonplace.server.guarding import Gate, Hosts, Origins
 from commonplace.server.metrics import Metrics
 from commonplace.server.observing import Observed, observe
 from commonplace.server.options import Options, our_version
+from commonplace.server.request_log import RequestLog
 from commonplace.server.routing import RouteTable
 from commonplace.server.tracing import OFF
-from commonplace.server.watching import Watching
 from commonplace.service.services import Services
 
 ABOUT: Final = (
@@ -78,7 +78,7 @@ def make_app(services: Services, options: Options, doors: Sequence[ApiDoor]) -> 
 def _middleware(options: Options, metrics: Metrics) -> list[Middleware]:
     """From the outside in."""
     chain = [
-        Middleware(Watching, metrics=metrics, tracing=options.tracing),
+        Middleware(RequestLog, metrics=metrics, tracing=options.tracing),
         Middleware(CloseAfterResponse),
         Middleware(Hosts, bound=options.host, allowed=options.allowed_hosts),
         Middleware(Origins, allowed=options.allowed_origins),

@@ -27,12 +27,12 @@ class CloseAfterResponse:
             await self._app(scope, receive, send)
             return
 
-        async def told(message: Message) -> None:
+        async def send_closing(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message)["connection"] = "close"
             await send(message)
 
-        await self._app(scope, receive, told)
+        await self._app(scope, receive, send_closing)
 
 
 def _closes(scope: Scope) -> bool:
