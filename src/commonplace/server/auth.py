@@ -9,13 +9,13 @@ none of them keeps the server from starting, unless it is named here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Annotated, Any, Final
+from inspect import signature
+from typing import Annotated, Any, Final, get_args
 
-from fastapi import Depends, Header, Request, Security
-from fastapi.dependencies.models import Dependant
+from fastapi import Depends, Header, Request, Security, params
 from fastapi.routing import iter_route_contexts
 from fastapi.security import HTTPBearer
 from starlette.routing import BaseRoute
@@ -257,15 +257,18 @@ def entrances(routes: Sequence[BaseRoute]) -> Iterator[tuple[str, bool]]:
     """Every route, and whether it says how it is entered."""
     for context in iter_route_contexts(routes):
         # A mount or a plain route has no dependencies, and so no way to say it.
-        dependant: Dependant | None = getattr(context, "dependant", None)
-        is_guarded = dependant is not None and any(call in ACCESS for call in _calls(dependant))
+        endpoint = context.endpoint
+        is_guarded = endpoint is not None and not ACCESS.isdisjoint(_dependencies(endpoint))
         yield context.path or str(context.route), is_guarded
 
 
-def _calls(dependant: Dependant) -> Iterator[Any]:
-    for one in dependant.dependencies:
-        yield one.call
-        yield from _calls(one)
+def _dependencies(call: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
+    """What is called before it, as its parameters say, and before those."""
+    for parameter in signature(call, eval_str=True).parameters.values():
+        for mark in (*get_args(parameter.annotation), parameter.default):
+            if isinstance(mark, params.Depends) and mark.dependency is not None:
+                yield mark.dependency
+                yield from _dependencies(mark.dependency)
 
 
 def is_open(options: Options, path: str) -> bool:

@@ -5,15 +5,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Annotated
 
 import pytest
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import iter_route_contexts
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
 
-from commonplace.server.auth import LOCAL, PUBLIC, AppState, require_access
+from commonplace.server.auth import LOCAL, PUBLIC, AppState, Asking, require_access
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.daemon import InProcess, Opened, served
 from commonplace.values.audit import AuditQuery
@@ -68,6 +69,23 @@ def test_a_route_that_does_not_say_who_may_enter_keeps_the_server_from_starting(
 
     with pytest.raises(RuntimeError, match="/v1/forgotten"):
         require_access(app.routes)
+
+
+def test_a_route_may_leave_it_to_its_dependencies_to_say_who_may_enter() -> None:
+    async def tenant(who: Asking) -> str:
+        return who.tenant
+
+    async def by_annotation(tenant: Annotated[str, Depends(tenant)]) -> str:
+        return tenant
+
+    async def by_default(tenant: str = Depends(tenant)) -> str:
+        return tenant
+
+    router = APIRouter()
+    router.add_api_route("/a", by_annotation)
+    router.add_api_route("/b", by_default)
+
+    require_access(router.routes)
 
 
 def test_nor_may_a_mount_or_a_plain_route_be_forgotten() -> None:
