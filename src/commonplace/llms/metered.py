@@ -2,8 +2,8 @@
 A pydantic-ai model that pays for each request before it is sent.
 
 It stands around every request that the library makes, also those by which it lets a model mend a malformed answer or go on
-after a tool, so none goes unpaid. It also sends again what failed for a passing reason; the vendors' clients are told not to,
-since what they send a second time nobody would have paid for.
+after a tool, so none goes unpaid; what it cannot meter (batches, compaction by the vendor) it refuses. It also sends again what
+failed for a passing reason; the vendors' clients are told not to, since what they send a second time nobody would have paid for.
 
 A stream is paid for in the same way: the most it can cost is reserved before it begins, and its reservation is settled once,
 when it ends. If it ends early (the reader stops, the connection breaks, the task is cancelled), it costs what is known by
@@ -20,9 +20,10 @@ from typing import Any, Final
 
 import anyio
 from pydantic_ai import RunContext
-from pydantic_ai.exceptions import AgentRunError
+from pydantic_ai.exceptions import AgentRunError, UserError
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse
-from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+from pydantic_ai.models import Model, ModelRequestContext, ModelRequestParameters, StreamedResponse
+from pydantic_ai.models.batch import Batch, EncodedBatchRequest
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
@@ -41,6 +42,8 @@ _MARGIN: Final = 1.25
 _SENT: Final = ("content", "args", "tool_name")
 _PATIENCE: Final = 5.0
 """Seconds for the store to reserve or to settle, also while the task is being cancelled."""
+
+_UNMETERED: Final = "A metered model answers requests and streams. Nobody would pay for anything else."
 
 Pause = Callable[[float], Awaitable[None]]
 
@@ -110,6 +113,16 @@ class MeteredModel(WrapperModel):
                         self._charge(bill, stream.get())
                     return
             await self._pause(wait)
+
+    async def batch_create(self, requests: Sequence[EncodedBatchRequest]) -> Batch:
+        del requests
+        raise UserError(_UNMETERED)
+
+    async def compact_messages(
+        self, request_context: ModelRequestContext, *, instructions: str | None = None
+    ) -> ModelResponse:
+        del request_context, instructions
+        raise UserError(_UNMETERED)
 
     def _limited(self, settings: ModelSettings | None) -> ModelSettings:
         return ModelSettings(**{**(settings or {}), "max_tokens": self._output_tokens})  # pyright: ignore[reportArgumentType] - of that type already

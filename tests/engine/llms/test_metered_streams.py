@@ -14,9 +14,9 @@ from anyio.lowlevel import checkpoint
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic_ai import Agent, models
-from pydantic_ai.exceptions import ModelHTTPError
+from pydantic_ai.exceptions import ModelHTTPError, UserError
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponseStreamEvent
-from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+from pydantic_ai.models import Model, ModelRequestContext, ModelRequestParameters, StreamedResponse
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.usage import RequestUsage
@@ -398,6 +398,21 @@ async def test_a_stream_that_began_is_not_begun_again(purse: Purse, pauses: list
 
 def busy() -> ModelHTTPError:
     return ModelHTTPError(409, "small")
+
+
+# ---- what cannot be metered
+
+
+async def test_a_batch_and_a_compaction_by_the_vendor_are_refused(purse: Purse, store: Store, spent: Spent) -> None:
+    model = metered(TestModel(), purse.open(task(), "openai:small"))
+    context = ModelRequestContext(model=model, messages=ASKED, model_settings=None, model_request_parameters=PARAMETERS)
+
+    with pytest.raises(UserError):
+        await model.batch_create([])
+    with pytest.raises(UserError):
+        await model.compact_messages(context)
+
+    assert await spent(store) == 0
 
 
 # ---- several at once
