@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -14,6 +15,7 @@ from bench import daemon as daemons
 from bench import extraction as extractions
 from bench import learning as lessons
 from bench import report, versions
+from bench import routing as routes
 from bench.machine import ROOT, describe, keep
 from bench.peers import run as peers
 from bench.postgres import server
@@ -139,6 +141,14 @@ def daemon(asked: argparse.Namespace) -> None:
     _keep(asked, "daemon", figures)
 
 
+def routing(asked: argparse.Namespace) -> None:
+    """How long a request looks for its route."""
+    with scratch("routing") as folder:
+        rows = asyncio.run(routes.measure(folder / "home", asked.times))
+    print(table(rows))
+    _keep(asked, "routing", {"results": rows})
+
+
 # ---- the console
 
 
@@ -189,6 +199,7 @@ QUICK = (
     "extraction",
     "learning --runs 2 --facts 20 --pairs 20",
     "daemon --records 10000 --seconds 5",
+    "routing --times 100",
     "console --records 10000 --visits 3 --times 3",
     "peers --sizes 10000 --ingest-cap 30 --search-cap 10",
     "report",
@@ -203,6 +214,7 @@ FULL = (
     "extraction",
     "learning",
     "daemon",
+    "routing",
     "console",
     "peers",
     "report",
@@ -284,6 +296,9 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--records", type=int, default=100_000)
     one.add_argument("--seconds", type=int, default=30, help="how long each is asked, after a warm-up")
     one.add_argument("--stores", type=lambda told: told.split(","), default=["sqlite", "postgres"])
+
+    one = _named(named, "routing", routing, "what the number of routes costs a request")
+    one.add_argument("--times", type=int, default=routes.TIMES, help="how often each request is sent")
 
     one = _named(named, "console", console, "the console in Chromium: first paint, interaction, bytes; and Datasette")
     one.add_argument("--records", type=int, default=consoles.RECORDS)

@@ -26,7 +26,7 @@ MOST_LINES = 800
 # Where a broad `except` may end: the place that answers for everything below it. `path::function` -> why.
 BROAD_EXCEPTS: dict[str, str] = {
     "compose/background.py::_kept_at_work": "the top of a worker: it logs what a task raised and begins it again",
-    "server/watching.py::Watching._answered": "the server's error handler: what nobody expected becomes a 500",
+    "server/request_log.py::RequestLog._answer": "the server's error handler: what nobody expected becomes a 500",
     "jobs/worker.py::Worker._outliving": "the top of a worker: a job that cannot be ended must not end the others",
     "stores/sqlite/connection.py::WriterThread._savepoint": "the top of a worker: what a job raises is its caller's",
     "stores/sqlite/connection.py::WriterThread._settle": "the top of a worker, as above",

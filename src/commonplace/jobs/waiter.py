@@ -45,7 +45,7 @@ class Wait:
     left: Callable[[], Awaitable[object]] | None = None
 
 
-class Endings:
+class JobWaiter:
     """`told` and `hear` are for those who know of ends, `until` for those who wait. `close` it before requests are waited for."""
 
     def __init__(self, *, each: int = EACH, most: int = MOST, look_every: float = _LOOK_EVERY) -> None:

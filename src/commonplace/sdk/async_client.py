@@ -17,7 +17,7 @@ from commonplace.sdk.address import TIMEOUT, address
 from commonplace.sdk.async_connection import AsyncDaemonConnection
 from commonplace.sdk.calls import budgets, census, extraction, keeping, lanes, moving, recall, records, review, shelf
 from commonplace.sdk.documents import named_scopes, query, texts
-from commonplace.sdk.event_listener import SILENCE, EventListener
+from commonplace.sdk.event_listener import MAX_FRAME, SILENCE, EventListener
 from commonplace.sdk.lines import MEDIA_TYPE, Arriving, opened_source, opened_target
 from commonplace.sdk.talk import Reply
 from commonplace.sdk.threads import async_call
@@ -663,8 +663,9 @@ class AsyncClient:
                     if response.status_code != 200:
                         listener.refused(Reply.of(response, await response.aread()))
                     else:
-                        async for part in response.aiter_bytes():
-                            for event in listener.feed(part):
+                        async for frame in self._daemon.frames(response, MAX_FRAME):
+                            event = listener.event_of(frame)
+                            if event is not None:
                                 yield event
             except httpx.TransportError as error:
                 listener.dropped(error)

@@ -61,7 +61,7 @@ _ENDINGS: Final[tuple[tuple[type[CommonplaceError], AuditOutcome], ...]] = (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Once:
+class Idempotency:
     """A request that may come twice and is to be done once: its idempotency key, and a hash of what it asks."""
 
     key: str
@@ -84,7 +84,7 @@ class Account:
     """Rows of reads go there, if they are written in groups."""
     quotas: Quotas | None = None
     limits: FloodLimits = STANDARD
-    once: Once | None = None
+    once: Idempotency | None = None
     run: str | None = None
     scope: Scope | None = None
     record: str | None = None

@@ -10,7 +10,7 @@ import anyio.lowlevel
 import pytest
 
 from commonplace.errors import NotFound
-from commonplace.jobs.waiter import Endings, Wait
+from commonplace.jobs.waiter import JobWaiter, Wait
 from commonplace.values.event import Event, News
 from commonplace.values.principal import Principal
 
@@ -39,16 +39,16 @@ class Seen:
 
 
 @pytest.fixture
-def endings() -> Endings:
+def endings() -> JobWaiter:
     """Nobody looks by themselves."""
-    return Endings(look_every=60.0)
+    return JobWaiter(look_every=60.0)
 
 
-def waits(endings: Endings, task: Task, who: Principal = ANA, wait: Wait = LONG) -> asyncio.Task[Seen]:
+def waits(endings: JobWaiter, task: Task, who: Principal = ANA, wait: Wait = LONG) -> asyncio.Task[Seen]:
     return asyncio.create_task(endings.until(who, "t1", wait, task.seen))
 
 
-async def waiting(endings: Endings, task: Task, count: int = 1) -> None:
+async def waiting(endings: JobWaiter, task: Task, count: int = 1) -> None:
     """Until so many wait, having looked."""
     with anyio.fail_after(5):
         while endings.waiting < count or task.looks < count:
@@ -60,7 +60,7 @@ def told(what: str, job: str = "t1") -> Event:
     return Event(1, News(type=what, tenant="default/default", at=at, data={"job": job, "kind": "remember"}))
 
 
-async def test_what_is_over_already_is_answered_at_once(endings: Endings) -> None:
+async def test_what_is_over_already_is_answered_at_once(endings: JobWaiter) -> None:
     task = Task(is_over=True)
 
     seen = await endings.until(ANA, "t1", LONG, task.seen)
@@ -68,7 +68,7 @@ async def test_what_is_over_already_is_answered_at_once(endings: Endings) -> Non
     assert (seen.is_over, task.looks, endings.waiting) == (True, 1, 0)
 
 
-async def test_a_worker_of_this_process_wakes_whoever_waits_for_its_task(endings: Endings) -> None:
+async def test_a_worker_of_this_process_wakes_whoever_waits_for_its_task(endings: JobWaiter) -> None:
     task = Task()
     answer = waits(endings, task)
     await waiting(endings, task)
@@ -82,7 +82,7 @@ async def test_a_worker_of_this_process_wakes_whoever_waits_for_its_task(endings
 
 
 @pytest.mark.parametrize("what", ["job.done", "job.failed"])
-async def test_the_end_of_a_task_of_another_daemon_is_heard_in_the_log(endings: Endings, what: str) -> None:
+async def test_the_end_of_a_task_of_another_daemon_is_heard_in_the_log(endings: JobWaiter, what: str) -> None:
     task = Task()
     answer = waits(endings, task)
     await waiting(endings, task)
@@ -98,7 +98,7 @@ async def test_the_end_of_a_task_of_another_daemon_is_heard_in_the_log(endings: 
 
 @pytest.mark.parametrize("is_followed", [True, False])
 async def test_an_end_that_nobody_tells_of_is_found_all_the_same(is_followed: bool) -> None:
-    endings, task = Endings(look_every=0.01), Task()
+    endings, task = JobWaiter(look_every=0.01), Task()
     with endings.followed() if is_followed else nullcontext():
         answer = waits(endings, task)
         await waiting(endings, task)
@@ -109,7 +109,7 @@ async def test_an_end_that_nobody_tells_of_is_found_all_the_same(is_followed: bo
     assert seen.is_over
 
 
-async def test_after_the_wait_the_task_is_told_as_it_stands(endings: Endings) -> None:
+async def test_after_the_wait_the_task_is_told_as_it_stands(endings: JobWaiter) -> None:
     task = Task()
 
     with anyio.fail_after(5):
@@ -118,7 +118,7 @@ async def test_after_the_wait_the_task_is_told_as_it_stands(endings: Endings) ->
     assert (seen.is_over, task.looks, endings.waiting) == (False, 2, 0)
 
 
-async def test_who_goes_away_leaves_the_place_at_once(endings: Endings) -> None:
+async def test_who_goes_away_leaves_the_place_at_once(endings: JobWaiter) -> None:
     task, gone = Task(), asyncio.Event()
     answer = waits(endings, task, wait=Wait(seconds=30, left=gone.wait))
     await waiting(endings, task)
@@ -130,7 +130,7 @@ async def test_who_goes_away_leaves_the_place_at_once(endings: Endings) -> None:
     assert endings.waiting == 0
 
 
-async def test_who_is_cancelled_leaves_the_place_too(endings: Endings) -> None:
+async def test_who_is_cancelled_leaves_the_place_too(endings: JobWaiter) -> None:
     task = Task()
     answer = waits(endings, task, wait=Wait(seconds=30, left=asyncio.Event().wait))
     await waiting(endings, task)
@@ -141,7 +141,7 @@ async def test_who_is_cancelled_leaves_the_place_too(endings: Endings) -> None:
     assert (answer.cancelled(), endings.waiting) == (True, 0)
 
 
-async def test_a_task_that_is_dropped_is_told_as_missing(endings: Endings) -> None:
+async def test_a_task_that_is_dropped_is_told_as_missing(endings: JobWaiter) -> None:
     task = Task()
     answer = waits(endings, task)
     await waiting(endings, task)
@@ -154,7 +154,7 @@ async def test_a_task_that_is_dropped_is_told_as_missing(endings: Endings) -> No
     assert endings.waiting == 0
 
 
-async def test_at_the_end_of_the_process_everybody_is_told_as_it_stands(endings: Endings) -> None:
+async def test_at_the_end_of_the_process_everybody_is_told_as_it_stands(endings: JobWaiter) -> None:
     task = Task()
     answers = [waits(endings, task), waits(endings, task, BEN)]
     await waiting(endings, task, 2)
@@ -169,7 +169,7 @@ async def test_at_the_end_of_the_process_everybody_is_told_as_it_stands(endings:
 
 
 async def test_one_caller_takes_only_so_many_places_and_the_others_find_one() -> None:
-    endings, task = Endings(each=2, most=3), Task()
+    endings, task = JobWaiter(each=2, most=3), Task()
     held = [waits(endings, task), waits(endings, task)]
     await waiting(endings, task, 2)
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, TypeAlias
 from fastapi import Depends, Header, Response
 
 from commonplace.errors import InvalidInput, PreconditionFailed, RecordChanged
-from commonplace.service.account import Once
+from commonplace.service.account import Idempotency
 from commonplace.service.records import Change
 from commonplace.values.record import Record
 from commonplace.wire.changes import ChangeBody
@@ -82,7 +82,7 @@ def is_known(record: Record, if_none_match: str | None) -> bool:
     return "*" in tags or etag(record) in tags
 
 
-def change_of(body: ChangeBody, seen: int | None, once: Once | None) -> Change:
+def change_of(body: ChangeBody, seen: int | None, once: Idempotency | None) -> Change:
     if seen is not None and body.expected not in (None, seen):
         raise InvalidInput("If-Match and `expected` name two versions. Send one of them.")
     return Change(expected=body.expected if seen is None else seen, reason=body.reason, once=once)

@@ -10,7 +10,7 @@ from commonplace.doors.native.conditions import problems
 from commonplace.doors.native.records import Id
 from commonplace.memory.asking import filter_of
 from commonplace.memory.weighing import WEIGHTS
-from commonplace.server.auth import Asking, Served, standing
+from commonplace.server.auth import Asking, Served, app_state
 from commonplace.wire.census import CountsAnswer, LatencyAnswer, RecallsAnswer, ScopesAnswer, WeightsAnswer
 from commonplace.wire.queries import CountsQuery, ScopesQuery
 
@@ -55,4 +55,4 @@ async def weights(who: Asking) -> WeightsAnswer:
 async def latency(who: Asking, request: Request) -> LatencyAnswer:
     """Searches and context blocks of the last hour, in seconds, as the worker that answers has served them."""
     del who
-    return LatencyAnswer.of(standing(request).metrics.recalls.told())
+    return LatencyAnswer.of(app_state(request).metrics.recalls.summary())
