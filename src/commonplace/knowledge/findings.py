@@ -17,7 +17,7 @@ from hashlib import sha256
 from typing import Final, Literal, TypeAlias
 
 from commonplace.errors import InvalidInput, InvalidTransition, NotFound, NotInReview, ReviewRequired
-from commonplace.memory.validate import check_label, check_line, check_text
+from commonplace.memory.validate import check_label, check_text
 from commonplace.memory.write import clean
 from commonplace.ports.clock import Clock
 from commonplace.ports.journal import Entries
@@ -25,6 +25,7 @@ from commonplace.ports.knowledge import KnowledgeStore
 from commonplace.text.fence import POLICY, entry, name
 from commonplace.text.unicode import normal_form
 from commonplace.values.knowledge import Item, ItemStatus, Space, SpaceScope, TrustLevel
+from commonplace.values.line import check_line
 from commonplace.values.moment import new_id, utc
 from commonplace.values.record import Json
 

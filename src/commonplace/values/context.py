@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from commonplace.values.json import JsonObject
 from commonplace.values.query import Hit
 from commonplace.values.record import Record
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ContextMeta:
+class ContextMeta(JsonObject):
     """How much of what is in a block, and how well it fits the question."""
 
     used: bool = False

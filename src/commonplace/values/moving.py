@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from commonplace.values.json import JsonObject
 from commonplace.values.record import Written
 
 Layout = Literal["directory", "openclaw"]
@@ -21,7 +22,7 @@ class SentFile:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class LoadReport:
+class LoadReport(JsonObject):
     """`unchanged` were here already, at the same version or a later one."""
 
     records: int = 0

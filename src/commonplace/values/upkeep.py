@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Literal
 
+from commonplace.values.json import JsonObject
+from commonplace.values.moment import Moment
 from commonplace.values.scope import Scope
 
 Severity = Literal["ok", "warning", "error"]
@@ -14,7 +16,7 @@ Action = Literal["expired", "aged_out", "evicted", "purged", "spared", "reindexe
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(JsonObject):
     """One thing `doctor` looked at. `advice` says what to do; it is empty where all is well."""
 
     check: str
@@ -24,14 +26,14 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ScopeStats:
+class ScopeStats(JsonObject):
     scope: Scope
     records: int
     passages: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Stats:
+class Stats(JsonObject):
     """Live records are those a search can find; `versions` counts the past ones."""
 
     store: str
@@ -48,7 +50,7 @@ class Stats:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rule:
+class Rule(JsonObject):
     """
     How long the records of a scope are kept. `scope` is `kind:id`, or a kind alone for all of them (`session`).
     Pinned records are always kept.
@@ -60,10 +62,10 @@ class Rule:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Upkeep:
+class Upkeep(JsonObject):
     """One line of the hygiene log: which rule did what to how many records."""
 
-    at: datetime
+    at: Moment
     action: Action
     scope: str
     records: int

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pydantic import ConfigDict, Field
 
+from commonplace.values.moment import Moment
 from commonplace.values.usage import Budget, Usage, UsageTotal, to_micro, to_usd
 from commonplace.wire.queries import Asked
-from commonplace.wire.shapes import Answer, Body, Count, Moment
+from commonplace.wire.shapes import Answer, Body, Count
 
 
 class BudgetQuery(Asked):
@@ -39,26 +40,11 @@ class TotalAnswer(Answer):
 
     @classmethod
     def of(cls, total: UsageTotal) -> TotalAnswer:
-        return cls(
-            purpose=total.purpose,
-            model=total.model,
-            tasks=total.tasks,
-            failed=total.failed,
-            input_tokens=total.input_tokens,
-            output_tokens=total.output_tokens,
-            cost_usd=to_usd(total.cost_micro_usd),
-        )
+        return cls(**cls.shared(total), cost_usd=to_usd(total.cost_micro_usd))
 
     def value(self) -> UsageTotal:
-        return UsageTotal(
-            purpose=self.purpose,
-            model=self.model,
-            tasks=self.tasks,
-            failed=self.failed,
-            input_tokens=self.input_tokens,
-            output_tokens=self.output_tokens,
-            cost_micro_usd=to_micro(self.cost_usd),
-        )
+        fields = {name: value for name, value in self if name != "cost_usd"}
+        return UsageTotal(**fields, cost_micro_usd=to_micro(self.cost_usd))
 
 
 class UsageAnswer(Answer):
@@ -78,34 +64,11 @@ class UsageAnswer(Answer):
 
     @classmethod
     def of(cls, usage: Usage) -> UsageAnswer:
-        return cls(
-            tenant=usage.tenant,
-            at=usage.at,
-            session=usage.session,
-            purpose=usage.purpose,
-            model=usage.model,
-            agent=usage.agent,
-            workspace=usage.workspace,
-            input_tokens=usage.input_tokens,
-            output_tokens=usage.output_tokens,
-            cost_usd=to_usd(usage.cost_micro_usd),
-            ok=usage.ok,
-        )
+        return cls(**cls.shared(usage), cost_usd=to_usd(usage.cost_micro_usd))
 
     def value(self) -> Usage:
-        return Usage(
-            tenant=self.tenant,
-            at=self.at,
-            session=self.session,
-            purpose=self.purpose,
-            model=self.model,
-            agent=self.agent,
-            workspace=self.workspace,
-            input_tokens=self.input_tokens,
-            output_tokens=self.output_tokens,
-            cost_micro_usd=to_micro(self.cost_usd),
-            ok=self.ok,
-        )
+        fields = {name: value for name, value in self if name != "cost_usd"}
+        return Usage(**fields, cost_micro_usd=to_micro(self.cost_usd))
 
 
 class BudgetAnswer(Answer):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import Field, JsonValue
 
 from commonplace.values.job import Job, JobState
-from commonplace.wire.shapes import Answer, Count, Moment
+from commonplace.values.moment import Moment
+from commonplace.wire.shapes import Answer, Count
 
 
 class TaskError(Answer):
@@ -41,24 +44,12 @@ class TaskAnswer(Answer):
         """Without the payload, which says from where and in whose name."""
         scope = job.payload.get("scope")
         error = None if job.error_code is None else TaskError(code=job.error_code, message=job.error or "")
-        return cls(
-            id=job.id,
-            kind=job.kind,
-            state=job.state,
-            scope=scope if isinstance(scope, str) else None,
-            created_at=job.created_at,
-            created_by=job.created_by,
-            updated_at=job.updated_at,
-            not_before=job.not_before,
-            client=job.client,
-            line=job.line,
-            attempts=job.attempts,
-            max_attempts=job.max_attempts,
-            done=job.done,
-            total=job.total,
-            result={**job.result} if job.state == "done" else None,
-            error=None if job.state == "done" else error,
-        )
+        more: dict[str, Any] = {
+            "scope": scope if isinstance(scope, str) else None,
+            "result": job.result if job.state == "done" else None,
+            "error": None if job.state == "done" else error,
+        }
+        return cls(**{**cls.shared(job), **more})
 
 
 class TasksAnswer(Answer):

@@ -12,11 +12,11 @@ from fastapi import Depends, Header, Response
 from commonplace.errors import InvalidInput, PreconditionFailed, RecordChanged
 from commonplace.service.account import Once
 from commonplace.service.records import Change
+from commonplace.service.services import Services
 from commonplace.values.record import Record
 from commonplace.wire.changes import ChangeBody
 from commonplace.wire.problems import ProblemAnswer
-from commonplace.wire.records import RecordAnswer
-from commonplace.wire.shapes import MAX_COUNT
+from commonplace.wire.shapes import MAX_COUNT, to_json
 
 _TAG: Final = re.compile(r'(?:W/)?"([0-9]{1,10})"')
 _WHY: Final = {
@@ -45,11 +45,11 @@ def problems(*statuses: int) -> Responses:
     }
 
 
-def told(response: Response, record: Record, *, status: int | None = None) -> None:
-    """Put the version of the answer's record, and its status, on the answer."""
-    response.headers["ETag"] = etag(record)
-    if status is not None:
-        response.status_code = status
+def answer(served: Services, value: object, *, status: int = 200, version_of: Record | None = None) -> Response:
+    """A value that holds records, which have their states of now. The version of `version_of` is the `ETag`."""
+    headers = None if version_of is None else {"ETag": etag(version_of)}
+    body = to_json(value, served.desk.clock.now())
+    return Response(body, status_code=status, headers=headers, media_type="application/json")
 
 
 def etag(record: Record) -> str:
@@ -99,4 +99,4 @@ def preconditions(seen: int | None) -> Generator[None]:
         raise PreconditionFailed(error.message, **error.details) from error
 
 
-RECORD: Final[Responses] = {200: {"model": RecordAnswer, "headers": ETAG, "description": "The record as it is now."}}
+RECORD: Final[Responses] = {200: {"headers": ETAG, "description": "The record as it is now."}}

@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_serializer, model_valid
 from pydantic.alias_generators import to_camel
 from pydantic_core.core_schema import SerializerFunctionWrapHandler
 
-from commonplace.wire.shapes import Count, Moment
+from commonplace.values.moment import Moment
+from commonplace.wire.shapes import Count
 
 TaskStatus = Literal["queued", "running", "completed", "failed"]
 Topic = Literal["user", "feedback", "project", "reference"]
