@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field
 from commonplace.values.moment import Moment
 from commonplace.values.usage import Budget, Usage, UsageTotal, to_micro, to_usd
 from commonplace.wire.queries import Asked
-from commonplace.wire.shapes import Answer, Body, Count
+from commonplace.wire.shapes import Answer, Body, Count, shared
 
 
 class BudgetQuery(Asked):
@@ -40,7 +40,7 @@ class TotalAnswer(Answer):
 
     @classmethod
     def of(cls, total: UsageTotal) -> TotalAnswer:
-        return cls(**cls.shared(total), cost_usd=to_usd(total.cost_micro_usd))
+        return cls(**shared(cls, total), cost_usd=to_usd(total.cost_micro_usd))
 
     def value(self) -> UsageTotal:
         fields = {name: value for name, value in self if name != "cost_usd"}
@@ -64,7 +64,7 @@ class UsageAnswer(Answer):
 
     @classmethod
     def of(cls, usage: Usage) -> UsageAnswer:
-        return cls(**cls.shared(usage), cost_usd=to_usd(usage.cost_micro_usd))
+        return cls(**shared(cls, usage), cost_usd=to_usd(usage.cost_micro_usd))
 
     def value(self) -> Usage:
         fields = {name: value for name, value in self if name != "cost_usd"}

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, ConfigDict, Field, JsonValue
 
 from commonplace.values.knowledge import ItemStatus, Space, SpaceScope, TrustLevel
 from commonplace.values.moment import Moment
-from commonplace.wire.shapes import MAX_LINE, Answer, Body, Label
+from commonplace.wire.shapes import MAX_LINE, Answer, Body, Label, shared
 
 Metadata = dict[str, JsonValue]
 
@@ -65,7 +65,7 @@ class SpaceAnswer(Answer):
         named: dict[str, Any] = (
             {"project": None, "run": space.project} if of_run else {"project": space.project, "run": None}
         )
-        return cls(**{**cls.shared(space), **named})
+        return cls(**{**shared(cls, space), **named})
 
 
 class SpacesAnswer(Answer):

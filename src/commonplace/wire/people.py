@@ -10,7 +10,7 @@ from pydantic import AliasChoices, ConfigDict, Field, model_validator
 from commonplace.values.json import JsonObject
 from commonplace.values.moment import Moment
 from commonplace.values.principal import Key, Principal, Role, ScopePattern, User
-from commonplace.wire.shapes import Answer, Body, Label, Line
+from commonplace.wire.shapes import Answer, Body, Label, Line, shared
 
 Pattern = Annotated[str, Field(min_length=1, max_length=300, examples=["workspace:web-*"])]
 
@@ -29,7 +29,7 @@ class MeAnswer(Answer):
 
     @classmethod
     def of(cls, who: Principal, *, open: bool = False) -> MeAnswer:  # noqa: A002 - as the field is called
-        return cls(**cls.shared(who), open=open)
+        return cls(**shared(cls, who), open=open)
 
     def value(self) -> Principal:
         return Principal(**{name: value for name, value in self if name != "open"})

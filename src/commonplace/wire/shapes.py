@@ -37,10 +37,10 @@ class Answer(BaseModel):
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
 
-    @classmethod
-    def shared(cls, value: object) -> dict[str, Any]:
-        """What a value has under the same names as this answer."""
-        return {name: getattr(value, name) for name in cls.model_fields if hasattr(value, name)}
+
+def shared(answer: type[Answer], value: object) -> dict[str, Any]:
+    """What a value has under the same names as its answer."""
+    return {name: getattr(value, name) for name in answer.model_fields if hasattr(value, name)}
 
 
 @cache

@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue
 
 from commonplace.values.job import Job, JobState
 from commonplace.values.moment import Moment
-from commonplace.wire.shapes import Answer, Count
+from commonplace.wire.shapes import Answer, Count, shared
 
 
 class TaskError(Answer):
@@ -49,7 +49,7 @@ class TaskAnswer(Answer):
             "result": job.result if job.state == "done" else None,
             "error": None if job.state == "done" else error,
         }
-        return cls(**{**cls.shared(job), **more})
+        return cls(**{**shared(cls, job), **more})
 
 
 class TasksAnswer(Answer):

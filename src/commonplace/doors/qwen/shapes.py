@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_serializer, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
-from pydantic_core.core_schema import SerializerFunctionWrapHandler
 
 from commonplace.values.moment import Moment
 from commonplace.wire.shapes import Count
@@ -58,17 +57,13 @@ class Told(BaseModel):
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True, serialize_by_alias=True)
 
 
-class WithoutScope(Told):
-    """A task that was for no scope in particular does not speak of any."""
-
-    scope: Target | None = Field(default=None, json_schema_extra={"description": "Only where the request named one."})
-
-    @model_serializer(mode="wrap")
-    def _said(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        told: dict[str, Any] = handler(self)
-        if self.scope is None:
-            told.pop("scope", None)
-        return told
+NamedScope = Annotated[
+    Target | None,
+    Field(
+        exclude_if=lambda scope: scope is None, json_schema_extra={"description": "Only where the request named one."}
+    ),
+]
+"""A task that was for no scope in particular does not speak of any."""
 
 
 class TaskFailure(Told):
@@ -77,7 +72,8 @@ class TaskFailure(Told):
     details: str = Field(description="Our own code for what went wrong.")
 
 
-class RememberQueued(WithoutScope):
+class RememberQueued(Told):
+    scope: NamedScope = None
     task_id: str
     status: TaskStatus
     context_mode: Literal["workspace", "clean"]
@@ -97,7 +93,8 @@ class RememberTask(RememberQueued):
     error: TaskFailure | None
 
 
-class ForgetQueued(WithoutScope):
+class ForgetQueued(Told):
+    scope: NamedScope = None
     task_id: str
     status: TaskStatus
     created_at: Moment
