@@ -83,6 +83,7 @@ check: $(VENV)/.stamp-test $(VENV)/.stamp-clients  ## Format, lint, types, layer
 	@$(BIN)/ruff check --quiet .
 	@$(PRETTIER) --check || { echo 'Run `make fix`.' >&2; exit 1; }
 	@$(BIN)/lint-imports
+	@$(BIN)/python tools/words.py --check
 	@$(BIN)/python tools/sync_memory.py --check
 	@$(BIN)/python tools/reference.py --check
 	@$(BIN)/python tools/sync_client.py --check

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tools.words import Words, excess, read_allowed, shrunk, words_of
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "commonplace"
@@ -396,3 +397,38 @@ def test_no_file_names_a_package_registry() -> None:
     found = [path.relative_to(ROOT).as_posix() for path, text in texts if any(host.encode() in text for host in hosts)]
 
     report("A lock or a text that names a registry ties every installation to it:", found)
+
+
+# ---- words
+
+
+def test_names_are_words_that_can_be_looked_up() -> None:
+    words = words_of((module.path.relative_to(SOURCE).as_posix(), module.tree) for module in source())
+
+    report("Names that nobody can look up:", excess(words, read_allowed()))
+    assert shrunk(words, read_allowed()) == read_allowed(), "run `python tools/words.py --shrink`"
+
+
+def test_a_new_name_that_nobody_can_look_up_is_reported() -> None:
+    sources = {
+        "service/new.py": "def search(told): found = told; return found\nclass Budget: pass",
+        "service/other.py": "class Budget: pass\nclass _Budget: pass\nclass Record: pass",
+        "stores/sqlite/jobs.py": "class Jobs: pass",
+        "stores/postgres/jobs.py": "class Jobs: pass",
+        "memory/weighing.py": "",
+    }
+
+    words = words_of((path, ast.parse(text)) for path, text in sources.items())
+
+    assert words.names == {"service/new.py": 2}
+    assert words.classes == {"Budget": ["service/new.py", "service/other.py"]}
+    assert words.modules == ["memory/weighing.py"]
+    assert len(excess(words, Words({}, {}, []))) == 3
+    assert excess(words, words) == []
+
+
+def test_the_allow_list_of_words_only_shrinks() -> None:
+    allowed = Words({"a.py": 3, "gone.py": 1}, {"Budget": ["a.py", "b.py", "c.py"]}, ["a/keeping.py", "b/reading.py"])
+    words = Words({"a.py": 2, "new.py": 9}, {"Budget": ["a.py", "b.py", "new.py"]}, ["b/reading.py", "c/new_thing.py"])
+
+    assert shrunk(words, allowed) == Words({"a.py": 2}, {"Budget": ["a.py", "b.py"]}, ["b/reading.py"])

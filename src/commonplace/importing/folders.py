@@ -3,7 +3,7 @@ Which files of a folder are worth importing, and their contents.
 
 Markdown and plain text of at most 2 MiB; not what is hidden, built, or ignored by a `.gitignore` at any level of the
 folder. No link is followed, not even to see where it leads: one to a path inside the folder leads to a file that is found
-anyway, and one to a path outside is reported. The folder stays open from the survey to the last file (`managed/reader`), so that
+anyway, and one to a path outside is reported. The folder stays open from the survey to the last file (`markdown/reader`), so that
 whoever swaps a file, a folder or the root for a link in between gains nothing.
 """
 
@@ -32,7 +32,10 @@ SWAPPED: Final = "it became a link, or lies in a folder that did, while it was i
 PRIVATE_FOLDER: Final = "a folder of Commonplace itself"
 IGNORE_FILE: Final = ".gitignore"
 LARGEST_IGNORE_FILE: Final = 128 * 1024
+MAX_WILDCARDS: Final = 3
+"""In one name of a rule, and `**` in the whole of it: the time to match grows with the length of a name to this power."""
 DEEPEST: Final = 100
+_STARS: Final = re.compile(r"\*++")
 _DAY: Final = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?!\d)")
 
 Reasons = list[tuple[str, str]]
@@ -293,6 +296,11 @@ class _Walk:
             )
             return None
         lines = data.decode("utf-8", "replace").splitlines()
+        costly = next(filter(_is_costly, lines), None)
+        if costly is not None:
+            reason = f"its {IGNORE_FILE} has a rule with more than {MAX_WILDCARDS} wildcards: {costly[:80]}"
+            self.problems.append((_text(here), reason))
+            return None
         return (*ignores, (here, GitIgnoreSpec.from_lines(lines)))
 
     def _report_link(self, entry: FolderEntry, here: Parts, ignores: Ignores) -> None:
@@ -309,6 +317,14 @@ class _Walk:
             return
         if not any(_ignored(path, ignores, is_folder=is_folder) for is_folder in {False, may_be_folder}):
             self.left_out.append((_text(path), OUTSIDE))
+
+
+def _is_costly(rule: str) -> bool:
+    """Whether a name can be made that such a rule takes seconds or years to look at."""
+    names = [] if rule.startswith("#") else rule.split("/")
+    if sum(name == "**" for name in names) > MAX_WILDCARDS:
+        return True
+    return any(len(_STARS.findall(name)) > MAX_WILDCARDS for name in names)
 
 
 def _is_wanted(entry: FolderEntry) -> bool:

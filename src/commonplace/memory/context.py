@@ -9,6 +9,7 @@ facts of an agent and a workspace. Neither ever has more tokens than its budget.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -76,7 +77,9 @@ class Contexts:
         if query.strip():
             hits = await self._recall.search(Query(text=query, filter=Filter(scopes=scopes), limit=limit))
         known = {record.id for record in told}
-        return context_block(told, [hit for hit in hits if hit.record.id not in known], budget, self._count)
+        other = [hit for hit in hits if hit.record.id not in known]
+        # In a thread: of a long text without words, a tokenizer counts a second for every hundred thousand characters.
+        return await asyncio.to_thread(context_block, told, other, budget, self._count)
 
     async def sections(
         self, *, agent: str | None = None, workspace: str | None = None, budget: int = BUDGET
@@ -85,10 +88,11 @@ class Contexts:
         blocks: list[ContextBlock] = []
         if agent is not None:
             rows = await self._facts(Scope("agent", agent), None)
-            blocks.append(agent_block(rows, budget, self._count))
+            blocks.append(await asyncio.to_thread(agent_block, rows, budget, self._count))
         if workspace is not None:
             rows = await self._facts(Scope("workspace", workspace), WORKSPACE_ROWS)
-            blocks.append(workspace_block(rows, budget - self._count(_BETWEEN), self._count))
+            room = budget - self._count(_BETWEEN)
+            blocks.append(await asyncio.to_thread(workspace_block, rows, room, self._count))
         return _joined([block for block in blocks if block.text or block.left_out], self._count)
 
     async def _session(self, scopes: tuple[Scope, ...] | None, session: str, budget: int) -> list[Record]:
@@ -150,7 +154,7 @@ def _fitted(pieces: Sequence[Piece], render: Render, budget: int, count: TokenCo
     """As many of `pieces`, first to last, as fit the budget."""
     total = len(pieces)
     whole = render(pieces, 0)
-    if total and count(whole) <= budget:
+    if total and len(whole) <= budget * _CHARACTERS_A_TOKEN and count(whole) <= budget:
         return _block(pieces, whole, 0, count)
     # A long text must not keep all others out, so none gets more than a quarter of the room.
     short = [_clipped(piece, budget // 4, count) for piece in pieces]
@@ -257,7 +261,7 @@ def _told(hit: Hit) -> str:
 
 
 def _clipped(piece: Piece, most: int, count: TokenCounter) -> Piece:
-    text = piece.text
+    text = piece.text[: max(most, 0) * _CHARACTERS_A_TOKEN]
     while text and (tokens := count(text)) > most:
         text = text[: min(len(text) - 1, len(text) * most // tokens)].rstrip()
     return piece if text == piece.text else Piece(piece.section, piece.place, piece.record, f"{text} …", piece.hit)

@@ -1,35 +1,13 @@
-"""What the tools are given: every memory there is fits, which the type checker sees and this holds at run time."""
+"""Over stdio a model uses the daemon that the environment names, or the memory in its own process."""
 
-import inspect
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from commonplace import AsyncClient, AsyncMemory
-from commonplace.doors.mcp.client import MemoryClient
-from commonplace.service.local import LocalMemory
 from commonplace.testing.daemon import Daemon
 from commonplace.testing.mcp import piped
 
 pytestmark = pytest.mark.anyio
-
-# The type checker refuses a memory here whose methods do not fit.
-MEMORIES: tuple[type[MemoryClient], ...] = (AsyncMemory, AsyncClient, LocalMemory)
-
-
-def methods() -> list[str]:
-    return [name for name, _ in inspect.getmembers(MemoryClient, inspect.isfunction) if not name.startswith("_")]
-
-
-@pytest.mark.parametrize("memory", MEMORIES, ids=lambda memory: memory.__name__)
-@pytest.mark.parametrize("name", methods())
-def test_every_memory_has_what_the_tools_call(memory: Any, name: str) -> None:
-    wanted = inspect.signature(getattr(MemoryClient, name)).parameters
-    given = inspect.signature(getattr(memory, name)).parameters
-
-    named = [one.name for one in wanted.values() if one.kind is inspect.Parameter.KEYWORD_ONLY]
-    assert [one for one in named if one not in given] == []
 
 
 async def test_a_model_on_stdio_uses_the_daemon_that_the_environment_names(daemon: Daemon, atlas: Path) -> None:

@@ -13,9 +13,9 @@ from mcp_types import TextContent, TextResourceContents
 from mcp_types.version import LATEST_MODERN_VERSION
 
 from commonplace import AsyncMemory, open_memory_async
-from commonplace.doors.mcp.client import MemoryClient
 from commonplace.doors.mcp.places import Asker, Place
 from commonplace.doors.mcp.server import make_server
+from commonplace.ports.memory_client import MemoryClient
 from commonplace.testing.mcp import Model
 from commonplace.values.record import Turn
 

@@ -379,3 +379,26 @@ def test_a_long_path_has_a_key_that_fits_and_is_its_own() -> None:
 
     assert len(keys) == 3
     assert {len(key) for key in keys} == {255}
+
+
+@pytest.mark.parametrize("rule", ["*a*a*a*a*b.md", "drafts/*-*-*-*.md", "**/a/**/a/**/a/**/a/b.md", "!*a*b*c*d"])
+async def test_a_rule_that_can_take_years_leaves_its_folder_out(notes: Notes, rule: str) -> None:
+    notes.write("sub/.gitignore", f"*.txt\n{rule}\n")
+    notes.write(f"sub/{'a' * 200}.md", "not looked at")
+    notes.write("fine.md", "looked at")
+
+    report = await notes.run()
+
+    assert set(await notes.records()) == {"fine.md"}
+    assert [(name, rule in reason) for name, reason in report.problems] == [("sub", True)]
+
+
+@pytest.mark.parametrize("rule", ["# *a*a*a*a*a*", "*.*.sw*", "**/*.py[cod]", "*/*/*/*/*.txt", "**/a/**/b/**"])
+async def test_a_rule_as_people_write_them_is_followed(notes: Notes, rule: str) -> None:
+    notes.write(".gitignore", f"{rule}\nprivate.md\n")
+    notes.write("private.md", "not for import")
+    notes.write("fine.md", "looked at")
+
+    report = await notes.run()
+
+    assert (set(await notes.records()), report.problems) == ({"fine.md"}, ())

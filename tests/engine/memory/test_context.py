@@ -128,6 +128,19 @@ def test_a_huge_row_does_not_keep_the_others_out() -> None:
     assert [one.key for one in block.records] == ["huge", "k1", "k2", "k3"]
 
 
+def test_no_more_of_a_huge_text_is_counted_than_could_fit() -> None:
+    counted: list[int] = []
+
+    def count(text: str) -> int:
+        counted.append(len(text))
+        return estimate(text)
+
+    block = context_block([], [hit("deploy " + " " * 1_000_000 + "x"), hit("on Fridays", 1)], 200, count)
+
+    assert "on Fridays" in block.text
+    assert max(counted) < 200 * 20
+
+
 def test_a_text_of_several_lines_stays_one_item() -> None:
     block = workspace_block([record("one\n## Agent Memory\r\n```\n<system>", key="k")], 2000, estimate)
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, get_args
 
-from commonplace.doors.mcp.client import MemoryClient
 from commonplace.errors import Forbidden, InvalidInput, RecordNotFound
 from commonplace.governance.access import exact_scopes
+from commonplace.ports.memory_client import MemoryClient
 from commonplace.values.principal import Principal
 from commonplace.values.record import Record
 from commonplace.values.scope import Scope, ScopeKind

@@ -23,7 +23,6 @@ from commonplace.doors.mcp.answers import (
     place_of,
     refusal,
 )
-from commonplace.doors.mcp.client import RememberingClient
 from commonplace.doors.mcp.places import TIERS, Asked, Asker, refused
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput, InvalidScope, ManagedMemoryUnavailable
 from commonplace.guard.quarantine import is_quarantined
@@ -163,10 +162,11 @@ async def store(asker: Asker, given: Store) -> Answer:
 async def remember(asker: Asker, given: Remember) -> Answer:
     if not given.content.strip():
         raise refused("missing_content", "Say in `content` what to remember.")
-    if not isinstance(memory := asker.memory, RememberingClient) or not remembers(asker):
+    if not remembers(asker):
         raise ManagedMemoryUnavailable
     if given.scope not in (None, "project", "user"):
         raise InvalidScope("scope: project or user.")
+    memory = asker.memory
     task = await memory.remember_workspace_memory(given.content, scope=given.scope)
     pauses = Pauses()
     with anyio.move_on_after(PATIENCE):
@@ -181,8 +181,8 @@ async def remember(asker: Asker, given: Remember) -> Answer:
 
 
 def remembers(asker: Asker) -> bool:
-    """Whether there are files to write to. A model that is to stay within some scopes does not get at them."""
-    return isinstance(asker.memory, RememberingClient) and asker.place.only is None
+    """A model that is to stay within some scopes does not get at files."""
+    return asker.place.only is None
 
 
 async def listed(asker: Asker, given: List) -> Answer:

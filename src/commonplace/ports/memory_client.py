@@ -1,0 +1,581 @@
+"""
+How a memory is used: by every face the same, in this process (`service/local`) or over HTTP (`sdk`), asynchronously. The agent
+and the tools of MCP ask for the parts that they use.
+
+Wherever a record's `id` is asked for, its first eight digits or more will do, while only one record has them. A scope is written
+`kind:id`. Every change of a record makes a new version of it; `expected` refuses the change if the record is no longer at
+that version.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Literal, Protocol, TextIO, Unpack
+
+from commonplace.values.audit import AuditPage, AuditQuery
+from commonplace.values.census import By, Recalls, ScopeCounts, Tally, Weight
+from commonplace.values.changes import Changes, SuccessorFields
+from commonplace.values.context import ContextBlock
+from commonplace.values.event import Heard
+from commonplace.values.extraction import Extracted, TalkFields
+from commonplace.values.moving import ImportReport, Layout, LoadReport, Progress
+from commonplace.values.note import Note
+from commonplace.values.principal import Key, Principal, Role, User
+from commonplace.values.query import Filters, Hit, Mode, Order, Page
+from commonplace.values.record import Json, Record, State, Trust, Turn, Visibility
+from commonplace.values.review import Origin, RolledBack, WaitingPage
+from commonplace.values.scope import Scope, ScopeKind, Scopes
+from commonplace.values.shelf import (
+    ShelfChange,
+    ShelfFiles,
+    ShelfName,
+    ShelfRecall,
+    ShelfText,
+    ShelfUndone,
+    ShelfWritten,
+)
+from commonplace.values.task import ContextMode, MemoryTask, TargetScope
+from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
+from commonplace.values.usage import Budget
+
+
+class RecordsClient(Protocol):
+    """Write records and change them."""
+
+    async def put(  # noqa: PLR0913 - the public door names every field
+        self,
+        text: str,
+        *,
+        scope: Scope | str = "global",
+        key: str | None = None,
+        kind: str = "note",
+        source: str = "manual",
+        tags: Sequence[str] = (),
+        metadata: Mapping[str, Json] | None = None,
+        pinned: bool | None = None,
+        importance: int | None = None,
+        trust: Trust = "system_generated",
+        visibility: Visibility = "private",
+        at: datetime | None = None,
+        expires_at: datetime | None = None,
+        session: str | None = None,
+        position: int | None = None,
+        speaker: str | None = None,
+        run: str | None = None,
+        message: str | None = None,
+        file: str | None = None,
+        expected: int | None = None,
+        dedupe: Literal["near"] | None = None,
+        reason: str | None = None,
+    ) -> Record:
+        """
+        Remember one thing, and answer the record.
+
+        Under a `key` that the scope has already, it becomes the next version of that record; `pinned` and `importance` of
+        None then stay as they are. With `dedupe="near"` a text that is nearly there already is not stored again.
+        """
+        ...
+
+    async def put_many(self, notes: Sequence[Note], *, dedupe: Literal["near"] | None = None) -> builtins.list[Record]:
+        """Remember several things, in order; all of them or none."""
+        ...
+
+    async def add_turns(
+        self,
+        session: str,
+        turns: Sequence[Turn],
+        *,
+        scope: Scope | str = "global",
+        source: str = "turn",
+        trust: Trust = "system_generated",
+        tags: Sequence[str] = (),
+    ) -> builtins.list[Record]:
+        """
+        Remember what was said, one record a turn, in order. A turn told before, which is one with the same session, time,
+        speaker and text, is not stored twice: give each turn its time, or the same words said again later are not kept.
+        """
+        ...
+
+    async def edit(
+        self,
+        id: str,
+        *,
+        clear: Collection[str] = (),
+        expected: int | None = None,
+        reason: str | None = None,
+        **changes: Unpack[Changes],
+    ) -> Record:
+        """Change the fields named, and empty those in `clear` (`key`, `at`, `expires_at`, `tags`, `metadata`)."""
+        ...
+
+    async def get(self, id: str, *, version: int | None = None) -> Record:
+        """The record as it is, or as it was in `version`. Raises RecordNotFound, VersionNotFound."""
+        ...
+
+    async def list(
+        self,
+        *,
+        scopes: Scopes = None,
+        states: Sequence[State] = ("live",),
+        order: Order = "newest",
+        limit: int = 100,
+        cursor: str | None = None,
+        **filters: Unpack[Filters],
+    ) -> Page:
+        """Records, a page at a time; the page's `cursor` gets the next one."""
+        ...
+
+    async def history(self, id: str) -> builtins.list[Record]:
+        """Every version of a record, oldest first."""
+        ...
+
+    async def pin(
+        self, id: str, pinned: bool = True, *, expected: int | None = None, reason: str | None = None
+    ) -> Record:
+        """Pin a record, or unpin it. Pinned records come first, and no rule removes them."""
+        ...
+
+    async def delete(self, id: str, *, expected: int | None = None, reason: str | None = None) -> Record:
+        """Delete a record. `undo` brings it back; `purge` removes it for good."""
+        ...
+
+    async def undo(self, id: str, *, expected: int | None = None, reason: str | None = None) -> Record:
+        """Take the last change back; again, the one before. Raises NothingToUndo."""
+        ...
+
+    async def promote(
+        self, id: str, *, scope: Scope | str | None = None, expected: int | None = None, reason: str | None = None
+    ) -> Record:
+        """Share a record, in its scope or in a wider one. Raises SecretRefused, and Conflict where the key is taken."""
+        ...
+
+    async def demote(self, id: str, *, expected: int | None = None, reason: str | None = None) -> Record:
+        """Keep a record, but take it out of every search."""
+        ...
+
+    async def supersede(
+        self,
+        id: str,
+        text: str,
+        *,
+        expected: int | None = None,
+        reason: str | None = None,
+        **fields: Unpack[SuccessorFields],
+    ) -> Record:
+        """Put a new record in the place of this one, and answer it. It takes over the key and what is not named."""
+        ...
+
+    async def expire(
+        self, id: str, at: datetime | None = None, *, expected: int | None = None, reason: str | None = None
+    ) -> Record:
+        """Let a record be found until `at`, or no longer."""
+        ...
+
+    async def purge(
+        self,
+        *,
+        ids: Sequence[str] = (),
+        scope: Scope | str | None = None,
+        user: str | None = None,
+        source: str | None = None,
+        leave_files: bool = False,
+    ) -> Purged:
+        """
+        Remove for good, every version and every trace: records, a scope, a source, or all that comes from a user (in
+        their scope, said or written by them). Name exactly one. A file of managed memory that they follow goes with them; where it
+        cannot be removed, nothing is (PurgeRefused), or with `leave_files` it stays and is named in the answer.
+        """
+        ...
+
+
+class RecallClient(Protocol):
+    """Find what is remembered."""
+
+    async def search(  # noqa: PLR0913 - the public door names every filter
+        self,
+        text: str,
+        *,
+        scopes: Scopes = None,
+        limit: int = 10,
+        mode: Mode = "hybrid",
+        kinds: Sequence[str] = (),
+        sources: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        trust: Sequence[Trust] = (),
+        sessions: Sequence[str] = (),
+        speaker: str | None = None,
+        pinned: bool | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        as_of: datetime | None = None,
+        diversity: float = 0.0,
+        weights: Mapping[str, float] | None = None,
+    ) -> builtins.list[Hit]:
+        """
+        What answers the question, best first, each hit with its reasons (`hit.why`).
+
+        `scopes` None reads every scope in reach. `as_of` searches the memory as it stood at that moment.
+        """
+        ...
+
+    async def context(
+        self, query: str, *, scopes: Scopes = None, session: str | None = None, budget: int | None = None
+    ) -> ContextBlock:
+        """A `<memory_context>` block for a prompt: the session so far and what the question recalls, within `budget`."""
+        ...
+
+    async def sections(
+        self, *, agent: str | None = None, workspace: str | None = None, budget: int | None = None
+    ) -> ContextBlock:
+        """The `## Agent Memory` and `## Workspace Memory` of a prompt, each within `budget`."""
+        ...
+
+
+class LearningClient(Protocol):
+    """Talk becomes memory."""
+
+    async def extract(
+        self,
+        talk: str | Sequence[Turn] | None = None,
+        *,
+        wait: bool = True,
+        **told: Unpack[TalkFields],
+    ) -> Extracted:
+        """
+        Learn from a finished conversation: turns, a transcript whose lines say who speaks, or (None) what is kept of its
+        `session`. Say whose memory it is for: `agents`, `workspace`, `scope`. By the language model of the settings, else by
+        rules; it is waited for in any case.
+        """
+        ...
+
+    async def learn(self, agents: Sequence[str], learning: str, *, run: str | None = None) -> Record:
+        """Keep what a director learned in a run of these agents, with the first of them."""
+        ...
+
+    async def learnings(self, agents: Sequence[str]) -> builtins.list[Record]:
+        """What was learned in runs of these agents, the newest 20."""
+        ...
+
+
+class FilesClient(Protocol):
+    """Memory in Markdown files, and the jobs that file and tidy it."""
+
+    async def remember_workspace_memory(
+        self, content: str, *, context_mode: ContextMode = "workspace", scope: TargetScope | None = None
+    ) -> MemoryTask:
+        """
+        Hand over a fact, to be filed in Markdown: in the home folder, or with the workspace. Poll the task until it `is_over`. In
+        the mode `clean` no existing memory is looked at.
+        """
+        ...
+
+    async def get_workspace_memory_remember_task(self, id: str, *, wait: float = 0.0) -> MemoryTask:
+        """How it goes: as soon as it `is_over`, or after `wait` seconds."""
+        ...
+
+    async def forget_workspace_memory(self, query: str, *, scope: TargetScope | None = None) -> MemoryTask:
+        """Have entries removed that are about `query`, at most five."""
+        ...
+
+    async def get_workspace_memory_forget_task(self, id: str, *, wait: float = 0.0) -> MemoryTask:
+        """As for a fact that was handed over."""
+        ...
+
+    async def dream_workspace_memory(self) -> MemoryTask:
+        """Have entries that say nearly the same made one."""
+        ...
+
+    async def get_workspace_memory_dream_task(self, id: str, *, wait: float = 0.0) -> MemoryTask:
+        """As for a fact that was handed over."""
+        ...
+
+    async def managed_files(self) -> builtins.list[ShelfFiles]:
+        """The folders of managed memory in reach, with their files."""
+        ...
+
+    async def recall_managed(self, query: str, tools: Sequence[str] = (), *, run: str | None = None) -> ShelfRecall:
+        """
+        The entries of managed memory that fit a question, at most five, and their block for a prompt. What only explains one of
+        the `tools` at hand is left out.
+        """
+        ...
+
+    async def managed_file(self, root: ShelfName, path: str) -> ShelfText:
+        """A file as it is, and the `etag` that a write of it needs. Raises PathNotFound."""
+        ...
+
+    async def write_managed_file(
+        self, root: ShelfName, path: str, text: str, *, etag: str | None = None
+    ) -> ShelfWritten:
+        """
+        Change the file that was read with this `etag`, or (None) make one. Raises FilePreconditionFailed, whose details hold the
+        `text` and `etag` of the file as it is now.
+        """
+        ...
+
+    async def delete_managed_file(self, root: ShelfName, path: str, *, etag: str) -> ShelfWritten:
+        """Remove the file that was read with this `etag`. Raises FilePreconditionFailed, PathNotFound."""
+        ...
+
+    async def managed_changes(self) -> builtins.list[ShelfChange]:
+        """What changed in managed memory and can be undone, newest first."""
+        ...
+
+    async def undo_managed_change(self, id: str) -> ShelfUndone:
+        """Take a change back; files that somebody edited since are left. Raises NothingToUndo."""
+        ...
+
+
+class ReviewClient(Protocol):
+    """Decide about what waits for a person."""
+
+    async def review(
+        self,
+        *,
+        scopes: Scopes = None,
+        source: str | None = None,
+        session: str | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> WaitingPage:
+        """What is in quarantine, newest first, a page at a time. For reviewers."""
+        ...
+
+    async def release(
+        self,
+        ids: Sequence[str] = (),
+        *,
+        source: str | None = None,
+        session: str | None = None,
+        reason: str,
+        trust: Trust | None = None,
+        expected: Mapping[str, int] | None = None,
+    ) -> builtins.list[Record]:
+        """
+        Let records out of quarantine: these, or all of a source or a session. `expected` are the versions that were looked at,
+        by id; where one is another by now, none is let out. For reviewers. Raises RecordChanged.
+        """
+        ...
+
+    async def purge_reviewed(
+        self, ids: Sequence[str] = (), *, source: str | None = None, session: str | None = None, reason: str
+    ) -> Purged:
+        """Remove records in quarantine for good: these, or all of a source or a session. For reviewers."""
+        ...
+
+    async def release_finding(self, id: str, *, reason: str) -> None:
+        """Let a finding of the knowledge registry out of quarantine. For reviewers."""
+        ...
+
+    async def purge_finding(self, id: str, *, reason: str) -> None:
+        """Remove a finding in quarantine for good. For reviewers."""
+        ...
+
+    async def promote_finding(
+        self,
+        id: str,
+        *,
+        to: Literal["promoted", "approved_default"] = "promoted",
+        reviewer: str | None = None,
+        approval: str | None = None,
+        freshness_expires_at: datetime | None = None,
+        reason: str | None = None,
+    ) -> None:
+        """
+        Take a finding from working to promoted, or from there to the approved default, which names its reviewer and approval. The
+        reason is kept in the audit. For reviewers. Raises InvalidTransition.
+        """
+        ...
+
+    async def deprecate_finding(
+        self, id: str, *, reviewer: str | None = None, approval: str | None = None, reason: str | None = None
+    ) -> None:
+        """Give a finding up, for good. The reason is kept in the audit. For reviewers. Raises InvalidTransition."""
+        ...
+
+    async def rollback(self, origin: Origin, *, reason: str, dry_run: bool = False) -> RolledBack:
+        """
+        Take back all that one source, session, actor or import wrote: each record is set back to the version before, or
+        deleted. `Origin(rollback=…)` takes a rollback back. For reviewers.
+        """
+        ...
+
+
+class TransferClient(Protocol):
+    """Bring memory in, take it out."""
+
+    async def import_folder(
+        self,
+        path: str | Path,
+        *,
+        scope: Scope | str = "global",
+        format: Layout = "directory",  # noqa: A002 - what the world calls it
+        sync_deletes: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportReport:
+        """Bring in a folder of Markdown and text files, or OpenClaw's memory. Unchanged files are left alone."""
+        ...
+
+    async def import_files(
+        self,
+        files: Mapping[str, str],
+        *,
+        scope: Scope | str = "global",
+        format: Layout = "directory",  # noqa: A002 - what the world calls it
+        progress: Progress | None = None,
+    ) -> ImportReport:
+        """Bring in texts by their paths, which are relative."""
+        ...
+
+    async def export(
+        self, target: str | Path | TextIO, *, scopes: Scopes = None, progress: Progress | None = None
+    ) -> int:
+        """Write all records in reach, with all their versions, as JSON Lines, and answer how many."""
+        ...
+
+    async def load(self, source: str | Path | TextIO, *, progress: Progress | None = None) -> LoadReport:
+        """Read what `export` wrote, here or elsewhere."""
+        ...
+
+    async def backup(self, target: str | Path, *, progress: Progress | None = None) -> None:
+        """Write a copy of the whole store, every tenant, while others go on writing. `target` must not exist."""
+        ...
+
+
+class StatisticsClient(Protocol):
+    """What there is, and what happened to it."""
+
+    async def stats(self) -> Stats: ...
+
+    async def scopes(self, text: str = "", *, kinds: Sequence[ScopeKind] = (), limit: int = 100) -> ScopeCounts:
+        """The scopes in reach that have `text` in their names, last written first."""
+        ...
+
+    async def counts(
+        self,
+        by: By | Sequence[By],
+        *,
+        scopes: Scopes = None,
+        states: Sequence[State] = ("live",),
+        **filters: Unpack[Filters],
+    ) -> Tally:
+        """How many records fit, by one or two of `source`, `kind`, `scope`, `trust`, `state` and `day`."""
+        ...
+
+    async def recalls(self, id: str, *, limit: int = 50) -> Recalls:
+        """Which of the latest searches showed a record, newest first. Never what was asked."""
+        ...
+
+    async def weights(self) -> builtins.list[Weight]:
+        """What `weights` of a search may name, with the defaults."""
+        ...
+
+    async def audit(
+        self, wanted: AuditQuery | None = None, *, limit: int = 100, cursor: str | None = None
+    ) -> AuditPage:
+        """Who did what, newest first, a page at a time. For reviewers."""
+        ...
+
+    def events(
+        self, *, types: Sequence[str] = (), scopes: Scopes = None, after: int | None = None
+    ) -> AsyncIterator[Heard]:
+        """
+        What happens, as it happens, without an end. `types` are names (`record.created`) or nouns (`record.*`); `after` is the
+        id of the last event known, to begin where an earlier listener ended. A client's connection that drops is taken up again.
+        """
+        ...
+
+
+class AdminClient(Protocol):
+    """Keep the memory in order: retention, keys, people, money."""
+
+    async def me(self) -> Principal:
+        """Who uses this memory, in which role, and which scopes that reaches."""
+        ...
+
+    async def check(self) -> builtins.list[Finding]:
+        """Look for faults in the store and its embedders, without changing anything."""
+        ...
+
+    async def reindex(self, *, progress: Progress | None = None) -> int:
+        """Make all words and vectors anew from the texts, and answer how many there were."""
+        ...
+
+    async def rules(self) -> builtins.list[Rule]:
+        """How long the records of which scopes are kept."""
+        ...
+
+    async def set_rule(self, rule: Rule) -> None:
+        """Keep a rule for its scope; one without limits lifts the rule before."""
+        ...
+
+    async def tidy(self, *, purge_after: timedelta | None = None) -> builtins.list[Upkeep]:
+        """
+        Delete what has expired and what the rules no longer keep; undo brings it back. Deleted records that are older
+        than `purge_after` are removed for good; None keeps them.
+        """
+        ...
+
+    async def upkeep_log(self, *, since: datetime | None = None, limit: int = 100) -> builtins.list[Upkeep]:
+        """What `tidy` and `reindex` did, newest first."""
+        ...
+
+    async def create_key(
+        self,
+        name: str,
+        role: Role = "writer",
+        *,
+        scopes: Sequence[str] | None = None,
+        expires_at: datetime | None = None,
+    ) -> tuple[Key, str]:
+        """A new key and its secret, which nobody can read again. For admins."""
+        ...
+
+    async def keys(self) -> builtins.list[Key]:
+        """All keys of the tenant, revoked ones too, without their secrets. For admins."""
+        ...
+
+    async def revoke_key(self, id: str) -> Key:
+        """From now on it opens nothing. For admins."""
+        ...
+
+    async def create_user(self, user: str) -> tuple[User, str]:
+        """A new user of the gateway and their key, shown this once. Raises Conflict on a known id."""
+        ...
+
+    async def users(self) -> builtins.list[User]:
+        """The users of the gateway. For admins."""
+        ...
+
+    async def rotate_user(self, user: str) -> tuple[User, str]:
+        """A new key for a user; the old one opens nothing any more. For admins."""
+        ...
+
+    async def remove_user(self, user: str) -> None:
+        """Their key opens nothing any more. `purge(user=…)` removes what they told."""
+        ...
+
+    async def budgets(self, *, days: int = 1, limit: int = 20) -> Budget:
+        """Today's budget, what it went into on the last `days` days (UTC), and the latest tasks. For admins."""
+        ...
+
+    async def set_budget(self, daily_usd: float | None) -> Budget:
+        """Set what the tenant may spend in a day: 0 turns models off, None goes back to the setting. For admins."""
+        ...
+
+
+class MemoryClient(
+    RecordsClient,
+    RecallClient,
+    LearningClient,
+    FilesClient,
+    ReviewClient,
+    TransferClient,
+    StatisticsClient,
+    AdminClient,
+    Protocol,
+):
+    """All of it."""

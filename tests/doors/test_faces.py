@@ -1,0 +1,176 @@
+"""
+Every operation of a memory × every face: the client over HTTP, the embedded memory, the command, the tools of MCP.
+
+`FACES` has a row for each operation of `ports/memory_client`. Where the command or MCP does not offer it, the row says why.
+"""
+
+import inspect
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+from typer.main import get_command
+
+from commonplace import AsyncClient, AsyncMemory, Client, Memory
+from commonplace.cli import app
+from commonplace.doors.mcp.tools import OFFERS
+from commonplace.ports.memory_client import MemoryClient
+from commonplace.service.local import LocalMemory
+
+# The type checker refuses a memory here whose methods do not fit.
+MEMORIES: tuple[type[MemoryClient], ...] = (AsyncMemory, AsyncClient, LocalMemory)
+SYNC = (Memory, Client)
+
+# Why a face leaves an operation out.
+PROGRAMS = "programs call it in a loop; a person uses the command beside it"
+PERSON = "a person decides this, not a model"
+OPERATOR = "only the operator may"
+OTHERS = "the console and the API show it"
+RUN = "tells what a run of an agent was given; such a program uses the client"
+CHANGES = "a model stores again under the same key, and the older version is kept"
+POLLED = "the tool waits for the end itself"
+
+
+class Face(NamedTuple):
+    """The command and the tool that offer an operation, or why there is none. `no_…` is the reason."""
+
+    command: str = ""
+    tool: str = ""
+    no_command: str = ""
+    no_tool: str = ""
+
+
+FACES: dict[str, Face] = {
+    "put": Face("put", "memory_store"),
+    "put_many": Face(no_command=PROGRAMS, no_tool="a model stores one thing at a time"),
+    "add_turns": Face(no_command=PROGRAMS, no_tool="the program around a model hands over its talk"),
+    "edit": Face("edit", no_tool=CHANGES),
+    "get": Face("show", no_tool="resources read one record"),
+    "list": Face("list", "memory_list"),
+    "history": Face("history", no_tool=PERSON),
+    "pin": Face("pin", no_tool=PERSON),
+    "delete": Face("delete", "memory_delete"),
+    "undo": Face("undo", no_tool=PERSON),
+    "promote": Face("promote", no_tool=PERSON),
+    "demote": Face("demote", no_tool=PERSON),
+    "supersede": Face("supersede", no_tool=CHANGES),
+    "expire": Face(no_command="`edit --expires` and `delete` do it", no_tool=PERSON),
+    "purge": Face("purge", no_tool=PERSON),
+    "search": Face("search", "memory_search"),
+    "context": Face("context", "memory_context"),
+    "sections": Face("context", no_tool="a resource has the same"),
+    "extract": Face("extract", no_tool="the program around a model hands over its talk"),
+    "learn": Face(no_command=PROGRAMS, no_tool="`memory_store` does it"),
+    "learnings": Face(no_command=RUN, no_tool=RUN),
+    "remember_workspace_memory": Face("remember", "memory_remember"),
+    "get_workspace_memory_remember_task": Face("remember", "memory_remember"),
+    "forget_workspace_memory": Face(no_command=OTHERS, no_tool=PERSON),
+    "get_workspace_memory_forget_task": Face(no_command=OTHERS, no_tool=PERSON),
+    "dream_workspace_memory": Face(no_command=OTHERS, no_tool=PERSON),
+    "get_workspace_memory_dream_task": Face(no_command=OTHERS, no_tool=PERSON),
+    "managed_files": Face(
+        no_command="they are Markdown files: any editor shows them", no_tool="an agent reads files itself"
+    ),
+    "recall_managed": Face(no_command="`search` finds their records", no_tool="`memory_search` finds their records"),
+    "managed_file": Face(
+        no_command="they are Markdown files: any editor shows them", no_tool="an agent reads files itself"
+    ),
+    "write_managed_file": Face(
+        no_command="they are Markdown files: any editor writes them", no_tool="`memory_remember` files what is true"
+    ),
+    "delete_managed_file": Face(no_command="they are files: `rm` removes them", no_tool=PERSON),
+    "managed_changes": Face(no_command=OTHERS, no_tool=PERSON),
+    "undo_managed_change": Face(no_command=OTHERS, no_tool=PERSON),
+    "review": Face("review list", no_tool=PERSON),
+    "release": Face("review release", no_tool=PERSON),
+    "purge_reviewed": Face("review purge", no_tool=PERSON),
+    "release_finding": Face("review release", no_tool=PERSON),
+    "purge_finding": Face("review purge", no_tool=PERSON),
+    "promote_finding": Face("review release", no_tool=PERSON),
+    "deprecate_finding": Face(no_command=OTHERS, no_tool=PERSON),
+    "rollback": Face("rollback", no_tool=PERSON),
+    "import_folder": Face("import", no_tool=PERSON),
+    "import_files": Face("import", no_tool=PERSON),
+    "export": Face("export", no_tool=PERSON),
+    "load": Face("load", no_tool=PERSON),
+    "backup": Face("backup", no_tool=OPERATOR),
+    "stats": Face("stats", no_tool=PERSON),
+    "scopes": Face(no_command=OTHERS, no_tool="a model's place says which scopes it means"),
+    "counts": Face("stats", no_tool=PERSON),
+    "recalls": Face(no_command=OTHERS, no_tool=PERSON),
+    "weights": Face("search", no_tool="weights are for who compares rankings"),
+    "audit": Face(no_command=OTHERS, no_tool=PERSON),
+    "events": Face(no_command=OTHERS, no_tool="MCP has its own notifications"),
+    "me": Face(no_command=OTHERS, no_tool="a model's place says who it is"),
+    "check": Face("doctor", no_tool=OPERATOR),
+    "reindex": Face("reindex", no_tool=OPERATOR),
+    "rules": Face("rules", no_tool=OPERATOR),
+    "set_rule": Face("rules", no_tool=OPERATOR),
+    "tidy": Face("tidy", no_tool=OPERATOR),
+    "upkeep_log": Face("tidy", no_tool=OPERATOR),
+    "create_key": Face("key create", no_tool=OPERATOR),
+    "keys": Face("key list", no_tool=OPERATOR),
+    "revoke_key": Face("key revoke", no_tool=OPERATOR),
+    "create_user": Face(no_command=OTHERS, no_tool=OPERATOR),
+    "users": Face(no_command=OTHERS, no_tool=OPERATOR),
+    "rotate_user": Face(no_command=OTHERS, no_tool=OPERATOR),
+    "remove_user": Face(no_command=OTHERS, no_tool=OPERATOR),
+    "budgets": Face("budgets", no_tool=OPERATOR),
+    "set_budget": Face("budgets", no_tool=OPERATOR),
+}
+# What a face has beyond the operations of a memory, and why.
+OF_ITS_OWN = {
+    "aclose": "opening and closing are a face's own",
+    "close": "opening and closing are a face's own",
+    "latency": "of the requests that a daemon answered",
+    "sign_in_url": "of the console that a daemon serves",
+}
+NOT_MEMORY = {"restore", "version", "trust", "serve", "token", "open", "mcp", "tour", "unpin", "doctor"}
+"""Commands about this machine, and `unpin`, which is `pin` with False."""
+
+
+def operations(face: type) -> dict[str, Any]:
+    return {name: method for name, method in inspect.getmembers(face, inspect.isfunction) if not name.startswith("_")}
+
+
+def commands(group: Any, before: str = "") -> Iterator[str]:
+    for name, command in getattr(group, "commands", {}).items():
+        yield from commands(command, f"{before}{name} ") if hasattr(command, "commands") else (f"{before}{name}",)
+
+
+def test_the_table_has_every_operation() -> None:
+    assert FACES.keys() == operations(MemoryClient).keys()
+
+
+@pytest.mark.parametrize("face", [*MEMORIES, *SYNC], ids=lambda face: face.__name__)
+def test_a_face_has_every_operation_of_its_own(face: type) -> None:
+    # One that it only inherits from the port would do nothing.
+    own = {name: method for name, method in operations(face).items() if "ports." not in method.__module__}
+
+    assert own.keys() - OF_ITS_OWN.keys() == FACES.keys()
+
+
+@pytest.mark.parametrize("face", [*MEMORIES, *SYNC], ids=lambda face: face.__name__)
+@pytest.mark.parametrize("name", FACES)
+def test_an_operation_takes_the_same_everywhere(face: type, name: str) -> None:
+    expected = inspect.signature(getattr(MemoryClient, name)).parameters
+    actual = inspect.signature(getattr(face, name)).parameters
+
+    assert [str(parameter) for parameter in actual.values()] == [str(parameter) for parameter in expected.values()]
+
+
+def test_every_command_and_tool_in_the_table_is_there_and_none_is_missing() -> None:
+    there = {face.command for face in FACES.values() if face.command}
+    tools = {face.tool for face in FACES.values() if face.tool}
+
+    assert there <= set(commands(get_command(app)))
+    assert set(commands(get_command(app))) - there <= NOT_MEMORY
+    assert tools == set(OFFERS)
+
+
+@pytest.mark.parametrize("name", FACES)
+def test_a_gap_has_a_reason(name: str) -> None:
+    face = FACES[name]
+
+    assert bool(face.command) != bool(face.no_command)
+    assert bool(face.tool) != bool(face.no_tool)
