@@ -74,7 +74,7 @@ class Account:
     """
     Entered for the time of a request: an error that ends it leaves a row that says how. `details` are those of every row.
     `noted` tells whether something was kept already. `homes` are the scopes in which records stood when the request came: one
-    that leaves, or is purged, is told of there. `read` are the records that the request has read: until it writes, its engines look
+    that leaves, or is purged, is told of there. `snapshots` are the records as the request has read them: until it writes, its engines look
     at the same.
     """
 
@@ -91,7 +91,7 @@ class Account:
     scope: Scope | None = None
     record: str | None = None
     homes: dict[str, Scope] = field(default_factory=dict[str, Scope])
-    read: dict[str, Record] = field(default_factory=dict[str, Record])
+    snapshots: dict[str, Record] = field(default_factory=dict[str, Record])
     details: dict[str, Json] = field(default_factory=dict[str, Json])
     noted: bool = False
     last: AuditRow | None = None
@@ -207,7 +207,7 @@ class Account:
     def wrote(self) -> None:
         """What was written is noted beside it; what was read before is no longer what is there."""
         self.noted = True
-        self.read.clear()
+        self.snapshots.clear()
 
     async def note_unchanged(self, record: Record) -> None:
         """The record is as it was to become: nothing was written, and that is the answer."""
@@ -263,7 +263,7 @@ class Journaled:
             revised = await self._guard.revise(drafts, partial(self._store.revise, beside=self._account.beside))
         except RecordChanged:
             # Another writer was first: the next attempt reads what that one left.
-            self._account.read.clear()
+            self._account.snapshots.clear()
             raise
         self._account.wrote()
         return revised
@@ -281,8 +281,8 @@ class Journaled:
         return purged
 
     async def get(self, tenant: str, ids: Sequence[str]) -> list[Record]:
-        read = self._account.read
-        return [read[id] for id in ids] if read.keys() >= {*ids} else await self._store.get(tenant, ids)
+        snapshots = self._account.snapshots
+        return [snapshots[id] for id in ids] if snapshots.keys() >= {*ids} else await self._store.get(tenant, ids)
 
     async def history(self, tenant: str, id: str) -> list[Record]:
         return await self._store.history(tenant, id)

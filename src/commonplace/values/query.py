@@ -59,8 +59,8 @@ class Filter:
         """
         trust = check_lines("trust labels", filters.get("trust"))
         _refuse_others("trust label", set(trust), get_args(Trust))
-        wanted = check_lines("states", states)
-        _refuse_others("state", set(wanted), sorted(ALL_STATES))
+        names = check_lines("states", states)
+        _refuse_others("state", set(names), sorted(ALL_STATES))
         _refuse_others("filter", set(filters), sorted(Filters.__optional_keys__))
         for name in ("speaker", "key", "key_prefix", "superseded_by"):
             check_line(name, filters.get(name))
@@ -80,7 +80,7 @@ class Filter:
             pinned=filters.get("pinned"),
             since=utc(since) if since else None,
             until=utc(until) if until else None,
-            states=frozenset(state for state in ALL_STATES if state in wanted),
+            states=frozenset(state for state in ALL_STATES if state in names),
         )
 
     @property

@@ -6,11 +6,11 @@ from pydantic import ConfigDict, Field
 
 from commonplace.values.moment import Moment
 from commonplace.values.usage import Budget, Usage, UsageTotal, to_micro, to_usd
-from commonplace.wire.queries import Asked
+from commonplace.wire.queries import UrlQuery
 from commonplace.wire.shapes import Answer, Body, Count, shared
 
 
-class BudgetQuery(Asked):
+class BudgetQuery(UrlQuery):
     days: int = Field(default=1, ge=1, le=366, description="Of how many days the totals are, today included.")
     limit: int = Field(default=20, ge=0, le=1000, description="How many of the latest tasks are told.")
 

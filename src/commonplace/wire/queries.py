@@ -19,11 +19,11 @@ _MANY = 100
 Cursor = Annotated[Line, Field(description="Of the page before.")]
 
 
-class Asked(BaseModel):
+class UrlQuery(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Narrowed(Asked):
+class FilterQuery(UrlQuery):
     """Which records count. The fields are called as in `Filters`, and as in a URL where that names one at a time."""
 
     scopes: list[ScopeName] | None = Field(default=None, alias="scope", max_length=_MANY)
@@ -38,7 +38,7 @@ class Narrowed(Asked):
     until: Moment | None = Field(default=None, description="Before this time.")
 
 
-class Selected(Asked):
+class SelectQuery(UrlQuery):
     """What a search does not ask for: which records are listed or counted."""
 
     visibility: Visibility | None = None
@@ -55,32 +55,32 @@ class Selected(Asked):
         return self.state or (["live"] if self.superseded_by is None else ["superseded"])
 
 
-class ListQuery(Selected, Narrowed):
+class ListQuery(SelectQuery, FilterQuery):
     order: Order = "newest"
     limit: int = Field(default=100, ge=1, le=1000)
     cursor: Cursor | None = None
 
 
-class CountsQuery(Selected, Narrowed):
+class CountsQuery(SelectQuery, FilterQuery):
     by: list[By] = Field(min_length=1, max_length=2, description="One or two; `day` is the UTC day of creation.")
 
 
-def filters_of(asked: Narrowed | SearchBody) -> Filters:
+def filters_of(question: FilterQuery | SearchBody) -> Filters:
     """The filters among the fields of a question."""
-    return cast(Filters, {name: value for name, value in asked if name in Filters.__optional_keys__})
+    return cast(Filters, {name: value for name, value in question if name in Filters.__optional_keys__})
 
 
 NAMES: Final = {name: field.alias or name for name, field in ListQuery.model_fields.items()}
 """How a URL calls what `Filters` and the clients call otherwise."""
 
 
-class ScopesQuery(Asked):
+class ScopesQuery(UrlQuery):
     q: Annotated[Line, Field(description="Anywhere in the name, whatever the case.")] = ""
     kind: list[ScopeKind] = Field(default=[], max_length=_MANY)
     limit: int = Field(default=100, ge=1, le=1000)
 
 
-class SearchQuery(Narrowed):
+class SearchQuery(FilterQuery):
     text: Question = Field(alias="q", description="The question.")
     limit: int = Field(default=10, ge=1, le=1000)
     mode: Mode = "hybrid"
@@ -89,7 +89,7 @@ class SearchQuery(Narrowed):
     explain: bool = Field(default=True, description="Whether each hit says why it is there.")
 
 
-class AuditFilter(Asked):
+class AuditFilter(UrlQuery):
     actions: tuple[Label, ...] = Field(default=(), alias="action", max_length=_MANY, examples=[["record.put"]])
     outcomes: tuple[AuditOutcome, ...] = Field(default=(), alias="outcome", max_length=_MANY)
     actor: Label | None = None
@@ -108,10 +108,10 @@ class AuditListing(AuditFilter):
     cursor: Cursor | None = None
 
 
-class LogQuery(Asked):
+class LogQuery(UrlQuery):
     since: Moment | None = None
     limit: int = Field(default=100, ge=1, le=1000)
 
 
-class ExportQuery(Asked):
+class ExportQuery(UrlQuery):
     scope: list[ScopeName] | None = Field(default=None, max_length=_MANY, description="Absent: all that you may read.")
