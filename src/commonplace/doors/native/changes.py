@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from commonplace.doors.native.conditions import ETAG, RECORD, Seen, answer, change_of, preconditions, problems
+from commonplace.doors.native.conditions import ETAG, RECORD, Changer, problems
 from commonplace.doors.native.records import Id
-from commonplace.server.auth import Asking, Idempotent, Served
+from commonplace.server.auth import Asking, Served
 from commonplace.values.record import Record
 from commonplace.values.scope import Scope
 from commonplace.values.upkeep import Purged
@@ -31,12 +32,9 @@ _CHANGED = {**RECORD, **problems(404, 409, 412, 422)}
     summary="Change a record",
     responses={**_CHANGED, **problems(404, 409, 412, 413, 422)},
 )
-async def edit(id: Id, body: EditBody, who: Asking, served: Served, once: Idempotent, seen: Seen) -> Response:
+async def edit(id: Id, body: EditBody, who: Asking, served: Served, change: Changer) -> Response:
     """Change the fields named, and empty those in `clear`. The version before stays in the history."""
-    change = change_of(body, seen, once)
-    with preconditions(seen):
-        record = await served.records.edit(who, id, body.changes(), clear=body.clear, change=change)
-    return answer(served, record, version_of=record)
+    return await change(body, partial(served.records.edit, who, id, body.changes(), clear=body.clear))
 
 
 @router.delete("/records/{id}", response_model=Record, summary="Delete a record", responses=_CHANGED)
@@ -44,83 +42,39 @@ async def delete(
     id: Id,
     who: Asking,
     served: Served,
-    once: Idempotent,
-    seen: Seen,
+    change: Changer,
     expected: Annotated[int | None, Query(ge=0, le=MAX_COUNT)] = None,
     reason: Annotated[Line | None, Query()] = None,
 ) -> Response:
     """It is found no longer. `undo` brings it back, `purge` removes it for good."""
-    change = change_of(ChangeBody(expected=expected, reason=reason), seen, once)
-    with preconditions(seen):
-        record = await served.records.delete(who, id, change=change)
-    return answer(served, record, version_of=record)
+    return await change(ChangeBody(expected=expected, reason=reason), partial(served.records.delete, who, id))
 
 
 @router.post("/records/{id}/pin", response_model=Record, summary="Pin or unpin a record", responses=_CHANGED)
-async def pin(
-    id: Id,
-    who: Asking,
-    served: Served,
-    once: Idempotent,
-    seen: Seen,
-    body: PinBody = _PIN,
-) -> Response:
+async def pin(id: Id, who: Asking, served: Served, change: Changer, body: PinBody = _PIN) -> Response:
     """A pinned record weighs more in a search, comes first in a prompt, and no rule removes it."""
-    change = change_of(body, seen, once)
-    with preconditions(seen):
-        record = await served.records.pin(who, id, body.pinned, change=change)
-    return answer(served, record, version_of=record)
+    return await change(body, partial(served.records.pin, who, id, body.pinned))
 
 
 @router.post("/records/{id}/undo", response_model=Record, summary="Take the last change back", responses=_CHANGED)
-async def undo(
-    id: Id,
-    who: Asking,
-    served: Served,
-    once: Idempotent,
-    seen: Seen,
-    body: ChangeBody = _CHANGE,
-) -> Response:
+async def undo(id: Id, who: Asking, served: Served, change: Changer, body: ChangeBody = _CHANGE) -> Response:
     """Deletion included; again takes back the one before. It writes a further version, so nothing is lost."""
-    change = change_of(body, seen, once)
-    with preconditions(seen):
-        record = await served.records.undo(who, id, change=change)
-    return answer(served, record, version_of=record)
+    return await change(body, partial(served.records.undo, who, id))
 
 
 @router.post("/records/{id}/promote", response_model=Record, summary="Share a record", responses=_CHANGED)
-async def promote(
-    id: Id,
-    who: Asking,
-    served: Served,
-    once: Idempotent,
-    seen: Seen,
-    body: PromoteBody = _PROMOTE,
-) -> Response:
+async def promote(id: Id, who: Asking, served: Served, change: Changer, body: PromoteBody = _PROMOTE) -> Response:
     """In its own scope, or in the wider one named. Needs a reviewer's key; a text with secrets is refused."""
-    change = change_of(body, seen, once)
     target = None if body.scope is None else Scope.parse(body.scope)
-    with preconditions(seen):
-        record = await served.records.promote(who, id, scope=target, change=change)
-    return answer(served, record, version_of=record)
+    return await change(body, partial(served.records.promote, who, id, scope=target))
 
 
 @router.post(
     "/records/{id}/demote", response_model=Record, summary="Take a record out of every search", responses=_CHANGED
 )
-async def demote(
-    id: Id,
-    who: Asking,
-    served: Served,
-    once: Idempotent,
-    seen: Seen,
-    body: ChangeBody = _CHANGE,
-) -> Response:
+async def demote(id: Id, who: Asking, served: Served, change: Changer, body: ChangeBody = _CHANGE) -> Response:
     """It is kept, and listed under `state=demoted`."""
-    change = change_of(body, seen, once)
-    with preconditions(seen):
-        record = await served.records.demote(who, id, change=change)
-    return answer(served, record, version_of=record)
+    return await change(body, partial(served.records.demote, who, id))
 
 
 @router.post(
@@ -133,30 +87,17 @@ async def demote(
         **problems(404, 409, 412, 413, 422),
     },
 )
-async def supersede(id: Id, body: SupersedeBody, who: Asking, served: Served, once: Idempotent, seen: Seen) -> Response:
+async def supersede(id: Id, body: SupersedeBody, who: Asking, served: Served, change: Changer) -> Response:
     """The new record takes over the key and what is not named. The old one is kept, and found only in the past."""
-    change = change_of(body, seen, once)
-    with preconditions(seen):
-        record = await served.records.supersede(who, id, body.text, body.fields(), change=change)
-    return answer(served, record, status=201, version_of=record)
+    return await change(body, partial(served.records.supersede, who, id, body.text, body.fields()), status=201)
 
 
 @router.post(
     "/records/{id}/expire", response_model=Record, summary="Let a record be found until a moment", responses=_CHANGED
 )
-async def expire(
-    id: Id,
-    who: Asking,
-    served: Served,
-    once: Idempotent,
-    seen: Seen,
-    body: ExpireBody = _EXPIRE,
-) -> Response:
+async def expire(id: Id, who: Asking, served: Served, change: Changer, body: ExpireBody = _EXPIRE) -> Response:
     """Until `at`, or, without one, no longer."""
-    change = change_of(body, seen, once)
-    with preconditions(seen):
-        record = await served.records.expire(who, id, body.at, change=change)
-    return answer(served, record, version_of=record)
+    return await change(body, partial(served.records.expire, who, id, body.at))
 
 
 @router.post(
