@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal, get_args
 
-from commonplace.values.json import JsonObject
+from commonplace.values.json import JsonObject, Natural
 from commonplace.values.moment import Moment
 from commonplace.values.scope import Scope
 
@@ -32,7 +32,7 @@ class ScopeCount(JsonObject):
     """A scope, its live records, and when one of its records was last written (None: it holds none any more)."""
 
     scope: Scope
-    records: int
+    records: Natural
     updated_at: Moment | None
 
 
@@ -47,7 +47,7 @@ class ScopeCounts(JsonObject):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Count(JsonObject):
     by: Mapping[By, str]
-    records: int
+    records: Natural
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,7 +58,7 @@ class Tally(JsonObject):
     """
 
     counts: tuple[Count, ...] = ()
-    total: int = 0
+    total: Natural = 0
     truncated: bool = False
 
 
@@ -70,7 +70,7 @@ class Recalled(JsonObject):
     by: str
     action: str
     door: str
-    rank: int
+    rank: Natural
     run: str | None = None
     client: str | None = None
 
@@ -80,7 +80,7 @@ class Recalls(JsonObject):
     """Newest first. `searched` audit rows were looked through; not `complete`: there are older ones."""
 
     recalls: tuple[Recalled, ...] = ()
-    searched: int = 0
+    searched: Natural = 0
     complete: bool = True
 
 

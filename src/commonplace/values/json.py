@@ -28,6 +28,18 @@ _ANY: Final = _AnyJson()
 Json: TypeAlias = Annotated[Union[bool, int, float, str, "list[Json]", "dict[str, Json]", None], _ANY]
 
 
+class _Natural:
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        del source, handler
+        from pydantic_core import core_schema  # noqa: PLC0415 - loaded by whoever asks, see above
+
+        return core_schema.int_schema(ge=0)
+
+
+Natural: TypeAlias = Annotated[int, _Natural()]
+"""A whole number that is not negative: a count, a size."""
+
+
 class JsonObject:
     """The base of a value that is sent as it is. Every field is there, whatever its default; a span of time is in seconds."""
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from commonplace.errors import InvalidInput
-from commonplace.values.json import JsonObject
+from commonplace.values.json import JsonObject, Natural
 from commonplace.values.moment import Moment
 from commonplace.values.record import Record
 from commonplace.values.scope import Scope
@@ -89,7 +89,7 @@ class RolledBack(JsonObject):
     """`id` takes all of it back again. A dry run only says what would be done, and has none."""
 
     id: str | None
-    deleted: int
-    set_back: int
-    left: int
+    deleted: Natural
+    set_back: Natural
+    left: Natural
     steps: tuple[RollbackStep, ...]

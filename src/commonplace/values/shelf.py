@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from commonplace.values.json import JsonObject
+from commonplace.values.json import JsonObject, Natural
 from commonplace.values.moment import Moment
 from commonplace.values.record import Trust
 from commonplace.values.scope import Scope
@@ -22,7 +22,7 @@ class ShelfFile(JsonObject):
     """
 
     path: str
-    bytes: int
+    bytes: Natural
     modified_at: Moment
     etag: str | None = None
     type: str | None = None
@@ -41,7 +41,7 @@ class ShelfFiles(JsonObject):
     trust: Trust
     index: str
     files: tuple[ShelfFile, ...]
-    total: int
+    total: Natural
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,7 +51,7 @@ class ShelfText(JsonObject):
     root: ShelfName
     path: str
     text: str
-    bytes: int
+    bytes: Natural
     modified_at: Moment
     etag: str
 
@@ -94,7 +94,7 @@ class ShelfRecalled(JsonObject):
     name: str
     description: str
     body: str
-    score: int
+    score: Natural
     note: str | None
     trust: Trust
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal
 
-from commonplace.values.json import JsonObject
+from commonplace.values.json import JsonObject, Natural
 from commonplace.values.moment import Moment
 from commonplace.values.scope import Scope
 
@@ -28,8 +28,8 @@ class Finding(JsonObject):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScopeStats(JsonObject):
     scope: Scope
-    records: int
-    passages: int
+    records: Natural
+    passages: Natural
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,12 +39,12 @@ class Stats(JsonObject):
     store: str
     tenant: str
     schema: int
-    records: int
-    live: int
-    deleted: int
-    versions: int
-    passages: int
-    bytes: int
+    records: Natural
+    live: Natural
+    deleted: Natural
+    versions: Natural
+    passages: Natural
+    bytes: Natural
     embedders: Mapping[str, int] = field(default_factory=dict[str, int])
     scopes: tuple[ScopeStats, ...] = ()
 
@@ -68,7 +68,7 @@ class Upkeep(JsonObject):
     at: Moment
     action: Action
     scope: str
-    records: int
+    records: Natural
     detail: str = ""
 
 
@@ -79,7 +79,7 @@ class Purged:
     since whoever purged said so.
     """
 
-    records: int
-    versions: int
-    files: int = 0
+    records: Natural
+    versions: Natural
+    files: Natural = 0
     files_left: tuple[str, ...] = ()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pydantic import ConfigDict, Field
 
+from commonplace.values.json import Natural
 from commonplace.values.moment import Moment
 from commonplace.values.usage import Budget, Usage, UsageTotal, to_micro, to_usd
 from commonplace.wire.queries import UrlQuery
-from commonplace.wire.shapes import Answer, Body, Count, shared
+from commonplace.wire.shapes import Answer, Body, shared
 
 
 class BudgetQuery(UrlQuery):
@@ -32,10 +33,10 @@ class TotalAnswer(Answer):
 
     purpose: str
     model: str
-    tasks: Count
-    failed: Count
-    input_tokens: Count
-    output_tokens: Count
+    tasks: Natural
+    failed: Natural
+    input_tokens: Natural
+    output_tokens: Natural
     cost_usd: float
 
     @classmethod
@@ -57,8 +58,8 @@ class UsageAnswer(Answer):
     model: str
     agent: str | None
     workspace: str | None
-    input_tokens: Count
-    output_tokens: Count
+    input_tokens: Natural
+    output_tokens: Natural
     cost_usd: float
     ok: bool
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from commonplace.values.census import Latency, Quantiles, ScopeCount, ScopeCounts, Weight
-from commonplace.values.json import JsonObject
+from commonplace.values.json import JsonObject, Natural
 from commonplace.values.moment import Moment
 from commonplace.values.scope import Scope
 
@@ -17,7 +17,7 @@ class ScopeAnswer(JsonObject):
     scope: Scope
     kind: str
     id: str
-    records: int
+    records: Natural
     updated_at: Moment | None
 
 
@@ -55,7 +55,7 @@ class MinuteAnswer(JsonObject):
     """Seconds; null where nothing was recalled."""
 
     at: Moment
-    count: int
+    count: Natural
     p50: float | None
     p95: float | None
     p99: float | None
@@ -69,7 +69,7 @@ class LatencyAnswer(JsonObject):
     """
 
     since: Moment
-    count: int
+    count: Natural
     p50: float | None
     p95: float | None
     p99: float | None

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from commonplace.values.context import ContextBlock, ContextMeta
-from commonplace.values.json import JsonObject
+from commonplace.values.json import JsonObject, Natural
 from commonplace.values.query import Hit
 from commonplace.values.record import Record
 from commonplace.wire.search import RecalledAnswer
@@ -47,10 +47,10 @@ class ContextAnswer(JsonObject):
     """Without records the text is empty. `left_out` were too many for the budget."""
 
     text: str
-    tokens: int
+    tokens: Natural
     records: tuple[Record, ...]
     hits: tuple[RecalledAnswer, ...]
-    left_out: int
+    left_out: Natural
     meta: ContextMeta
 
     @classmethod

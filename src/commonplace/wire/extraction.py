@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from commonplace.values.extraction import Extracted, ExtractionStatus
-from commonplace.values.json import JsonObject
+from commonplace.values.json import JsonObject, Natural
 from commonplace.values.moment import Moment
 from commonplace.values.record import Record
 from commonplace.wire.records import TurnBody
@@ -92,5 +92,5 @@ class LearningBody(Body):
 class LearningsAnswer(JsonObject):
     """Newest first."""
 
-    count: int
+    count: Natural
     learnings: tuple[Record, ...]

@@ -7,9 +7,9 @@ from datetime import timedelta
 
 from pydantic import ConfigDict, Field
 
-from commonplace.values.json import JsonObject
+from commonplace.values.json import JsonObject, Natural
 from commonplace.values.upkeep import Finding, Rule, Upkeep
-from commonplace.wire.shapes import MAX_COUNT, Answer, Body, Count, ScopeName
+from commonplace.wire.shapes import MAX_COUNT, Answer, Body, ScopeName
 
 _LONGEST = 3_155_760_000_000.0
 
@@ -52,4 +52,4 @@ class LogAnswer(JsonObject):
 
 
 class ReindexedAnswer(Answer):
-    texts: Count
+    texts: Natural

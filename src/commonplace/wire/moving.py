@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pydantic import ConfigDict, Field
 
+from commonplace.values.json import Natural
 from commonplace.values.moving import ImportReport, Layout, SentFile
-from commonplace.wire.shapes import MAX_LIST, MAX_TEXT, Answer, Body, Count, Line, ScopeName
+from commonplace.wire.shapes import MAX_LIST, MAX_TEXT, Answer, Body, Line, ScopeName
 from commonplace.wire.tasks import TaskAnswer
 
 
@@ -63,13 +64,13 @@ class ImportReportAnswer(Answer):
     lead out of the folder, and the daemon's home folder.
     """
 
-    discovered_files: Count
-    files_processed: Count
-    indexed_files: Count
-    skipped_files: Count
-    deleted_files: Count
-    chunks_created: Count
-    errors: Count
+    discovered_files: Natural
+    files_processed: Natural
+    indexed_files: Natural
+    skipped_files: Natural
+    deleted_files: Natural
+    chunks_created: Natural
+    errors: Natural
     problems: list[ImportProblem]
     left_out: list[ImportProblem] = Field(default=[])
 

@@ -88,4 +88,3 @@ ScopeName: TypeAlias = Annotated[
 RecordId: TypeAlias = Annotated[str, Field(max_length=MAX_LABEL), _NoNul]
 """A record's id, or the first eight digits of it or more, while only one record has them."""
 Version: TypeAlias = Annotated[int, Field(ge=0, le=MAX_COUNT)]
-Count: TypeAlias = Annotated[int, Field(ge=0)]

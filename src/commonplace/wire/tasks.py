@@ -7,8 +7,9 @@ from typing import Any
 from pydantic import Field, JsonValue
 
 from commonplace.values.job import Job, JobState
+from commonplace.values.json import Natural
 from commonplace.values.moment import Moment
-from commonplace.wire.shapes import Answer, Count, shared
+from commonplace.wire.shapes import Answer, shared
 
 
 class TaskError(Answer):
@@ -32,10 +33,10 @@ class TaskAnswer(Answer):
     not_before: Moment | None
     client: str | None
     line: str | None = Field(default=None, description="Tasks of one line are done one after another.")
-    attempts: Count
-    max_attempts: Count
-    done: Count
-    total: Count
+    attempts: Natural
+    max_attempts: Natural
+    done: Natural
+    total: Natural
     result: dict[str, JsonValue] | None = Field(description="What came of it, once it is done.")
     error: TaskError | None
 

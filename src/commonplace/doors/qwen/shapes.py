@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
+from commonplace.values.json import Natural
 from commonplace.values.moment import Moment
-from commonplace.wire.shapes import Count
 
 TaskStatus = Literal["queued", "running", "completed", "failed"]
 Topic = Literal["user", "feedback", "project", "reference"]
@@ -130,7 +130,7 @@ class DreamQueued(Told):
 class DreamResult(Told):
     summary: str
     touched_topics: list[str]
-    deduped_entries: Count
+    deduped_entries: Natural
     method: Literal["rules", "model"]
     fallback: str | None = Field(default=None, description="The code for which rules did what a model was to do.")
 
@@ -147,7 +147,7 @@ class FileTold(Told):
     kind: Literal["memory_file"] = "memory_file"
     path: str
     scope: Literal["workspace", "global"]
-    bytes: Count
+    bytes: Natural
 
 
 class FileProblem(Told):
@@ -162,16 +162,16 @@ class MemoryStatus(Told):
     workspace_cwd: str
     initialized: bool
     files: list[FileTold]
-    total_bytes: Count
-    file_count: Count
-    rule_count: Count
+    total_bytes: Natural
+    file_count: Natural
+    rule_count: Natural
     errors: list[FileProblem]
 
 
 class Written(Told):
     ok: Literal[True] = True
     file_path: str
-    bytes_written: Count = Field(description="The size of the file now; 0 where nothing changed.")
+    bytes_written: Natural = Field(description="The size of the file now; 0 where nothing changed.")
     mode: Literal["append", "replace"]
     changed: bool
 
