@@ -19,6 +19,7 @@ from commonplace.guard.quarantine import is_protected
 from commonplace.learning.contradiction import contradicts
 from commonplace.learning.extract import Fact, Words, is_near, word_sets
 from commonplace.learning.recalled import Recalled
+from commonplace.values.moment import from_iso
 from commonplace.values.record import Record
 
 Kind = Literal["new", "known", "recalled", "outdated"]
@@ -144,7 +145,7 @@ def told_of(record: Record) -> datetime | None:
     if not isinstance(written, str):
         return None
     try:
-        return datetime.fromisoformat(written)
+        return from_iso(written)
     except ValueError:
         return None
 

@@ -20,7 +20,7 @@ from commonplace.markdown.recall import staleness
 from commonplace.markdown.roots import INDEX, Root
 from commonplace.markdown.shelf import Shelf
 from commonplace.text.scrub import scrub
-from commonplace.values.moment import from_ms, utc
+from commonplace.values.moment import from_iso, from_ms
 from commonplace.values.shelf import (
     ShelfChange,
     ShelfFile,
@@ -110,7 +110,7 @@ def changes(root: Root) -> list[ShelfChange]:
     told: list[ShelfChange] = []
     for one in past(root):
         try:
-            at = utc(datetime.fromisoformat(one.at))
+            at = from_iso(one.at)
         except ValueError:
             # The folder may be a stranger's, and so what it says of its past.
             continue

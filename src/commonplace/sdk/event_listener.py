@@ -20,7 +20,6 @@ from commonplace.values.event import Heard
 from commonplace.values.retry import Backoff
 from commonplace.values.scope import Scopes
 from commonplace.wire.events import EventAnswer
-from commonplace.wire.records import scope_value
 
 SILENCE: Final = 60.0
 """After so many seconds without a heartbeat nobody is there any more."""
@@ -63,7 +62,7 @@ class EventListener:
         self._failures = 0
         if answer.id is not None:
             self._after = answer.id
-        return _event(answer)
+        return Heard(**{name: value for name, value in answer if name != "v"})
 
     def refused(self, reply: Reply) -> None:
         """
@@ -95,15 +94,3 @@ class EventListener:
         """How long to wait before the next connection: at first a moment, then as long as the daemon asks."""
         backoff = Backoff(first=_FIRST_PAUSE, longest=self._retry)
         return max(self._wait or 0.0, backoff.after(self._failures + 1)) * random.uniform(1.0, 1.25)
-
-
-def _event(answer: EventAnswer) -> Heard:
-    return Heard(
-        type=answer.type,
-        id=answer.id,
-        at=answer.at,
-        scope=None if answer.scope is None else scope_value(answer.scope),
-        actor=answer.actor,
-        client=answer.client,
-        data=answer.data,
-    )

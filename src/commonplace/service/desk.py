@@ -112,6 +112,7 @@ class Desk:
             await account.note("denied")
             raise RecordNotFound(ids=[full])
         account.scope = account.homes[full] = record.scope
+        account.snapshots[full] = record
         return record
 
     async def resolved(self, who: Principal, id: str) -> str:
