@@ -273,13 +273,6 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--records", type=int, default=10_000)
     one.add_argument("--times", type=int, default=11)
 
-    one = _named(
-        named, "versions", against, "import, cold search, search and put, beside another version, taking turns"
-    )
-    one.add_argument("--python", required=True, help="the Python of the environment that has the other version")
-    one.add_argument("--records", type=int, default=versions.RECORDS)
-    one.add_argument("--rounds", type=int, default=versions.ROUNDS)
-
     _named(
         named, "extraction", extraction, "how many facts the rules find in our own transcripts, and how many are right"
     )
@@ -300,6 +293,15 @@ def _parser() -> argparse.ArgumentParser:
     one = _named(named, "routing", routing, "what the number of routes costs a request")
     one.add_argument("--times", type=int, default=routes.TIMES, help="how often each request is sent")
 
+    _add_comparisons(named)
+
+    one = _named(named, "report", write_report, "docs/benchmarks.md from the results kept")
+    one.add_argument("--results", type=Path, default=report.RESULTS)
+    return parser
+
+
+def _add_comparisons(named: Any) -> None:
+    """What is measured beside something else."""
     one = _named(named, "console", console, "the console in Chromium: first paint, interaction, bytes; and Datasette")
     one.add_argument("--records", type=int, default=consoles.RECORDS)
     one.add_argument("--visits", type=int, default=consoles.VISITS, help="how often the first page is opened")
@@ -312,9 +314,12 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--ingest-cap", type=float, default=240.0, help="seconds a peer may put records in")
     one.add_argument("--search-cap", type=float, default=60.0)
 
-    one = _named(named, "report", write_report, "docs/benchmarks.md from the results kept")
-    one.add_argument("--results", type=Path, default=report.RESULTS)
-    return parser
+    one = _named(
+        named, "versions", against, "import, cold search, search and put, beside another version, taking turns"
+    )
+    one.add_argument("--python", required=True, help="the Python of the environment that has the other version")
+    one.add_argument("--records", type=int, default=versions.RECORDS)
+    one.add_argument("--rounds", type=int, default=versions.ROUNDS)
 
 
 def _named(named: Any, name: str, work: Callable[[argparse.Namespace], None], told: str) -> argparse.ArgumentParser:

@@ -40,14 +40,7 @@ KINDS: dict[str, str] = {
     "commonplace.errors.CommonplaceError": "callers catch a kind of errors by its class, and the tree is drawn in errors.py",
 }
 # What is deeper today. It only ever shrinks.
-DEEPER: frozenset[str] = frozenset(
-    {
-        "commonplace.ports.store.Store",
-        "commonplace.stores.postgres.store.PostgresStore",
-        "commonplace.stores.sqlite.foreign.ForeignStore",
-        "commonplace.stores.sqlite.store.SqliteStore",
-    }
-)
+DEEPER: frozenset[str] = frozenset()
 
 # Who may import what, beyond the layers that `lint-imports` holds. A name stands for itself and all below it.
 READS_SETTINGS = ("cli", "compose", "testing")
