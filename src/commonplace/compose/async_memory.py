@@ -48,7 +48,7 @@ class AsyncMemory(LocalMemory):
             embedders=chosen.embedders,
             count=chosen.count,
             budget=IndexBudget(settings.cache_bytes),
-            files=HomeFiles(store, clock),
+            files=HomeFiles(store.jobs, store.journal, clock),
         )
         self._reads = ReadJournal(store.journal)
         desk = Desk(
