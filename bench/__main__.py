@@ -292,6 +292,21 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--pairs", type=int, default=lessons.PAIRS, help="requests with extraction, and without")
     one.add_argument("--idle", type=float, default=lessons.IDLE, help="seconds a daemon is left alone")
 
+    _of_the_daemon(named)
+
+    one = _named(named, "peers", compare, "the same records in chromadb, mem0, mcp-memory-service, FTS5, sqlite-vec")
+    one.add_argument("--sizes", type=_numbers, default=[10_000, 100_000])
+    one.add_argument("--peers", type=lambda told: told.split(","), default=list(peers.PEERS))
+    one.add_argument("--queries", type=int, default=QUERIES + 5)
+    one.add_argument("--ingest-cap", type=float, default=240.0, help="seconds a peer may put records in")
+    one.add_argument("--search-cap", type=float, default=60.0)
+
+    one = _named(named, "report", write_report, "docs/benchmarks.md from the results kept")
+    one.add_argument("--results", type=Path, default=report.RESULTS)
+    return parser
+
+
+def _of_the_daemon(named: Any) -> None:
     one = _named(named, "daemon", daemon, "`commonplace serve` under load, idle, and with a thousand event streams")
     one.add_argument("--records", type=int, default=100_000)
     one.add_argument("--seconds", type=int, default=30, help="how long each is asked, after a warm-up")
@@ -304,17 +319,6 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--records", type=int, default=consoles.RECORDS)
     one.add_argument("--visits", type=int, default=consoles.VISITS, help="how often the first page is opened")
     one.add_argument("--times", type=int, default=consoles.TIMES, help="how often each interaction is done")
-
-    one = _named(named, "peers", compare, "the same records in chromadb, mem0, mcp-memory-service, FTS5, sqlite-vec")
-    one.add_argument("--sizes", type=_numbers, default=[10_000, 100_000])
-    one.add_argument("--peers", type=lambda told: told.split(","), default=list(peers.PEERS))
-    one.add_argument("--queries", type=int, default=QUERIES + 5)
-    one.add_argument("--ingest-cap", type=float, default=240.0, help="seconds a peer may put records in")
-    one.add_argument("--search-cap", type=float, default=60.0)
-
-    one = _named(named, "report", write_report, "docs/benchmarks.md from the results kept")
-    one.add_argument("--results", type=Path, default=report.RESULTS)
-    return parser
 
 
 def _named(named: Any, name: str, work: Callable[[argparse.Namespace], None], told: str) -> argparse.ArgumentParser:
