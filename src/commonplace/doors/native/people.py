@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 
 from commonplace.doors.native.conditions import problems
-from commonplace.server.auth import Asking, Served, Strict, Told
+from commonplace.server.auth import Caller, Served, Strict, Told
 from commonplace.values.principal import Key
 from commonplace.wire.people import (
     KeyBody,
@@ -33,7 +33,7 @@ def _unkept(response: Response) -> None:
 
 
 @router.get("/me", summary="Who am I?", responses=problems())
-async def me(who: Asking, told: Told) -> MeAnswer:
+async def me(who: Caller, told: Told) -> MeAnswer:
     """Whose key this is, its tenant, its role, and which scopes it reaches (null: all)."""
     return MeAnswer.of(who, open=told.open_to_all)
 

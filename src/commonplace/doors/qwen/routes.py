@@ -30,7 +30,7 @@ from commonplace.doors.qwen.shapes import (
     Written,
 )
 from commonplace.errors import QueueFull, RememberQueueFull
-from commonplace.server.auth import Asking, Served, Strict
+from commonplace.server.auth import Caller, Served, Strict
 from commonplace.server.door import ApiDoor
 from commonplace.server.waiting import Patient
 from commonplace.service.lanes import MODES, MOST_CONTENT, PENDING
@@ -52,7 +52,7 @@ MANAGED: Final = (
 
 
 @router.get("/capabilities", summary="What this daemon can")
-async def capabilities(who: Asking, served: Served) -> Capabilities:
+async def capabilities(who: Caller, served: Served) -> Capabilities:
     """Without managed memory its features are not among them."""
     managed = served.managed
     features = [*ALWAYS, *(MANAGED if managed.is_on(who) else ())]
@@ -66,7 +66,7 @@ async def capabilities(who: Asking, served: Served) -> Capabilities:
 
 
 @router.get("/workspace/memory", summary="Which files of memory there are")
-async def memory_status(who: Asking, served: Served) -> MemoryStatus:
+async def memory_status(who: Caller, served: Served) -> MemoryStatus:
     found = await served.managed.survey(who)
     return MemoryStatus(
         workspace_cwd=found.workspace,
