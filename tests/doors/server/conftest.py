@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from commonplace.errors import RecordNotFound, StoreUnavailable
-from commonplace.server.auth import Caller, Idempotent, Pairing, Served, Strict
+from commonplace.server.auth import Caller, Idempotent, KeyedCaller, Pairing, Served
 from commonplace.server.door import ApiDoor
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.daemon import InProcess, Opened, served
@@ -41,7 +41,7 @@ async def whoami(who: Caller) -> dict[str, Any]:
 
 
 @trial.get("/v1/trial/strict")
-async def strict(who: Strict) -> dict[str, str]:
+async def strict(who: KeyedCaller) -> dict[str, str]:
     return {"subject": who.subject}
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from commonplace.doors.native.conditions import problems
-from commonplace.server.auth import Caller, Served, Strict
+from commonplace.server.auth import Caller, KeyedCaller, Served
 from commonplace.values.upkeep import Stats
 from commonplace.wire.keeping import (
     FindingsAnswer,
@@ -68,6 +68,6 @@ async def upkeep(query: Annotated[LogQuery, Query()], who: Caller, served: Serve
 
 
 @router.post("/reindex", summary="Make all words and vectors anew", responses=problems())
-async def reindex(who: Strict, served: Served) -> ReindexedAnswer:
+async def reindex(who: KeyedCaller, served: Served) -> ReindexedAnswer:
     """Of every tenant, while searches go on. For the operator; it takes a while."""
     return ReindexedAnswer(texts=await served.keeping.reindex(who))
