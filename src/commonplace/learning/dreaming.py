@@ -32,7 +32,7 @@ from commonplace.errors import (
 from commonplace.learning.remembering import SECONDS, Errand, fenced, refuse, summary_of, take_back, tools_of
 from commonplace.markdown import consolidate as tidying
 from commonplace.markdown.changes import MAX_SUMMARY, Outcome
-from commonplace.markdown.entries import TYPES, Kept
+from commonplace.markdown.entries import TYPES, EntryFile
 from commonplace.markdown.files import MemoryFiles
 from commonplace.markdown.roots import Root
 from commonplace.markdown.shelf import MOST_SCANNED, Scan, Shelf
@@ -156,11 +156,11 @@ async def _by_agent(
     return _Tidied(root=root, paths=paths, change=files.changes[0][1] if files.changes else None, said=said)
 
 
-def _task(errand: Errand, root: Root, files: MemoryFiles, entries: Sequence[Kept], limits: Limits) -> Task:
+def _task(errand: Errand, root: Root, files: MemoryFiles, entries: Sequence[EntryFile], limits: Limits) -> Task:
     shown: list[str] = []
     left = MOST_SHOWN
     for kept in entries[:MOST_SCANNED]:
-        if len(kept.held.data) > left:
+        if len(kept.snapshot.data) > left:
             continue
         # What has gone meanwhile, or has a name that no agent may use, is not shown.
         with suppress(CommonplaceError):

@@ -25,7 +25,7 @@ from commonplace.guard.signs import Sign
 from commonplace.markdown import forget as forgetting
 from commonplace.markdown import remember as filing
 from commonplace.markdown.changes import MAX_SUMMARY, Outcome, undo_task
-from commonplace.markdown.entries import TYPES, Kept
+from commonplace.markdown.entries import TYPES, EntryFile
 from commonplace.markdown.files import MemoryFiles
 from commonplace.markdown.roots import Root
 from commonplace.markdown.shelf import Shelf
@@ -201,7 +201,7 @@ def tools_of(files: MemoryFiles) -> list[Tool]:
 class ForgetChoice:
     """The entries that are meant, at most five, and who chose them."""
 
-    entries: tuple[tuple[Root, Kept], ...]
+    entries: tuple[tuple[Root, EntryFile], ...]
     method: Literal["rules", "model"] = "rules"
 
 
@@ -219,7 +219,7 @@ async def choose(model: LanguageModel | None, errand: Errand) -> ForgetChoice:
     return ForgetChoice(entries=tuple(by_model), method="model")
 
 
-async def _chosen(model: LanguageModel, errand: Errand) -> list[tuple[Root, Kept]] | None:
+async def _chosen(model: LanguageModel, errand: Errand) -> list[tuple[Root, EntryFile]] | None:
     """What the model means; None where it has nothing to say, and rules are to choose."""
     found = await asyncio.to_thread(
         lambda: {

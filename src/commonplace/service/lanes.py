@@ -59,7 +59,7 @@ from commonplace.learning import dreaming, remembering
 from commonplace.learning.remembering import Errand
 from commonplace.markdown import forget
 from commonplace.markdown.changes import Outcome
-from commonplace.markdown.entries import Kept
+from commonplace.markdown.entries import EntryFile
 from commonplace.markdown.files import check_content
 from commonplace.markdown.gate import epoch_of
 from commonplace.markdown.purge import MemoryFolders
@@ -365,7 +365,7 @@ class Lanes:
         desk = self._desk
         return MemoryFolders(places=self._ground(job, payload).places, queue=desk.store, clock=desk.clock)
 
-    async def _records(self, tenant: str, entries: Sequence[tuple[Root, Kept]]) -> list[str]:
+    async def _records(self, tenant: str, entries: Sequence[tuple[Root, EntryFile]]) -> list[str]:
         """The records that follow these entries."""
         ids: list[str] = []
         for root, item in entries:
@@ -496,7 +496,7 @@ def _epochs(roots: Sequence[Root]) -> list[str]:
     return [epoch_of(root) for root in roots]
 
 
-def _removed(root: Root, item: Kept) -> Json:
+def _removed(root: Root, item: EntryFile) -> Json:
     """An entry that was forgotten, for whoever asked for it."""
     return {
         "topic": item.entry.type,
