@@ -178,14 +178,14 @@ class AsyncMemory(LocalMemory):
             from commonplace.service.lanes import memory_queues  # noqa: PLC0415
 
             desk, queues = services.desk, memory_queues(services.lanes, own=True)
-            worker = Worker(desk.store, desk.clock, queues, ended=services.endings.told)
+            worker = Worker(desk.store, desk.clock, queues, ended=services.job_waiter.wake)
             services.lanes.on_queued(worker.wake)
             self._working = asyncio.create_task(worker.run())
 
     async def _stop_learning(self) -> None:
         """What is not done yet goes back to the line."""
         if self._learner is not None:
-            self._learner.endings.close()
+            self._learner.job_waiter.close()
         if self._working is not None:
             self._working.cancel()
             await asyncio.wait({self._working})

@@ -21,7 +21,7 @@ from commonplace.settings import Settings
 async def follow_events(standing: Standing, settings: Settings) -> None:
     """One follower for all who listen to this process."""
     del settings
-    with standing.services.endings.followed():
+    with standing.services.job_waiter.followed():
         await standing.services.events.hub.run()
 
 
@@ -30,7 +30,7 @@ async def end_streams(stopping: asyncio.Event, standing: Standing, settings: Set
     del settings
     await stopping.wait()
     standing.services.events.hub.close()
-    standing.services.endings.close()
+    standing.services.job_waiter.close()
 
 
 def queues_of(services: Services, settings: Settings) -> dict[str, Queue[Any]]:
@@ -59,7 +59,7 @@ async def work_on_jobs(standing: Standing, settings: Settings) -> None:
         queues_of(services, settings),
         lease=timedelta(seconds=settings.job_lease_seconds),
         counted=lambda kind, state: standing.metrics.jobs.labels(kind, state).inc(),
-        ended=services.endings.told,
+        ended=services.job_waiter.wake,
     )
     services.lanes.on_queued(worker.wake)
     services.extraction.on_queued(worker.wake)

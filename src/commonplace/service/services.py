@@ -15,7 +15,7 @@ from commonplace.service.recall import Recalling
 from commonplace.service.records import Records
 
 if TYPE_CHECKING:
-    from commonplace.jobs.waiter import Endings
+    from commonplace.jobs.waiter import JobWaiter
     from commonplace.service.budgets import Budgets
     from commonplace.service.census import Counting
     from commonplace.service.director import Directing
@@ -160,13 +160,13 @@ class Services:
         return Tasks(self.desk)
 
     @cached_property
-    def endings(self) -> Endings:
+    def job_waiter(self) -> JobWaiter:
         # As above.
-        from commonplace.jobs.waiter import Endings  # noqa: PLC0415
+        from commonplace.jobs.waiter import JobWaiter  # noqa: PLC0415
 
-        endings = Endings()
-        self.events.hub.watch(endings.hear)
-        return endings
+        job_waiter = JobWaiter()
+        self.events.hub.watch(job_waiter.hear)
+        return job_waiter
 
     @cached_property
     def events(self) -> Listening:
