@@ -51,7 +51,7 @@ def signing_secret(token: str) -> bytes:
 
 
 def new_signing_secret() -> bytes:
-    """For a process without a token: what it signs is good until it ends."""
+    """For a process without a token: its passes are valid until it ends."""
     return secrets.token_bytes(32)
 
 
@@ -61,14 +61,14 @@ def sign(secret: bytes, kind: PassKind, hashed: bytes, ends_at: datetime) -> str
     return _signed(secret, f"{_HEADS[kind]}.{_written(inside)}")
 
 
-def verify(secret: bytes, kind: PassKind, shown: str, now: datetime) -> Pass | None:
-    """What `shown` vouches for; None where it is not of this kind, not signed with this secret, or over."""
-    if len(shown) > _LONGEST or not shown.isascii():
+def verify(secret: bytes, kind: PassKind, text: str, now: datetime) -> Pass | None:
+    """The pass in `text`; None if it is not of this kind, not signed with this secret, or expired."""
+    if len(text) > _LONGEST or not text.isascii():
         return None
-    body = shown.rpartition(".")[0]
+    body = text.rpartition(".")[0]
     head, _, inside = body.partition(".")
     # The whole text is compared, not the bytes it stands for: those may be written in more than one way.
-    if not hmac.compare_digest(_signed(secret, body), shown) or head != _HEADS[kind]:
+    if not hmac.compare_digest(_signed(secret, body), text) or head != _HEADS[kind]:
         return None
     try:
         ends, nonce, hashed = _INSIDE.unpack(urlsafe_b64decode(inside + "=" * (-len(inside) % 4)))
@@ -79,7 +79,7 @@ def verify(secret: bytes, kind: PassKind, shown: str, now: datetime) -> Pass | N
 
 
 def whose(secret: bytes, hashed: bytes) -> str:
-    """What all sessions of a key have in common, and what can be kept: whoever reads it can try no keys with it."""
+    """What all sessions of a key have in common. It is safe to store: nobody can check guesses of a key with it."""
     return hmac.digest(secret, _WHOSE + hashed, "sha256").hex()
 
 
