@@ -13,7 +13,7 @@ from bench import console as consoles
 from bench import daemon as daemons
 from bench import extraction as extractions
 from bench import learning as lessons
-from bench import report
+from bench import report, versions
 from bench.machine import ROOT, describe, keep
 from bench.peers import run as peers
 from bench.postgres import server
@@ -150,6 +150,16 @@ def console(asked: argparse.Namespace) -> None:
     _keep(asked, "console", figures)
 
 
+# ---- another version
+
+
+def against(asked: argparse.Namespace) -> None:
+    """This version beside another one."""
+    figures = versions.compare(asked.python, asked.records, asked.rounds)
+    print(table([{"": name, **figures[name]} for name in ("other", "this", "ratio")]))
+    _keep(asked, "versions", figures)
+
+
 # ---- peers
 
 
@@ -217,8 +227,9 @@ def everything(asked: argparse.Namespace) -> None:
 def _command(given: Sequence[str]) -> str:
     """As it would be typed elsewhere: where this machine has its data is nobody's business."""
     told = list(given)
-    if "--data" in told:
-        told[told.index("--data") + 1] = "FOLDER"
+    for option in ("--data", "--python"):
+        if option in told:
+            told[told.index(option) + 1] = option[2:].upper()
     return " ".join(["python -m bench", *told])
 
 
@@ -249,6 +260,13 @@ def _parser() -> argparse.ArgumentParser:
     one = _named(named, "shell", shell, "import and `commonplace search` from a cold shell")
     one.add_argument("--records", type=int, default=10_000)
     one.add_argument("--times", type=int, default=11)
+
+    one = _named(
+        named, "versions", against, "import, cold search, search and put, beside another version, taking turns"
+    )
+    one.add_argument("--python", required=True, help="the Python of the environment that has the other version")
+    one.add_argument("--records", type=int, default=versions.RECORDS)
+    one.add_argument("--rounds", type=int, default=versions.ROUNDS)
 
     _named(
         named, "extraction", extraction, "how many facts the rules find in our own transcripts, and how many are right"

@@ -66,6 +66,30 @@ NOT_IN_ENGINES = (
 )
 SDK_SPEAKS = ("commonplace.sdk", "commonplace.wire", "commonplace.errors", "commonplace.values")
 
+# What one store has and the other has not: modules, and classes of modules that both have. Ports are never among them.
+STORES = ("sqlite", "postgres")
+OWN_MODULES: dict[str, str] = {
+    "sqlite/bell": "a file tells nobody of a write: who follows events in this process is woken here",
+    "sqlite/foreign": "a file can come from anybody; a server's address is the operator's",
+    "sqlite/marks": "as above: how a home knows the files that it made",
+    "postgres/adapt": "bytes of the two array types; SQLite keeps ours as they are",
+    "postgres/address": "a server has an address to parse, a file a path",
+    "postgres/archive": "a backup is a zip of COPY; SQLite copies its file",
+    "postgres/notifications": "how a daemon hears the others' events",
+    "postgres/relay": "ids of events in the order of commits; SQLite has one writer",
+}
+OWN_CLASSES: dict[str, str] = {
+    "store": "named after the database, since both are imported side by side",
+    "connection": "a writer thread and readers here, a pool there",
+    "entries": "PostgreSQL writes entries as part of a pipeline and checks them after it",
+    "rows": "SQL is put together in SQLite, and has parameters only in PostgreSQL",
+    "reads": "as above",
+    "schema": "a PostgreSQL schema has types and a search path to be told of",
+    "writes": "PostgreSQL locks scopes and plans all rows of a call before it writes them",
+}
+# Each class with its ancestors of ours, itself counted.
+MOST_GENERATIONS = 2
+
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -276,6 +300,64 @@ def test_the_sdk_speaks_wire_only() -> None:
     ]
 
     report("The client knows the wire and the values in it, nothing else:", found)
+
+
+def store_modules(store: str) -> dict[str, Module]:
+    folder = SOURCE / "stores" / store
+    return {module.path.stem: module for module in source() if module.path.parent == folder}
+
+
+def public_classes(module: Module) -> set[str]:
+    return {node.name for node in module.tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")}
+
+
+def test_both_stores_have_the_same_modules() -> None:
+    shared = store_modules("sqlite").keys() & store_modules("postgres").keys()
+    only = {f"{store}/{name}" for store in STORES for name in store_modules(store).keys() - shared}
+
+    report(
+        "Give the other store a module of that name, or say in OWN_MODULES why not:", sorted(only - OWN_MODULES.keys())
+    )
+    report("No longer needed, take it out of OWN_MODULES:", sorted(OWN_MODULES.keys() - only))
+
+
+def test_both_stores_have_the_same_classes_in_each_module() -> None:
+    sqlite, postgres = map(store_modules, STORES)
+    shared = sqlite.keys() & postgres.keys()
+    differing = {name for name in shared if public_classes(sqlite[name]) != public_classes(postgres[name])}
+
+    report("Name the classes alike, or say in OWN_CLASSES why not:", sorted(differing - OWN_CLASSES.keys()))
+    report("No longer needed, take it out of OWN_CLASSES:", sorted(OWN_CLASSES.keys() - differing))
+
+
+def test_no_class_of_a_store_has_a_grandparent_of_ours() -> None:
+    modules_of_stores = [module for module in source() if module.part == "stores"]
+    classes = [node for module in modules_of_stores for node in module.tree.body if isinstance(node, ast.ClassDef)]
+    parents = {node.name: {ast.unparse(base) for base in node.bases} for node in classes}
+
+    def generations(name: str) -> int:
+        return 1 + max((generations(parent) for parent in parents[name] & parents.keys()), default=0)
+
+    found = [
+        f"{name}: {generations(name)} generations" for name in sorted(parents) if generations(name) > MOST_GENERATIONS
+    ]
+
+    report("Hand the class what it needs instead of inheriting it:", found)
+
+
+def test_every_port_of_a_store_has_a_class_of_its_own_on_both_sides() -> None:
+    ports = {module.path.stem: module for module in source() if module.path.parent == SOURCE / "ports"}
+    attributes = {name.split("::")[1].split(".")[1] for name, _ in functions(ports["store"])} - {"aclose"}
+    composed = {
+        store: {
+            ast.unparse(node.targets[0]).removeprefix("self.")
+            for node in ast.walk(store_modules(store)["store"].tree)
+            if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("Sql")
+        }
+        for store in STORES
+    }
+
+    assert composed == dict.fromkeys(STORES, attributes)
 
 
 def public_names() -> list[str]:

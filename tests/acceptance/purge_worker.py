@@ -16,7 +16,7 @@ from typing import Any
 
 from commonplace.compose.services import ComposeOptions, composed
 from commonplace.settings import load_settings
-from commonplace.stores.sqlite.store import SqliteStore
+from commonplace.stores.sqlite.records import SqlRecords
 from commonplace.testing.callers import operator
 
 
@@ -38,7 +38,7 @@ async def main(home: Path, workspace: Path, moment: str, id: str) -> None:
     settings = load_settings(home=home, workspace=workspace, embedder="none")
     async with composed(settings, ComposeOptions()) as services:
         if moment == "rows":
-            setattr(SqliteStore, "purge", die)  # noqa: B010 - no method of ours looks like this
+            setattr(SqlRecords, "purge", die)  # noqa: B010 - no method of ours looks like this
         else:
             moments = [int(moment)]
             for name in ("fsync", "rename", "unlink"):

@@ -251,32 +251,32 @@ async def test_a_full_disk_refuses_the_write_and_loses_nothing(tmp_path: Path) -
     draft = Drafting(clock)
     db = open_writer(tmp_path / "memory.db")
     store = SqliteStore(tmp_path / "memory.db", WriterThread(db), Readers(tmp_path / "memory.db"), clock)
-    await store.set_embedders({EMBEDDER: DIMENSION})
-    kept = [(await store.put([draft(f"small {n}")]))[0].record for n in range(5)]
+    await store.maintenance.set_embedders({EMBEDDER: DIMENSION})
+    kept = [(await store.records.put([draft(f"small {n}")]))[0].record for n in range(5)]
     # The writing thread is idle now: its connection may be spoken to.
     pages = db.pragma("page_count")
     db.pragma("max_page_count", pages + 4)
 
     with pytest.raises(StoreFull):
-        await store.put([draft("word " * 100_000)])
+        await store.records.put([draft("word " * 100_000)])
     async with anyio.create_task_group() as tasks:
         for n in range(4):
             tasks.start_soon(refused_or_kept, store, draft(f"large {n} " * 5_000))
-    assert (await store.get("default/default", [record.id for record in kept])) == kept
-    assert [finding for finding in await store.check() if finding.severity == "error"] == []
+    assert (await store.records.get("default/default", [record.id for record in kept])) == kept
+    assert [finding for finding in await store.maintenance.check() if finding.severity == "error"] == []
 
     db.pragma("max_page_count", 1 << 30)
-    await store.put([draft("word " * 100_000)])
-    assert [finding for finding in await store.check() if finding.severity == "error"] == []
+    await store.records.put([draft("word " * 100_000)])
+    assert [finding for finding in await store.maintenance.check() if finding.severity == "error"] == []
     await store.aclose()
 
 
 async def refused_or_kept(store: SqliteStore, draft: Any) -> None:
     try:
-        written = await store.put([draft])
+        written = await store.records.put([draft])
     except StoreFull:
         return
-    assert await store.get("default/default", [written[0].record.id]) == [written[0].record]
+    assert await store.records.get("default/default", [written[0].record.id]) == [written[0].record]
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="there is no such limit here")

@@ -311,15 +311,16 @@ def test_after_all_this_the_daemon_is_no_larger_and_has_made_no_mistake(daemon: 
 
 
 class Followed:
-    """The store as it is; notes what is asked of it."""
+    """A store, or a port of it, as it is; notes what is asked of it."""
 
-    def __init__(self, store: Any) -> None:
-        self._store = store
-        self.asked: list[str] = []
+    def __init__(self, followed: Any, asked: list[str] | None = None) -> None:
+        self._followed = followed
+        self.asked: list[str] = [] if asked is None else asked
 
     def __getattr__(self, name: str) -> Any:
         self.asked.append(name)
-        return getattr(self._store, name)
+        value = getattr(self._followed, name)
+        return value if callable(value) else Followed(value, self.asked)
 
 
 @pytest.fixture

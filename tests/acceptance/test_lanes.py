@@ -266,7 +266,7 @@ async def test_a_thousand_tasks_with_never_more_than_sixteen_waiting(desk: Memor
             else:
                 assert (answer.status_code, answer.json()["code"]) == (429, "remember_queue_full")
                 refused += 1
-                open_ones = await desk.running.services.desk.store.jobs(
+                open_ones = await desk.running.services.desk.store.jobs.list_jobs(
                     "default/default", kinds=("remember",), states=("queued", "running"), limit=100
                 )
                 waiting.append(len(open_ones))
@@ -278,7 +278,7 @@ async def test_a_thousand_tasks_with_never_more_than_sixteen_waiting(desk: Memor
     async with desk.working(Quick()):
         last = [await desk.over("remember", id) for id in accepted[-20:]]
 
-    kept = await desk.running.services.desk.store.jobs("default/default", kinds=("remember",), limit=2_000)
+    kept = await desk.running.services.desk.store.jobs.list_jobs("default/default", kinds=("remember",), limit=2_000)
     first = await desk.get("remember", accepted[0])
     assert refused
     assert max(waiting) <= 16

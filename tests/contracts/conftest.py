@@ -90,7 +90,7 @@ async def _no_connections(uri: str, name: str) -> None:
 async def store(open_store: OpenStore) -> Store:
     """An empty store that knows one embedder."""
     store = await open_store()
-    await store.set_embedders({EMBEDDER: DIMENSION})
+    await store.maintenance.set_embedders({EMBEDDER: DIMENSION})
     return store
 
 

@@ -29,12 +29,12 @@ def news(clock: FakeClock, what: str = "record.created", **fields: Any) -> News:
 
 
 async def tell(store: Store, *told: News) -> None:
-    await store.note(Entries(events=told))
+    await store.journal.note(Entries(events=told))
 
 
 def following(store: Store, after: int = 0) -> "aclosing[Any]":
     """What is followed, closed when the block ends, as a reader that goes away does."""
-    return aclosing(cast(Any, store.follow_events(after)))
+    return aclosing(cast(Any, store.events.follow_events(after)))
 
 
 async def gather(events: AsyncIterator[Sequence[Event]], many: int) -> list[Event]:
@@ -47,8 +47,8 @@ async def gather(events: AsyncIterator[Sequence[Event]], many: int) -> list[Even
 
 
 async def test_a_new_log_is_empty(store: Store) -> None:
-    assert await store.event_range() == (1, 0)
-    assert await store.read_events(0, 10) == []
+    assert await store.events.event_range() == (1, 0)
+    assert await store.events.read_events(0, 10) == []
 
 
 async def test_an_event_comes_back_as_it_was_told(store: Store, clock: FakeClock) -> None:
@@ -66,44 +66,44 @@ async def test_an_event_comes_back_as_it_was_told(store: Store, clock: FakeClock
 
     await tell(store, bare, whole)
 
-    assert [event.news for event in await store.read_events(0, 10)] == [bare, whole]
+    assert [event.news for event in await store.events.read_events(0, 10)] == [bare, whole]
 
 
 async def test_ids_only_grow_in_the_order_of_the_writes(store: Store, clock: FakeClock) -> None:
     for n in range(3):
         await tell(store, news(clock, f"{n}.a"), news(clock, f"{n}.b"))
 
-    events = await store.read_events(0, 100)
+    events = await store.events.read_events(0, 100)
 
     assert [event.news.type for event in events] == ["0.a", "0.b", "1.a", "1.b", "2.a", "2.b"]
     assert [event.id for event in events] == sorted({event.id for event in events})
-    assert await store.event_range() == (events[0].id, events[-1].id)
+    assert await store.events.event_range() == (events[0].id, events[-1].id)
 
 
 async def test_events_are_read_from_a_place_on_some_at_a_time(store: Store, clock: FakeClock) -> None:
     await tell(store, *(news(clock, f"{n}") for n in range(10)))
-    first = await store.read_events(0, 4)
+    first = await store.events.read_events(0, 4)
 
-    rest = await store.read_events(first[-1].id, 100)
+    rest = await store.events.read_events(first[-1].id, 100)
 
     assert [event.news.type for event in [*first, *rest]] == [f"{n}" for n in range(10)]
-    assert await store.read_events(rest[-1].id, 100) == []
+    assert await store.events.read_events(rest[-1].id, 100) == []
 
 
 async def test_a_tenant_reads_its_own_events(store: Store, clock: FakeClock) -> None:
     await tell(store, news(clock, "a"), news(clock, "b", tenant=OTHER), news(clock, "c"))
 
-    assert [event.news.type for event in await store.read_events(0, 2, tenant=T)] == ["a", "c"]
-    assert [event.news.type for event in await store.read_events(0, 10, tenant=OTHER)] == ["b"]
-    assert await store.read_events(0, 10, tenant="no/body") == []
+    assert [event.news.type for event in await store.events.read_events(0, 2, tenant=T)] == ["a", "c"]
+    assert [event.news.type for event in await store.events.read_events(0, 10, tenant=OTHER)] == ["b"]
+    assert await store.events.read_events(0, 10, tenant="no/body") == []
 
 
 async def test_an_event_beside_a_record_is_told_with_it(store: Store, draft: Drafting, clock: FakeClock) -> None:
-    [written] = await store.put(
+    [written] = await store.records.put(
         [draft("a")], beside=lambda written: Entries(events=(news(clock, data={"id": written[0].record.id}),))
     )
 
-    [event] = await store.read_events(0, 10)
+    [event] = await store.events.read_events(0, 10)
     assert event.news.data == {"id": written.record.id}
 
 
@@ -112,37 +112,37 @@ async def test_trimming_forgets_what_is_old(store: Store, clock: FakeClock) -> N
     moment = clock.advance(MINUTE)
     await tell(store, news(clock, "c"))
 
-    assert await store.trim_events(before=moment, keep=100) == 2
-    assert await store.trim_events(before=moment, keep=100) == 0
-    [event] = await store.read_events(0, 10)
+    assert await store.events.trim_events(before=moment, keep=100) == 2
+    assert await store.events.trim_events(before=moment, keep=100) == 0
+    [event] = await store.events.read_events(0, 10)
     assert event.news.type == "c"
-    assert await store.event_range() == (event.id, event.id)
+    assert await store.events.event_range() == (event.id, event.id)
 
 
 async def test_trimming_forgets_the_oldest_beyond_what_is_to_be_kept(store: Store, clock: FakeClock) -> None:
     await tell(store, *(news(clock, f"{n}") for n in range(10)))
 
-    assert await store.trim_events(before=clock.now(), keep=3) == 7
-    assert [event.news.type for event in await store.read_events(0, 10)] == ["7", "8", "9"]
+    assert await store.events.trim_events(before=clock.now(), keep=3) == 7
+    assert [event.news.type for event in await store.events.read_events(0, 10)] == ["7", "8", "9"]
 
 
 async def test_an_id_is_never_given_again_after_everything_was_trimmed(
     store: Store, open_store: OpenStore, clock: FakeClock
 ) -> None:
     await tell(store, news(clock), news(clock))
-    _, latest = await store.event_range()
+    _, latest = await store.events.event_range()
 
-    assert await store.trim_events(before=clock.advance(MINUTE), keep=100) == 2
-    assert await store.event_range() == (latest + 1, latest)
+    assert await store.events.trim_events(before=clock.advance(MINUTE), keep=100) == 2
+    assert await store.events.event_range() == (latest + 1, latest)
     another = await open_store()
     await tell(another, news(clock))
-    [event] = await store.read_events(0, 10)
+    [event] = await store.events.read_events(0, 10)
     assert event.id > latest
 
 
 async def test_a_follower_is_told_what_was_there_and_what_comes(store: Store, clock: FakeClock) -> None:
     await tell(store, *(news(clock, f"{n}") for n in range(3)))
-    first = (await store.read_events(0, 1))[0]
+    first = (await store.events.read_events(0, 1))[0]
 
     async with following(store, first.id) as events:
         there = await gather(events, 2)
@@ -165,7 +165,7 @@ async def test_a_follower_that_waits_is_told_at_once(store: Store, clock: FakeCl
             await anyio.wait_all_tasks_blocked()
             await tell(store, news(clock))
 
-    assert told == await store.read_events(0, 10)
+    assert told == await store.events.read_events(0, 10)
 
 
 async def test_a_follower_hears_of_what_another_process_writes(
@@ -189,7 +189,7 @@ async def test_followers_miss_nothing_while_many_write(
     async def write(where: Store, n: int) -> None:
         for m in range(5):
             made = Entries(events=(news(clock, f"{n}.{m}.a"), news(clock, f"{n}.{m}.b")))
-            await where.put([draft(f"record {n}.{m}", scope=f"user:{n}")], beside=lambda _, made=made: made)
+            await where.records.put([draft(f"record {n}.{m}", scope=f"user:{n}")], beside=lambda _, made=made: made)
 
     async def listen(n: int) -> None:
         async with following(stores[n]) as events:
@@ -203,7 +203,7 @@ async def test_followers_miss_nothing_while_many_write(
                 tasks.start_soon(write, stores[n % 3], n)
 
     told = [event.news.type for event in heard[0]]
-    assert heard[0] == heard[1] == await store.read_events(0, 1000)
+    assert heard[0] == heard[1] == await store.events.read_events(0, 1000)
     assert sorted(told) == sorted(f"{n}.{m}.{part}" for n in range(12) for m in range(5) for part in "ab")
     assert [event.id for event in heard[0]] == sorted({event.id for event in heard[0]})
     for n in range(12):
@@ -233,7 +233,7 @@ async def test_whoever_follows_a_closed_store_is_told_the_end_at_once(store: Sto
     await store.aclose()
 
     with anyio.fail_after(5):
-        assert [event async for event in store.follow_events(0)] == []
+        assert [event async for event in store.events.follow_events(0)] == []
 
 
 async def test_a_follower_that_is_cancelled_disturbs_nobody(store: Store, clock: FakeClock) -> None:

@@ -35,7 +35,7 @@ def queue(store: Store, clock: FakeClock) -> Callable[..., Awaitable[str]]:
         told: dict[str, Any] = {"tenant": T, "payload": {}, "created_by": "ann", **fields}
         job = NewJob(id=new_id(now), kind=kind, created_at=now, line=line, **told)
         news = News(type="job.queued", tenant=T, at=now)
-        await store.note(Entries(jobs=(job,), events=(news,)))
+        await store.journal.note(Entries(jobs=(job,), events=(news,)))
         return job.id
 
     return queued
@@ -45,7 +45,7 @@ Queue = Callable[..., Awaitable[str]]
 
 
 async def claim(store: Store, *kinds: str, worker: str = "w1") -> Job | None:
-    return await store.claim_job(kinds or KINDS, worker, MINUTE)
+    return await store.jobs.claim_job(kinds or KINDS, worker, MINUTE)
 
 
 async def test_the_next_of_a_line_waits_for_the_one_that_runs_whatever_its_kind(store: Store, queue: Queue) -> None:
@@ -53,7 +53,7 @@ async def test_the_next_of_a_line_waits_for_the_one_that_runs_whatever_its_kind(
 
     claimed = await claim(store)
     waits = [await claim(store), await claim(store, "forget", worker="w2")]
-    await store.finish_job(first, "w1", {}, NOTHING)
+    await store.jobs.finish_job(first, "w1", {}, NOTHING)
     then = await claim(store)
 
     assert claimed is not None
@@ -77,8 +77,8 @@ async def test_who_names_a_tenant_and_a_line_is_given_no_other_jobs(store: Store
     await queue(line=None)
     own = await queue()
 
-    claimed = [await store.claim_job(KINDS, "w1", MINUTE, tenant=T, line="web") for _ in range(2)]
-    of_tenant = [await store.claim_job(KINDS, "w1", MINUTE, tenant=T) for _ in range(3)]
+    claimed = [await store.jobs.claim_job(KINDS, "w1", MINUTE, tenant=T, line="web") for _ in range(2)]
+    of_tenant = [await store.jobs.claim_job(KINDS, "w1", MINUTE, tenant=T) for _ in range(3)]
 
     assert [job and job.id for job in claimed] == [own, None]
     assert [job and job.line for job in of_tenant] == ["app", None, None]
@@ -105,7 +105,7 @@ async def test_a_retry_that_waits_lets_the_others_of_its_line_pass(store: Store,
     first, second = await queue(), await queue()
     await claim(store)
 
-    await store.fail_job(first, "w1", "away", "Away.", retry_in=MINUTE, entries=NOTHING)
+    await store.jobs.fail_job(first, "w1", "away", "Away.", retry_in=MINUTE, entries=NOTHING)
     passing = await claim(store)
 
     assert passing is not None
@@ -130,7 +130,7 @@ async def test_a_job_whose_worker_died_is_begun_again_before_the_others_of_its_l
     assert (again.id, again.attempts) == (first, 2)
     assert then is not None
     assert then.id != first
-    ended = await store.job(T, first)
+    ended = await store.jobs.job(T, first)
     assert (ended.state, ended.error_code) == ("failed", "attempts_exhausted")
 
 
@@ -146,8 +146,8 @@ async def test_a_line_without_room_takes_nothing_and_nothing_is_kept(store: Stor
     with pytest.raises(QueueFull):
         await queue("remember", Line(name="web", room=(Room(most=3),)))
 
-    assert len(await store.jobs(T)) == 3
-    assert len(await store.read_events(0, 100)) == 3
+    assert len(await store.jobs.list_jobs(T)) == 3
+    assert len(await store.events.read_events(0, 100)) == 3
 
 
 async def test_a_unique_job_that_is_in_the_line_already_is_not_queued_again(store: Store, queue: Queue) -> None:
@@ -159,7 +159,7 @@ async def test_a_unique_job_that_is_in_the_line_already_is_not_queued_again(stor
     with pytest.raises(QueueFull):
         await queue(line=line, unique="v")
 
-    jobs = await store.jobs(T)
+    jobs = await store.jobs.list_jobs(T)
     assert (len(jobs), jobs[-1].id) == (2, first)
 
 
@@ -170,15 +170,15 @@ async def test_a_unique_job_of_a_line_and_an_id_that_is_there_is_not_queued_agai
     job = NewJob(
         id=id, tenant=T, kind="remember", payload={}, created_at=now, created_by="a", line=WEB, unique="u"
     )  # fmt: skip
-    await store.note(Entries(jobs=(job,)))
+    await store.journal.note(Entries(jobs=(job,)))
     await claim(store)
-    await store.finish_job(id, "w1", {}, NOTHING)
+    await store.jobs.finish_job(id, "w1", {}, NOTHING)
 
-    await store.note(Entries(jobs=(job,)))
+    await store.journal.note(Entries(jobs=(job,)))
     with pytest.raises(Conflict):
-        await store.note(Entries(jobs=(replace(job, unique=None),)))
+        await store.journal.note(Entries(jobs=(replace(job, unique=None),)))
 
-    assert [(job.id, job.state) for job in await store.jobs(T)] == [(id, "done")]
+    assert [(job.id, job.state) for job in await store.jobs.list_jobs(T)] == [(id, "done")]
 
 
 async def test_many_at_once_fill_a_line_and_no_more(open_store: OpenStore, store: Store, clock: FakeClock) -> None:
@@ -197,7 +197,7 @@ async def test_many_at_once_fill_a_line_and_no_more(open_store: OpenStore, store
             line=line,
         )
         try:
-            await store.note(Entries(jobs=(job,)))
+            await store.journal.note(Entries(jobs=(job,)))
         except QueueFull:
             refused += 1
 
@@ -206,7 +206,7 @@ async def test_many_at_once_fill_a_line_and_no_more(open_store: OpenStore, store
             askers.start_soon(ask, stores[number % 4])
 
     assert refused == 24
-    assert len(await store.jobs(T)) == 16
+    assert len(await store.jobs.list_jobs(T)) == 16
 
 
 async def test_the_oldest_that_ended_give_way_and_those_that_wait_stay(store: Store, queue: Queue) -> None:
@@ -214,11 +214,11 @@ async def test_the_oldest_that_ended_give_way_and_those_that_wait_stay(store: St
     ended = [await queue("remember", line) for _ in range(2)]
     for id in ended:
         await claim(store)
-        await store.finish_job(id, "w1", {}, NOTHING)
+        await store.jobs.finish_job(id, "w1", {}, NOTHING)
 
     waiting = [await queue("remember", line) for _ in range(4)]
 
-    assert {job.id for job in await store.jobs(T)} == set(waiting)
+    assert {job.id for job in await store.jobs.list_jobs(T)} == set(waiting)
 
 
 async def test_what_is_private_is_forgotten_when_the_job_is_done_and_kept_while_it_may_be_tried_again(
@@ -228,19 +228,19 @@ async def test_what_is_private_is_forgotten_when_the_job_is_done_and_kept_while_
     done, failed = await queue(payload=payload), await queue(payload=payload)
 
     await claim(store)
-    await store.finish_job(done, "w1", {}, NOTHING)
+    await store.jobs.finish_job(done, "w1", {}, NOTHING)
     await claim(store)
-    await store.fail_job(failed, "w1", "no", "No.", retry_in=None, entries=NOTHING)
+    await store.jobs.fail_job(failed, "w1", "no", "No.", retry_in=None, entries=NOTHING)
 
-    assert (await store.job(T, done)).payload == {"scope": "user:ana"}
-    assert (await store.job(T, failed)).payload == payload
+    assert (await store.jobs.job(T, done)).payload == {"scope": "user:ana"}
+    assert (await store.jobs.job(T, failed)).payload == payload
 
 
 async def test_a_listing_leaves_out_what_is_private_and_the_worker_gets_it(store: Store, queue: Queue) -> None:
     payload = {"scope": "user:ana", "private": {"text": '世界 "quoted"'}}
     await queue(payload=payload)
 
-    [listed] = await store.jobs(T)
+    [listed] = await store.jobs.list_jobs(T)
     claimed = await claim(store)
 
     assert listed.payload == {"scope": "user:ana"}

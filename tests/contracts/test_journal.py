@@ -67,21 +67,21 @@ def entries(clock: FakeClock) -> Journaling:
 
 
 async def audited(store: Store, query: AuditQuery = EVERYTHING, tenant: str | None = T) -> list[AuditRow]:
-    return list((await store.audit(tenant, query, 1000, None)).rows)
+    return list((await store.journal.audit(tenant, query, 1000, None)).rows)
 
 
 async def kept(store: Store) -> tuple[list[str], list[str], list[str]]:
     """The names of what is kept in audit, events and jobs."""
-    rows, events = await audited(store), await store.read_events(0, 1000)
+    rows, events = await audited(store), await store.events.read_events(0, 1000)
     return (
         [row.action for row in rows],
         [event.news.type for event in events],
-        [job.kind for job in await store.jobs(T)],
+        [job.kind for job in await store.jobs.list_jobs(T)],
     )
 
 
 async def everything(store: Store) -> list[Record]:
-    return list((await store.find(T, Filter(states=ALL_STATES), "oldest", 1000, None)).records)
+    return list((await store.records.find(T, Filter(states=ALL_STATES), "oldest", 1000, None)).records)
 
 
 def noting(entries: Entries, told: list[Any]) -> Callable[[Sequence[Any]], Entries]:
@@ -117,7 +117,7 @@ async def test_a_row_of_the_audit_comes_back_as_it_was_noted(store: Store, entri
         details={"z": 1, "a": [1.5, None, True, {"deep": "ü"}], "big": 2**60},
     )
 
-    await store.note(Entries(audit=(bare, whole)))
+    await store.journal.note(Entries(audit=(bare, whole)))
 
     assert await audited(store, tenant=None) == [whole, bare]
 
@@ -126,15 +126,15 @@ async def test_the_audit_is_told_newest_first_a_page_at_a_time_while_others_writ
     store: Store, entries: Journaling
 ) -> None:
     rows = [entries.later(f"step.{n}") for n in range(25)]
-    await store.note(Entries(audit=tuple(rows)))
+    await store.journal.note(Entries(audit=tuple(rows)))
     told: list[AuditRow] = []
     cursor = None
 
     for _ in range(3):
-        page = await store.audit(T, EVERYTHING, 10, cursor)
+        page = await store.journal.audit(T, EVERYTHING, 10, cursor)
         told += page.rows
         cursor = page.cursor
-        await store.note(Entries(audit=(entries.later("in between"),)))
+        await store.journal.note(Entries(audit=(entries.later("in between"),)))
 
     assert told == rows[::-1]
     assert cursor is None
@@ -142,12 +142,12 @@ async def test_the_audit_is_told_newest_first_a_page_at_a_time_while_others_writ
 
 async def test_rows_of_one_moment_are_each_told_once(store: Store, entries: Journaling) -> None:
     rows = [entries.row(f"step.{n}") for n in range(7)]
-    await store.note(Entries(audit=tuple(rows)))
+    await store.journal.note(Entries(audit=tuple(rows)))
     told: list[AuditRow] = []
     cursor = None
 
     for _ in range(4):
-        page = await store.audit(None, EVERYTHING, 2, cursor)
+        page = await store.journal.audit(None, EVERYTHING, 2, cursor)
         told += page.rows
         cursor = page.cursor
 
@@ -180,7 +180,7 @@ async def test_a_query_narrows_the_audit(
         entries.later("record.delete", record="r1", outcome="refused", actor="ben"),
         entries.later("key.create", door="keyed"),
     ]
-    await store.note(Entries(audit=(*rows, entries.row("record.put", tenant=OTHER, record="r1"))))
+    await store.journal.note(Entries(audit=(*rows, entries.row("record.put", tenant=OTHER, record="r1"))))
 
     found = await audited(store, query)
 
@@ -189,7 +189,7 @@ async def test_a_query_narrows_the_audit(
 
 async def test_a_tenant_sees_its_own_rows_and_the_operator_all(store: Store, entries: Journaling) -> None:
     mine, theirs = entries.row(), entries.later(tenant=OTHER)
-    await store.note(Entries(audit=(mine, theirs)))
+    await store.journal.note(Entries(audit=(mine, theirs)))
 
     assert await audited(store) == [mine]
     assert await audited(store, tenant=OTHER) == [theirs]
@@ -200,7 +200,7 @@ async def test_a_tenant_sees_its_own_rows_and_the_operator_all(store: Store, ent
 @pytest.mark.parametrize("cursor", ["", "nonsense", "W10=", "WyJhIiwgImIiXQ==", "eyJhIjogMX0=", "世"])
 async def test_a_cursor_that_is_not_ours_is_refused(store: Store, cursor: str) -> None:
     with pytest.raises(InvalidQuery):
-        await store.audit(T, EVERYTHING, 10, cursor)
+        await store.journal.audit(T, EVERYTHING, 10, cursor)
 
 
 @pytest.mark.parametrize("tampering", ["UPDATE audit SET actor = 'nobody'", "DELETE FROM audit"])
@@ -208,7 +208,7 @@ async def test_the_audit_is_append_only(
     store: Store, entries: Journaling, kind: str, tampering: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     row = entries.row()
-    await store.note(Entries(audit=(row,)))
+    await store.journal.note(Entries(audit=(row,)))
 
     if kind == "sqlite":
         db = apsw.Connection(str(tmp_path / "store1.db"))
@@ -227,23 +227,23 @@ async def test_the_audit_is_append_only(
 
 
 async def test_what_belongs_together_is_kept_together(store: Store, entries: Journaling) -> None:
-    await store.note(entries.all_kinds("a", entries.reply()))
+    await store.journal.note(entries.all_kinds("a", entries.reply()))
 
     assert await kept(store) == (["a"], ["a"], ["a"])
-    assert await store.reply(T, "ann", "k") is not None
+    assert await store.journal.reply(T, "ann", "k") is not None
 
 
 async def test_to_note_nothing_is_no_harm(store: Store) -> None:
-    await store.note(Entries())
+    await store.journal.note(Entries())
 
     assert await kept(store) == ([], [], [])
 
 
 async def test_an_answer_that_is_there_refuses_everything_beside_it(store: Store, entries: Journaling) -> None:
-    await store.note(entries.all_kinds("first", entries.reply()))
+    await store.journal.note(entries.all_kinds("first", entries.reply()))
 
     with pytest.raises(AlreadyAnswered):
-        await store.note(entries.all_kinds("second", entries.reply()))
+        await store.journal.note(entries.all_kinds("second", entries.reply()))
 
     assert await kept(store) == (["first"], ["first"], ["first"])
 
@@ -252,14 +252,14 @@ async def test_an_event_that_was_not_kept_is_never_told(store: Store, draft: Dra
     def half(written: Sequence[Written]) -> Entries:
         return entries.all_kinds("half", entries.reply())
 
-    await store.note(Entries(reply=entries.reply()))
+    await store.journal.note(Entries(reply=entries.reply()))
     with pytest.raises(AlreadyAnswered):
-        await store.put([draft("a")], beside=half)
-    await store.note(entries.all_kinds("whole"))
+        await store.records.put([draft("a")], beside=half)
+    await store.journal.note(entries.all_kinds("whole"))
 
-    [event] = await store.read_events(0, 10)
+    [event] = await store.events.read_events(0, 10)
     assert event.news.type == "whole"
-    assert (await store.event_range())[1] == event.id
+    assert (await store.events.event_range())[1] == event.id
 
 
 # ---- replies
@@ -268,44 +268,44 @@ async def test_an_event_that_was_not_kept_is_never_told(store: Store, draft: Dra
 async def test_a_reply_comes_back_until_it_expires(store: Store, entries: Journaling, clock: FakeClock) -> None:
     written = (("018f0000-0000-7000-8000-000000000000", 3, "updated"), ("018f0000-0000-7000-8000-000000000001", 1, "x"))
     reply = replace(entries.reply(), fingerprint=bytes(range(32)), written=written)
-    await store.note(Entries(reply=reply))
+    await store.journal.note(Entries(reply=reply))
 
-    assert await store.reply(T, "ann", "k") == reply
-    assert await store.reply(T, "ben", "k") is None
-    assert await store.reply(OTHER, "ann", "k") is None
+    assert await store.journal.reply(T, "ann", "k") == reply
+    assert await store.journal.reply(T, "ben", "k") is None
+    assert await store.journal.reply(OTHER, "ann", "k") is None
     clock.advance(MINUTE)
-    assert await store.reply(T, "ann", "k") is None
+    assert await store.journal.reply(T, "ann", "k") is None
 
 
 async def test_the_same_key_of_another_owner_or_tenant_is_another_request(store: Store, entries: Journaling) -> None:
-    await store.note(Entries(reply=entries.reply()))
+    await store.journal.note(Entries(reply=entries.reply()))
 
-    await store.note(Entries(reply=entries.reply(owner="ben")))
-    await store.note(Entries(reply=entries.reply(tenant=OTHER)))
+    await store.journal.note(Entries(reply=entries.reply(owner="ben")))
+    await store.journal.note(Entries(reply=entries.reply(tenant=OTHER)))
 
-    assert await store.reply(T, "ben", "k") is not None
+    assert await store.journal.reply(T, "ben", "k") is not None
 
 
 async def test_an_expired_reply_is_replaced(store: Store, entries: Journaling, clock: FakeClock) -> None:
-    await store.note(Entries(reply=entries.reply(written=(("old", 1, "created"),))))
+    await store.journal.note(Entries(reply=entries.reply(written=(("old", 1, "created"),))))
     clock.advance(MINUTE)
 
-    await store.note(Entries(reply=entries.reply(written=(("new", 1, "created"),))))
+    await store.journal.note(Entries(reply=entries.reply(written=(("new", 1, "created"),))))
 
-    reply = await store.reply(T, "ann", "k")
+    reply = await store.journal.reply(T, "ann", "k")
     assert reply is not None
     assert reply.written == (("new", 1, "created"),)
 
 
 async def test_trimming_forgets_what_has_expired(store: Store, entries: Journaling, clock: FakeClock) -> None:
-    await store.note(Entries(reply=entries.reply("a")))
-    await store.note(Entries(reply=entries.reply("b")))
+    await store.journal.note(Entries(reply=entries.reply("a")))
+    await store.journal.note(Entries(reply=entries.reply("b")))
     clock.advance(MINUTE)
-    await store.note(Entries(reply=entries.reply("c")))
+    await store.journal.note(Entries(reply=entries.reply("c")))
 
-    assert await store.trim_replies() == 2
-    assert await store.trim_replies() == 0
-    assert await store.reply(T, "ann", "c") is not None
+    assert await store.journal.trim_replies() == 2
+    assert await store.journal.trim_replies() == 0
+    assert await store.journal.reply(T, "ann", "c") is not None
 
 
 async def test_of_many_requests_with_one_key_one_is_done(
@@ -317,7 +317,7 @@ async def test_of_many_requests_with_one_key_one_is_done(
     async def ask(asked: Store, n: int) -> None:
         reply = entries.reply()
         try:
-            await asked.put([draft(f"attempt {n}")], beside=lambda _: Entries(reply=reply))
+            await asked.records.put([draft(f"attempt {n}")], beside=lambda _: Entries(reply=reply))
         except AlreadyAnswered as error:
             refused.append(error.code)
 
@@ -336,11 +336,11 @@ async def test_of_many_requests_with_one_key_one_is_done(
 async def test_beside_a_put_is_told_what_is_answered_unchanged_records_too(
     store: Store, draft: Drafting, entries: Journaling, clock: FakeClock
 ) -> None:
-    await store.put([draft("same", key="same"), draft("old", key="other")])
+    await store.records.put([draft("same", key="same"), draft("old", key="other")])
     clock.advance(MINUTE)
     told: list[Written] = []
 
-    written = await store.put(
+    written = await store.records.put(
         [draft("same", key="same"), draft("new", key="other"), draft("more")],
         beside=noting(entries.all_kinds("put", entries.reply()), told),
     )
@@ -348,25 +348,25 @@ async def test_beside_a_put_is_told_what_is_answered_unchanged_records_too(
     assert told == written
     assert [one.outcome for one in told] == ["unchanged", "updated", "created"]
     assert await kept(store) == (["put"], ["put"], ["put"])
-    assert await store.reply(T, "ann", "k") is not None
+    assert await store.journal.reply(T, "ann", "k") is not None
 
 
 async def test_a_put_that_changes_nothing_still_keeps_what_is_beside_it(
     store: Store, draft: Drafting, entries: Journaling
 ) -> None:
-    await store.put([draft("same", key="k")])
+    await store.records.put([draft("same", key="k")])
 
-    await store.put([draft("same", key="k")], beside=lambda written: entries.all_kinds(written[0].outcome))
+    await store.records.put([draft("same", key="k")], beside=lambda written: entries.all_kinds(written[0].outcome))
 
     assert await kept(store) == (["unchanged"], ["unchanged"], ["unchanged"])
 
 
 async def test_beside_a_revision_is_told_the_new_versions(store: Store, draft: Drafting, entries: Journaling) -> None:
-    [first] = await store.put([draft("a")])
+    [first] = await store.records.put([draft("a")])
     told: list[Written] = []
     pinned = Draft(record=replace(first.record, pinned=True, change="pinned"), expected=1)
 
-    revised = await store.revise([pinned], beside=noting(entries.all_kinds("pin"), told))
+    revised = await store.records.revise([pinned], beside=noting(entries.all_kinds("pin"), told))
 
     assert told == [Written(revised[0], "updated")]
     assert await kept(store) == (["pin"], ["pin"], ["pin"])
@@ -374,11 +374,11 @@ async def test_beside_a_revision_is_told_the_new_versions(store: Store, draft: D
 
 async def test_beside_a_load_is_told_what_came_of_each_life(store: Store, draft: Drafting, entries: Journaling) -> None:
     here, elsewhere = draft("here"), draft("elsewhere")
-    await store.put([here])
+    await store.records.put([here])
     told: list[Written] = []
     lives = [Lineage((one.record,), {one.record.text: one.passages or ()}) for one in (here, elsewhere)]
 
-    loaded = await store.load(lives, beside=noting(entries.all_kinds("load"), told))
+    loaded = await store.records.load(lives, beside=noting(entries.all_kinds("load"), told))
 
     assert told == loaded
     assert [one.outcome for one in told] == ["unchanged", "created"]
@@ -386,10 +386,10 @@ async def test_beside_a_load_is_told_what_came_of_each_life(store: Store, draft:
 
 
 async def test_beside_a_purge_is_told_the_ids(store: Store, draft: Drafting, entries: Journaling) -> None:
-    written = await store.put([draft("a"), draft("b"), draft("c", scope="user:ann")])
+    written = await store.records.put([draft("a"), draft("b"), draft("c", scope="user:ann")])
     told: list[str] = []
 
-    purged = await store.purge(T, [Filter(scopes=(WEB,))], beside=noting(entries.all_kinds("purge"), told))
+    purged = await store.records.purge(T, [Filter(scopes=(WEB,))], beside=noting(entries.all_kinds("purge"), told))
 
     assert purged.records == 2
     assert sorted(told) == sorted(one.record.id for one in written[:2])
@@ -400,52 +400,52 @@ async def test_beside_a_purge_is_told_the_ids(store: Store, draft: Drafting, ent
 async def test_a_put_whose_beside_fails_leaves_nothing(
     store: Store, draft: Drafting, entries: Journaling, fault: str
 ) -> None:
-    await store.note(Entries(reply=entries.reply()))
+    await store.journal.note(Entries(reply=entries.reply()))
     answered: Beside = noting(entries.all_kinds("put", entries.reply()), [])
 
     with pytest.raises(Forbidden if fault == "raises" else AlreadyAnswered):
-        await store.put([draft("a"), draft("b", key="k")], beside=refusing if fault == "raises" else answered)
+        await store.records.put([draft("a"), draft("b", key="k")], beside=refusing if fault == "raises" else answered)
 
     assert await everything(store) == []
     assert await kept(store) == ([], [], [])
-    assert [finding.check for finding in await store.check() if finding.severity == "error"] == []
+    assert [finding.check for finding in await store.maintenance.check() if finding.severity == "error"] == []
 
 
 async def test_a_revision_whose_beside_fails_leaves_the_record_as_it_was(store: Store, draft: Drafting) -> None:
-    [first] = await store.put([draft("a")])
+    [first] = await store.records.put([draft("a")])
 
     with pytest.raises(Forbidden):
-        await store.revise([Draft(record=replace(first.record, pinned=True), expected=1)], beside=refusing)
+        await store.records.revise([Draft(record=replace(first.record, pinned=True), expected=1)], beside=refusing)
 
-    assert await store.history(T, first.record.id) == [first.record]
+    assert await store.records.history(T, first.record.id) == [first.record]
 
 
 async def test_a_load_whose_beside_fails_brings_in_nothing(store: Store, draft: Drafting) -> None:
     life = Lineage((draft.record("a"),), {})
 
     with pytest.raises(Forbidden):
-        await store.load([life], beside=refusing)
+        await store.records.load([life], beside=refusing)
 
     with pytest.raises(RecordNotFound):
-        await store.get(T, [life.versions[0].id])
+        await store.records.get(T, [life.versions[0].id])
 
 
 async def test_a_purge_whose_beside_fails_purges_nothing(store: Store, draft: Drafting) -> None:
-    [first] = await store.put([draft("a")])
+    [first] = await store.records.put([draft("a")])
 
     with pytest.raises(Forbidden):
-        await store.purge(T, [Filter(scopes=(WEB,))], beside=refusing)
+        await store.records.purge(T, [Filter(scopes=(WEB,))], beside=refusing)
 
-    assert await store.get(T, [first.record.id]) == [first.record]
+    assert await store.records.get(T, [first.record.id]) == [first.record]
 
 
 async def test_a_write_that_is_refused_keeps_nothing_beside_it(
     store: Store, draft: Drafting, entries: Journaling
 ) -> None:
-    [first] = await store.put([draft("a", key="k")])
+    [first] = await store.records.put([draft("a", key="k")])
 
     with pytest.raises(RecordChanged):
-        await store.put([draft("b", key="k", expected=5)], beside=lambda _: entries.all_kinds("put"))
+        await store.records.put([draft("b", key="k", expected=5)], beside=lambda _: entries.all_kinds("put"))
 
     assert await kept(store) == ([], [], [])
     assert await everything(store) == [first.record]
@@ -454,15 +454,15 @@ async def test_a_write_that_is_refused_keeps_nothing_beside_it(
 async def test_a_backup_takes_the_journal_along(
     store: Store, second_store: Store, entries: Journaling, tmp_path: Path
 ) -> None:
-    await store.note(entries.all_kinds("a", entries.reply()))
+    await store.journal.note(entries.all_kinds("a", entries.reply()))
 
-    await store.backup(tmp_path / "copy")
-    await second_store.restore(tmp_path / "copy")
+    await store.maintenance.backup(tmp_path / "copy")
+    await second_store.maintenance.restore(tmp_path / "copy")
 
     assert await audited(second_store) == await audited(store)
-    assert await second_store.read_events(0, 10) == await store.read_events(0, 10)
-    assert await second_store.event_range() == await store.event_range()
-    assert await second_store.jobs(T) == await store.jobs(T)
-    assert await second_store.reply(T, "ann", "k") == await store.reply(T, "ann", "k")
-    await second_store.note(entries.all_kinds("b"))
-    assert len(await second_store.read_events(0, 10)) == 2
+    assert await second_store.events.read_events(0, 10) == await store.events.read_events(0, 10)
+    assert await second_store.events.event_range() == await store.events.event_range()
+    assert await second_store.jobs.list_jobs(T) == await store.jobs.list_jobs(T)
+    assert await second_store.journal.reply(T, "ann", "k") == await store.journal.reply(T, "ann", "k")
+    await second_store.journal.note(entries.all_kinds("b"))
+    assert len(await second_store.events.read_events(0, 10)) == 2

@@ -64,11 +64,11 @@ def made(clock: FakeClock) -> Knowing:
 
 @pytest.fixture
 async def space(store: Store, made: Knowing) -> Space:
-    return await store.put_space(made.space(), NOTHING)
+    return await store.knowledge.put_space(made.space(), NOTHING)
 
 
 async def told(store: Store) -> list[str]:
-    return [event.news.type for event in await store.read_events(0, 100)]
+    return [event.news.type for event in await store.events.read_events(0, 100)]
 
 
 # ---- spaces
@@ -77,9 +77,9 @@ async def told(store: Store) -> list[str]:
 async def test_a_space_comes_back_as_it_was_put(store: Store, made: Knowing) -> None:
     space = made.space("ünd: so", trust_level="approved_default", title="Build")
 
-    assert await store.put_space(space, made.event()) == space
+    assert await store.knowledge.put_space(space, made.event()) == space
 
-    assert await store.spaces(T) == [space]
+    assert await store.knowledge.spaces(T) == [space]
     assert await told(store) == ["knowledge.written"]
 
 
@@ -87,12 +87,14 @@ async def test_a_space_comes_back_as_it_was_put(store: Store, made: Knowing) -> 
 async def test_a_space_of_the_same_place_is_answered_unchanged(
     store: Store, made: Knowing, scope: str, project: str | None
 ) -> None:
-    first = await store.put_space(made.space(scope=scope, project=project), NOTHING)
+    first = await store.knowledge.put_space(made.space(scope=scope, project=project), NOTHING)
 
-    second = await store.put_space(made.space(scope=scope, project=project, title="another"), made.event("asked"))
+    second = await store.knowledge.put_space(
+        made.space(scope=scope, project=project, title="another"), made.event("asked")
+    )
 
     assert second == first
-    assert await store.spaces(T) == [first]
+    assert await store.knowledge.spaces(T) == [first]
     assert await told(store) == ["asked"]
 
 
@@ -107,19 +109,19 @@ async def test_another_scope_project_namespace_or_tenant_is_another_space(store:
     ]
 
     for fields in differing:
-        await store.put_space(made.space(**fields), NOTHING)
+        await store.knowledge.put_space(made.space(**fields), NOTHING)
 
-    assert len(await store.spaces(T)) == 5
-    assert len(await store.spaces(OTHER)) == 1
+    assert len(await store.knowledge.spaces(T)) == 5
+    assert len(await store.knowledge.spaces(OTHER)) == 1
 
 
 async def test_spaces_are_listed_by_namespace_or_by_their_ids(store: Store, made: Knowing) -> None:
-    spaces = [await store.put_space(made.space(namespace), NOTHING) for namespace in ("b", "c", "a")]
-    foreign = await store.put_space(made.space(tenant=OTHER), NOTHING)
+    spaces = [await store.knowledge.put_space(made.space(namespace), NOTHING) for namespace in ("b", "c", "a")]
+    foreign = await store.knowledge.put_space(made.space(tenant=OTHER), NOTHING)
 
-    assert [space.namespace for space in await store.spaces(T)] == ["a", "b", "c"]
-    assert await store.spaces(T, [spaces[1].id, spaces[0].id, foreign.id, "unknown"]) == spaces[:2]
-    assert await store.spaces(T, []) == []
+    assert [space.namespace for space in await store.knowledge.spaces(T)] == ["a", "b", "c"]
+    assert await store.knowledge.spaces(T, [spaces[1].id, spaces[0].id, foreign.id, "unknown"]) == spaces[:2]
+    assert await store.knowledge.spaces(T, []) == []
 
 
 async def test_of_many_who_put_a_space_one_does(store: Store, open_store: Any, made: Knowing) -> None:
@@ -127,7 +129,7 @@ async def test_of_many_who_put_a_space_one_does(store: Store, open_store: Any, m
     answered: list[str] = []
 
     async def put(n: int) -> None:
-        answered.append((await stores[n % 2].put_space(made.space(), NOTHING)).id)
+        answered.append((await stores[n % 2].knowledge.put_space(made.space(), NOTHING)).id)
 
     with anyio.fail_after(5):
         async with anyio.create_task_group() as tasks:
@@ -135,7 +137,7 @@ async def test_of_many_who_put_a_space_one_does(store: Store, open_store: Any, m
                 tasks.start_soon(put, n)
 
     assert len(set(answered)) == 1
-    assert len(await store.spaces(T)) == 1
+    assert len(await store.knowledge.spaces(T)) == 1
 
 
 # ---- items and coverage
@@ -156,52 +158,52 @@ async def test_an_item_comes_back_as_it_was_put(store: Store, made: Knowing, spa
         freshness_expires_at=made.clock.now() + MINUTE,
     )
 
-    assert await store.put_item(item, made.event()) == item
+    assert await store.knowledge.put_item(item, made.event()) == item
 
-    assert await store.item(T, item.id) == item
+    assert await store.knowledge.item(T, item.id) == item
     assert await told(store) == ["knowledge.written"]
 
 
 async def test_an_item_needs_a_space_of_its_tenant(store: Store, made: Knowing, space: Space) -> None:
     with pytest.raises(NotFound):
-        await store.put_item(replace(made.item(space), space=NOWHERE), made.event())
+        await store.knowledge.put_item(replace(made.item(space), space=NOWHERE), made.event())
     with pytest.raises(NotFound):
-        await store.put_item(replace(made.item(space), tenant=OTHER), made.event())
+        await store.knowledge.put_item(replace(made.item(space), tenant=OTHER), made.event())
 
-    assert await store.items(T) == []
+    assert await store.knowledge.items(T) == []
     assert await told(store) == []
 
 
 async def test_an_item_of_another_tenant_is_not_there(store: Store, made: Knowing, space: Space) -> None:
-    item = await store.put_item(made.item(space), NOTHING)
+    item = await store.knowledge.put_item(made.item(space), NOTHING)
 
     with pytest.raises(NotFound):
-        await store.item(OTHER, item.id)
+        await store.knowledge.item(OTHER, item.id)
     with pytest.raises(NotFound):
-        await store.item(T, "no id at all")
+        await store.knowledge.item(T, "no id at all")
 
 
 async def test_the_same_finding_again_renews_only_the_coverage(store: Store, made: Knowing, space: Space) -> None:
-    first = await store.put_item(made.item(space, title="first"), NOTHING)
-    [before] = await store.coverage(T, first.coverage_key)
+    first = await store.knowledge.put_item(made.item(space, title="first"), NOTHING)
+    [before] = await store.knowledge.coverage(T, first.coverage_key)
     again = made.item(space, title="again")
 
-    answered = await store.put_item(again, made.event("seen again"))
+    answered = await store.knowledge.put_item(again, made.event("seen again"))
 
     assert answered == first
-    assert await store.items(T) == [first]
-    [after] = await store.coverage(T, first.coverage_key)
+    assert await store.knowledge.items(T) == [first]
+    [after] = await store.knowledge.coverage(T, first.coverage_key)
     assert after.latest_item == first.id
     assert (before.last_seen_at, after.last_seen_at) == (first.updated_at, again.updated_at)
     assert await told(store) == ["seen again"]
 
 
 async def test_the_same_finding_in_another_space_is_another_item(store: Store, made: Knowing, space: Space) -> None:
-    other = await store.put_space(made.space("other"), NOTHING)
+    other = await store.knowledge.put_space(made.space("other"), NOTHING)
 
-    items = [await store.put_item(made.item(where), NOTHING) for where in (space, other)]
+    items = [await store.knowledge.put_item(made.item(where), NOTHING) for where in (space, other)]
 
-    assert await store.items(T) == items[::-1]
+    assert await store.knowledge.items(T) == items[::-1]
 
 
 async def test_of_many_with_the_same_finding_one_is_kept(
@@ -211,7 +213,7 @@ async def test_of_many_with_the_same_finding_one_is_kept(
     answered: list[str] = []
 
     async def put(n: int) -> None:
-        answered.append((await stores[n % 2].put_item(made.item(space), NOTHING)).id)
+        answered.append((await stores[n % 2].knowledge.put_item(made.item(space), NOTHING)).id)
 
     with anyio.fail_after(5):
         async with anyio.create_task_group() as tasks:
@@ -219,15 +221,15 @@ async def test_of_many_with_the_same_finding_one_is_kept(
                 tasks.start_soon(put, n)
 
     assert len(set(answered)) == 1
-    assert len(await store.items(T)) == 1
+    assert len(await store.knowledge.items(T)) == 1
 
 
 async def test_coverage_tells_what_a_space_knows_at_a_glance(store: Store, made: Knowing, space: Space) -> None:
-    await store.put_item(made.item(space, "old"), NOTHING)
+    await store.knowledge.put_item(made.item(space, "old"), NOTHING)
     fresh_until = made.clock.now() + timedelta(days=1)
-    latest = await store.put_item(made.item(space, "new", freshness_expires_at=fresh_until), NOTHING)
+    latest = await store.knowledge.put_item(made.item(space, "new", freshness_expires_at=fresh_until), NOTHING)
 
-    assert await store.coverage(T, latest.coverage_key) == [
+    assert await store.knowledge.coverage(T, latest.coverage_key) == [
         Coverage(
             tenant=T,
             space=space.id,
@@ -240,37 +242,37 @@ async def test_coverage_tells_what_a_space_knows_at_a_glance(store: Store, made:
 
 
 async def test_coverage_is_narrowed_by_key_space_and_tenant(store: Store, made: Knowing, space: Space) -> None:
-    other = await store.put_space(made.space("other"), NOTHING)
-    foreign = await store.put_space(made.space(tenant=OTHER), NOTHING)
+    other = await store.knowledge.put_space(made.space("other"), NOTHING)
+    foreign = await store.knowledge.put_space(made.space(tenant=OTHER), NOTHING)
     for where in (space, other, foreign):
-        await store.put_item(made.item(where, coverage_key="k"), NOTHING)
-    await store.put_item(made.item(space, "d2", coverage_key="elsewhere"), NOTHING)
+        await store.knowledge.put_item(made.item(where, coverage_key="k"), NOTHING)
+    await store.knowledge.put_item(made.item(space, "d2", coverage_key="elsewhere"), NOTHING)
 
-    assert {one.space for one in await store.coverage(T, "k")} == {space.id, other.id}
-    assert {one.space for one in await store.coverage(T, "k", [other.id, foreign.id])} == {other.id}
-    assert await store.coverage(T, "k", []) == []
-    assert await store.coverage(T, "unknown") == []
+    assert {one.space for one in await store.knowledge.coverage(T, "k")} == {space.id, other.id}
+    assert {one.space for one in await store.knowledge.coverage(T, "k", [other.id, foreign.id])} == {other.id}
+    assert await store.knowledge.coverage(T, "k", []) == []
+    assert await store.knowledge.coverage(T, "unknown") == []
 
 
 async def test_items_are_listed_newest_first_and_narrowed(store: Store, made: Knowing, space: Space) -> None:
-    other = await store.put_space(made.space("other"), NOTHING)
+    other = await store.knowledge.put_space(made.space("other"), NOTHING)
     items = [
-        await store.put_item(made.item(space, "1", coverage_key="k"), NOTHING),
-        await store.put_item(made.item(space, "2", status="promoted"), NOTHING),
-        await store.put_item(made.item(other, "3", coverage_key="k", status="deprecated"), NOTHING),
+        await store.knowledge.put_item(made.item(space, "1", coverage_key="k"), NOTHING),
+        await store.knowledge.put_item(made.item(space, "2", status="promoted"), NOTHING),
+        await store.knowledge.put_item(made.item(other, "3", coverage_key="k", status="deprecated"), NOTHING),
     ]
 
-    assert await store.items(T) == items[::-1]
-    assert await store.items(T, limit=2) == [items[2], items[1]]
-    assert await store.items(T, spaces=[space.id]) == [items[1], items[0]]
-    assert await store.items(T, spaces=[]) == []
-    assert await store.items(T, coverage_key="k") == [items[2], items[0]]
-    assert await store.items(T, statuses=["working", "promoted"]) == [items[1], items[0]]
-    assert await store.items(OTHER) == []
+    assert await store.knowledge.items(T) == items[::-1]
+    assert await store.knowledge.items(T, limit=2) == [items[2], items[1]]
+    assert await store.knowledge.items(T, spaces=[space.id]) == [items[1], items[0]]
+    assert await store.knowledge.items(T, spaces=[]) == []
+    assert await store.knowledge.items(T, coverage_key="k") == [items[2], items[0]]
+    assert await store.knowledge.items(T, statuses=["working", "promoted"]) == [items[1], items[0]]
+    assert await store.knowledge.items(OTHER) == []
 
 
 async def test_a_promoted_item_renews_its_coverage(store: Store, made: Knowing, space: Space) -> None:
-    item = await store.put_item(made.item(space), NOTHING)
+    item = await store.knowledge.put_item(made.item(space), NOTHING)
     fresh_until = made.clock.now() + timedelta(days=1)
     promoted = replace(
         item,
@@ -281,40 +283,40 @@ async def test_a_promoted_item_renews_its_coverage(store: Store, made: Knowing, 
         freshness_expires_at=fresh_until,
     )
 
-    assert await store.change_item(promoted, "working", made.event("knowledge.promoted")) == promoted
+    assert await store.knowledge.change_item(promoted, "working", made.event("knowledge.promoted")) == promoted
 
-    assert await store.item(T, item.id) == promoted
-    [coverage] = await store.coverage(T, item.coverage_key)
+    assert await store.knowledge.item(T, item.id) == promoted
+    [coverage] = await store.knowledge.coverage(T, item.coverage_key)
     assert (coverage.latest_item, coverage.last_promoted_at) == (item.id, promoted.updated_at)
     assert (coverage.last_seen_at, coverage.freshness_expires_at) == (promoted.updated_at, fresh_until)
     assert await told(store) == ["knowledge.promoted"]
 
 
 async def test_the_moment_of_a_promotion_outlives_what_comes_after(store: Store, made: Knowing, space: Space) -> None:
-    item = await store.put_item(made.item(space), NOTHING)
+    item = await store.knowledge.put_item(made.item(space), NOTHING)
     promoted = replace(item, status="promoted", updated_at=made.clock.advance(MINUTE))
-    await store.change_item(promoted, "working", NOTHING)
+    await store.knowledge.change_item(promoted, "working", NOTHING)
 
-    await store.put_item(made.item(space, "another"), NOTHING)
+    await store.knowledge.put_item(made.item(space, "another"), NOTHING)
     deprecated = replace(promoted, status="deprecated", updated_at=made.clock.advance(MINUTE))
-    await store.change_item(deprecated, "promoted", NOTHING)
+    await store.knowledge.change_item(deprecated, "promoted", NOTHING)
 
-    [coverage] = await store.coverage(T, item.coverage_key)
+    [coverage] = await store.knowledge.coverage(T, item.coverage_key)
     assert coverage.last_promoted_at == promoted.updated_at
     assert coverage.last_seen_at == deprecated.updated_at
 
 
 async def test_an_item_is_changed_only_from_the_status_that_was_seen(store: Store, made: Knowing, space: Space) -> None:
-    item = await store.put_item(made.item(space), NOTHING)
+    item = await store.knowledge.put_item(made.item(space), NOTHING)
 
     with pytest.raises(Conflict):
-        await store.change_item(replace(item, status="approved_default"), "promoted", made.event())
+        await store.knowledge.change_item(replace(item, status="approved_default"), "promoted", made.event())
     with pytest.raises(NotFound):
-        await store.change_item(replace(item, id=NOWHERE), "working", made.event())
+        await store.knowledge.change_item(replace(item, id=NOWHERE), "working", made.event())
     with pytest.raises(NotFound):
-        await store.change_item(replace(item, tenant=OTHER), "working", made.event())
+        await store.knowledge.change_item(replace(item, tenant=OTHER), "working", made.event())
 
-    assert await store.item(T, item.id) == item
+    assert await store.knowledge.item(T, item.id) == item
     assert await told(store) == []
 
 
@@ -327,57 +329,63 @@ def layer(record: str, version: int = 1, **fields: Any) -> Layer:
 
 
 async def test_layers_belong_to_one_version_of_a_record(store: Store, draft: Drafting) -> None:
-    [written] = await store.put([draft("a long story")])
+    [written] = await store.records.put([draft("a long story")])
     layers = [layer(written.record.id), layer(written.record.id, name="L1", text="längér", tokens=9, method="model")]
 
-    await store.put_layers(T, layers)
+    await store.knowledge.put_layers(T, layers)
 
-    assert await store.layers(T, written.record.id, 1) == layers
-    assert await store.layers(T, written.record.id, 2) == []
-    assert await store.layers(OTHER, written.record.id, 1) == []
-    assert await store.layers(T, NOWHERE, 1) == []
+    assert await store.knowledge.layers(T, written.record.id, 1) == layers
+    assert await store.knowledge.layers(T, written.record.id, 2) == []
+    assert await store.knowledge.layers(OTHER, written.record.id, 1) == []
+    assert await store.knowledge.layers(T, NOWHERE, 1) == []
 
 
 async def test_a_layer_put_again_takes_the_place_of_the_old_one(store: Store, draft: Drafting) -> None:
-    [written] = await store.put([draft("a long story")])
-    await store.put_layers(T, [layer(written.record.id)])
+    [written] = await store.records.put([draft("a long story")])
+    await store.knowledge.put_layers(T, [layer(written.record.id)])
 
-    await store.put_layers(T, [layer(written.record.id, text="better")])
+    await store.knowledge.put_layers(T, [layer(written.record.id, text="better")])
 
-    [held] = await store.layers(T, written.record.id, 1)
+    [held] = await store.knowledge.layers(T, written.record.id, 1)
     assert held.text == "better"
 
 
 async def test_layers_of_earlier_versions_are_given_up(store: Store, draft: Drafting) -> None:
-    [first, other] = await store.put([draft("one"), draft("two")])
-    await store.put_layers(T, [layer(first.record.id), layer(first.record.id, name="L1"), layer(other.record.id)])
-    await store.revise([Draft(record=replace(first.record, pinned=True), expected=1)])
+    [first, other] = await store.records.put([draft("one"), draft("two")])
+    await store.knowledge.put_layers(
+        T, [layer(first.record.id), layer(first.record.id, name="L1"), layer(other.record.id)]
+    )
+    await store.records.revise([Draft(record=replace(first.record, pinned=True), expected=1)])
 
-    await store.put_layers(T, [layer(first.record.id, 2)])
+    await store.knowledge.put_layers(T, [layer(first.record.id, 2)])
 
-    assert await store.layers(T, first.record.id, 1) == []
-    assert await store.layers(T, first.record.id, 2) == [layer(first.record.id, 2)]
-    assert await store.layers(T, other.record.id, 1) == [layer(other.record.id)]
+    assert await store.knowledge.layers(T, first.record.id, 1) == []
+    assert await store.knowledge.layers(T, first.record.id, 2) == [layer(first.record.id, 2)]
+    assert await store.knowledge.layers(T, other.record.id, 1) == [layer(other.record.id)]
 
 
 async def test_layers_of_a_record_that_is_not_there_are_left_out(store: Store, draft: Drafting) -> None:
-    [written, foreign] = await store.put([draft("here"), draft("there", tenant=OTHER)])
+    [written, foreign] = await store.records.put([draft("here"), draft("there", tenant=OTHER)])
 
-    await store.put_layers(T, [layer(NOWHERE), layer(written.record.id), layer(foreign.record.id)])
+    await store.knowledge.put_layers(T, [layer(NOWHERE), layer(written.record.id), layer(foreign.record.id)])
 
-    assert await store.layers(T, NOWHERE, 1) == []
-    assert await store.layers(T, foreign.record.id, 1) == await store.layers(OTHER, foreign.record.id, 1) == []
-    assert await store.layers(T, written.record.id, 1) == [layer(written.record.id)]
+    assert await store.knowledge.layers(T, NOWHERE, 1) == []
+    assert (
+        await store.knowledge.layers(T, foreign.record.id, 1)
+        == await store.knowledge.layers(OTHER, foreign.record.id, 1)
+        == []
+    )
+    assert await store.knowledge.layers(T, written.record.id, 1) == [layer(written.record.id)]
 
 
 async def test_a_purge_takes_layers_along(store: Store, draft: Drafting) -> None:
-    [gone, kept] = await store.put([draft("gone"), draft("kept", scope="user:ann")])
-    await store.put_layers(T, [layer(gone.record.id), layer(kept.record.id)])
+    [gone, kept] = await store.records.put([draft("gone"), draft("kept", scope="user:ann")])
+    await store.knowledge.put_layers(T, [layer(gone.record.id), layer(kept.record.id)])
 
-    await store.purge(T, [Filter(scopes=(Scope("workspace", "web"),))])
+    await store.records.purge(T, [Filter(scopes=(Scope("workspace", "web"),))])
 
-    assert await store.layers(T, gone.record.id, 1) == []
-    assert await store.layers(T, kept.record.id, 1) == [layer(kept.record.id)]
+    assert await store.knowledge.layers(T, gone.record.id, 1) == []
+    assert await store.knowledge.layers(T, kept.record.id, 1) == [layer(kept.record.id)]
 
 
 # ---- quarantine
@@ -386,31 +394,31 @@ async def test_a_purge_takes_layers_along(store: Store, draft: Drafting) -> None
 async def test_what_is_in_quarantine_is_listed_by_its_status_and_covers_nothing(
     store: Store, made: Knowing, space: Space
 ) -> None:
-    known = await store.put_item(made.item(space), NOTHING)
-    apart = await store.put_item(made.item(space, status="quarantined", dedupe_key="apart"), NOTHING)
-    again = await store.put_item(made.item(space, dedupe_key="apart"), NOTHING)
+    known = await store.knowledge.put_item(made.item(space), NOTHING)
+    apart = await store.knowledge.put_item(made.item(space, status="quarantined", dedupe_key="apart"), NOTHING)
+    again = await store.knowledge.put_item(made.item(space, dedupe_key="apart"), NOTHING)
 
-    [covered] = await store.coverage(T, known.coverage_key)
+    [covered] = await store.knowledge.coverage(T, known.coverage_key)
     assert covered.latest_item == known.id
     assert again.id == apart.id
-    assert [one.id for one in await store.items(T, statuses=("quarantined",))] == [apart.id]
+    assert [one.id for one in await store.knowledge.items(T, statuses=("quarantined",))] == [apart.id]
 
 
 async def test_what_is_left_of_a_coverage_is_never_what_is_in_quarantine(
     store: Store, made: Knowing, space: Space
 ) -> None:
-    known = await store.put_item(made.item(space), NOTHING)
-    await store.put_item(made.item(space, status="quarantined", dedupe_key="apart"), NOTHING)
+    known = await store.knowledge.put_item(made.item(space), NOTHING)
+    await store.knowledge.put_item(made.item(space, status="quarantined", dedupe_key="apart"), NOTHING)
 
-    await store.remove_item(T, known.id, NOTHING)
+    await store.knowledge.remove_item(T, known.id, NOTHING)
 
-    assert await store.coverage(T, known.coverage_key) == []
+    assert await store.knowledge.coverage(T, known.coverage_key) == []
 
 
 async def test_what_is_let_out_of_quarantine_covers_again(store: Store, made: Knowing, space: Space) -> None:
-    apart = await store.put_item(made.item(space, status="quarantined"), NOTHING)
+    apart = await store.knowledge.put_item(made.item(space, status="quarantined"), NOTHING)
 
-    await store.change_item(replace(apart, status="working"), "quarantined", NOTHING)
+    await store.knowledge.change_item(replace(apart, status="working"), "quarantined", NOTHING)
 
-    [covered] = await store.coverage(T, apart.coverage_key)
+    [covered] = await store.knowledge.coverage(T, apart.coverage_key)
     assert covered.latest_item == apart.id

@@ -1,4 +1,4 @@
-"""What only PostgreSQL has to get right: ids in the order of commits, ears that survive the server, rows that COPY brought."""
+"""What only PostgreSQL has to get right: ids in the order of commits, listeners that survive the server, rows that COPY brought."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -39,7 +39,7 @@ LEFT_BEHIND = "INSERT INTO outbox (tenant, type, at, admins, data) VALUES ('defa
 @pytest.fixture
 async def store(address: str, clock: FakeClock) -> AsyncGenerator[PostgresStore]:
     async with await PostgresStore.open(address, clock, patience=4) as store:
-        await store.set_embedders({EMBEDDER: DIMENSION})
+        await store.maintenance.set_embedders({EMBEDDER: DIMENSION})
         yield store
 
 
@@ -52,7 +52,7 @@ def news(clock: FakeClock, what: str) -> News:
 
 
 async def tell(store: PostgresStore, clock: FakeClock, *whats: str) -> None:
-    await store.note(Entries(events=tuple(news(clock, what) for what in whats)))
+    await store.journal.note(Entries(events=tuple(news(clock, what) for what in whats)))
 
 
 def names(events: Sequence[Event]) -> list[tuple[int, str]]:
@@ -94,8 +94,8 @@ async def test_a_write_that_began_first_and_ended_last_is_told_last(
         with slow.transaction():
             slow.execute(LEFT_BEHIND, ("slow",))
             await tell(store, clock, "quick")
-            first = await store.read_events(0, 10)
-        both = await store.read_events(0, 10)
+            first = await store.events.read_events(0, 10)
+        both = await store.events.read_events(0, 10)
 
     assert names(first) == [(1, "quick")]
     assert names(both) == [(1, "quick"), (2, "slow")]
@@ -109,7 +109,7 @@ async def test_a_write_that_was_given_up_leaves_no_gap(
     await tell(store, clock, "a")
     await tell(store, clock, "b")
 
-    assert names(await store.read_events(0, 10)) == [(1, "a"), (2, "b")]
+    assert names(await store.events.read_events(0, 10)) == [(1, "a"), (2, "b")]
 
 
 async def test_several_relays_at_once_move_each_event_once(
@@ -120,18 +120,18 @@ async def test_several_relays_at_once_move_each_event_once(
 
     async with await PostgresStore.open(address, clock) as other, anyio.create_task_group() as tasks:
         for n in range(8):
-            tasks.start_soon((store, other)[n % 2].event_range)
+            tasks.start_soon((store, other)[n % 2].events.event_range)
 
-    assert names(await store.read_events(0, 1000)) == [(n + 1, str(n)) for n in range(200)]
+    assert names(await store.events.read_events(0, 1000)) == [(n + 1, str(n)) for n in range(200)]
 
 
 async def test_trimming_leaves_no_hole_where_a_clock_was_slow(store: PostgresStore, clock: FakeClock) -> None:
     late = clock.now() + MINUTE
     dated = [(clock.now(), "old"), (late, "kept"), (clock.now(), "dated too early"), (late, "kept too")]
-    await store.note(Entries(events=tuple(News(type=what, tenant=T, at=at) for at, what in dated)))
+    await store.journal.note(Entries(events=tuple(News(type=what, tenant=T, at=at) for at, what in dated)))
 
-    assert await store.trim_events(before=late, keep=100) == 1
-    assert [event.id for event in await store.read_events(0, 10)] == [2, 3, 4]
+    assert await store.events.trim_events(before=late, keep=100) == 1
+    assert [event.id for event in await store.events.read_events(0, 10)] == [2, 3, 4]
 
 
 async def test_listeners_are_notified_with_the_commit(
@@ -144,7 +144,7 @@ async def test_listeners_are_notified_with_the_commit(
         told = [notify.channel async for notify in ear.notifies(timeout=5, stop_after=1)]
 
     assert told == [channel(schema)]
-    assert names(await store.read_events(0, 10)) == [(1, "a")]
+    assert names(await store.events.read_events(0, 10)) == [(1, "a")]
 
 
 async def test_what_is_told_just_before_the_store_closes_is_not_lost(address: str, clock: FakeClock) -> None:
@@ -152,7 +152,7 @@ async def test_what_is_told_just_before_the_store_closes_is_not_lost(address: st
         await tell(first, clock, "last words")
 
     async with await PostgresStore.open(address, clock) as second:
-        assert names(await second.read_events(0, 10)) == [(1, "last words")]
+        assert names(await second.events.read_events(0, 10)) == [(1, "last words")]
 
 
 # ---- followers
@@ -161,7 +161,7 @@ async def test_what_is_told_just_before_the_store_closes_is_not_lost(address: st
 async def test_a_follower_is_told_what_a_daemon_left_that_died(
     store: PostgresStore, server: Any, schema: str, clock: FakeClock
 ) -> None:
-    async with aclosing(store.follow_events(0)) as events:
+    async with aclosing(store.events.follow_events(0)) as events:
         await tell(store, clock, "a")
         first = await heard(events, 1)
         with admin(server, schema) as connection:
@@ -174,7 +174,7 @@ async def test_a_follower_is_told_what_a_daemon_left_that_died(
 async def test_a_follower_whose_connection_is_cut_misses_nothing(
     store: PostgresStore, server: Any, schema: str, clock: FakeClock
 ) -> None:
-    async with aclosing(store.follow_events(0)) as events:
+    async with aclosing(store.events.follow_events(0)) as events:
         await tell(store, clock, "before")
         before = await heard(events, 1)
         with admin(server, schema) as connection:
@@ -197,7 +197,7 @@ async def test_a_follower_waits_for_a_server_that_was_stopped_and_keeps_its_plac
         first = anyio.Event()
 
         async def follow() -> None:
-            async with aclosing(store.follow_events(0)) as events:
+            async with aclosing(store.events.follow_events(0)) as events:
                 async for batch in events:
                     told.extend(names(batch))
                     first.set()
@@ -229,7 +229,7 @@ async def told_again(store: PostgresStore, clock: FakeClock) -> bool:
 async def test_a_follower_that_goes_away_leaves_no_connection(
     store: PostgresStore, server: Any, schema: str, clock: FakeClock
 ) -> None:
-    async with aclosing(store.follow_events(0)) as events:
+    async with aclosing(store.events.follow_events(0)) as events:
         await tell(store, clock, "a")
         await heard(events, 1)
         there = listeners(server, schema)
@@ -241,7 +241,7 @@ async def test_a_follower_that_goes_away_leaves_no_connection(
 async def test_a_follower_that_is_busy_when_the_store_closes_is_told_the_end_later(
     store: PostgresStore, server: Any, schema: str, clock: FakeClock
 ) -> None:
-    events = store.follow_events(0)
+    events = store.events.follow_events(0)
     await tell(store, clock, "a")
     first = await heard(events, 1)
 
@@ -260,7 +260,7 @@ async def test_a_follower_that_waits_for_the_server_ends_with_the_store(
         ended = anyio.Event()
 
         async def follow() -> None:
-            assert [event async for event in store.follow_events(0)] == []
+            assert [event async for event in store.events.follow_events(0)] == []
             ended.set()
 
         async with anyio.create_task_group() as tasks:
@@ -279,7 +279,7 @@ async def test_one_who_may_only_read_reads_what_was_relayed(
     store: PostgresStore, server: Any, schema: str, address: str, clock: FakeClock
 ) -> None:
     await tell(store, clock, "a")
-    assert await store.event_range() == (1, 1)
+    assert await store.events.event_range() == (1, 1)
     with admin(server, schema) as connection:
         connection.execute(LEFT_BEHIND, ("not yet",))
         for command in (
@@ -291,7 +291,7 @@ async def test_one_who_may_only_read_reads_what_was_relayed(
             connection.execute(command.encode())
 
     async with await PostgresStore.open(address.replace("//postgres:", "//reader:"), clock) as reader:
-        assert names(await reader.read_events(0, 10)) == [(1, "a")]
+        assert names(await reader.events.read_events(0, 10)) == [(1, "a")]
         with pytest.raises(StoreReadOnly):
             await tell(reader, clock, "refused")
 
@@ -313,11 +313,13 @@ def many(clock: FakeClock, written: Sequence[Written], reply: Reply | None = Non
 async def test_few_or_many_entries_are_kept_in_their_order(
     store: PostgresStore, draft: Drafting, clock: FakeClock, count: int
 ) -> None:
-    written = await store.put([draft(f"record {n}") for n in range(count)], beside=lambda done: many(clock, done))
+    written = await store.records.put(
+        [draft(f"record {n}") for n in range(count)], beside=lambda done: many(clock, done)
+    )
 
     ids = [one.record.id for one in written]
-    assert [event.news.type for event in await store.read_events(0, 1000)] == ids
-    page = await store.audit(T, AuditQuery(), 1000, None)
+    assert [event.news.type for event in await store.events.read_events(0, 1000)] == ids
+    page = await store.journal.audit(T, AuditQuery(), 1000, None)
     assert [row.record for row in page.rows] == ids[::-1]
 
 
@@ -326,14 +328,14 @@ async def test_an_answer_that_is_there_refuses_few_records_or_many(
     store: PostgresStore, draft: Drafting, clock: FakeClock, count: int
 ) -> None:
     reply = Reply(tenant=T, owner="ann", key="k", fingerprint=b"f", expires_at=clock.now() + MINUTE)
-    await store.note(Entries(reply=reply))
+    await store.journal.note(Entries(reply=reply))
 
     with pytest.raises(AlreadyAnswered):
-        await store.put([draft(str(n)) for n in range(count)], beside=lambda done: many(clock, done, reply))
+        await store.records.put([draft(str(n)) for n in range(count)], beside=lambda done: many(clock, done, reply))
 
-    assert (await store.find(T, Filter(states=ALL_STATES), "oldest", 10, None)).records == ()
-    assert await store.event_range() == (1, 0)
-    assert (await store.audit(T, AuditQuery(), 10, None)).rows == ()
+    assert (await store.records.find(T, Filter(states=ALL_STATES), "oldest", 10, None)).records == ()
+    assert await store.events.event_range() == (1, 0)
+    assert (await store.journal.audit(T, AuditQuery(), 10, None)).rows == ()
 
 
 async def test_what_writes_no_record_still_keeps_what_is_beside_it(store: PostgresStore, clock: FakeClock) -> None:
@@ -343,23 +345,23 @@ async def test_what_writes_no_record_still_keeps_what_is_beside_it(store: Postgr
         told.append(len(written))
         return Entries(events=(news(clock, "nothing"),))
 
-    await store.put([], beside=beside)
-    await store.revise([], beside=beside)
-    await store.load([], beside=beside)
-    await store.purge(T, [Filter(key="unknown")], beside=beside)
+    await store.records.put([], beside=beside)
+    await store.records.revise([], beside=beside)
+    await store.records.load([], beside=beside)
+    await store.records.purge(T, [Filter(key="unknown")], beside=beside)
 
     assert told == [0, 0, 0, 0]
-    assert await store.event_range() == (1, 4)
+    assert await store.events.event_range() == (1, 4)
 
 
 async def test_the_audit_cannot_be_emptied(store: PostgresStore, server: Any, schema: str, clock: FakeClock) -> None:
     row = AuditRow(id=new_id(clock.now()), at=clock.now(), tenant=T, actor="ann", action="key.create")
-    await store.note(Entries(audit=(row,)))
+    await store.journal.note(Entries(audit=(row,)))
 
     with admin(server, schema) as connection, pytest.raises(psycopg.errors.RestrictViolation):
         connection.execute("TRUNCATE audit")
 
-    assert (await store.audit(T, AuditQuery(), 10, None)).rows == (row,)
+    assert (await store.journal.audit(T, AuditQuery(), 10, None)).rows == (row,)
 
 
 # ---- layers and backups
@@ -373,11 +375,11 @@ async def test_layers_that_are_put_while_their_record_is_purged_do_not_stay_behi
     store: PostgresStore, server: Any, schema: str, draft: Drafting
 ) -> None:
     for _ in range(5):
-        written = await store.put([draft(f"record {n}") for n in range(5)])
+        written = await store.records.put([draft(f"record {n}") for n in range(5)])
         async with anyio.create_task_group() as tasks:
             for one in written:
-                tasks.start_soon(store.put_layers, T, [layer(one.record.id)])
-            tasks.start_soon(store.purge, T, [Filter(states=ALL_STATES)])
+                tasks.start_soon(store.knowledge.put_layers, T, [layer(one.record.id)])
+            tasks.start_soon(store.records.purge, T, [Filter(states=ALL_STATES)])
 
     with admin(server, schema) as connection:
         assert connection.execute("SELECT count(*) FROM layers").fetchone() == (0,)
@@ -387,14 +389,14 @@ async def test_no_byte_of_a_purged_layer_is_left_in_the_files_of_the_tables(
     store: PostgresStore, server: Any, schema: str, draft: Drafting
 ) -> None:
     needle = "bassoon-1729-walrus"
-    [gone, kept] = await store.put([draft("a long story"), draft("another", scope="user:ann")])
-    await store.put_layers(T, [layer(gone.record.id, needle), layer(kept.record.id)])
+    [gone, kept] = await store.records.put([draft("a long story"), draft("another", scope="user:ann")])
+    await store.knowledge.put_layers(T, [layer(gone.record.id, needle), layer(kept.record.id)])
     assert is_in_files(server, needle)
 
-    await store.purge(T, [Filter(ids=(gone.record.id,), states=ALL_STATES)])
+    await store.records.purge(T, [Filter(ids=(gone.record.id,), states=ALL_STATES)])
 
     assert not is_in_files(server, needle)
-    assert await store.layers(T, kept.record.id, 1) == [layer(kept.record.id)]
+    assert await store.knowledge.layers(T, kept.record.id, 1) == [layer(kept.record.id)]
 
 
 def is_in_files(server: Any, needle: str) -> bool:
@@ -407,49 +409,49 @@ def is_in_files(server: Any, needle: str) -> bool:
 async def test_a_store_with_keys_is_not_restored_over(
     store: PostgresStore, second_address: str, clock: FakeClock, draft: Drafting, tmp_path: Path
 ) -> None:
-    await store.put([draft("a")])
-    await store.backup(tmp_path / "copy")
+    await store.records.put([draft("a")])
+    await store.maintenance.backup(tmp_path / "copy")
     key = Key(id="k1", name="ci", tenant=T, role="writer", created_at=clock.now(), created_by="operator")
 
     async with await PostgresStore.open(second_address, clock) as other:
-        await other.add_key(key, b"hash", Entries())
+        await other.keys.add_key(key, b"hash", Entries())
         with pytest.raises(InvalidFile):
-            await other.restore(tmp_path / "copy")
+            await other.maintenance.restore(tmp_path / "copy")
 
-        assert await other.keys(None) == [key]
+        assert await other.keys.list_keys(None) == [key]
 
 
 async def test_a_backup_takes_along_what_waits_in_the_outbox(
     store: PostgresStore, second_address: str, server: Any, schema: str, clock: FakeClock, tmp_path: Path
 ) -> None:
     await tell(store, clock, "a")
-    assert await store.event_range() == (1, 1)
+    assert await store.events.event_range() == (1, 1)
     with admin(server, schema) as connection:
         connection.execute(LEFT_BEHIND, ("waits",))
-    await store.backup(tmp_path / "copy")
+    await store.maintenance.backup(tmp_path / "copy")
 
     async with await PostgresStore.open(second_address, clock) as other:
-        await other.restore(tmp_path / "copy")
+        await other.maintenance.restore(tmp_path / "copy")
         await tell(other, clock, "new")
 
-        assert names(await other.read_events(0, 10)) == [(1, "a"), (2, "waits"), (3, "new")]
+        assert names(await other.events.read_events(0, 10)) == [(1, "a"), (2, "waits"), (3, "new")]
 
 
 async def test_every_kind_of_row_survives_a_backup(
     store: PostgresStore, second_address: str, clock: FakeClock, draft: Drafting, tmp_path: Path
 ) -> None:
-    [written] = await store.put([draft("a")])
+    [written] = await store.records.put([draft("a")])
     key = Key(id="k1", name="ci", tenant=T, role="writer", created_at=clock.now(), created_by="operator")
-    await store.add_key(key, b"hash", Entries())
-    await store.put_layers(T, [layer(written.record.id)])
-    await store.spend(T, "run", MINUTE, {"queries": 2}, {})
-    await store.backup(tmp_path / "copy")
+    await store.keys.add_key(key, b"hash", Entries())
+    await store.knowledge.put_layers(T, [layer(written.record.id)])
+    await store.quotas.spend(T, "run", MINUTE, {"queries": 2}, {})
+    await store.maintenance.backup(tmp_path / "copy")
 
     async with await PostgresStore.open(second_address, clock) as other:
-        await other.restore(tmp_path / "copy")
+        await other.maintenance.restore(tmp_path / "copy")
 
-        assert await other.key_by_secret(b"hash") == key
-        assert await other.layers(T, written.record.id, 1) == [layer(written.record.id)]
-        assert await other.spent(T, "run", MINUTE) == {"queries": 2}
-        await other.add_key(replace(key, id="k2"), b"other", Entries())
-        assert [one.id for one in await other.keys(T)] == ["k2", "k1"]
+        assert await other.keys.key_by_secret(b"hash") == key
+        assert await other.knowledge.layers(T, written.record.id, 1) == [layer(written.record.id)]
+        assert await other.quotas.spent(T, "run", MINUTE) == {"queries": 2}
+        await other.keys.add_key(replace(key, id="k2"), b"other", Entries())
+        assert [one.id for one in await other.keys.list_keys(T)] == ["k2", "k1"]

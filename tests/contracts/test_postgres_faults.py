@@ -41,7 +41,7 @@ PASSWORD = "s3cret-Pa55word"
 @pytest.fixture
 async def store(address: str, clock: FakeClock) -> AsyncGenerator[PostgresStore]:
     async with await PostgresStore.open(address, clock, patience=4) as store:
-        await store.set_embedders({EMBEDDER: DIMENSION})
+        await store.maintenance.set_embedders({EMBEDDER: DIMENSION})
         yield store
 
 
@@ -50,19 +50,19 @@ def admin(server: Any) -> psycopg.Connection[Any]:
 
 
 async def everything(store: PostgresStore) -> list[Record]:
-    return list((await store.find(T, Filter(states=ALL_STATES), "oldest", 10_000, None)).records)
+    return list((await store.records.find(T, Filter(states=ALL_STATES), "oldest", 10_000, None)).records)
 
 
 async def test_connections_that_died_while_idle_are_replaced_unnoticed(
     store: PostgresStore, server: Any, schema: str, draft: Drafting
 ) -> None:
-    await store.put([draft("before")])
+    await store.records.put([draft("before")])
     with admin(server) as connection:
         connection.execute(
             "SELECT pg_terminate_backend(pid, 4000) FROM pg_stat_activity WHERE application_name = %s", (schema,)
         )
 
-    await store.put([draft("after")])
+    await store.records.put([draft("after")])
 
     assert len(await everything(store)) == 2
 
@@ -70,12 +70,12 @@ async def test_connections_that_died_while_idle_are_replaced_unnoticed(
 async def test_a_write_that_is_cut_in_the_middle_is_refused_and_nothing_of_it_is_kept(
     store: PostgresStore, server: Any, schema: str, draft: Drafting
 ) -> None:
-    [first] = [written.record for written in await store.put([draft("held", key="k")])]
+    [first] = [written.record for written in await store.records.put([draft("held", key="k")])]
     refused: list[CommonplaceError] = []
 
     async def write() -> None:
         with pytest.raises(StoreUnavailable) as caught:
-            await store.put([draft("lost", key="k"), draft("lost too")])
+            await store.records.put([draft("lost", key="k"), draft("lost too")])
         refused.append(caught.value)
 
     with anyio.fail_after(5), held_scopes(server, schema):
@@ -85,9 +85,9 @@ async def test_a_write_that_is_cut_in_the_middle_is_refused_and_nothing_of_it_is
 
     assert [error.code for error in refused] == ["store_unavailable"]
     assert await everything(store) == [first]
-    [written] = await store.put([draft("kept", key="k")])
+    [written] = await store.records.put([draft("kept", key="k")])
     assert written.record.version == 2
-    assert [finding for finding in await store.check() if finding.severity == "error"] == []
+    assert [finding for finding in await store.maintenance.check() if finding.severity == "error"] == []
 
 
 @contextmanager
@@ -113,16 +113,16 @@ async def until_one_waits(server: Any, schema: str, then: str = "true") -> None:
 async def test_a_write_that_is_cancelled_keeps_nothing_and_the_next_one_works(
     store: PostgresStore, server: Any, schema: str, draft: Drafting
 ) -> None:
-    [first] = [written.record for written in await store.put([draft("held", key="k")])]
+    [first] = [written.record for written in await store.records.put([draft("held", key="k")])]
 
     with anyio.fail_after(5), held_scopes(server, schema):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(store.put, [draft("lost", key="k")])
+            tasks.start_soon(store.records.put, [draft("lost", key="k")])
             await until_one_waits(server, schema)
             tasks.cancel_scope.cancel()
 
     assert await everything(store) == [first]
-    [written] = await store.put([draft("kept", key="k")])
+    [written] = await store.records.put([draft("kept", key="k")])
     assert written.record.version == 2
 
 
@@ -130,11 +130,11 @@ async def test_a_server_that_was_stopped_is_missed_and_found_again_when_it_is_ba
     address: str, server: Any, clock: FakeClock, draft: Drafting
 ) -> None:
     async with await PostgresStore.open(address, clock, patience=0.5) as store:
-        await store.put([draft("before", embedder=None)])
+        await store.records.put([draft("before", embedder=None)])
         server.stop()
         try:
             with pytest.raises(StoreUnavailable):
-                await store.put([draft("lost", embedder=None)])
+                await store.records.put([draft("lost", embedder=None)])
             with pytest.raises(StoreUnavailable):
                 await everything(store)
             with pytest.raises(StoreUnavailable):
@@ -151,7 +151,7 @@ async def put_until_it_is_back(store: PostgresStore, draft: Drafting) -> None:
     after = draft("after", embedder=None)
     while True:
         try:
-            await store.put([after])
+            await store.records.put([after])
         except StoreUnavailable:
             continue
         return
@@ -160,16 +160,16 @@ async def put_until_it_is_back(store: PostgresStore, draft: Drafting) -> None:
 async def test_of_writers_of_the_same_key_who_expect_a_version_none_loses_an_update(
     store: PostgresStore, address: str, clock: FakeClock, draft: Drafting
 ) -> None:
-    await store.put([draft("0", key="counter")])
+    await store.records.put([draft("0", key="counter")])
     refusals: list[int] = []
 
     async def count(writer: PostgresStore, times: int) -> None:
         done = 0
         while done < times:
-            [held] = (await writer.find(T, Filter(key="counter"), "newest", 1, None)).records
+            [held] = (await writer.records.find(T, Filter(key="counter"), "newest", 1, None)).records
             following = str(int(held.text) + 1)
             try:
-                await writer.put([draft(following, key="counter", expected=held.version)])
+                await writer.records.put([draft(following, key="counter", expected=held.version)])
             except RecordChanged:
                 refusals.append(1)
                 continue
@@ -181,7 +181,7 @@ async def test_of_writers_of_the_same_key_who_expect_a_version_none_loses_an_upd
 
     [held] = await everything(store)
     assert (held.text, held.version) == ("40", 41)
-    assert [record.text for record in await store.history(T, held.id)] == [str(n) for n in range(41)]
+    assert [record.text for record in await store.records.history(T, held.id)] == [str(n) for n in range(41)]
 
 
 async def test_writers_of_many_scopes_in_any_order_all_get_through(
@@ -191,7 +191,7 @@ async def test_writers_of_many_scopes_in_any_order_all_get_through(
 
     async def write(writer: PostgresStore, order: list[str]) -> None:
         for n in range(5):
-            await writer.put([draft(f"{n}", scope=name, key="shared") for name in order])
+            await writer.records.put([draft(f"{n}", scope=name, key="shared") for name in order])
 
     async with await PostgresStore.open(address, clock) as other, anyio.create_task_group() as tasks:
         tasks.start_soon(write, store, names)
@@ -199,7 +199,7 @@ async def test_writers_of_many_scopes_in_any_order_all_get_through(
         tasks.start_soon(write, other, names[3:] + names[:3])
 
     assert len(await everything(store)) == 6
-    assert [finding for finding in await store.check() if finding.severity == "error"] == []
+    assert [finding for finding in await store.maintenance.check() if finding.severity == "error"] == []
 
 
 async def test_daemons_that_start_together_make_one_store(address: str, clock: FakeClock) -> None:
@@ -250,7 +250,7 @@ async def test_other_peoples_tables_are_left_alone(
 async def test_a_reader_without_rights_to_write_is_told_so(
     store: PostgresStore, server: Any, schema: str, address: str, clock: FakeClock, draft: Drafting
 ) -> None:
-    await store.put([draft("here")])
+    await store.records.put([draft("here")])
     with admin(server) as connection:
         for command in (
             "DROP ROLE IF EXISTS onlooker",
@@ -263,7 +263,7 @@ async def test_a_reader_without_rights_to_write_is_told_so(
     async with await PostgresStore.open(address.replace("//postgres:", "//onlooker:"), clock) as onlooker:
         assert len(await everything(onlooker)) == 1
         with pytest.raises(StoreReadOnly):
-            await onlooker.put([draft("refused")])
+            await onlooker.records.put([draft("refused")])
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ async def test_a_password_never_shows_when_the_server_goes_away(
         server.stop()
         try:
             with pytest.raises(StoreUnavailable) as caught:
-                await store.put([draft("lost", embedder=None)])
+                await store.records.put([draft("lost", embedder=None)])
         finally:
             server.ensure_postgres_running()
 
@@ -315,7 +315,7 @@ async def test_what_postgresql_cannot_hold_is_refused_by_name(
     bad = Draft(record=replace(good.record, id="01890000-0000-7000-8000-000000000000", **fields))
 
     with pytest.raises(InvalidText):
-        await store.put([good, bad])
+        await store.records.put([good, bad])
 
     assert await everything(store) == []
 
@@ -325,12 +325,12 @@ async def test_no_byte_of_a_purged_text_is_left_in_the_files_of_the_tables(
 ) -> None:
     needle = "xylophone-4711-quagga"
     kept = [draft(f"harmless neighbour {n}") for n in range(50)]
-    [first, *_] = await store.put([draft(f"the secret is {needle}"), *kept])
+    [first, *_] = await store.records.put([draft(f"the secret is {needle}"), *kept])
     revised = replace(first.record, text=f"now it is {needle}-2", updated_at=clock.now())
-    await store.revise([Draft(record=revised, passages=passages_of(revised.text), expected=1)])
+    await store.records.revise([Draft(record=revised, passages=passages_of(revised.text), expected=1)])
     assert needle_is_in_files(server, needle)
 
-    await store.purge(T, [Filter(ids=(first.record.id,), states=ALL_STATES)])
+    await store.records.purge(T, [Filter(ids=(first.record.id,), states=ALL_STATES)])
 
     assert not needle_is_in_files(server, needle)
     assert len(await everything(store)) == 50

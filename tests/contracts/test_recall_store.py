@@ -23,18 +23,18 @@ MINUTE = timedelta(minutes=1)
 
 
 async def mark_of(store: Store, scope: Scope = WEB) -> Mark:
-    [mark] = await store.marks(T, [scope])
+    [mark] = await store.recall.marks(T, [scope])
     return mark
 
 
 async def put_one(store: Store, draft: Draft) -> Record:
-    [written] = await store.put([draft])
+    [written] = await store.records.put([draft])
     return written.record
 
 
 async def texts_of(store: Store, entries: list[Entry]) -> list[str]:
     """The stretches of text that entries stand for, sorted."""
-    records = await store.fetch([(entry.record, entry.version) for entry in entries])
+    records = await store.recall.fetch([(entry.record, entry.version) for entry in entries])
     pairs = zip(records, entries, strict=True)
     return sorted(record.text[entry.start : entry.stop] if record else "?" for record, entry in pairs)
 
@@ -46,41 +46,43 @@ def edit(record: Record, clock: FakeClock, **changes: Any) -> Draft:
 
 
 async def test_a_scope_never_written_to_has_no_mark(store: Store, draft: Drafting) -> None:
-    await store.put([draft("a", scope=ANN)])
+    await store.records.put([draft("a", scope=ANN)])
 
-    assert await store.marks(T, [WEB]) == []
-    assert [mark.scope for mark in await store.marks(T, [WEB, ANN])] == [ANN]
-    assert await store.marks(T, []) == []
-    assert await store.marks("acme/web", None) == []
+    assert await store.recall.marks(T, [WEB]) == []
+    assert [mark.scope for mark in await store.recall.marks(T, [WEB, ANN])] == [ANN]
+    assert await store.recall.marks(T, []) == []
+    assert await store.recall.marks("acme/web", None) == []
 
 
 async def test_marks_of_all_scopes_are_those_of_the_tenant(store: Store, draft: Drafting) -> None:
-    await store.put([draft("a"), draft("b", scope=ANN), draft("c", scope="global"), draft("d", tenant="acme/web")])
+    await store.records.put(
+        [draft("a"), draft("b", scope=ANN), draft("c", scope="global"), draft("d", tenant="acme/web")]
+    )
 
-    marks = await store.marks(T, None)
+    marks = await store.recall.marks(T, None)
 
     assert {mark.scope for mark in marks} == {WEB, ANN, Scope("global")}
     assert len({mark.number for mark in marks}) == 3
 
 
 async def test_each_write_to_a_scope_raises_its_seq_and_no_other(store: Store, draft: Drafting) -> None:
-    await store.put([draft("a"), draft("b", scope=ANN)])
+    await store.records.put([draft("a"), draft("b", scope=ANN)])
     before, other = await mark_of(store), await mark_of(store, ANN)
 
-    await store.put([draft("c", key="k")])
+    await store.records.put([draft("c", key="k")])
     between = await mark_of(store)
-    await store.put([draft("d", key="k")])
+    await store.records.put([draft("d", key="k")])
 
     assert before.seq < between.seq < (await mark_of(store)).seq
     assert await mark_of(store, ANN) == other
 
 
 async def test_a_mark_counts_live_passages_and_their_terms(store: Store, draft: Drafting, clock: FakeClock) -> None:
-    [one, two] = [w.record for w in await store.put([draft("a b c\n\nd e"), draft("f")])]
+    [one, two] = [w.record for w in await store.records.put([draft("a b c\n\nd e"), draft("f")])]
     assert (await mark_of(store)).passages == 3
     assert (await mark_of(store)).terms == 6
 
-    await store.revise([edit(one, clock, deleted_at=clock.now()), edit(two, clock, text="f g")])
+    await store.records.revise([edit(one, clock, deleted_at=clock.now()), edit(two, clock, text="f g")])
 
     assert ((await mark_of(store)).passages, (await mark_of(store)).terms) == (1, 2)
 
@@ -91,10 +93,10 @@ async def test_from_the_beginning_all_entries_come_and_none_is_gone(
     told = clock.now() - MINUTE
     expiry = clock.now() + MINUTE
     fields: dict[str, Any] = {"at": told, "expires_at": expiry, "session": "s", "position": 4, "pinned": True}
-    await store.put([draft("first one\n\nsecond", importance=7, **fields)])
+    await store.records.put([draft("first one\n\nsecond", importance=7, **fields)])
     clock.advance(2 * MINUTE)
 
-    changes = await store.changes(await mark_of(store), 0, [EMBEDDER, "unknown"])
+    changes = await store.recall.changes(await mark_of(store), 0, [EMBEDDER, "unknown"])
 
     assert changes.gone == []
     assert changes.mark == await mark_of(store)
@@ -115,17 +117,17 @@ async def test_a_record_that_tells_no_time_is_as_old_as_its_birth(
     born = to_ms(clock.now())
     first = await put_one(store, draft("a"))
     clock.advance(MINUTE)
-    await store.revise([edit(first, clock, pinned=True)])
+    await store.records.revise([edit(first, clock, pinned=True)])
 
-    [entry] = (await store.changes(await mark_of(store), 0, [])).entries
+    [entry] = (await store.recall.changes(await mark_of(store), 0, [])).entries
 
     assert (entry.at, entry.version, entry.vectors) == (born, 2, ())
 
 
 async def test_a_passage_without_a_vector_says_so(store: Store, draft: Drafting) -> None:
-    await store.put([draft("bare", embedder=None)])
+    await store.records.put([draft("bare", embedder=None)])
 
-    [entry] = (await store.changes(await mark_of(store), 0, [EMBEDDER])).entries
+    [entry] = (await store.recall.changes(await mark_of(store), 0, [EMBEDDER])).entries
 
     assert entry.vectors == (None,)
 
@@ -133,38 +135,38 @@ async def test_a_passage_without_a_vector_says_so(store: Store, draft: Drafting)
 async def test_what_changed_since_is_gone_and_there_as_it_is_now(
     store: Store, draft: Drafting, clock: FakeClock
 ) -> None:
-    [a, b, _] = [w.record for w in await store.put([draft("a"), draft("b"), draft("c")])]
+    [a, b, _] = [w.record for w in await store.records.put([draft("a"), draft("b"), draft("c")])]
     mark = await mark_of(store)
-    numbers = {entry.version * 0 + entry.record: entry for entry in (await store.changes(mark, 0, [])).entries}
-    await store.revise([edit(a, clock, text="a new")])
-    await store.revise([edit(b, clock, deleted_at=clock.now())])
-    await store.put([draft("d")])
+    numbers = {entry.version * 0 + entry.record: entry for entry in (await store.recall.changes(mark, 0, [])).entries}
+    await store.records.revise([edit(a, clock, text="a new")])
+    await store.records.revise([edit(b, clock, deleted_at=clock.now())])
+    await store.records.put([draft("d")])
 
-    changes = await store.changes(mark, mark.seq, [EMBEDDER])
+    changes = await store.recall.changes(mark, mark.seq, [EMBEDDER])
 
     assert changes.mark == await mark_of(store)
     assert await texts_of(store, changes.entries) == ["a new", "d"]
     assert len(set(changes.gone) & numbers.keys()) == 2
     assert {entry.record for entry in changes.entries} <= set(changes.gone)
-    later = await store.changes(mark, changes.mark.seq, [])
+    later = await store.recall.changes(mark, changes.mark.seq, [])
     assert (later.gone, later.entries) == ([], [])
 
 
 async def test_a_record_that_moved_away_no_longer_counts_where_it_was(
     store: Store, draft: Drafting, clock: FakeClock
 ) -> None:
-    [moving, _] = [w.record for w in await store.put([draft("moving"), draft("staying")])]
+    [moving, _] = [w.record for w in await store.records.put([draft("moving"), draft("staying")])]
     mark = await mark_of(store)
-    old = {entry.record for entry in (await store.changes(mark, 0, [])).entries}
+    old = {entry.record for entry in (await store.recall.changes(mark, 0, [])).entries}
 
-    await store.revise([edit(moving, clock, scope=ANN)])
+    await store.records.revise([edit(moving, clock, scope=ANN)])
 
-    changes = await store.changes(mark, mark.seq, [])
+    changes = await store.recall.changes(mark, mark.seq, [])
     assert changes.entries == []
     # A store may name the record that left, or have all of the scope read anew.
     assert set(changes.gone) & old or changes.mark.epoch > mark.epoch
-    assert await texts_of(store, (await store.changes(mark, 0, [])).entries) == ["staying"]
-    assert await texts_of(store, (await store.changes(await mark_of(store, ANN), 0, [])).entries) == ["moving"]
+    assert await texts_of(store, (await store.recall.changes(mark, 0, [])).entries) == ["staying"]
+    assert await texts_of(store, (await store.recall.changes(await mark_of(store, ANN), 0, [])).entries) == ["moving"]
 
 
 async def test_readers_of_the_scope_it_left_hear_of_a_record_that_was_purged_since(
@@ -173,19 +175,19 @@ async def test_readers_of_the_scope_it_left_hear_of_a_record_that_was_purged_sin
     moving = await put_one(store, draft("on the move"))
     await put_one(store, draft("stays"))
     before = await mark_of(store)
-    [number] = await store.matching(T, Filter(ids=(moving.id,)))
+    [number] = await store.recall.matching(T, Filter(ids=(moving.id,)))
 
-    await store.revise([edit(moving, clock, scope=ANN)])
-    await store.purge(T, [Filter(ids=(moving.id,), states=ALL_STATES)])
+    await store.records.revise([edit(moving, clock, scope=ANN)])
+    await store.records.purge(T, [Filter(ids=(moving.id,), states=ALL_STATES)])
 
     now = await mark_of(store)
-    assert now.epoch != before.epoch or number in (await store.changes(now, before.seq, [])).gone
+    assert now.epoch != before.epoch or number in (await store.recall.changes(now, before.seq, [])).gone
 
 
 async def test_only_live_records_have_entries_and_an_expired_one_is_live(
     store: Store, draft: Drafting, clock: FakeClock
 ) -> None:
-    await store.put(
+    await store.records.put(
         [
             draft("deleted", deleted_at=clock.now()),
             draft("demoted", demoted=True),
@@ -195,44 +197,47 @@ async def test_only_live_records_have_entries_and_an_expired_one_is_live(
     )
     mark = await mark_of(store)
 
-    entries = (await store.changes(mark, 0, [])).entries
+    entries = (await store.recall.changes(mark, 0, [])).entries
 
     assert await texts_of(store, entries) == ["expired"]
     assert (mark.passages, mark.terms) == (1, 1)
-    assert await store.words([mark], [term_hash("deleted"), term_hash("expired")], 10) == ([0, 1], [entries[0].passage])
-    assert await store.near([mark], EMBEDDER, vector_of("deleted"), 10) == [entries[0].passage]
-    numbers = await store.matching(T, Filter(states=ALL_STATES))
+    assert await store.recall.words([mark], [term_hash("deleted"), term_hash("expired")], 10) == (
+        [0, 1],
+        [entries[0].passage],
+    )
+    assert await store.recall.near([mark], EMBEDDER, vector_of("deleted"), 10) == [entries[0].passage]
+    numbers = await store.recall.matching(T, Filter(states=ALL_STATES))
     assert len(numbers) == 4
-    assert await texts_of(store, await store.entries_of(numbers, [])) == ["expired"]
+    assert await texts_of(store, await store.recall.entries_of(numbers, [])) == ["expired"]
 
 
 async def test_an_undone_delete_is_found_again_by_word_and_by_meaning(
     store: Store, draft: Drafting, clock: FakeClock
 ) -> None:
     first = await put_one(store, draft("lost and found"))
-    [deleted] = await store.revise([edit(first, clock, deleted_at=clock.now())])
+    [deleted] = await store.records.revise([edit(first, clock, deleted_at=clock.now())])
 
-    await store.revise([edit(deleted, clock, deleted_at=None)])
+    await store.records.revise([edit(deleted, clock, deleted_at=None)])
 
     mark = await mark_of(store)
-    [entry] = (await store.changes(mark, 0, [EMBEDDER])).entries
+    [entry] = (await store.recall.changes(mark, 0, [EMBEDDER])).entries
     assert entry.vectors == (vector_of("lost and found"),)
-    assert await store.words([mark], [term_hash("lost")], 10) == ([1], [entry.passage])
-    assert await store.near([mark], EMBEDDER, vector_of("x"), 1) == [entry.passage]
+    assert await store.recall.words([mark], [term_hash("lost")], 10) == ([1], [entry.passage])
+    assert await store.recall.near([mark], EMBEDDER, vector_of("x"), 1) == [entry.passage]
 
 
 async def test_the_past_is_told_as_it_was(store: Store, draft: Drafting, clock: FakeClock) -> None:
     start = clock.now()
-    [a, b] = [w.record for w in await store.put([draft("a old"), draft("b stays")])]
+    [a, b] = [w.record for w in await store.records.put([draft("a old"), draft("b stays")])]
     later = clock.advance(MINUTE)
-    [revised] = await store.revise([edit(a, clock, text="a new")])
-    await store.put([draft("c born later")])
+    [revised] = await store.records.revise([edit(a, clock, text="a new")])
+    await store.records.put([draft("c born later")])
     clock.advance(MINUTE)
-    await store.revise([edit(revised, clock, deleted_at=clock.now()), edit(b, clock, scope=ANN)])
+    await store.records.revise([edit(revised, clock, deleted_at=clock.now()), edit(b, clock, scope=ANN)])
     mark = await mark_of(store)
 
     async def then(moment: Any, mark: Mark = mark) -> list[str]:
-        return await texts_of(store, await store.as_of(mark, moment, [EMBEDDER]))
+        return await texts_of(store, await store.recall.as_of(mark, moment, [EMBEDDER]))
 
     assert await then(start - MINUTE) == []
     assert await then(start) == ["a old", "b stays"]
@@ -240,50 +245,52 @@ async def test_the_past_is_told_as_it_was(store: Store, draft: Drafting, clock: 
     assert await then(clock.now()) == ["c born later"]
     assert await then(later, await mark_of(store, ANN)) == []
     assert await then(clock.now(), await mark_of(store, ANN)) == ["b stays"]
-    past = {entry.version: entry.vectors for entry in await store.as_of(mark, start, [EMBEDDER])}
+    past = {entry.version: entry.vectors for entry in await store.recall.as_of(mark, start, [EMBEDDER])}
     assert past[1] in ((vector_of("a old"),), (vector_of("b stays"),))
 
 
 async def test_of_two_versions_of_one_moment_the_later_counts(store: Store, draft: Drafting, clock: FakeClock) -> None:
     first = await put_one(store, draft("one"))
-    await store.revise([edit(first, clock, text="two")])
+    await store.records.revise([edit(first, clock, text="two")])
 
-    assert await texts_of(store, await store.as_of(await mark_of(store), clock.now(), [])) == ["two"]
+    assert await texts_of(store, await store.recall.as_of(await mark_of(store), clock.now(), [])) == ["two"]
 
 
 async def test_words_are_counted_within_the_scopes_asked(store: Store, draft: Drafting) -> None:
-    await store.put([draft("apple pie\n\napple"), draft("apple", scope=ANN), draft("apple", tenant="acme/web")])
+    await store.records.put([draft("apple pie\n\napple"), draft("apple", scope=ANN), draft("apple", tenant="acme/web")])
     web, ann = await mark_of(store), await mark_of(store, ANN)
     terms = [term_hash("apple"), term_hash("pie"), term_hash("unknown")]
 
-    assert (await store.words([web], terms, 10))[0] == [2, 1, 0]
-    assert (await store.words([web, ann], terms, 10))[0] == [3, 1, 0]
-    assert await store.words([], terms, 10) == ([0, 0, 0], [])
-    assert await store.words([web], [], 10) == ([], [])
+    assert (await store.recall.words([web], terms, 10))[0] == [2, 1, 0]
+    assert (await store.recall.words([web, ann], terms, 10))[0] == [3, 1, 0]
+    assert await store.recall.words([], terms, 10) == ([0, 0, 0], [])
+    assert await store.recall.words([web], [], 10) == ([], [])
 
 
 async def test_passages_come_by_their_rarer_words(store: Store, draft: Drafting) -> None:
-    await store.put([draft(f"common {'rare' if n == 3 else ''}") for n in range(6)])
+    await store.records.put([draft(f"common {'rare' if n == 3 else ''}") for n in range(6)])
     mark = await mark_of(store)
-    entries = {entry.passage: entry for entry in (await store.changes(mark, 0, [])).entries}
+    entries = {entry.passage: entry for entry in (await store.recall.changes(mark, 0, [])).entries}
     common, rare = term_hash("common"), term_hash("rare")
 
-    counts, passages = await store.words([mark], [common, rare], 5)
+    counts, passages = await store.recall.words([mark], [common, rare], 5)
 
     assert counts == [6, 1]
     assert len(passages) == 1
     assert entries[passages[0]].length == 2
-    assert sorted((await store.words([mark], [common, rare], 6))[1]) == sorted(entries)
+    assert sorted((await store.recall.words([mark], [common, rare], 6))[1]) == sorted(entries)
 
 
 async def test_where_every_word_is_frequent_the_newest_of_the_rarest_come(store: Store, draft: Drafting) -> None:
     for n in range(6):
-        await store.put([draft("common frequent" if n < 4 else "common")])
+        await store.records.put([draft("common frequent" if n < 4 else "common")])
     mark = await mark_of(store)
-    entries = (await store.changes(mark, 0, [])).entries
+    entries = (await store.recall.changes(mark, 0, [])).entries
     newest = sorted(entry.passage for entry in entries if entry.length == 2)[-2:]
 
-    counts, passages = await store.words([mark], [term_hash("common"), term_hash("frequent"), term_hash("no")], 2)
+    counts, passages = await store.recall.words(
+        [mark], [term_hash("common"), term_hash("frequent"), term_hash("no")], 2
+    )
 
     assert counts == [6, 4, 0]
     assert sorted(passages) == newest
@@ -299,13 +306,13 @@ def cosine(one: bytes, other: bytes) -> float:
 async def test_passages_of_some_records_come_by_the_rarest_word_that_these_hold(store: Store, draft: Drafting) -> None:
     texts = ["common frequent", "common frequent", "common", "common rare", "common frequent", "common frequent"]
     for text in texts:
-        await store.put([draft(text)])
+        await store.records.put([draft(text)])
     mark = await mark_of(store)
-    entries = sorted((await store.changes(mark, 0, [])).entries, key=lambda entry: entry.passage)
+    entries = sorted((await store.recall.changes(mark, 0, [])).entries, key=lambda entry: entry.passage)
     terms = [term_hash(word) for word in ("common", "frequent", "rare")]
 
     async def among(*places: int) -> tuple[list[int], list[int]]:
-        counts, passages = await store.words([mark], terms, 2, [entries[place].record for place in places])
+        counts, passages = await store.recall.words([mark], terms, 2, [entries[place].record for place in places])
         return counts, [place for place, entry in enumerate(entries) if entry.passage in passages]
 
     assert await among(0, 1, 2, 3) == ([6, 4, 1], [3])
@@ -316,34 +323,34 @@ async def test_passages_of_some_records_come_by_the_rarest_word_that_these_hold(
 
 async def test_the_nearest_by_cosine_come_first(store: Store, draft: Drafting) -> None:
     texts = [f"text number {n}" for n in range(60)]
-    await store.put([draft(text) for text in texts] + [draft("elsewhere", scope=ANN)])
+    await store.records.put([draft(text) for text in texts] + [draft("elsewhere", scope=ANN)])
     mark = await mark_of(store)
     asked = vector_of("question")
-    entries = (await store.changes(mark, 0, [EMBEDDER])).entries
+    entries = (await store.recall.changes(mark, 0, [EMBEDDER])).entries
     by_cosine = sorted(entries, key=lambda entry: -cosine(asked, entry.vectors[0] or b""))
 
-    near = await store.near([mark], EMBEDDER, asked, 10)
+    near = await store.recall.near([mark], EMBEDDER, asked, 10)
 
     assert near == [entry.passage for entry in by_cosine[:10]]
-    assert len(await store.near([mark], EMBEDDER, asked, 1_000)) == 60
-    assert len(await store.near([mark, await mark_of(store, ANN)], EMBEDDER, asked, 1_000)) == 61
-    assert await store.near([mark], "unknown", asked, 10) == []
-    assert await store.near([], EMBEDDER, asked, 10) == []
+    assert len(await store.recall.near([mark], EMBEDDER, asked, 1_000)) == 60
+    assert len(await store.recall.near([mark, await mark_of(store, ANN)], EMBEDDER, asked, 1_000)) == 61
+    assert await store.recall.near([mark], "unknown", asked, 10) == []
+    assert await store.recall.near([], EMBEDDER, asked, 10) == []
 
 
 async def test_the_nearest_among_some_records_are_of_these(store: Store, draft: Drafting) -> None:
-    await store.put([draft(f"text number {n}") for n in range(60)] + [draft("elsewhere", scope=ANN)])
+    await store.records.put([draft(f"text number {n}") for n in range(60)] + [draft("elsewhere", scope=ANN)])
     mark = await mark_of(store)
     asked = vector_of("question")
-    entries = (await store.changes(mark, 0, [EMBEDDER])).entries
-    some = await store.matching(T, Filter(scopes=(ANN,))) + [entry.record for entry in entries[::3]]
+    entries = (await store.recall.changes(mark, 0, [EMBEDDER])).entries
+    some = await store.recall.matching(T, Filter(scopes=(ANN,))) + [entry.record for entry in entries[::3]]
     by_cosine = sorted(entries[::3], key=lambda entry: -cosine(asked, entry.vectors[0] or b""))
 
-    near = await store.near([mark], EMBEDDER, asked, 10, some)
+    near = await store.recall.near([mark], EMBEDDER, asked, 10, some)
 
     assert near == [entry.passage for entry in by_cosine[:10]]
-    assert len(await store.near([mark], EMBEDDER, asked, 1_000, some)) == 20
-    assert await store.near([mark], EMBEDDER, asked, 10, []) == []
+    assert len(await store.recall.near([mark], EMBEDDER, asked, 1_000, some)) == 20
+    assert await store.recall.near([mark], EMBEDDER, asked, 10, []) == []
 
 
 async def test_passages_come_with_the_turns_just_before_and_after(store: Store, draft: Drafting) -> None:
@@ -353,13 +360,13 @@ async def test_passages_come_with_the_turns_just_before_and_after(store: Store, 
         draft("other scope", session="s", position=3, scope=ANN),
         draft("no session"),
     ]
-    await store.put([*turns, *strangers])
+    await store.records.put([*turns, *strangers])
     mark = await mark_of(store)
-    entries = (await store.changes(mark, 0, [])).entries
+    entries = (await store.recall.changes(mark, 0, [])).entries
     [second] = [entry for entry in entries if (entry.session, entry.position, entry.n) == ("s", 2, 1)]
     [alone] = [entry for entry in entries if entry.session is None]
 
-    found = await store.entries([second.passage, alone.passage], [EMBEDDER])
+    found = await store.recall.entries([second.passage, alone.passage], [EMBEDDER])
 
     expected = ["more 1", "more 2", "more 3", "no session", "turn 1", "turn 3"]
     assert await texts_of(store, found) == expected
@@ -367,38 +374,41 @@ async def test_passages_come_with_the_turns_just_before_and_after(store: Store, 
 
 
 async def test_turns_that_are_not_live_are_no_neighbours(store: Store, draft: Drafting, clock: FakeClock) -> None:
-    written = await store.put([draft(f"turn {n}", session="s", position=n) for n in range(3)])
+    written = await store.records.put([draft(f"turn {n}", session="s", position=n) for n in range(3)])
     mark = await mark_of(store)
-    [middle] = [entry for entry in (await store.changes(mark, 0, [])).entries if entry.position == 1]
-    [first] = [entry for entry in (await store.changes(mark, 0, [])).entries if entry.position == 0]
+    [middle] = [entry for entry in (await store.recall.changes(mark, 0, [])).entries if entry.position == 1]
+    [first] = [entry for entry in (await store.recall.changes(mark, 0, [])).entries if entry.position == 0]
 
-    await store.revise([edit(written[0].record, clock, deleted_at=clock.now())])
+    await store.records.revise([edit(written[0].record, clock, deleted_at=clock.now())])
 
-    assert await texts_of(store, await store.entries([middle.passage, first.passage], [])) == ["turn 1", "turn 2"]
-    assert await store.entries([], []) == []
+    assert await texts_of(store, await store.recall.entries([middle.passage, first.passage], [])) == [
+        "turn 1",
+        "turn 2",
+    ]
+    assert await store.recall.entries([], []) == []
 
 
 async def test_all_passages_of_records_are_those_of_their_versions_held(
     store: Store, draft: Drafting, clock: FakeClock
 ) -> None:
-    [one, *_] = [w.record for w in await store.put([draft("old"), draft("two\n\nparts"), draft("other")])]
-    await store.revise([edit(one, clock, text="new\n\ntext")])
+    [one, *_] = [w.record for w in await store.records.put([draft("old"), draft("two\n\nparts"), draft("other")])]
+    await store.records.revise([edit(one, clock, text="new\n\ntext")])
     mark = await mark_of(store)
-    entries = (await store.changes(mark, 0, [])).entries
+    entries = (await store.recall.changes(mark, 0, [])).entries
     [other] = {entry.record for entry in entries if entry.length == 1 and entry.stop == 5}
     wanted = {entry.record for entry in entries} - {other}
 
-    found = await store.entries_of(sorted(wanted), [EMBEDDER])
+    found = await store.recall.entries_of(sorted(wanted), [EMBEDDER])
 
     assert await texts_of(store, found) == ["new", "parts", "text", "two"]
 
 
 async def test_versions_are_fetched_in_the_order_asked(store: Store, draft: Drafting, clock: FakeClock) -> None:
     first = await put_one(store, draft("one"))
-    [second] = await store.revise([edit(first, clock, text="two")])
-    [number] = await store.matching(T, Filter())
+    [second] = await store.records.revise([edit(first, clock, text="two")])
+    [number] = await store.recall.matching(T, Filter())
 
-    fetched = await store.fetch([(number, 2), (number, 1), (number, 3), (number + 1_000, 1), (number, 2)])
+    fetched = await store.recall.fetch([(number, 2), (number, 1), (number, 3), (number + 1_000, 1), (number, 2)])
 
     assert fetched == [second, first, None, None, second]
-    assert await store.fetch([]) == []
+    assert await store.recall.fetch([]) == []

@@ -25,7 +25,7 @@ ORDERS: tuple[Order, ...] = get_args(Order)
 
 
 async def texts(store: Store, filter: Filter, order: Order = "oldest") -> list[str]:
-    page = await store.find(T, filter, order, 100, None)
+    page = await store.records.find(T, filter, order, 100, None)
     assert page.cursor is None
     return [record.text for record in page.records]
 
@@ -35,7 +35,7 @@ async def put_apart(store: Store, clock: FakeClock, *drafts: Draft) -> list[Reco
     records: list[Record] = []
     for draft in drafts:
         moment = {"created_at": clock.now(), "updated_at": clock.now()}
-        [written] = await store.put([replace(draft, record=replace(draft.record, **moment))])
+        [written] = await store.records.put([replace(draft, record=replace(draft.record, **moment))])
         records.append(written.record)
         clock.advance(MINUTE)
     return records
@@ -66,26 +66,28 @@ FIELDS: list[tuple[dict[str, Any], dict[str, Any]]] = [
 async def test_only_what_fits_is_found(
     store: Store, draft: Drafting, asked: dict[str, Any], fields: dict[str, Any]
 ) -> None:
-    await store.put([draft("fits", **fields), draft("does not", tags=("a",), key="kx", session="t", speaker="Bob")])
+    await store.records.put(
+        [draft("fits", **fields), draft("does not", tags=("a",), key="kx", session="t", speaker="Bob")]
+    )
 
     assert await texts(store, Filter(**asked)) == ["fits"]
-    [number] = await store.matching(T, Filter(**asked))
-    [found] = await store.fetch([(number, 1)])
+    [number] = await store.recall.matching(T, Filter(**asked))
+    [found] = await store.recall.fetch([(number, 1)])
     assert found is not None
     assert found.text == "fits"
 
 
 async def test_no_scope_at_all_is_not_every_scope(store: Store, draft: Drafting) -> None:
-    await store.put([draft("a"), draft("b", scope=ANN)])
+    await store.records.put([draft("a"), draft("b", scope=ANN)])
 
     assert await texts(store, Filter(scopes=())) == []
     assert await texts(store, Filter(scopes=(Scope("user", "nobody"),))) == []
     assert sorted(await texts(store, Filter())) == ["a", "b"]
-    assert await store.matching(T, Filter(scopes=())) == []
+    assert await store.recall.matching(T, Filter(scopes=())) == []
 
 
 async def test_ids_are_found_and_unknown_ones_are_not(store: Store, draft: Drafting) -> None:
-    [one, _] = await store.put([draft("a"), draft("b")])
+    [one, _] = await store.records.put([draft("a"), draft("b")])
 
     assert await texts(store, Filter(ids=(one.record.id, "no id"))) == ["a"]
     assert await texts(store, Filter(ids=("no id",))) == []
@@ -95,9 +97,10 @@ async def test_the_past_of_a_record_is_looked_at_where_that_is_asked(
     store: Store, draft: Drafting, clock: FakeClock
 ) -> None:
     [moved, said, _] = [
-        one.record for one in await store.put([draft("moved", scope=ANN), draft("said", speaker="ann"), draft("other")])
+        one.record
+        for one in await store.records.put([draft("moved", scope=ANN), draft("said", speaker="ann"), draft("other")])
     ]
-    await store.revise([edit(moved, clock, scope=WEB, actor="bob"), edit(said, clock, speaker=None)])
+    await store.records.revise([edit(moved, clock, scope=WEB, actor="bob"), edit(said, clock, speaker=None)])
 
     assert await texts(store, Filter(ever_in=ANN)) == ["moved"]
     assert await texts(store, Filter(ever_in=Scope("user", "nobody"))) == []
@@ -110,7 +113,7 @@ async def test_a_time_is_that_of_what_is_told_or_else_of_the_birth(
 ) -> None:
     start = clock.now()
     clock.advance(10 * MINUTE)
-    await store.put([draft("told", at=start), draft("born")])
+    await store.records.put([draft("told", at=start), draft("born")])
 
     assert await texts(store, Filter(since=start, until=start + MINUTE)) == ["told"]
     assert await texts(store, Filter(since=start + MINUTE)) == ["born"]
@@ -125,7 +128,7 @@ async def test_states_are_told_apart_by_the_clock(store: Store, draft: Drafting,
         "expired": {"expires_at": clock.now() + MINUTE},
         "deleted": {"deleted_at": clock.now(), "demoted": True},
     }
-    await store.put([draft(state, **given) for state, given in fields.items()])
+    await store.records.put([draft(state, **given) for state, given in fields.items()])
     clock.advance(MINUTE)
 
     for state in fields:
@@ -165,7 +168,7 @@ async def test_pages_put_together_are_the_whole_in_order(
     found: list[str] = []
     cursor: str | None = None
     for _ in range(6):
-        page = await store.find(T, Filter(), order, limit, cursor)
+        page = await store.records.find(T, Filter(), order, limit, cursor)
         assert len(page.records) <= limit
         found += [record.text for record in page.records]
         cursor = page.cursor
@@ -183,12 +186,12 @@ async def test_pages_put_together_are_the_whole_in_order(
 async def test_records_alike_in_all_that_orders_them_are_each_told_once(
     store: Store, draft: Drafting, order: Order
 ) -> None:
-    await store.put([draft(f"{n}") for n in range(25)])
+    await store.records.put([draft(f"{n}") for n in range(25)])
 
     found: list[str] = []
     cursor: str | None = None
     while True:
-        page = await store.find(T, Filter(), order, 4, cursor)
+        page = await store.records.find(T, Filter(), order, 4, cursor)
         found += [record.text for record in page.records]
         cursor = page.cursor
         if cursor is None:
@@ -202,14 +205,14 @@ async def test_a_listing_stays_right_while_others_write(
     store: Store, draft: Drafting, clock: FakeClock, order: Order
 ) -> None:
     five = {record.text: record for record in await put_five(store, draft, clock)}
-    first = await store.find(T, Filter(), order, 2, None)
+    first = await store.records.find(T, Filter(), order, 2, None)
     told = [record.text for record in first.records]
 
     moved = five[told[0]]
     clock.advance(MINUTE)
-    await store.revise([edit(moved, clock, pinned=False, importance=0, session="zz", position=99)])
-    await store.put([draft("new", pinned=True, importance=100, session="a", position=0)])
-    rest = await store.find(T, Filter(), order, 100, first.cursor)
+    await store.records.revise([edit(moved, clock, pinned=False, importance=0, session="zz", position=99)])
+    await store.records.put([draft("new", pinned=True, importance=100, session="a", position=0)])
+    rest = await store.records.find(T, Filter(), order, 100, first.cursor)
 
     told += [record.text for record in rest.records]
     assert len(told) == len(set(told))
@@ -223,31 +226,31 @@ async def test_a_listing_leaves_out_nothing_that_was_written_by_a_clock_ahead_of
     await put_five(store, draft, clock)
     clock.advance(-60 * MINUTE)
 
-    first = await store.find(T, Filter(), order, 2, None)
-    rest = await store.find(T, Filter(), order, 100, first.cursor)
+    first = await store.records.find(T, Filter(), order, 2, None)
+    rest = await store.records.find(T, Filter(), order, 100, first.cursor)
 
     assert sorted(record.text for record in first.records + rest.records) == sorted(EXPECTED[order])
 
 
 async def test_a_cursor_of_another_order_or_of_somebody_else_is_refused(store: Store, draft: Drafting) -> None:
-    await store.put([draft("a"), draft("b"), draft("c")])
-    cursor = (await store.find(T, Filter(), "newest", 1, None)).cursor
+    await store.records.put([draft("a"), draft("b"), draft("c")])
+    cursor = (await store.records.find(T, Filter(), "newest", 1, None)).cursor
     assert cursor is not None
 
     with pytest.raises(InvalidQuery):
-        await store.find(T, Filter(), "oldest", 1, cursor)
+        await store.records.find(T, Filter(), "oldest", 1, cursor)
     made_up = [base64.urlsafe_b64encode(told).decode() for told in (b'{"order": "newest"}', b'["newest", {}, [], 1]')]
     for foreign in ("", "nonsense", "ü", cursor[:-6], *made_up):
         with pytest.raises(InvalidQuery):
-            await store.find(T, Filter(), "newest", 1, foreign)
+            await store.records.find(T, Filter(), "newest", 1, foreign)
 
 
 async def test_lives_are_exported_in_the_order_of_their_ids(store: Store, draft: Drafting, clock: FakeClock) -> None:
     records = await put_apart(store, clock, *[draft(f"{n}", once=bytes([n])) for n in range(5)])
-    [revised] = await store.revise([edit(records[1], clock, pinned=True)])
+    [revised] = await store.records.revise([edit(records[1], clock, pinned=True)])
 
-    first = await store.lineages(T, Filter(), None, 2)
-    rest = await store.lineages(T, Filter(), first[-1].versions[-1].id, 10)
+    first = await store.records.lineages(T, Filter(), None, 2)
+    rest = await store.records.lineages(T, Filter(), first[-1].versions[-1].id, 10)
 
     ids = [lineage.versions[0].id for lineage in (*first, *rest)]
     assert len(first) == 2
@@ -259,32 +262,34 @@ async def test_lives_are_exported_in_the_order_of_their_ids(store: Store, draft:
 
 
 async def test_an_export_holds_only_the_tenants_own_records(store: Store, draft: Drafting) -> None:
-    await store.put([draft("mine"), draft("theirs", tenant="acme/web")])
+    await store.records.put([draft("mine"), draft("theirs", tenant="acme/web")])
 
-    [lineage] = await store.lineages("acme/web", Filter(), None, 10)
+    [lineage] = await store.records.lineages("acme/web", Filter(), None, 10)
 
     assert lineage.versions[0].text == "theirs"
 
 
 async def test_a_purged_record_leaves_nothing_to_be_found(store: Store, draft: Drafting, clock: FakeClock) -> None:
-    [gone, kept] = [w.record for w in await store.put([draft("secret word", key="k"), draft("plain word", scope=ANN)])]
-    [second] = await store.revise([edit(gone, clock, pinned=True)])
-    [before] = await store.marks(T, [WEB])
-    [entry] = (await store.changes(before, 0, [])).entries
+    [gone, kept] = [
+        w.record for w in await store.records.put([draft("secret word", key="k"), draft("plain word", scope=ANN)])
+    ]
+    [second] = await store.records.revise([edit(gone, clock, pinned=True)])
+    [before] = await store.recall.marks(T, [WEB])
+    [entry] = (await store.recall.changes(before, 0, [])).entries
 
-    purged = await store.purge(T, [Filter(ids=(gone.id,), states=ALL_STATES)])
+    purged = await store.records.purge(T, [Filter(ids=(gone.id,), states=ALL_STATES)])
 
     assert (purged.records, purged.versions) == (1, 2)
     with pytest.raises(RecordNotFound):
-        await store.history(T, gone.id)
-    for after in await store.marks(T, [WEB]):
+        await store.records.history(T, gone.id)
+    for after in await store.recall.marks(T, [WEB]):
         assert after.epoch > before.epoch
         assert (after.passages, after.terms) == (0, 0)
-    assert (await store.changes(before, 0, [])).entries == []
-    assert await store.words([before], [term_hash("secret")], 10) == ([0], [])
-    assert await store.fetch([(entry.record, 1), (entry.record, second.version)]) == [None, None]
-    assert [content.text for content in await store.contents(0, 10)] == [kept.text]
-    [again] = await store.put([draft("new", key="k")])
+    assert (await store.recall.changes(before, 0, [])).entries == []
+    assert await store.recall.words([before], [term_hash("secret")], 10) == ([0], [])
+    assert await store.recall.fetch([(entry.record, 1), (entry.record, second.version)]) == [None, None]
+    assert [content.text for content in await store.maintenance.contents(0, 10)] == [kept.text]
+    [again] = await store.records.put([draft("new", key="k")])
     assert again.record.version == 1
 
 
@@ -292,22 +297,22 @@ async def test_a_purge_takes_what_fits_any_of_its_filters_and_no_more(
     store: Store, draft: Drafting, clock: FakeClock
 ) -> None:
     drafts = [draft("a", scope=ANN), draft("b", source="import"), draft("c"), draft("d", scope=ANN, tenant="acme/web")]
-    [a, *_] = [written.record for written in await store.put(drafts)]
-    await store.revise([edit(a, clock, deleted_at=clock.now())])
+    [a, *_] = [written.record for written in await store.records.put(drafts)]
+    await store.records.revise([edit(a, clock, deleted_at=clock.now())])
     filters = [Filter(scopes=(ANN,), states=ALL_STATES), Filter(sources=("import",), states=ALL_STATES)]
 
-    purged = await store.purge(T, filters)
+    purged = await store.records.purge(T, filters)
 
     assert (purged.records, purged.versions) == (2, 3)
     assert await texts(store, Filter(states=ALL_STATES)) == ["c"]
-    assert len(await store.lineages("acme/web", Filter(), None, 10)) == 1
+    assert len(await store.records.lineages("acme/web", Filter(), None, 10)) == 1
 
 
 async def test_a_purge_of_nothing_changes_nothing(store: Store, draft: Drafting) -> None:
-    await store.put([draft("a")])
-    before = await store.marks(T, None)
+    await store.records.put([draft("a")])
+    before = await store.recall.marks(T, None)
 
-    purged = await store.purge(T, [Filter(kinds=("unknown",))])
+    purged = await store.records.purge(T, [Filter(kinds=("unknown",))])
 
     assert (purged.records, purged.versions) == (0, 0)
-    assert await store.marks(T, None) == before
+    assert await store.recall.marks(T, None) == before

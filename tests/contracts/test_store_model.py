@@ -102,7 +102,7 @@ class Reader:
 
     async def follow(self, store: Store, mark: Mark) -> None:
         anew = self.mark is None or self.mark.epoch != mark.epoch
-        changes = await store.changes(mark, 0 if self.mark is None or anew else self.mark.seq, [EMBEDDER])
+        changes = await store.recall.changes(mark, 0 if self.mark is None or anew else self.mark.seq, [EMBEDDER])
         if anew:
             self.entries.clear()
         for number in changes.gone:
@@ -150,9 +150,9 @@ class Trial:
             expected = self.model.put_all(drafts)
         except RecordChanged:
             with pytest.raises(RecordChanged):
-                await self.store.put(drafts)
+                await self.store.records.put(drafts)
             return
-        assert [written.outcome for written in await self.store.put(drafts)] == expected
+        assert [written.outcome for written in await self.store.records.put(drafts)] == expected
 
     async def revise(self, given: tuple[int, str]) -> None:
         index, kind = given
@@ -163,47 +163,47 @@ class Trial:
         moving = kind == "move"
         if kind == "stale":
             with pytest.raises(RecordChanged if life[-1].version > 1 else Conflict):
-                await self.store.revise([draft])
+                await self.store.records.revise([draft])
         elif moving and self.model.by_key(draft.record.scope, draft.record.key):
             with pytest.raises(Conflict):
-                await self.store.revise([draft])
+                await self.store.records.revise([draft])
         elif not (moving and self.model.marks[life[-1].id]):
-            [record] = await self.store.revise([draft])
+            [record] = await self.store.records.revise([draft])
             life.append(record)
             assert record == replace(draft.record, version=life[-2].version + 1)
 
     async def purge(self, index: int) -> None:
         if self.model.lives:
             id = list(self.model.lives)[index % len(self.model.lives)]
-            purged = await self.store.purge(self.tenant, [Filter(ids=(id,), states=ALL_STATES)])
+            purged = await self.store.records.purge(self.tenant, [Filter(ids=(id,), states=ALL_STATES)])
             assert (purged.records, purged.versions) == (1, len(self.model.lives[id]))
             del self.model.lives[id], self.model.marks[id]
 
     async def read(self, _: object) -> None:
-        for mark in await self.store.marks(self.tenant, SCOPES):
+        for mark in await self.store.recall.marks(self.tenant, SCOPES):
             await self.readers[mark.scope].follow(self.store, mark)
 
     async def compare(self) -> None:
         for id, life in self.model.lives.items():
-            assert await self.store.history(self.tenant, id) == life
-        found = await self.store.find(self.tenant, Filter(states=ALL_STATES), "oldest", 1_000, None)
+            assert await self.store.records.history(self.tenant, id) == life
+        found = await self.store.records.find(self.tenant, Filter(states=ALL_STATES), "oldest", 1_000, None)
         assert {record.id: record for record in found.records} == {id: v[-1] for id, v in self.model.lives.items()}
         await self.read(None)
-        for mark in await self.store.marks(self.tenant, SCOPES):
+        for mark in await self.store.recall.marks(self.tenant, SCOPES):
             await self.compare_scope(mark)
 
     async def compare_scope(self, mark: Mark) -> None:
-        fresh = sorted((await self.store.changes(mark, 0, [EMBEDDER])).entries)
+        fresh = sorted((await self.store.recall.changes(mark, 0, [EMBEDDER])).entries)
         assert self.readers[mark.scope].all() == fresh
         assert mark.passages == len(fresh)
         assert mark.terms == sum(entry.length for entry in fresh)
         held = [life[-1] for life in self.model.lives.values() if life[-1].scope == mark.scope]
         live = [record for record in held if not (record.deleted_at or record.demoted)]
         wanted = sorted((r.text, p.start, p.stop, p.terms) for r in live for p in passages_of(r.text))
-        records = await self.store.fetch([(entry.record, entry.version) for entry in fresh])
+        records = await self.store.recall.fetch([(entry.record, entry.version) for entry in fresh])
         got = zip(records, fresh, strict=True)
         assert sorted((r.text if r else "?", e.start, e.stop, e.terms) for r, e in got) == wanted
-        then = await self.store.as_of(mark, self.clock.now(), [EMBEDDER])
+        then = await self.store.recall.as_of(mark, self.clock.now(), [EMBEDDER])
         assert sorted(then) == fresh
 
 
@@ -224,4 +224,4 @@ async def test_any_sequence_of_writes_leaves_what_a_simple_model_says(
         await getattr(trial, name)(what)
 
     await trial.compare()
-    assert [finding for finding in await store.check() if finding.severity != "ok"] == []
+    assert [finding for finding in await store.maintenance.check() if finding.severity != "ok"] == []

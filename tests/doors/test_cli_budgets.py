@@ -57,7 +57,7 @@ def test_what_was_spent_is_told_by_purpose(cli: Any, tmp_path: Path) -> None:
             output_tokens=234,
             cost_micro_usd=1_500,
         )
-        await store.add_usage(line)
+        await store.usage.add_usage(line)
         await store.aclose()
 
     asyncio.run(spend())

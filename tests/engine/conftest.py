@@ -34,7 +34,7 @@ def desk(store: SqliteStore, clock: FakeClock) -> Desk:
 
 @pytest.fixture
 async def hub(store: SqliteStore) -> AsyncGenerator[Hub]:
-    hub = Hub(store, most=3)
+    hub = Hub(store.events, most=3)
     await hub.open()
     following = asyncio.create_task(hub.run())
     yield hub
@@ -44,4 +44,4 @@ async def hub(store: SqliteStore) -> AsyncGenerator[Hub]:
 
 @pytest.fixture
 def tell(store: SqliteStore, clock: FakeClock) -> TellEvents:
-    return TellEvents(store, clock)
+    return TellEvents(store.journal, clock)

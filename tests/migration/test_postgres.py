@@ -100,11 +100,11 @@ def declared(server: Any, schema: str) -> list[tuple[Any, ...]]:
 
 
 async def everything(store: PostgresStore) -> list[Record]:
-    return list((await store.find(T, Filter(states=ALL_STATES), "oldest", 1000, None)).records)
+    return list((await store.records.find(T, Filter(states=ALL_STATES), "oldest", 1000, None)).records)
 
 
 async def texts(store: PostgresStore) -> set[str]:
-    return {version.text for record in await everything(store) for version in await store.history(T, record.id)}
+    return {version.text for record in await everything(store) for version in await store.records.history(T, record.id)}
 
 
 TEXTS = {
@@ -128,10 +128,10 @@ async def test_the_schema_of_an_older_release_is_brought_forward_and_keeps_its_r
 
     async with await PostgresStore.open(addressed(server, schema), clock) as store:
         assert before <= newest()
-        assert (await store.stats(T)).schema == newest()
-        assert [finding for finding in await store.check() if finding.severity == "error"] == []
+        assert (await store.maintenance.stats(T)).schema == newest()
+        assert [finding for finding in await store.maintenance.check() if finding.severity == "error"] == []
         assert await texts(store) == TEXTS
-        [deploy] = (await store.find(T, Filter(key="deploy"), "newest", 1, None)).records
+        [deploy] = (await store.records.find(T, Filter(key="deploy"), "newest", 1, None)).records
         assert (deploy.version, deploy.pinned, deploy.importance, deploy.tags) == (3, True, 80, ("ops",))
         assert deploy.created_at == datetime(2026, 1, 1, tzinfo=UTC)
     assert declared(server, schema) == declared(server, f"{schema}_fresh")
@@ -144,10 +144,10 @@ async def test_what_was_brought_forward_can_do_all_that_a_fresh_one_can(
     news = News(type="record.created", tenant=T, at=clock.now(), scope=Scope("workspace", "web"))
 
     async with await PostgresStore.open(addressed(server, schema), clock) as store:
-        await store.put([Drafting(clock)("new", embedder=None)], beside=lambda _: Entries(events=(news,)))
+        await store.records.put([Drafting(clock)("new", embedder=None)], beside=lambda _: Entries(events=(news,)))
 
         assert await texts(store) == {*TEXTS, "new"}
-        assert [event.news for event in await store.read_events(0, 10)] == [news]
+        assert [event.news for event in await store.events.read_events(0, 10)] == [news]
 
 
 async def test_migrating_twice_changes_nothing_more(server: Any, schema: str, clock: FakeClock) -> None:
@@ -163,13 +163,13 @@ async def test_migrating_twice_changes_nothing_more(server: Any, schema: str, cl
 
 @pytest.mark.parametrize("backup", BACKUPS)
 async def test_the_backup_of_an_older_release_is_restored(fresh: PostgresStore, clock: FakeClock, backup: str) -> None:
-    await fresh.restore(FILES / backup)
+    await fresh.maintenance.restore(FILES / backup)
 
     assert await texts(fresh) == TEXTS
-    assert [finding for finding in await fresh.check() if finding.severity == "error"] == []
-    assert await fresh.event_range() == (1, 0)
+    assert [finding for finding in await fresh.maintenance.check() if finding.severity == "error"] == []
+    assert await fresh.events.event_range() == (1, 0)
     clock.advance(timedelta(days=1))
-    [written] = await fresh.put([Drafting(clock)("new", embedder=None)])
+    [written] = await fresh.records.put([Drafting(clock)("new", embedder=None)])
     assert written.outcome == "created"
 
 

@@ -177,7 +177,7 @@ async def test_what_was_recalled_before_the_sixth_schema_is_told_by_it(tmp_path:
     old.close()
 
     store = await SqliteStore.open(path, FakeClock(BEGIN))
-    found = await store.recalls(DEFAULT_TENANT, "x", 10, 10)
+    found = await store.statistics.recalls(DEFAULT_TENANT, "x", 10, 10)
     await store.aclose()
 
     assert [(one.action, one.by) for one in found.recalls] == [("managed.recall", "ana")]
@@ -189,11 +189,11 @@ async def test_a_backup_of_the_first_release_is_restored_and_brought_forward(tmp
     now = BEGIN + timedelta(days=3)
     row = AuditRow(id=new_id(now), at=now, tenant=DEFAULT_TENANT, actor="ana", action="record.put")
 
-    await store.restore(FILES / "0.1.0.db")
-    await store.note(Entries(audit=(row,)))
+    await store.maintenance.restore(FILES / "0.1.0.db")
+    await store.journal.note(Entries(audit=(row,)))
 
-    page = await store.audit(DEFAULT_TENANT, AuditQuery(), 10, None)
-    records = (await store.stats(DEFAULT_TENANT)).records
+    page = await store.journal.audit(DEFAULT_TENANT, AuditQuery(), 10, None)
+    records = (await store.maintenance.stats(DEFAULT_TENANT)).records
     await store.aclose()
     assert page.rows == (row,)
     assert records == len(contents(FILES / "0.1.0.db")["records"])
@@ -211,9 +211,9 @@ async def test_a_backup_of_a_newer_release_is_refused_and_changes_nothing(tmp_pa
     store = await SqliteStore.open(tmp_path / "memory.db", FakeClock(BEGIN))
 
     with pytest.raises(InvalidFile):
-        await store.restore(newer)
+        await store.maintenance.restore(newer)
 
-    assert (await store.stats(DEFAULT_TENANT)).records == 0
+    assert (await store.maintenance.stats(DEFAULT_TENANT)).records == 0
     await store.aclose()
 
 

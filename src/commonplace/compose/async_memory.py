@@ -56,7 +56,7 @@ class AsyncMemory(LocalMemory):
             budget=IndexBudget(settings.cache_bytes),
             files=HomeFiles(store, clock),
         )
-        self._reads = ReadJournal(store)
+        self._reads = ReadJournal(store.journal)
         desk = Desk(
             store=store,
             clock=clock,

@@ -17,7 +17,8 @@ from typing import Final
 from commonplace.embedders.choose import make_embedders
 from commonplace.errors import EmbedderChanged, EmbedderUnavailable, InvalidInput, StoreNotAdopted
 from commonplace.ports.embedder import Embedder
-from commonplace.ports.store import MemoryStore
+from commonplace.ports.store import Store
+from commonplace.ports.vector_cache import VectorCache
 from commonplace.text.tokens import TokenCounter, estimate
 
 DEFAULT: Final = "static"
@@ -56,19 +57,19 @@ class EmbedderChoice:
         return estimate
 
 
-async def choose(store: MemoryStore, options: EmbedderOptions) -> EmbedderChoice:
+async def choose(store: Store, options: EmbedderOptions) -> EmbedderChoice:
     """
     Raises:
         EmbedderChanged: the store holds vectors of other embedders, and `reindex` is False.
         EmbedderUnavailable: the embedder is not installed.
         InvalidInput: there is no such embedder.
     """
-    stored = await store.embedders()
-    blank = not await store.contents(0, 1)
+    stored = await store.maintenance.embedders()
+    blank = not await store.maintenance.contents(0, 1)
     if options.embedder is None:
-        choice = _stored(store, stored, options) if stored or not blank else _default(store)
+        choice = _stored(store.vectors, stored, options) if stored or not blank else _default(store.vectors)
     else:
-        choice = _by_options(store, options)
+        choice = _by_options(store.vectors, options)
     names = [embedder.name for embedder in choice.embedders]
     if set(names) == set(stored):
         return choice
@@ -76,14 +77,14 @@ async def choose(store: MemoryStore, options: EmbedderOptions) -> EmbedderChoice
         raise _changed(stored, names, by_name=options.embedder is None)
     # Only a service may know the dimension.
     sizes = await asyncio.to_thread(lambda: {embedder.name: embedder.dimension for embedder in choice.embedders})
-    await store.set_embedders(sizes)
+    await store.maintenance.set_embedders(sizes)
     return EmbedderChoice(embedders=choice.embedders, own=choice.own, stale=not blank)
 
 
-def _by_options(store: MemoryStore, options: EmbedderOptions) -> EmbedderChoice:
+def _by_options(cache: VectorCache, options: EmbedderOptions) -> EmbedderChoice:
     if isinstance(options.embedder, str):
         specs = [_with_url(spec.strip(), options) for spec in options.embedder.split(",")]
-        embedders = tuple(make_embedders(",".join(specs), api_key=options.api_key, cache=store))
+        embedders = tuple(make_embedders(",".join(specs), api_key=options.api_key, cache=cache))
         return EmbedderChoice(embedders=embedders, own=embedders)
     own = options.embedder
     embedders = tuple(own) if isinstance(own, Sequence) else (own,) if own is not None else ()
@@ -92,9 +93,9 @@ def _by_options(store: MemoryStore, options: EmbedderOptions) -> EmbedderChoice:
     return EmbedderChoice(embedders=embedders, own=())
 
 
-def _default(store: MemoryStore) -> EmbedderChoice:
+def _default(cache: VectorCache) -> EmbedderChoice:
     try:
-        embedders = tuple(make_embedders(DEFAULT, cache=store))
+        embedders = tuple(make_embedders(DEFAULT, cache=cache))
     except EmbedderUnavailable as missing:
         # Python shows the same warning of the same line once.
         warnings.warn(f"{missing.message} Until then this store is searched by words only.", stacklevel=2)
@@ -102,7 +103,7 @@ def _default(store: MemoryStore) -> EmbedderChoice:
     return EmbedderChoice(embedders=embedders, own=embedders)
 
 
-def _stored(store: MemoryStore, stored: dict[str, int], options: EmbedderOptions) -> EmbedderChoice:
+def _stored(cache: VectorCache, stored: dict[str, int], options: EmbedderOptions) -> EmbedderChoice:
     """The embedders of the store, made again from their names."""
     if not stored:
         return EmbedderChoice(embedders=(), own=())
@@ -113,10 +114,10 @@ def _stored(store: MemoryStore, stored: dict[str, int], options: EmbedderOptions
         )
     try:
         specs = [_with_url(_spec(name), options) for name in stored]
-        embedders = tuple(make_embedders(",".join(specs), api_key=options.api_key, cache=store))
+        embedders = tuple(make_embedders(",".join(specs), api_key=options.api_key, cache=cache))
     except InvalidInput as unknown:
         if options.reindex:
-            return _default(store)
+            return _default(cache)
         raise EmbedderChanged(
             f"The store holds vectors of {', '.join(stored)}, which cannot be made from a name. Open it with that embedder, "
             "or with reindex=True and another.",

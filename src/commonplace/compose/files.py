@@ -45,4 +45,6 @@ class HomeFiles:
         settings = load_settings()
         workspace = (settings.workspace or workspace_folder()).absolute()
         places = Places(home=settings.home, workspace=workspace, tenant=settings.tenant, local=settings.managed_local)
-        return MemoryFolders(places=places, queue=self._store, clock=self._clock, follows=False)
+        return MemoryFolders(
+            places=places, jobs=self._store.jobs, journal=self._store.journal, clock=self._clock, follows=False
+        )

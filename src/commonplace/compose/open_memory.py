@@ -124,13 +124,13 @@ async def restore_backup_async(
         raise PathNotFound(f"There is no backup {backup}.", path=str(backup))
     if not is_postgres(address):
         # SQLite is loaded only where it is used.
-        from commonplace.stores.sqlite.keeping import check_backup  # noqa: PLC0415
+        from commonplace.stores.sqlite.maintenance import check_backup  # noqa: PLC0415
 
         # Before the store is made: a file that is no backup must not leave an empty store behind.
         await to_thread(check_backup, backup)
     opened = await open_store(address, clock or SystemClock(), home=configuration().home)
     try:
-        await opened.store.restore(backup, progress)
+        await opened.store.maintenance.restore(backup, progress)
     finally:
         await opened.aclose()
 

@@ -54,7 +54,7 @@ async def composed(settings: Settings, options: ComposeOptions) -> AsyncGenerato
                 stack.push_async_callback(embedder.aclose)
             if choice.stale:
                 preparer = Preparer(choice.embedders, choice.count)
-                await reindex(opened.store, preparer, DEFAULT_TENANT, None)
+                await reindex(opened.store.maintenance, preparer, DEFAULT_TENANT, None)
         model = llms.make_language_model(asked_model(settings), opened.store, clock) if options.recalls else None
         if model is not None:
             await stack.enter_async_context(model)
@@ -87,7 +87,7 @@ def _services(
         embedders=choice.embedders,
         count=choice.count,
         budget=IndexBudget(settings.cache_mb << 20),
-        files=MemoryFolders(places=ground_of(settings).places, queue=store, clock=clock),
+        files=MemoryFolders(places=ground_of(settings).places, jobs=store.jobs, journal=store.journal, clock=clock),
     )
     desk = Desk(
         store=store,

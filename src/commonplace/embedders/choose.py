@@ -7,7 +7,8 @@ import re
 from commonplace.embedders.static import StaticEmbedder
 from commonplace.embedders.wrapping import Batched, Cached
 from commonplace.errors import InvalidInput
-from commonplace.ports.embedder import Embedder, VectorCache
+from commonplace.ports.embedder import Embedder
+from commonplace.ports.vector_cache import VectorCache
 
 FORMS = (
     "static",

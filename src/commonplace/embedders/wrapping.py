@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from commonplace.ports.embedder import Embedder, Floats, VectorCache
+from commonplace.ports.embedder import Embedder, Floats
+from commonplace.ports.vector_cache import VectorCache
 from commonplace.text.digest import text_hash
 
 

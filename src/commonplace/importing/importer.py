@@ -22,7 +22,7 @@ from commonplace.importing.folders import Layout, Location, SourceFile, SourceFo
 from commonplace.memory.lifecycle import bury
 from commonplace.memory.write import Writer
 from commonplace.ports.clock import Clock
-from commonplace.ports.keeping import Progress
+from commonplace.ports.maintenance import Progress
 from commonplace.ports.records import RecordStore
 from commonplace.text.chunk import spans
 from commonplace.text.tokens import TokenCounter, estimate

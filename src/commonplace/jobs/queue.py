@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Generic, TypeAlias, TypeVar
 
 from commonplace.jobs.payloads import PayloadFormat
-from commonplace.ports.keeping import Progress
+from commonplace.ports.maintenance import Progress
 from commonplace.values.event import News
 from commonplace.values.job import Job
 from commonplace.values.record import Json

@@ -45,8 +45,14 @@ _LAST_WORDS: Final = 2.0
 log = logging.getLogger(__name__)
 
 
-class JobStore(JobQueue, Journal, Protocol):
-    """What a worker needs of a store."""
+class JobStore(Protocol):
+    """The ports of a `Store` that a worker needs."""
+
+    @property
+    def jobs(self) -> JobQueue: ...
+
+    @property
+    def journal(self) -> Journal: ...
 
 
 @dataclass(slots=True)
@@ -125,8 +131,8 @@ class Worker:
             await asyncio.sleep(_LOOKS_A_LEASE * self._look_every)
 
     async def _end_leases(self) -> None:
-        dead = [worker for worker in await self._store.job_workers() if worker != self.name and is_gone(worker)]
-        if dead and (count := await self._store.end_leases(dead)):
+        dead = [worker for worker in await self._store.jobs.job_workers() if worker != self.name and is_gone(worker)]
+        if dead and (count := await self._store.jobs.end_leases(dead)):
             log.warning("%d jobs of dead workers go on here: %s", count, ", ".join(dead))
             self.wake(*self._queues)
 
@@ -185,16 +191,16 @@ class Worker:
         at, every = asyncio.get_running_loop().time(), queue.every
         if every is None or at - self._planned_at.get(kind, float("-inf")) < every.total_seconds():
             return
-        open_jobs = await self._store.jobs(DEFAULT_TENANT, kinds=[kind], states=["queued", "running"])
+        open_jobs = await self._store.jobs.list_jobs(DEFAULT_TENANT, kinds=[kind], states=["queued", "running"])
         if not any(is_recurrence(job, kind) for job in open_jobs):
             now = self._clock.now()
-            await self._store.note(Entries(jobs=(recurring_job(kind, kind, last_due(now, every), now=now),)))
+            await self._store.journal.note(Entries(jobs=(recurring_job(kind, kind, last_due(now, every), now=now),)))
         self._planned_at[kind] = at
 
     async def _claim(self, kind: str, queue: Queue[Any]) -> Job | None:
         """The next job. One that was claimed while this is cancelled is given back: others may be waiting for its end."""
         claim = asyncio.ensure_future(
-            self._store.claim_job([kind], self.name, self._lease, tenant=queue.tenant, line=queue.line)
+            self._store.jobs.claim_job([kind], self.name, self._lease, tenant=queue.tenant, line=queue.line)
         )
         try:
             return await asyncio.shield(claim)
@@ -219,7 +225,7 @@ class Worker:
         progress = _ProgressReport()
         if queue.every is None:
             with suppress(StoreError):
-                await self._store.note(self._entries(job, "job.started", attempt=job.attempts))
+                await self._store.journal.note(self._entries(job, "job.started", attempt=job.attempts))
         handling = asyncio.ensure_future(queue.run(job, progress.update))
         holding = asyncio.create_task(self._hold(job, progress))
         tasks += [handling, holding]
@@ -243,12 +249,12 @@ class Worker:
                 continue
             count, total = current
             try:
-                if not await self._store.renew_job(job.id, self.name, self._lease, done=count, total=total):
+                if not await self._store.jobs.renew_job(job.id, self.name, self._lease, done=count, total=total):
                     return
                 renewed_at = started
                 if has_moved:
                     published, published_at = current, started
-                    await self._store.note(self._entries(job, "job.progress", done=count, total=total))
+                    await self._store.journal.note(self._entries(job, "job.progress", done=count, total=total))
             except StoreError as error:
                 log.warning("job %s cannot be held: %s", job.id, error.code)
                 if now() - renewed_at >= lease:
@@ -260,7 +266,7 @@ class Worker:
             result, entries = handling.result(), self._end_entries(job, queue, None)
             if queue.events is not None:
                 entries = replace(entries, events=(*entries.events, *queue.events(job, result)))
-            await self._record(job, "done", lambda: self._store.finish_job(job.id, self.name, result, entries))
+            await self._record(job, "done", lambda: self._store.jobs.finish_job(job.id, self.name, result, entries))
             return
         decision = decide_retry(error, job, self._clock.now())
         if decision.unexpected:
@@ -269,7 +275,7 @@ class Worker:
         await self._record(job, ending, lambda: self._fail(job, decision, self._end_entries(job, queue, decision)))
 
     def _fail(self, job: Job, decision: RetryDecision, entries: Entries) -> Awaitable[bool]:
-        return self._store.fail_job(
+        return self._store.jobs.fail_job(
             job.id,
             self.name,
             decision.code,

@@ -42,7 +42,7 @@ class Purse:
 
     async def reserve(self, tenant: str, micro_usd: int, pot: Pot | None = None) -> Reserved:
         """Raises SpendingCapReached."""
-        budget = daily_budget(self._daily, await self._store.budget(tenant))
+        budget = daily_budget(self._daily, await self._store.usage.budget(tenant))
         if budget == 0:
             raise SpendingCapReached(_OFF, cap="day")
         now = self._clock.now()
@@ -51,7 +51,7 @@ class Purse:
             raise SpendingCapReached(
                 "What several tasks may cost together is used up.", cap="pot", pot_usd=to_usd(pot.micro_usd)
             )
-        if not await self._store.spend(tenant, day.name, day.window, {COUNTER: micro_usd}, {COUNTER: budget}):
+        if not await self._store.quotas.spend(tenant, day.name, day.window, {COUNTER: micro_usd}, {COUNTER: budget}):
             if pot is not None:
                 await self._take(tenant, pot, -micro_usd)
             raise SpendingCapReached(
@@ -64,12 +64,14 @@ class Purse:
         difference = micro_usd - reserved.micro_usd
         if not difference:
             return
-        await self._store.spend(tenant, reserved.day.name, reserved.day.window, {COUNTER: difference}, {})
+        await self._store.quotas.spend(tenant, reserved.day.name, reserved.day.window, {COUNTER: difference}, {})
         if reserved.pot is not None:
-            await self._store.spend(tenant, _name(reserved.pot), _POT_LASTS, {COUNTER: difference}, {})
+            await self._store.quotas.spend(tenant, _name(reserved.pot), _POT_LASTS, {COUNTER: difference}, {})
 
     async def _take(self, tenant: str, pot: Pot, micro_usd: int) -> bool:
-        return await self._store.spend(tenant, _name(pot), _POT_LASTS, {COUNTER: micro_usd}, {COUNTER: pot.micro_usd})
+        return await self._store.quotas.spend(
+            tenant, _name(pot), _POT_LASTS, {COUNTER: micro_usd}, {COUNTER: pot.micro_usd}
+        )
 
     async def note(self, task: Task, spent: Spent, *, ok: bool) -> None:
         usage = Usage(
@@ -85,7 +87,7 @@ class Purse:
             cost_micro_usd=spent.cost_micro_usd,
             ok=ok,
         )
-        await self._store.add_usage(usage)
+        await self._store.usage.add_usage(usage)
 
 
 def _name(pot: Pot) -> str:

@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Map
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, Protocol, TypeAlias, cast, get_args
+from typing import Final, TypeAlias, cast, get_args
 
 from commonplace.errors import CommonplaceError, Conflict, NotFound, PurgeRefused
 from commonplace.markdown import erase
@@ -44,10 +44,6 @@ _MOST_JOBS: Final = 10_000
 _ROUNDS: Final = 100
 
 
-class TaskStore(JobQueue, Journal, Protocol):
-    """Where tasks are kept, and what is told of them."""
-
-
 class NoFiles:
     """Satisfies `FileEraser` for a process that knows no folder of memory: no file can be erased."""
 
@@ -74,12 +70,13 @@ class _Nowhere:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryFolders:
     """
-    Satisfies `FileEraser` over the folders of `places`. `queue` holds the tasks that may quote what is erased. `follows`: the records
+    Satisfies `FileEraser` over the folders of `places`. `jobs` holds the tasks that may quote what is erased. `follows`: the records
     of these folders are in the store that is purged, also those to come; else that is so of the folders that its records name.
     """
 
     places: Places
-    queue: TaskStore
+    jobs: JobQueue
+    journal: Journal
     clock: Clock
     follows: bool = True
 
@@ -125,20 +122,20 @@ class MemoryFolders:
 
     async def drop_jobs(self, paths: Sequence[str], quotes: Sequence[Quotes]) -> None:
         """Tasks that tell of what is erased. One that is running has its own end: it writes nothing any more."""
-        queue, tenant = self.queue, self.places.tenant
-        for job in await queue.jobs(tenant, kinds=get_args(TaskKind), limit=_MOST_JOBS):
+        tenant = self.places.tenant
+        for job in await self.jobs.list_jobs(tenant, kinds=get_args(TaskKind), limit=_MOST_JOBS):
             if job.state == "running" or not await self._tells(job, paths, quotes):
                 continue
             data: dict[str, Json] = {"job": job.id, "kind": job.kind}
             news = News(type="job.dropped", tenant=tenant, at=self.clock.now(), admins=True, data=data)
             # It may have gone, or have been begun in this moment.
             with suppress(NotFound, Conflict):
-                await queue.drop_job(tenant, job.id, Entries(events=(news,)))
+                await self.jobs.drop_job(tenant, job.id, Entries(events=(news,)))
 
     async def _tells(self, job: Job, paths: Sequence[str], quotes: Sequence[Quotes]) -> bool:
         if job.state != "done":
             try:
-                job = await self.queue.job(job.tenant, job.id)
+                job = await self.jobs.job(job.tenant, job.id)
             except NotFound:
                 return False
         texts = [*_strings(dict(job.result)), *_strings(job.payload.get(PRIVATE)), job.error or ""]
@@ -197,7 +194,7 @@ class _Locked:
             data: dict[str, Json] = {"scope": "managed", "source": "purge", "touchedScopes": [root.kind]}
             tenant, now = eraser.places.tenant, eraser.clock.now()
             news = News(type="memory_changed", tenant=tenant, at=now, scope=root.scope, data=data)
-            await eraser.queue.note(Entries(events=(news,)))
+            await eraser.journal.note(Entries(events=(news,)))
 
     # ---- what stands in the way
 

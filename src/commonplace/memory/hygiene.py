@@ -18,7 +18,7 @@ from typing import Final, Protocol, TypeAlias
 from commonplace.errors import InvalidInput
 from commonplace.memory.lifecycle import bury
 from commonplace.ports.clock import Clock
-from commonplace.ports.keeping import StoreKeeper
+from commonplace.ports.maintenance import StoreMaintenance
 from commonplace.ports.recall import RecallStore
 from commonplace.ports.records import RecordStore
 from commonplace.values.query import ALL_STATES, Filter, Order
@@ -32,8 +32,17 @@ _UNDELETED: Final = ALL_STATES - {"deleted"}
 Remove: TypeAlias = Callable[[Sequence[Filter]], Awaitable[Purged]]
 
 
-class KeptStore(RecordStore, RecallStore, StoreKeeper, Protocol):
-    """A store with all its faces."""
+class KeptStore(Protocol):
+    """The ports of a `Store` that it takes to keep it small."""
+
+    @property
+    def records(self) -> RecordStore: ...
+
+    @property
+    def recall(self) -> RecallStore: ...
+
+    @property
+    def maintenance(self) -> StoreMaintenance: ...
 
 
 class Hygiene:
@@ -53,15 +62,15 @@ class Hygiene:
         store, where more than its rows must be kept.
         """
         self._store = store
-        self._records: RecordStore = records or store
+        self._records: RecordStore = records or store.records
         self._clock = clock
         self._tenant = tenant
         self._actor = actor
-        self._remove: Remove = remove or partial(store.purge, tenant)
+        self._remove: Remove = remove or partial(store.records.purge, tenant)
         self._batch = batch
 
     async def rules(self) -> list[Rule]:
-        return await self._store.rules(self._tenant)
+        return await self._store.maintenance.rules(self._tenant)
 
     async def set_rule(self, rule: Rule) -> None:
         """
@@ -77,7 +86,7 @@ class Hygiene:
             raise InvalidInput("A rule cannot keep fewer than 0 records.")
         if rule.max_age is not None and rule.max_age < timedelta(0):
             raise InvalidInput("A rule cannot keep records for less than no time.")
-        await self._store.set_rule(self._tenant, rule)
+        await self._store.maintenance.set_rule(self._tenant, rule)
 
     async def tidy(self, *, purge_after: timedelta | None = None) -> list[Upkeep]:
         """
@@ -97,7 +106,7 @@ class Hygiene:
         return entries
 
     async def log(self, *, since: datetime | None = None, limit: int = 100) -> list[Upkeep]:
-        return await self._store.read_log(self._tenant, since, limit)
+        return await self._store.maintenance.read_log(self._tenant, since, limit)
 
     async def _expire(self, now: datetime) -> list[Upkeep]:
         due: Counter[Scope] = Counter()
@@ -122,7 +131,7 @@ class Hygiene:
     async def _evict(self, scope: Scope, rule: Rule, now: datetime) -> list[Upkeep]:
         if rule.max_records is None:
             return []
-        over = len(await self._store.matching(self._tenant, Filter(scopes=(scope,)))) - rule.max_records
+        over = len(await self._store.recall.matching(self._tenant, Filter(scopes=(scope,)))) - rule.max_records
         told = f"more than {rule.max_records}, the most that the rule for {rule.scope} keeps"
         buried = 0
         if over > 0:
@@ -159,7 +168,7 @@ class Hygiene:
         rules = {rule.scope: rule for rule in await self.rules()}
         if not rules:
             return []
-        scopes = [mark.scope for mark in await self._store.marks(self._tenant, None)]
+        scopes = [mark.scope for mark in await self._store.recall.marks(self._tenant, None)]
         found = [(scope, rules.get(str(scope)) or rules.get(scope.kind)) for scope in sorted(scopes)]
         return [(scope, rule) for scope, rule in found if rule is not None]
 
@@ -173,13 +182,13 @@ class Hygiene:
             if count
         ]
         if entries:
-            await self._store.log(self._tenant, entries)
+            await self._store.maintenance.log(self._tenant, entries)
         return entries
 
     async def _pages(self, filter: Filter, order: Order) -> AsyncIterator[tuple[Record, ...]]:
         cursor: str | None = None
         while True:
-            page = await self._store.find(self._tenant, filter, order, self._batch, cursor)
+            page = await self._store.records.find(self._tenant, filter, order, self._batch, cursor)
             if page.records:
                 yield page.records
             if page.cursor is None:

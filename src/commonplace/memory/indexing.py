@@ -9,14 +9,14 @@ from typing import Final
 from commonplace.errors import EmbedderError
 from commonplace.memory.prepare import Preparer, Told
 from commonplace.ports.embedder import Embedder
-from commonplace.ports.keeping import Progress, StoreKeeper
+from commonplace.ports.maintenance import Progress, StoreMaintenance
 from commonplace.values.upkeep import Finding
 
 _BATCH: Final = 256
 _PROBE: Final = "Is anybody there?"
 
 
-async def reindex(store: StoreKeeper, preparer: Preparer, tenant: str, progress: Progress | None) -> int:
+async def reindex(store: StoreMaintenance, preparer: Preparer, tenant: str, progress: Progress | None) -> int:
     """Every text of every tenant; others may write meanwhile."""
     stats = await store.stats(tenant)
     total = stats.records + stats.versions
@@ -33,7 +33,7 @@ async def reindex(store: StoreKeeper, preparer: Preparer, tenant: str, progress:
     return done
 
 
-async def check_embedders(store: StoreKeeper, embedders: Sequence[Embedder]) -> list[Finding]:
+async def check_embedders(store: StoreMaintenance, embedders: Sequence[Embedder]) -> list[Finding]:
     """Whether each embedder answers, with vectors of the size that the store holds."""
     if not embedders:
         advice = "Choose an embedder and reindex to search by meaning as well."

@@ -14,9 +14,9 @@ from typing import Final, Literal, TypeAlias
 
 from commonplace.errors import InvalidInput, PurgeRefused
 from commonplace.memory.prepare import Told, stretches
-from commonplace.ports.embedder import VectorCache
 from commonplace.ports.files import FileEraser, LockedFiles
 from commonplace.ports.records import RecordStore
+from commonplace.ports.vector_cache import VectorCache
 from commonplace.text.digest import text_hash
 from commonplace.text.tokens import TokenCounter
 from commonplace.values.file_ref import FileRef, refs_of

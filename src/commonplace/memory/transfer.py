@@ -24,7 +24,7 @@ from commonplace.errors import Conflict, InvalidFile, PathNotFound
 from commonplace.memory.prepare import Preparer, Told
 from commonplace.memory.transcript import Life, Malformed, Object, parse_object, read_life, write_life
 from commonplace.ports.clock import Clock
-from commonplace.ports.keeping import Progress
+from commonplace.ports.maintenance import Progress
 from commonplace.ports.records import RecordStore
 from commonplace.values.moment import to_iso
 from commonplace.values.moving import LoadReport

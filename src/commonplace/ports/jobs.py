@@ -72,7 +72,7 @@ class JobQueue(Protocol):
         """Raises NotFound."""
         ...
 
-    async def jobs(
+    async def list_jobs(
         self, tenant: str, *, kinds: Sequence[str] = (), states: Sequence[JobState] = (), limit: int = 100
     ) -> list[Job]:
         """Newest first, without what is private in their payloads."""

@@ -1,26 +1,65 @@
-"""A store with all its faces."""
+"""A store: a port for each of its concerns."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from commonplace.ports.census import Census
-from commonplace.ports.embedder import VectorCache
 from commonplace.ports.events import EventLog
 from commonplace.ports.jobs import JobQueue
 from commonplace.ports.journal import Journal
-from commonplace.ports.keeping import StoreKeeper
+from commonplace.ports.keys import KeyRegistry
 from commonplace.ports.knowledge import KnowledgeStore
+from commonplace.ports.maintenance import StoreMaintenance
 from commonplace.ports.quotas import Quotas
 from commonplace.ports.recall import RecallStore
 from commonplace.ports.records import RecordStore
-from commonplace.ports.registry import Registry
+from commonplace.ports.statistics import StoreStatistics
 from commonplace.ports.usage import UsageLedger
+from commonplace.ports.vector_cache import VectorCache
 
 
-class MemoryStore(RecordStore, RecallStore, StoreKeeper, VectorCache, Protocol):
-    """What a memory inside a program needs."""
+class Store(Protocol):
+    """
+    One place that keeps everything, and its ports. Hand out the port that is used; take the store itself only to hand out
+    several of them, or to close it.
+    """
 
+    @property
+    def records(self) -> RecordStore: ...
 
-class Store(MemoryStore, Journal, EventLog, JobQueue, Registry, Quotas, KnowledgeStore, UsageLedger, Census, Protocol):
-    """What a daemon needs."""
+    @property
+    def recall(self) -> RecallStore: ...
+
+    @property
+    def journal(self) -> Journal: ...
+
+    @property
+    def events(self) -> EventLog: ...
+
+    @property
+    def jobs(self) -> JobQueue: ...
+
+    @property
+    def keys(self) -> KeyRegistry: ...
+
+    @property
+    def quotas(self) -> Quotas: ...
+
+    @property
+    def usage(self) -> UsageLedger: ...
+
+    @property
+    def knowledge(self) -> KnowledgeStore: ...
+
+    @property
+    def statistics(self) -> StoreStatistics: ...
+
+    @property
+    def maintenance(self) -> StoreMaintenance: ...
+
+    @property
+    def vectors(self) -> VectorCache: ...
+
+    async def aclose(self) -> None:
+        """Let what was begun end. From then on every port raises StoreClosed, and followers of the events are told the end."""
+        ...

@@ -15,7 +15,7 @@ class UsageLedger(Protocol):
 
     async def add_usage(self, usage: Usage) -> None: ...
 
-    async def usage(self, tenant: str, limit: int) -> list[Usage]:
+    async def list_usage(self, tenant: str, limit: int) -> list[Usage]:
         """The latest lines, newest first."""
         ...
 
@@ -32,5 +32,11 @@ class UsageLedger(Protocol):
         ...
 
 
-class SpendingStore(UsageLedger, Quotas, Protocol):
-    """What it takes to spend a budget."""
+class SpendingStore(Protocol):
+    """The ports of a `Store` that it takes to spend a budget."""
+
+    @property
+    def usage(self) -> UsageLedger: ...
+
+    @property
+    def quotas(self) -> Quotas: ...

@@ -61,7 +61,7 @@ async def openapi(request: Request, who: Local) -> JSONResponse:
 async def is_up(services: Services) -> bool:
     with anyio.move_on_after(PATIENCE):
         try:
-            await services.desk.store.marks(DEFAULT_TENANT, [])
+            await services.desk.store.recall.marks(DEFAULT_TENANT, [])
         except StoreError:
             return False
         return True

@@ -49,7 +49,7 @@ class Budgets:
                 most = to_usd(self._standard)
                 raise Forbidden(f"Only the operator may allow a tenant more than {most:g} US dollars a day.")
             row = account.row("ok", details={"daily_usd": None if micro_usd is None else to_usd(micro_usd)})
-            await desk.store.set_budget(who.tenant, micro_usd, Entries(audit=(row,)))
+            await desk.store.usage.set_budget(who.tenant, micro_usd, Entries(audit=(row,)))
             account.noted = True
             return await self._read(who.tenant, 1, 0)
 
@@ -57,8 +57,8 @@ class Budgets:
         store = self._desk.store
         today = SpendingDay.of(self._desk.clock.now())
         since = today.begins_at - timedelta(days=days - 1)
-        own = await store.budget(tenant)
-        spent = await store.spent(tenant, today.name, today.window)
+        own = await store.usage.budget(tenant)
+        spent = await store.quotas.spent(tenant, today.name, today.window)
         return Budget(
             model=self._model,
             daily=daily_budget(self._standard, own),
@@ -67,8 +67,8 @@ class Budgets:
             spent=spent.get(COUNTER, 0),
             resets_at=today.ends_at,
             since=since,
-            totals=tuple(await store.usage_totals(tenant, since, today.ends_at)),
-            latest=tuple(await store.usage(tenant, limit)) if limit else (),
+            totals=tuple(await store.usage.usage_totals(tenant, since, today.ends_at)),
+            latest=tuple(await store.usage.list_usage(tenant, limit)) if limit else (),
         )
 
 

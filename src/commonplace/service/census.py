@@ -30,7 +30,7 @@ class Counting:
             require_role(who, "reader")
             if not 1 <= limit <= MOST_SCOPES:
                 raise InvalidInput(f"Ask for 1 to {MOST_SCOPES:,} scopes.")
-            return await desk.store.scopes(who.tenant, await desk.readable(who, None), text, kinds, limit)
+            return await desk.store.statistics.scopes(who.tenant, await desk.readable(who, None), text, kinds, limit)
 
     async def counts(self, who: Principal, filter: Filter, by: Sequence[By]) -> Tally:
         """How many records fit, of those the caller may read, by one or two of their fields."""
@@ -39,7 +39,7 @@ class Counting:
             require_role(who, "reader")
             if not 1 <= len(by) <= 2 or len(set(by)) != len(by) or not set(by) <= set(BYS):
                 raise InvalidInput(f"Count by one or two of {', '.join(BYS)}.")
-            return await desk.store.tally(who.tenant, await desk.narrowed(who, filter), by, MOST_COUNTS)
+            return await desk.store.statistics.tally(who.tenant, await desk.narrowed(who, filter), by, MOST_COUNTS)
 
     async def recalls(self, who: Principal, id: str, *, limit: int = 50) -> Recalls:
         """
@@ -55,4 +55,4 @@ class Counting:
                 raise InvalidInput(f"Ask for 1 to {MOST_RECALLS:,} recalls.")
             record = await desk.found(who, account, id)
             await desk.flush_reads()
-            return await desk.store.recalls(who.tenant, record.id, MOST_SEARCHES, limit)
+            return await desk.store.statistics.recalls(who.tenant, record.id, MOST_SEARCHES, limit)

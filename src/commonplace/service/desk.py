@@ -56,9 +56,9 @@ class Desk:
         return Account(
             who=who,
             action=action,
-            journal=self.store,
+            journal=self.store.journal,
             clock=self.clock,
-            quotas=self.store,
+            quotas=self.store.quotas,
             limits=self.limits,
             reads=self.reads,
             once=once,
@@ -89,7 +89,7 @@ class Desk:
         named = exact_scopes(who)
         if named is not None:
             return named
-        marks = await self.store.marks(who.tenant, None)
+        marks = await self.store.recall.marks(who.tenant, None)
         return tuple(mark.scope for mark in marks if who.reaches(mark.scope))
 
     async def narrowed(self, who: Principal, filter: Filter) -> Filter:
@@ -105,7 +105,7 @@ class Desk:
         full = await self.resolved(who, id)
         account.record = full
         try:
-            [record] = await self.store.get(who.tenant, [full])
+            [record] = await self.store.records.get(who.tenant, [full])
         except RecordNotFound:
             raise RecordNotFound(ids=[full]) from None
         if not who.reaches(record.scope):
@@ -117,9 +117,9 @@ class Desk:
     async def resolved(self, who: Principal, id: str) -> str:
         """The id that begins so, of a record in reach: others complete nobody's beginning, nor make it ambiguous."""
         if who.scopes is None or is_whole(id):
-            return await resolve(self.store, who.tenant, id)
+            return await resolve(self.store.records, who.tenant, id)
         among = Filter(scopes=await self.readable(who, None), states=ALL_STATES)
-        return await resolve(self.store, who.tenant, id, among)
+        return await resolve(self.store.records, who.tenant, id, among)
 
     async def require_good(self, who: Principal, action: str) -> None:
         """Before a job is done in somebody's name. Raises Forbidden: the key that asked for it opens nothing any more."""
@@ -127,7 +127,7 @@ class Desk:
             return
         now = self.clock.now()
         async with self.account(who, action):
-            if not any(key.id == who.key and key.is_good(now) for key in await self.store.keys(who.tenant)):
+            if not any(key.id == who.key and key.is_good(now) for key in await self.store.keys.list_keys(who.tenant)):
                 raise Forbidden("The key that asked for this was revoked or has expired. Ask anew with another.")
 
     # ---- requests that come twice
@@ -142,7 +142,7 @@ class Desk:
         """
         if once is None:
             return None
-        reply = await self.store.reply(who.tenant, who.identity, once.key)
+        reply = await self.store.journal.reply(who.tenant, who.identity, once.key)
         return None if reply is None else await self._rewritten(who, once, reply)
 
     async def answered_meanwhile(self, who: Principal, once: Once | None) -> list[Written]:
@@ -157,7 +157,7 @@ class Desk:
             raise IdempotencyKeyReused
         found: list[Written] = []
         for id, version, outcome in reply.written:
-            versions = await self.store.history(who.tenant, id)
+            versions = await self.store.records.history(who.tenant, id)
             record = next((one for one in versions if one.version == version), None)
             if record is None:
                 raise RecordNotFound(ids=[id])

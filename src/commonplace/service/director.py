@@ -39,7 +39,7 @@ class Directing:
         async with desk.account(who, "record.put", scope=scope, run=run) as account:
             require_role(who, "writer")
             require_scope(who, scope)
-            writer = desk.engines(who).writer(Journaled(desk.store, account))
+            writer = desk.engines(who).writer(Journaled(desk.store.records, account))
             now = desk.clock.now()
             for n in range(_ATTEMPTS):
                 note = Note(
@@ -65,7 +65,7 @@ class Directing:
         async with desk.account(who, "record.list"):
             require_scopes(who, scopes)
             wanted = Filter(scopes=tuple(dict.fromkeys(scopes)), key_prefix=PREFIX)
-            page = await desk.store.find(who.tenant, wanted, "newest", min(max(limit, 1), MOST), None)
+            page = await desk.store.records.find(who.tenant, wanted, "newest", min(max(limit, 1), MOST), None)
             return list(page.records)
 
 

@@ -45,7 +45,7 @@ class Engines:
     files: FileEraser
 
     def writer(self, store: RecordStore) -> Writer:
-        return Writer(store, self.store, self.preparer, self.clock, self.tenant)
+        return Writer(store, self.store.recall, self.preparer, self.clock, self.tenant)
 
     def lifecycle(self, store: RecordStore, actor: str) -> Lifecycle:
         return Lifecycle(store, self.preparer, self.clock, self.tenant, actor)
@@ -54,7 +54,7 @@ class Engines:
         return Transfer(store, self.preparer, self.clock, self.tenant)
 
     def purger(self, store: RecordStore, who: Principal) -> Purger:
-        return Purger(store, self.store, self.tenant, self.count, self.files, who.reaches)
+        return Purger(store, self.store.vectors, self.tenant, self.count, self.files, who.reaches)
 
     def hygiene(self, store: RecordStore, who: Principal) -> Hygiene:
         remove = partial(self.purger(store, who).remove, on_fault="spare")
@@ -92,7 +92,7 @@ class EngineRoom:
     def of(self, tenant: str) -> Engines:
         engines = self._warm.get(tenant)
         if engines is None:
-            recall = Recall(self.store, self.embedders, self.clock, tenant, self.budget)
+            recall = Recall(self.store.recall, self.embedders, self.clock, tenant, self.budget)
             engines = self._warm[tenant] = Engines(
                 tenant=tenant,
                 store=self.store,
@@ -100,7 +100,7 @@ class EngineRoom:
                 count=self.count,
                 preparer=Preparer(self.embedders, self.count),
                 recall=recall,
-                contexts=Contexts(self.store, recall, tenant, self.count),
+                contexts=Contexts(self.store.records, recall, tenant, self.count),
                 files=self.files,
             )
         self._warm.move_to_end(tenant)

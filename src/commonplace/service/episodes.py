@@ -123,7 +123,7 @@ class Episodes:
         require_role(who, "writer")
         require_scope(who, scope)
         wanted = Filter(scopes=(scope,), kinds=("turn",), sessions=(session,))
-        page = await self._desk.store.find(who.tenant, wanted, "newest", 1, None)
+        page = await self._desk.store.records.find(who.tenant, wanted, "newest", 1, None)
         if not page.records:
             return None
         [newest] = page.records
@@ -169,7 +169,7 @@ class Episodes:
             key_prefix=_key(session, ""),
             states=ALL_STATES,
         )
-        page = await self._desk.store.find(who.tenant, wanted, "newest", _PAGE, None)
+        page = await self._desk.store.records.find(who.tenant, wanted, "newest", _PAGE, None)
         return max(page.records, key=lambda one: _place(one, "to"), default=None)
 
     async def _turns(self, who: Principal, scope: Scope, session: str, start: int) -> list[Record]:
@@ -181,7 +181,7 @@ class Episodes:
         found: dict[int, Record] = {}
         cursor: str | None = None
         while True:
-            page = await self._desk.store.find(who.tenant, wanted, "newest", _PAGE, cursor)
+            page = await self._desk.store.records.find(who.tenant, wanted, "newest", _PAGE, cursor)
             placed = {one.position: one for one in page.records if one.position is not None}
             found.update({position: one for position, one in placed.items() if position >= start})
             is_whole = not found or max(found) - start + 1 == len(found)

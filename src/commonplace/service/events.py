@@ -69,7 +69,7 @@ class Listening:
             return await self._is_welcome(who)
 
         with self._hub.seat(who.tenant, _hears(who, wanted), wanted.queue) as seat:
-            stream = Stream(desk.store, self._hub, seat, welcome, heartbeat=self._heartbeat)
+            stream = Stream(desk.store.events, self._hub, seat, welcome, heartbeat=self._heartbeat)
             await stream.begin(wanted.resume)
             yield stream
 
@@ -87,7 +87,7 @@ class Listening:
             require_role(who, "reader")
             _check(wanted)
             require_scopes(who, wanted.scopes)
-        hears, events = _hears(who, wanted), self._desk.store
+        hears, events = _hears(who, wanted), self._desk.store.events
         start = (await events.event_range())[1] if after is None else after
         async for portion in events.follow_events(start):
             for event in portion:
@@ -113,13 +113,13 @@ class Listening:
         async with self._looking:
             looked, keys = self._keys.get(who.tenant, (-_KEYS_KEPT, {}))
             if now() - looked >= _KEYS_KEPT:
-                keys = {key.id: key for key in await self._desk.store.keys(who.tenant)}
+                keys = {key.id: key for key in await self._desk.store.keys.list_keys(who.tenant)}
                 self._keys[who.tenant] = (now(), keys)
         key = keys.get(who.key)
         return key is not None and key.is_good(self._desk.clock.now())
 
     async def _is_over(self, session: SignedIn) -> bool:
-        return self._desk.clock.now() >= session.ends_at or await self._desk.store.is_over(session)
+        return self._desk.clock.now() >= session.ends_at or await self._desk.store.keys.is_over(session)
 
     def _forget_keys(self, event: Event) -> None:
         if event.news.type.startswith("key."):

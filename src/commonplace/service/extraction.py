@@ -31,7 +31,7 @@ from commonplace.jobs.payloads import (
 from commonplace.learning.extract import LEAST, READ, Fact, extract_facts
 from commonplace.learning.news import Lesson
 from commonplace.ports.journal import Entries
-from commonplace.ports.keeping import Progress
+from commonplace.ports.maintenance import Progress
 from commonplace.service.account import Account
 from commonplace.service.desk import Desk
 from commonplace.service.episodes import Episodes, flushed_result
@@ -146,7 +146,7 @@ class Extracting:
                 except Conflict:
                     # There is one: it waits, or has just ended and left something unread, or failed.
                     with suppress(NotFound):
-                        before = await self._desk.store.job(who.tenant, id)
+                        before = await self._desk.store.jobs.job(who.tenant, id)
                         if before.state not in ENDED:
                             return before
             raise RecordChanged
@@ -168,7 +168,7 @@ class Extracting:
         )
         news = account.news("job.queued", scope=scope, data={"job": job.id, "kind": EXTRACT})
         row = account.row("ok", details={"job": job.id})
-        await desk.store.note(Entries(audit=(row,), jobs=(job,), events=(news,)))
+        await desk.store.journal.note(Entries(audit=(row,), jobs=(job,), events=(news,)))
         for wake in self._wake:
             wake(EXTRACT)
         return _queued(job)
@@ -257,7 +257,7 @@ class Extracting:
         found: list[Record] = []
         cursor: str | None = None
         while sum(len(one.text) for one in found) < READ:
-            page = await self._desk.store.find(who.tenant, wanted, "position", _PAGE, cursor)
+            page = await self._desk.store.records.find(who.tenant, wanted, "position", _PAGE, cursor)
             found += page.records
             cursor = page.cursor
             if cursor is None:
@@ -288,7 +288,7 @@ class Extracting:
         """Whether the first agent's memory is on. One that nobody created was switched off by nobody."""
         if not talk.agents:
             return False
-        owner = await self._desk.store.owner(who.tenant, "agent", talk.agents[0])
+        owner = await self._desk.store.keys.owner(who.tenant, "agent", talk.agents[0])
         return owner is None or owner.memory_enabled
 
 

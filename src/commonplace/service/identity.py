@@ -94,7 +94,7 @@ class Identity:
     async def _signed_in(self, visit: Visit, shown: Pass) -> Principal:
         """Whoever has a pass that we signed guesses nothing, also where it opens nothing any more: that is not counted."""
         session = SignedIn(mark=shown.nonce, whose=whose(self._signing, shown.hashed), ends_at=shown.ends_at)
-        key, over = await self._desk.store.key_of_session(shown.hashed, session)
+        key, over = await self._desk.store.keys.key_of_session(shown.hashed, session)
         if over or not self._opens(shown.hashed, key):
             raise Unauthenticated(_OVER)
         return await self._let_in(visit, shown.hashed, key, session)
@@ -102,7 +102,7 @@ class Identity:
     async def _known(self, visit: Visit, hashed: bytes) -> Principal:
         tenant = None if visit.tenant is None else check_tenant(visit.tenant)
         self._refuse_guessing(visit)
-        key = await self._desk.store.key_by_secret(hashed)
+        key = await self._desk.store.keys.key_by_secret(hashed)
         if not self._opens(hashed, key):
             await self._wrong(visit, key.tenant if key else tenant, key.id if key else None)
             raise Unauthenticated("The key opens nothing: it is wrong, revoked or expired.")
@@ -129,7 +129,7 @@ class Identity:
     async def person(self, visit: Visit, tenant: str, user: str, secret: str) -> Principal:
         """A user of the gateway, by the pair of id and key. Raises Unauthenticated, TooManyRequests."""
         self._refuse_guessing(visit)
-        found = await self._desk.store.user(check_tenant(tenant), user)
+        found = await self._desk.store.keys.user(check_tenant(tenant), user)
         # An unknown user takes as long as a wrong key.
         right = same_hash(secret_hash(secret), found[1] if found else _NOBODY)
         if found is None or not right:
@@ -206,7 +206,7 @@ class Identity:
         self._refuse_guessing(visit)
         found = verify(self._signing, "code", code, self._desk.clock.now())
         # In one tenant for all, so that the tenant a request names makes no second counter.
-        if found is None or not await self._desk.store.spend(
+        if found is None or not await self._desk.store.quotas.spend(
             DEFAULT_TENANT, f"code:{found.nonce}", 2 * CODE_LASTS, {"used": 1}, {"used": 1}
         ):
             await self._wrong(visit, None)
@@ -224,7 +224,7 @@ class Identity:
         last = utc(self._desk.clock.now()) + SESSION_LASTS
         mark, until = (ended.whose, last) if everywhere else (ended.mark, ended.ends_at)
         row = self._desk.account(who, "auth.signed_out").row("ok", details={"everywhere": everywhere})
-        await self._desk.store.end_sessions(mark, until, Entries(audit=(row,)))
+        await self._desk.store.keys.end_sessions(mark, until, Entries(audit=(row,)))
 
     async def _begun(self, who: Principal, hashed: bytes, *, by: str) -> Session:
         ends_at = utc(self._desk.clock.now()) + SESSION_LASTS
@@ -264,22 +264,26 @@ class Identity:
                 expires_at=None if expires_at is None else utc(expires_at),
             )
             secret = new_key_secret()
-            await desk.store.add_key(key, secret_hash(secret), _entries(account, "key.created", key=key.id, role=role))
+            await desk.store.keys.add_key(
+                key, secret_hash(secret), _entries(account, "key.created", key=key.id, role=role)
+            )
             return key, secret
 
     async def keys(self, who: Principal) -> list[Key]:
         """Those of the tenant that reach no further than the caller's own."""
         async with self._desk.account(who, "key.list"):
             require_role(who, "admin")
-            return [key for key in await self._desk.store.keys(who.tenant) if _is_within(who, key.scopes)]
+            return [key for key in await self._desk.store.keys.list_keys(who.tenant) if _is_within(who, key.scopes)]
 
     async def revoke_key(self, who: Principal, id: str) -> Key:
         desk = self._desk
         async with desk.account(who, "key.revoke") as account:
             require_role(who, "admin")
-            if not any(key.id == id and _is_within(who, key.scopes) for key in await desk.store.keys(who.tenant)):
+            if not any(
+                key.id == id and _is_within(who, key.scopes) for key in await desk.store.keys.list_keys(who.tenant)
+            ):
                 raise NotFound(f"There is no key {id!r:.60} here. `commonplace key list` shows those there are.")
-            return await desk.store.revoke_key(id, utc(desk.clock.now()), _entries(account, "key.revoked", key=id))
+            return await desk.store.keys.revoke_key(id, utc(desk.clock.now()), _entries(account, "key.revoked", key=id))
 
     # ---- users of the gateway
 
@@ -293,13 +297,13 @@ class Identity:
                 raise InvalidInput("A user's id has no star in it.")
             made = User(id=user, tenant=who.tenant, created_at=utc(desk.clock.now()))
             secret = new_user_secret()
-            await desk.store.add_user(made, secret_hash(secret), _entries(account, "user.created", user=user))
+            await desk.store.keys.add_user(made, secret_hash(secret), _entries(account, "user.created", user=user))
             return made, secret
 
     async def users(self, who: Principal) -> list[User]:
         async with self._desk.account(who, "user.list"):
             require_role(who, "admin")
-            users = await self._desk.store.users(who.tenant)
+            users = await self._desk.store.keys.users(who.tenant)
             return [user for user in users if who.reaches(Scope("user", user.id))]
 
     async def rotate_user(self, who: Principal, user: str) -> tuple[User, str]:
@@ -309,13 +313,13 @@ class Identity:
             _require_user(who, user)
             secret = new_user_secret()
             entries = _entries(account, "user.rotated", user=user)
-            return await desk.store.rotate_user(who.tenant, user, secret_hash(secret), entries), secret
+            return await desk.store.keys.rotate_user(who.tenant, user, secret_hash(secret), entries), secret
 
     async def remove_user(self, who: Principal, user: str) -> None:
         desk = self._desk
         async with desk.account(who, "user.remove") as account:
             _require_user(who, user)
-            await desk.store.remove_user(who.tenant, user, _entries(account, "user.removed", user=user))
+            await desk.store.keys.remove_user(who.tenant, user, _entries(account, "user.removed", user=user))
 
 
 def _require_user(who: Principal, user: str) -> None:

@@ -50,7 +50,7 @@ class Tasks:
         async with self._desk.account(who, "job.list"):
             if not 1 <= limit <= MOST_TASKS:
                 raise InvalidInput(f"A page has 1 to {MOST_TASKS:,} tasks.")
-            held = await self._desk.store.jobs(who.tenant, kinds=kinds, states=states, limit=MOST_TASKS)
+            held = await self._desk.store.jobs.list_jobs(who.tenant, kinds=kinds, states=states, limit=MOST_TASKS)
             return [job for job in held if may_see(who, job)][:limit]
 
     async def retry(self, who: Principal, id: str) -> Job:
@@ -58,18 +58,18 @@ class Tasks:
         desk = self._desk
         async with desk.account(who, "job.retry") as account:
             job = await self._changeable(who, account, id)
-            return await desk.store.retry_job(who.tenant, job.id, self._told(account, "job.queued", job))
+            return await desk.store.jobs.retry_job(who.tenant, job.id, self._told(account, "job.queued", job))
 
     async def drop(self, who: Principal, id: str) -> None:
         """Forget a job that is not running: one that waits will never run. Raises Conflict."""
         desk = self._desk
         async with desk.account(who, "job.drop") as account:
             job = await self._changeable(who, account, id)
-            await desk.store.drop_job(who.tenant, job.id, self._told(account, "job.dropped", job))
+            await desk.store.jobs.drop_job(who.tenant, job.id, self._told(account, "job.dropped", job))
 
     async def _found(self, who: Principal, account: Account, id: str) -> Job:
         account.details["job"] = id[:64]
-        job = await self._desk.store.job(who.tenant, id)
+        job = await self._desk.store.jobs.job(who.tenant, id)
         if not may_see(who, job):
             await account.note("denied")
             raise NotFound(f"There is no job {id!r:.80}.")

@@ -11,7 +11,7 @@ from typing import Final
 from commonplace.errors import Forbidden, InvalidInput
 from commonplace.governance.access import reached_kinds, require_operator, require_role
 from commonplace.memory.indexing import check_embedders, reindex
-from commonplace.ports.keeping import Progress
+from commonplace.ports.maintenance import Progress
 from commonplace.service.account import Journaled
 from commonplace.service.desk import Desk
 from commonplace.values.audit import AuditPage, AuditQuery, AuditRow
@@ -30,7 +30,7 @@ class Keeping:
     async def stats(self, who: Principal) -> Stats:
         """Of the tenant, or of those of its scopes that the caller may read."""
         desk = self._desk
-        stats = await desk.store.stats(who.tenant)
+        stats = await desk.store.maintenance.stats(who.tenant)
         scopes = await desk.readable(who, None)
         if scopes is None:
             return stats
@@ -48,7 +48,7 @@ class Keeping:
 
     async def _count(self, who: Principal, scopes: Sequence[Scope], states: frozenset[str]) -> int:
         wanted = Filter(scopes=tuple(scopes), states=states)  # pyright: ignore[reportArgumentType] - states of ours
-        return len(await self._desk.store.matching(who.tenant, wanted))
+        return len(await self._desk.store.recall.matching(who.tenant, wanted))
 
     async def embedders(self) -> tuple[str, ...]:
         return tuple(embedder.name for embedder in self._desk.room.embedders)
@@ -57,34 +57,41 @@ class Keeping:
         desk = self._desk
         async with desk.account(who, "store.check"):
             _require_all(who)
-            return [*await desk.store.check(), *await check_embedders(desk.store, desk.room.embedders)]
+            return [
+                *await desk.store.maintenance.check(),
+                *await check_embedders(desk.store.maintenance, desk.room.embedders),
+            ]
 
     # ---- how long things are kept
 
     async def rules(self, who: Principal) -> list[Rule]:
         async with self._desk.account(who, "rule.list"):
             _require_all(who)
-            return await self._desk.store.rules(who.tenant)
+            return await self._desk.store.maintenance.rules(who.tenant)
 
     async def set_rule(self, who: Principal, rule: Rule) -> None:
         desk = self._desk
         async with desk.account(who, "rule.set") as account:
             _require_all(who)
-            await desk.engines(who).hygiene(Journaled(desk.store, account), who).set_rule(rule)
+            await desk.engines(who).hygiene(Journaled(desk.store.records, account), who).set_rule(rule)
             await account.note(rule=rule.scope)
 
     async def tidy(self, who: Principal, *, purge_after: timedelta | None = None) -> list[Upkeep]:
         desk = self._desk
         async with desk.account(who, "store.tidy") as account:
             _require_all(who)
-            done = await desk.engines(who).hygiene(Journaled(desk.store, account), who).tidy(purge_after=purge_after)
+            done = (
+                await desk.engines(who)
+                .hygiene(Journaled(desk.store.records, account), who)
+                .tidy(purge_after=purge_after)
+            )
             await account.note(records=sum(one.records for one in done))
             return done
 
     async def upkeep_log(self, who: Principal, *, since: datetime | None = None, limit: int = 100) -> list[Upkeep]:
         async with self._desk.account(who, "store.log"):
             _require_all(who)
-            return await self._desk.store.read_log(who.tenant, since, _checked(limit))
+            return await self._desk.store.maintenance.read_log(who.tenant, since, _checked(limit))
 
     async def reindex(self, who: Principal, progress: Progress | None = None) -> int:
         """Make all words and vectors of every tenant anew."""
@@ -92,11 +99,11 @@ class Keeping:
         async with desk.account(who, "store.reindex") as account:
             require_operator(who)
             engines = desk.engines(who)
-            count = await reindex(desk.store, engines.preparer, who.tenant, progress)
+            count = await reindex(desk.store.maintenance, engines.preparer, who.tenant, progress)
             desk.room.forget_caches()
             told = f"with {', '.join(await self.embedders()) or 'words only'}"
             entry = Upkeep(at=desk.clock.now(), action="reindexed", scope="all", records=count, detail=told)
-            await desk.store.log(who.tenant, [entry])
+            await desk.store.maintenance.log(who.tenant, [entry])
             await account.note(texts=count)
             return count
 
@@ -104,7 +111,7 @@ class Keeping:
         """Write a copy of the whole store, every tenant, while others go on writing. For the operator."""
         async with self._desk.account(who, "store.backup") as account:
             require_operator(who)
-            await self._desk.store.backup(target, progress)
+            await self._desk.store.maintenance.backup(target, progress)
             await account.note()
 
     # ---- audit
@@ -117,7 +124,7 @@ class Keeping:
         async with desk.account(who, "audit.read"):
             require_role(who, "reviewer")
             await desk.flush_reads()
-            page = await desk.store.audit(who.tenant, query, _checked(limit), cursor)
+            page = await desk.store.journal.audit(who.tenant, query, _checked(limit), cursor)
             return replace(page, rows=tuple(row for row in page.rows if _may_see(who, row)))
 
     async def audit_stream(self, who: Principal, query: AuditQuery) -> AsyncIterator[Sequence[AuditRow]]:

@@ -129,7 +129,7 @@ class Registry:
             if not spaces:
                 return []
             key = read_coverage_key(sought.coverage_key) if sought.coverage_key else None
-            return await desk.store.items(
+            return await desk.store.knowledge.items(
                 who.tenant, spaces=spaces, coverage_key=key, statuses=sought.statuses or _SHOWN, limit=sought.limit
             )
 
@@ -167,7 +167,7 @@ class Registry:
             require_role(who, "admin")
             item, space = await self._item(who, account, id)
             entries = _told(account, "knowledge.removed", scope_of(space), space=space.id, item=item.id)
-            await self._desk.store.remove_item(who.tenant, item.id, entries)
+            await self._desk.store.knowledge.remove_item(who.tenant, item.id, entries)
 
     # ---- quarantine
 
@@ -179,7 +179,9 @@ class Registry:
         wanted = [id for id, scope in spaces.items() if scopes is None or scope in scopes]
         if not wanted:
             return []
-        found = await self._desk.store.items(who.tenant, spaces=wanted, statuses=("quarantined",), limit=limit)
+        found = await self._desk.store.knowledge.items(
+            who.tenant, spaces=wanted, statuses=("quarantined",), limit=limit
+        )
         return [
             WaitingFinding(
                 id=item.id,
@@ -212,7 +214,7 @@ class Registry:
                 raise NotInReview(id=item.id)
             account.details |= {"reason": reason}
             entries = _told(account, "knowledge.removed", scope_of(space), space=space.id, item=item.id)
-            await self._desk.store.remove_item(who.tenant, item.id, entries)
+            await self._desk.store.knowledge.remove_item(who.tenant, item.id, entries)
 
     async def _change(self, who: Principal, action: str, id: str, change: StatusChange, reason: str | None) -> Item:
         async with self._desk.account(who, action) as account:
@@ -229,7 +231,7 @@ class Registry:
         async with desk.account(who, "knowledge.list"):
             key = read_coverage_key(coverage_key)
             spaces = [space.id for space in await self._reached(who)]
-            return await desk.store.coverage(who.tenant, key, spaces) if spaces else []
+            return await desk.store.knowledge.coverage(who.tenant, key, spaces) if spaces else []
 
     async def preflight(self, who: Principal, binding: Binding) -> Preflight:
         """Whether what a run is about to find out is known already."""
@@ -243,10 +245,12 @@ class Registry:
     # ---- within reach
 
     def _of(self, who: Principal) -> KnowledgeBase:
-        return KnowledgeBase(self._desk.store, self._desk.clock, who.tenant)
+        return KnowledgeBase(self._desk.store.knowledge, self._desk.clock, who.tenant)
 
     async def _reached(self, who: Principal, ids: Sequence[str] | None = None) -> list[Space]:
-        return [space for space in await self._desk.store.spaces(who.tenant, ids) if who.reaches(scope_of(space))]
+        return [
+            space for space in await self._desk.store.knowledge.spaces(who.tenant, ids) if who.reaches(scope_of(space))
+        ]
 
     async def _space(self, who: Principal, account: Account, id: str) -> Space:
         space = await self._of(who).space(id)
@@ -257,8 +261,8 @@ class Registry:
         return space
 
     async def _item(self, who: Principal, account: Account, id: str) -> tuple[Item, Space]:
-        item = await self._desk.store.item(who.tenant, id)
-        [space] = await self._desk.store.spaces(who.tenant, [item.space])
+        item = await self._desk.store.knowledge.item(who.tenant, id)
+        [space] = await self._desk.store.knowledge.spaces(who.tenant, [item.space])
         account.scope = scope_of(space)
         account.details |= {"item": item.id}
         if not who.reaches(account.scope):

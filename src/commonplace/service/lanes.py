@@ -67,7 +67,7 @@ from commonplace.markdown.roots import Root
 from commonplace.markdown.state import ended
 from commonplace.markdown.watch import key_of
 from commonplace.ports.journal import Entries
-from commonplace.ports.keeping import Progress
+from commonplace.ports.maintenance import Progress
 from commonplace.service.account import Account, Journaled
 from commonplace.service.desk import Desk
 from commonplace.service.jobs import may_see
@@ -229,7 +229,7 @@ class Lanes:
         if not due:
             return
         who = Principal(subject=ACTOR, tenant=ground.tenant, role="writer", door=ACTOR)
-        waiting = await self._desk.store.jobs(ground.tenant, kinds=("dream",), states=("queued", "running"))
+        waiting = await self._desk.store.jobs.list_jobs(ground.tenant, kinds=("dream",), states=("queued", "running"))
         if any(job.line == ground.line for job in waiting):
             return
         task = _NewTask(
@@ -269,7 +269,7 @@ class Lanes:
         account.details["job"] = new.id
         told: dict[str, Json] = {"job": new.id, "kind": new.kind}
         news = account.news("job.queued", scope=account.scope, data=told, admins=account.scope is None)
-        await self._desk.store.note(Entries(audit=(account.row("ok"),), jobs=(new,), events=(news,)))
+        await self._desk.store.journal.note(Entries(audit=(account.row("ok"),), jobs=(new,), events=(news,)))
         for wake in self._wake:
             wake(new.kind)
         given = {one.name: getattr(new, one.name) for one in fields(new) if one.name != "line"}
@@ -290,7 +290,7 @@ class Lanes:
     async def task(self, who: Principal, kind: TaskKind, id: str) -> MemoryTask:
         """Raises RememberTaskNotFound and its like: there is none, or it is another client's."""
         try:
-            job = await self._desk.store.job(who.tenant, id)
+            job = await self._desk.store.jobs.job(who.tenant, id)
         except NotFound:
             raise _NOT_FOUND[kind] from None
         if job.kind != kind or job.client != who.client or not may_see(who, job):
@@ -363,21 +363,22 @@ class Lanes:
 
     def _folders(self, job: Job, payload: ForgetPayload) -> MemoryFolders:
         desk = self._desk
-        return MemoryFolders(places=self._ground(job, payload).places, queue=desk.store, clock=desk.clock)
+        places = self._ground(job, payload).places
+        return MemoryFolders(places=places, jobs=desk.store.jobs, journal=desk.store.journal, clock=desk.clock)
 
     async def _records(self, tenant: str, entries: Sequence[tuple[Root, EntryFile]]) -> list[str]:
         """The records that follow these entries."""
         ids: list[str] = []
         for root, item in entries:
             filter = Filter(scopes=(root.scope,), key=key_of(root, item.path), states=ALL_STATES)
-            page = await self._desk.store.find(tenant, filter, "newest", 1, None)
+            page = await self._desk.store.records.find(tenant, filter, "newest", 1, None)
             ids += [record.id for record in page.records]
         return ids
 
     async def _purge(self, who: Principal, ids: Sequence[str]) -> None:
         desk = self._desk
         async with desk.account(who, "managed.forget") as account:
-            purger = desk.engines(who).purger(Journaled(desk.store, account), who)
+            purger = desk.engines(who).purger(Journaled(desk.store.records, account), who)
             await purger.rows([Filter(ids=tuple(ids), states=ALL_STATES)])
 
     async def _take_back(self, roots: tuple[Root, ...], job: Job) -> None:

@@ -66,7 +66,7 @@ class Learned:
     async def known(self, who: Principal, scopes: Iterable[Scope]) -> list[Record]:
         """The newest live records of these scopes, the newest first: what a model is shown."""
         wanted = Filter(scopes=tuple(scopes), kinds=_KINDS)
-        page = await self._desk.store.find(who.tenant, wanted, "newest", COMPARED, None)
+        page = await self._desk.store.records.find(who.tenant, wanted, "newest", COMPARED, None)
         return list(page.records)
 
     async def keep(
@@ -130,12 +130,12 @@ class Learned:
                 notes.append(await self._under_a_free_key(who, note))
         superseded = [await self._followed(account, old, note) for old, note in followed]
         last = {(str(note.scope), note.key): note for note in notes}
-        fresh = await worth_writing(desk.store, who.tenant, list(last.values()), desk.clock.now())
+        fresh = await worth_writing(desk.store.records, who.tenant, list(last.values()), desk.clock.now())
         if len(fresh) < len(notes):
             dropped["known"] += len(notes) - len(fresh)
         waiting = {note.text: old for old, note in doubted}
         told = [*fresh, *(replace(note, key=None) for _, note in doubted), *beside]
-        writer = desk.engines(who).writer(_Doubting(desk.store, account, waiting))
+        writer = desk.engines(who).writer(_Doubting(desk.store.records, account, waiting))
         written = [one.record for one in await writer.put(told, actor=who.subject)] if told else []
         last_fact = len(written) - len(beside)
         return Kept(
@@ -149,10 +149,10 @@ class Learned:
 
     async def _shelf(self, who: Principal, scope: Scope, placed: Sequence[Placed], recalled: Recalled | None) -> Shelf:
         """The newest hundred that live, the newest hundred that do not, and of what lies deeper what is nearest by its words."""
-        store, now = self._desk.store, self._desk.clock.now()
+        records, now = self._desk.store.records, self._desk.clock.now()
         live = Filter(scopes=(scope,), kinds=_KINDS)
-        page = await store.find(who.tenant, live, "newest", COMPARED, None)
-        gone = await store.find(who.tenant, replace(live, states=ALL_STATES - {"live"}), "newest", COMPARED, None)
+        page = await records.find(who.tenant, live, "newest", COMPARED, None)
+        gone = await records.find(who.tenant, replace(live, states=ALL_STATES - {"live"}), "newest", COMPARED, None)
         found = {record.id: record for record in (*page.records, *gone.records)}
         if page.cursor is not None:
             recall = self._desk.engines(who).recall
@@ -164,12 +164,12 @@ class Learned:
 
     async def _others(self, who: Principal, scopes: frozenset[Scope]) -> Shelf:
         """The newest hundred of several scopes together that live, and those that do not."""
-        store, now = self._desk.store, self._desk.clock.now()
+        records, now = self._desk.store.records, self._desk.clock.now()
         if not scopes:
             return Shelf((), now)
         live = Filter(scopes=tuple(scopes), kinds=_KINDS)
         filters = (live, replace(live, states=ALL_STATES - {"live"}))
-        pages = [await store.find(who.tenant, wanted, "newest", COMPARED, None) for wanted in filters]
+        pages = [await records.find(who.tenant, wanted, "newest", COMPARED, None) for wanted in filters]
         return Shelf([record for page in pages for record in page.records], now)
 
     async def _under_a_free_key(self, who: Principal, note: Note) -> Note:
@@ -178,7 +178,7 @@ class Learned:
         out of sight keeps its key, so that it does not come back.
         """
         key = str(note.key)
-        held = await held_under(self._desk.store, who.tenant, Scope.parse(note.scope), key)
+        held = await held_under(self._desk.store.records, who.tenant, Scope.parse(note.scope), key)
         if held is None:
             return note
         if held.superseded_by is None or held.deleted_at is not None or held.source not in CAPTURED:
@@ -190,9 +190,9 @@ class Learned:
 
     async def _followed(self, account: Account, over: tuple[Record, ...], note: Note) -> tuple[Record, tuple[str, ...]]:
         who, [old, *others] = account.who, over
-        store = _Replacing(self._desk.store, account, others)
+        store = _Replacing(self._desk.store.records, account, others)
         lifecycle = self._desk.engines(who).lifecycle(store, who.subject)
-        held = await held_under(self._desk.store, who.tenant, old.scope, str(note.key))
+        held = await held_under(self._desk.store.records, who.tenant, old.scope, str(note.key))
         fields: SuccessorFields = {
             "key": note.key if held is None else None,
             "kind": note.kind,

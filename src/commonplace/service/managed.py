@@ -76,7 +76,7 @@ class Managed:
         self._desk = desk
         self.ground = ground
         who = Principal(subject=ACTOR, tenant=ground.tenant, role="writer", door=ACTOR)
-        store = Journaled(desk.store, desk.account(who, "managed.follow"))
+        store = Journaled(desk.store.records, desk.account(who, "managed.follow"))
         writer = desk.room.of(ground.tenant).writer(store)
         self._following = Following(store, writer, desk.clock, ground.tenant, actor=ACTOR, suspect=is_suspect)
         self._looking = asyncio.Lock()
@@ -165,7 +165,7 @@ class Managed:
             }
             news = account.news("memory_changed", scope=account.scope, data=told)
             row = account.row("ok" if added.changed else "unchanged")
-            await desk.store.note(Entries(audit=(row,), events=(news,) if added.changed else ()))
+            await desk.store.journal.note(Entries(audit=(row,), events=(news,) if added.changed else ()))
             return added
 
     def _scope(self, scope: object) -> Scope:

@@ -28,7 +28,7 @@ from commonplace.markdown.reader import identities
 from commonplace.markdown.roots import private_folders
 from commonplace.memory.transfer import LoadReport
 from commonplace.ports.journal import Entries
-from commonplace.ports.keeping import Progress
+from commonplace.ports.maintenance import Progress
 from commonplace.ports.records import RecordStore
 from commonplace.service.account import Account, Journaled
 from commonplace.service.desk import Desk
@@ -106,13 +106,13 @@ class Moving:
             await account.note("unchanged", job=same.id)
             return same
         news = account.news("job.queued", scope=account.scope, data={"job": job.id, "kind": IMPORT})
-        await desk.store.note(Entries(audit=(account.row("ok"),), jobs=(job,), events=(news,)))
+        await desk.store.journal.note(Entries(audit=(account.row("ok"),), jobs=(job,), events=(news,)))
         # Where somebody was quicker by a moment, theirs is there and ours is not.
-        return await self._waiting(job) or await desk.store.job(job.tenant, job.id)
+        return await self._waiting(job) or await desk.store.jobs.job(job.tenant, job.id)
 
     async def _waiting(self, job: NewJob) -> Job | None:
         """The same import, where it waits or runs."""
-        held = await self._desk.store.jobs(
+        held = await self._desk.store.jobs.list_jobs(
             job.tenant, kinds=(IMPORT,), states=("queued", "running"), limit=_MOST_WAITING
         )
         return next((one for one in held if one.unique == job.unique), None)
@@ -143,7 +143,7 @@ class Moving:
         desk = self._desk
         async with desk.account(who, "record.import", scope=scope) as account:
             location = await self._allowed(who, path, scope, layout)
-            importer = desk.engines(who).importer(Journaled(desk.store, account), who.subject)
+            importer = desk.engines(who).importer(Journaled(desk.store.records, account), who.subject)
             report = await importer.import_path(
                 location, scope=scope, layout=layout, sync_deletes=sync_deletes, progress=progress
             )
@@ -201,7 +201,7 @@ class Moving:
         progress: Progress | None,
     ) -> ImportReport:
         desk, scope = self._desk, cast(Scope, account.scope)
-        importer = desk.engines(account.who).importer(Journaled(desk.store, account), account.who.subject)
+        importer = desk.engines(account.who).importer(Journaled(desk.store.records, account), account.who.subject)
         folder = await asyncio.to_thread(folder_of, files, problems, layout)
         report = await importer.import_folder(folder, scope=scope, layout=layout, progress=progress)
         report = replace(report, discovered_files=len(files) + len(problems))
@@ -237,7 +237,7 @@ class Moving:
         async with desk.account(who, "record.export") as account:
             readable = await desk.readable(who, scopes)
             await account.note_read()
-        transfer = desk.engines(who).transfer(desk.store)
+        transfer = desk.engines(who).transfer(desk.store.records)
         shown = None if who.scopes is None else partial(visible, who)
         async for lines, _ in transfer.lines(readable, shown):
             yield "".join(lines)
@@ -257,7 +257,7 @@ class Moving:
             readable = await desk.readable(who, scopes)
             await account.note_read()
             shown = None if who.scopes is None else partial(visible, who)
-            transfer = desk.engines(who).transfer(desk.store)
+            transfer = desk.engines(who).transfer(desk.store.records)
             return await transfer.export(target, scopes=readable, total=total, progress=progress, shown=shown)
 
     async def load(self, who: Principal, source: Path | TextIO, *, progress: Progress | None = None) -> LoadReport:
@@ -265,7 +265,7 @@ class Moving:
         desk = self._desk
         async with desk.account(who, "record.load") as account:
             require_role(who, "admin")
-            store = _Reached(desk.store, account)
+            store = _Reached(desk.store.records, account)
             return await desk.engines(who).transfer(store).load(source, progress=progress)
 
 

@@ -73,7 +73,7 @@ class Recalling:
             named = {"agent": agent, "workspace": workspace}
             await desk.readable(who, [Scope(kind, id) for kind, id in named.items() if id is not None])  # pyright: ignore[reportArgumentType]
             if agent is not None:
-                owner = await desk.store.owner(who.tenant, "agent", agent)
+                owner = await desk.store.keys.owner(who.tenant, "agent", agent)
                 if owner is not None and not owner.memory_enabled:
                     agent = None
             block = await desk.engines(who).contexts.sections(agent=agent, workspace=workspace, budget=budget)

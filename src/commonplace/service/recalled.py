@@ -28,7 +28,7 @@ async def recalled_into(
     await desk.flush_reads()
     ids = dict.fromkeys(named)
     for run in runs:
-        page = await desk.store.audit(who.tenant, AuditQuery(actions=_ACTIONS, run=run), _ROWS, None)
+        page = await desk.store.journal.audit(who.tenant, AuditQuery(actions=_ACTIONS, run=run), _ROWS, None)
         for row in page.rows:
             found = row.details.get("ids")
             ids.update(dict.fromkeys(str(id) for id in found) if isinstance(found, list) else {})
@@ -36,7 +36,7 @@ async def recalled_into(
     wanted = list(ids)[:_MOST]
     for start in range(0, len(wanted), _PAGE):
         portion = tuple(wanted[start : start + _PAGE])
-        found = await desk.store.find(who.tenant, Filter(ids=portion, states=ALL_STATES), "newest", _PAGE, None)
+        found = await desk.store.records.find(who.tenant, Filter(ids=portion, states=ALL_STATES), "newest", _PAGE, None)
         texts += [one.text for one in found.records if who.reaches(one.scope) and not _said_here(one, session)]
     return Recalled(texts)
 

@@ -70,13 +70,13 @@ class Records:
             if (before := await desk.answered(who, once)) is not None:
                 return before
             try:
-                writer = desk.engines(who).writer(Journaled(desk.store, account))
+                writer = desk.engines(who).writer(Journaled(desk.store.records, account))
                 written = await writer.put(notes, dedupe=dedupe, actor=who.subject)
             except AlreadyAnswered:
                 return await desk.answered_meanwhile(who, once)
             if not account.noted:
                 # Nearly the same was there already: nothing reached the store.
-                await desk.store.note(account.beside(written))
+                await desk.store.journal.note(account.beside(written))
             return written
 
     async def add_turns(
@@ -93,7 +93,7 @@ class Records:
             if (before := await desk.answered(who, once)) is not None:
                 return before
             try:
-                writer = desk.engines(who).writer(Journaled(desk.store, account))
+                writer = desk.engines(who).writer(Journaled(desk.store.records, account))
                 return await writer.add_turns(telling, turns, actor=who.subject)
             except AlreadyAnswered:
                 return await desk.answered_meanwhile(who, once)
@@ -106,7 +106,7 @@ class Records:
             record = await desk.found(who, account, id)
             if version is None or version == record.version:
                 return record
-            for earlier in visible(who, await desk.store.history(who.tenant, record.id)):
+            for earlier in visible(who, await desk.store.records.history(who.tenant, record.id)):
                 if earlier.version == version:
                     return earlier
             raise VersionNotFound(id=record.id, version=version)
@@ -116,7 +116,7 @@ class Records:
         desk = self._desk
         async with desk.account(who, "record.get") as account:
             record = await desk.found(who, account, id)
-            return visible(who, await desk.store.history(who.tenant, record.id))
+            return visible(who, await desk.store.records.history(who.tenant, record.id))
 
     async def list(
         self, who: Principal, filter: Filter, *, order: Order = "newest", limit: int = 100, cursor: str | None = None
@@ -126,7 +126,7 @@ class Records:
             if not 1 <= limit <= self._most:
                 raise InvalidInput(f"A page has 1 to {self._most:,} records.")
             wanted = await desk.narrowed(who, filter)
-            return await desk.store.find(who.tenant, wanted, order, limit, cursor)
+            return await desk.store.records.find(who.tenant, wanted, order, limit, cursor)
 
     # ---- change
 
@@ -157,7 +157,7 @@ class Records:
         """Take the last change back. Where that leads through a scope out of reach, it is refused."""
 
         async def step(lifecycle: Lifecycle, record: Record) -> Record:
-            versions = await self._desk.store.history(who.tenant, record.id)
+            versions = await self._desk.store.records.history(who.tenant, record.id)
             if len(visible(who, versions)) < len(versions):
                 raise Forbidden(
                     "The record comes from a scope that the key does not reach. Somebody who may must undo it."
@@ -239,7 +239,7 @@ class Records:
             return changed
 
     def _lifecycle(self, who: Principal, account: Account) -> Lifecycle:
-        return self._desk.engines(who).lifecycle(Journaled(self._desk.store, account), who.subject)
+        return self._desk.engines(who).lifecycle(Journaled(self._desk.store.records, account), who.subject)
 
     # ---- remove for good
 
@@ -272,7 +272,7 @@ class Records:
             account.scope = scope
             purged = (
                 await desk.engines(who)
-                .purger(Journaled(desk.store, account), who)
+                .purger(Journaled(desk.store.records, account), who)
                 .purge(ids=full, scope=scope, user=user, source=source, leave_files=leave_files)
             )
             counts: dict[str, Json] = {"files": purged.files, "files_left": len(purged.files_left)}

@@ -77,7 +77,7 @@ class Reviewing:
                 raise InvalidInput(f"A page has 1 to {MAX_PAGE:,} records.")
             sources, sessions = _several(source), _several(session)
             wanted = await desk.narrowed(who, replace(_WAITS, scopes=scopes, sources=sources, sessions=sessions))
-            page = await desk.store.find(who.tenant, wanted, "newest", limit, cursor)
+            page = await desk.store.records.find(who.tenant, wanted, "newest", limit, cursor)
             every = source is None and session is None and cursor is None
             findings = await self._registry.quarantined(who, scopes) if every else []
             waiting = tuple(_waiting(one) for one in page.records if is_quarantined(one))
@@ -134,7 +134,7 @@ class Reviewing:
                 [passages] = await desk.engines(who).preparer.passages([Told.by(following)])
                 draft = Draft(record=following, passages=passages, expected=record.version)
                 try:
-                    [released] = await Journaled(desk.store, account).revise([draft])
+                    [released] = await Journaled(desk.store.records, account).revise([draft])
                 except RecordChanged:
                     if fixed:
                         raise
@@ -152,7 +152,7 @@ class Reviewing:
             if not found:
                 await account.note("unchanged")
                 return Purged(0, 0)
-            purger = desk.engines(who).purger(Journaled(desk.store, account), who)
+            purger = desk.engines(who).purger(Journaled(desk.store.records, account), who)
             # What somebody lets out meanwhile is out.
             ids = [record.id for record in found]
             parts = [ids[start : start + _PAGE] for start in range(0, len(ids), _PAGE)]
@@ -171,7 +171,7 @@ class Reviewing:
             found: list[Record] = []
             cursor: str | None = None
             while True:
-                page = await desk.store.find(who.tenant, wanted, "oldest", _PAGE, cursor)
+                page = await desk.store.records.find(who.tenant, wanted, "oldest", _PAGE, cursor)
                 found += [one for one in page.records if is_quarantined(one)]
                 if (cursor := page.cursor) is None:
                     return found
@@ -204,7 +204,7 @@ class Reviewing:
 
     def _engine(self, who: Principal, account: Account) -> Rollback:
         desk = self._desk
-        store = Journaled(desk.store, account)
+        store = Journaled(desk.store.records, account)
         return Rollback(store, desk.engines(who).preparer, desk.clock, who.tenant, who.subject)
 
     async def _wanted(self, who: Principal, origin: Origin) -> Filter:
@@ -215,7 +215,7 @@ class Reviewing:
         ids: dict[str, None] = {}
         cursor: str | None = None
         while True:
-            page = await self._desk.store.audit(who.tenant, query, _PAGE, cursor)
+            page = await self._desk.store.journal.audit(who.tenant, query, _PAGE, cursor)
             ids.update({row.record: None for row in page.rows if row.record})
             if (cursor := page.cursor) is None:
                 return Filter(ids=tuple(ids), states=ALL_STATES)

@@ -174,4 +174,4 @@ class Services:
         from commonplace.events.hub import Hub  # noqa: PLC0415
         from commonplace.service.events import Listening  # noqa: PLC0415
 
-        return Listening(self.desk, Hub(self.desk.store))
+        return Listening(self.desk, Hub(self.desk.store.events))

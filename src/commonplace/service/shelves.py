@@ -157,7 +157,7 @@ class Shelves:
     async def _record(self, who: Principal, one: Fitting) -> Record | None:
         """What the store has of an entry's file, whatever its state."""
         wanted = Filter(scopes=(one.root.scope,), key=key_of(one.root, one.file.path), states=ALL_STATES)
-        page = await self._desk.store.find(who.tenant, wanted, "newest", 1, None)
+        page = await self._desk.store.records.find(who.tenant, wanted, "newest", 1, None)
         return page.records[0] if page.records else None
 
     async def _may_be_shown(self, who: Principal, safe: _Safe, record: Record | None) -> bool:
@@ -166,7 +166,7 @@ class Shelves:
             return not safe.suspect and not (record is not None and is_quarantined(record))
         if record.state(self._desk.clock.now()) != "live" and record.reason != GONE:
             return False
-        return not safe.suspect or _is_released(await self._desk.store.history(who.tenant, record.id))
+        return not safe.suspect or _is_released(await self._desk.store.records.history(who.tenant, record.id))
 
     # ---- whose files
 
@@ -208,7 +208,7 @@ class Shelves:
         }
         news = account.news("memory_changed", scope=root.scope, data=data)
         row = account.row("ok" if changed else "unchanged", details=details)
-        await self._desk.store.note(Entries(audit=(row,), events=(news,) if changed else ()))
+        await self._desk.store.journal.note(Entries(audit=(row,), events=(news,) if changed else ()))
         account.noted = True
 
 

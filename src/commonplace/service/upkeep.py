@@ -9,7 +9,7 @@ from typing import Final
 
 from commonplace.jobs.payloads import Nothing
 from commonplace.ports.clock import Clock
-from commonplace.ports.keeping import Progress
+from commonplace.ports.maintenance import Progress
 from commonplace.ports.store import Store
 from commonplace.values.job import Job
 from commonplace.values.record import Json
@@ -38,13 +38,13 @@ class Housekeeping:
         """What a worker does with a job of kind `upkeep`."""
         del job, payload
         store, before = self.store, self.clock.now() - self.events_kept
-        told: dict[str, Json] = {"events": await store.trim_events(before=before, keep=self.most_events)}
+        told: dict[str, Json] = {"events": await store.events.trim_events(before=before, keep=self.most_events)}
         progress(1, 3)
-        told["replies"] = await store.trim_replies()
-        told["quotas"] = await store.trim_quotas()
-        told["sessions"] = await store.trim_sessions()
+        told["replies"] = await store.journal.trim_replies()
+        told["quotas"] = await store.quotas.trim_quotas()
+        told["sessions"] = await store.keys.trim_sessions()
         progress(2, 3)
-        told["jobs"] = await store.trim_jobs(
+        told["jobs"] = await store.jobs.trim_jobs(
             older_than=self.jobs_kept, keep=self.most_jobs, failed=self.failed_jobs_kept
         )
         progress(3, 3)

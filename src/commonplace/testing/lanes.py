@@ -76,11 +76,11 @@ class MemoryDesk:
             await asyncio.wait({doing})
 
     async def job(self, id: str) -> Job:
-        return await self.running.services.desk.store.job(DEFAULT_TENANT, id)
+        return await self.running.services.desk.store.jobs.job(DEFAULT_TENANT, id)
 
     async def events(self, type: str) -> list[tuple[Mapping[str, Any], str | None]]:  # noqa: A002 - as events call it
         """The data and the client of every event of that type so far."""
-        told = await self.running.services.desk.store.read_events(0, 1_000)
+        told = await self.running.services.desk.store.events.read_events(0, 1_000)
         return [(event.news.data, event.news.client) for event in told if event.news.type == type]
 
     async def tried(self, id: str) -> None:

@@ -48,11 +48,11 @@ class House:
 
     async def held(self, scope: str = "user:ana", states: frozenset[State] = frozenset({"live"})) -> list[Record]:
         wanted = Filter(scopes=(Scope.parse(scope),), states=states)
-        return list((await self.desk.store.find(WHO.tenant, wanted, "oldest", 1_000, None)).records)
+        return list((await self.desk.store.records.find(WHO.tenant, wanted, "oldest", 1_000, None)).records)
 
     async def texts(self, scope: str = "user:ana", states: frozenset[State] = frozenset({"live"})) -> list[str]:
         return [record.text for record in await self.held(scope, states)]
 
     async def all_versions(self) -> int:
-        page = await self.desk.store.find(WHO.tenant, Filter(states=ALL_STATES), "oldest", 1_000, None)
+        page = await self.desk.store.records.find(WHO.tenant, Filter(states=ALL_STATES), "oldest", 1_000, None)
         return sum(record.version for record in page.records)

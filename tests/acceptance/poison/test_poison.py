@@ -79,7 +79,7 @@ class House:
         found: list[Record] = []
         cursor = None
         while True:
-            page = await store.find("default/default", Filter(states=ALL_STATES), "oldest", 500, cursor)
+            page = await store.records.find("default/default", Filter(states=ALL_STATES), "oldest", 500, cursor)
             found += page.records
             if (cursor := page.cursor) is None:
                 return found
@@ -132,7 +132,7 @@ class House:
                 assert files.read_file(path) == text.strip()
         desk = self.running.services.desk
         who = caller("writer", name="managed")
-        store = Journaled(desk.store, desk.account(who, "managed.follow"))
+        store = Journaled(desk.store.records, desk.account(who, "managed.follow"))
         following = Following(store, desk.engines(who).writer(store), desk.clock, who.tenant, suspect=is_suspect)
         for root in self.place.roots:
             await following.sync(root)

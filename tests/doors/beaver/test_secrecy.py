@@ -37,8 +37,8 @@ async def test_a_users_key_and_words_are_in_no_log_no_audit_no_error_and_no_even
     ]
 
     store = door.services.desk.store
-    rows = (await store.audit(None, AuditQuery(), 1_000, None)).rows
-    events = await store.read_events(0, 1_000)
+    rows = (await store.journal.audit(None, AuditQuery(), 1_000, None)).rows
+    events = await store.events.read_events(0, 1_000)
     told = [error.text for error in errors] + [repr(row) for row in rows] + [repr(event) for event in events]
     assert {error.status_code for error in errors} == {400, 401}
     assert not any(secret in text for text in told)
@@ -55,7 +55,9 @@ async def test_what_a_user_does_is_in_the_audit(door: InProcess, ana: dict[str, 
     await door.stranger.post("/memories/search", json={**ana, "query": "x", "scope": ["all_user_memory"]})
     await door.stranger.post("/memories/search", json={**ana, "user_key": "uk_x", "query": "x"})
 
-    rows = (await door.services.desk.store.audit("default/default", AuditQuery(doors=("gateway",)), 100, None)).rows
+    rows = (
+        await door.services.desk.store.journal.audit("default/default", AuditQuery(doors=("gateway",)), 100, None)
+    ).rows
     assert [(row.action, row.outcome, row.actor) for row in reversed(rows)] == [
         ("user.create", "ok", "operator"),
         ("record.put", "ok", "ana"),

@@ -62,7 +62,7 @@ async def ended(door: InProcess, *jobs: str) -> list[Job]:
     try:
         async with asyncio.timeout(5):
             while True:
-                found = [await services.desk.store.job(DEFAULT_TENANT, job) for job in jobs]
+                found = [await services.desk.store.jobs.job(DEFAULT_TENANT, job) for job in jobs]
                 if all(job.state in ENDED for job in found):
                     return found
                 await asyncio.sleep(0.01)
@@ -393,7 +393,7 @@ async def test_a_flush_asked_for_again_is_the_same_job_until_it_is_done(either: 
 
     assert len({answer["job"] for answer in waiting}) == 1
     assert (after["status"], after["job"]) == ("no_extraction", None)
-    assert len(await either.services.desk.store.jobs(DEFAULT_TENANT, kinds=(EXTRACT,))) == 1
+    assert len(await either.services.desk.store.jobs.list_jobs(DEFAULT_TENANT, kinds=(EXTRACT,))) == 1
 
 
 async def test_what_is_said_while_a_flush_is_worked_on_is_read_by_the_next(
@@ -401,7 +401,7 @@ async def test_what_is_said_while_a_flush_is_worked_on_is_read_by_the_next(
 ) -> None:
     await send(door.stranger, ana, *TALK)
     first = await flush(door.stranger, ana, wait=None)
-    await door.services.desk.store.claim_job([EXTRACT], "another worker", timedelta(seconds=60))
+    await door.services.desk.store.jobs.claim_job([EXTRACT], "another worker", timedelta(seconds=60))
     await send(door.stranger, ana, message("My dog is called Rex.", 5_000))
     second = await flush(door.stranger, ana, wait=None)
     clock.advance(timedelta(seconds=61))
@@ -418,8 +418,8 @@ async def test_a_flush_that_failed_is_begun_anew_when_it_is_asked_for_again(
     store = door.services.desk.store
     await send(door.stranger, ana, *TALK)
     first = await flush(door.stranger, ana, wait=None)
-    await store.claim_job([EXTRACT], "a", timedelta(seconds=60))
-    await store.fail_job(first["job"], "a", "internal_error", "", retry_in=None, entries=Entries())
+    await store.jobs.claim_job([EXTRACT], "a", timedelta(seconds=60))
+    await store.jobs.fail_job(first["job"], "a", "internal_error", "", retry_in=None, entries=Entries())
     second = await flush(door.stranger, ana, wait=None)
     [job] = await ended(door, second["job"])
 

@@ -58,7 +58,7 @@ async def test_an_admin_registers_users_of_their_own_tenant_only(door: InProcess
     other = await door.stranger.post("/users", json={"user_id": "x", "app_id": "other"}, headers=admin)
 
     assert [one.status_code for one in (own, named, other)] == [201, 201, 403]
-    assert [user.id for user in await door.services.desk.store.users("acme/web")] == ["x", "y"]
+    assert [user.id for user in await door.services.desk.store.keys.users("acme/web")] == ["x", "y"]
 
 
 async def test_an_admin_of_some_scopes_hands_out_no_key_to_others(door: InProcess, ana: dict[str, str]) -> None:

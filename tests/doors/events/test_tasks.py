@@ -53,8 +53,8 @@ async def imported(there: InProcess, folder: Path, scope: str = "workspace:web",
 
 async def fail(there: InProcess, id: str) -> None:
     store = there.services.desk.store
-    await store.claim_job(["import"], "w1", MINUTE)
-    await store.fail_job(id, "w1", "path_not_found", "It is gone.", retry_in=None, entries=Entries())
+    await store.jobs.claim_job(["import"], "w1", MINUTE)
+    await store.jobs.fail_job(id, "w1", "path_not_found", "It is gone.", retry_in=None, entries=Entries())
 
 
 def code(answer: httpx.Response) -> tuple[int, str]:
@@ -122,7 +122,7 @@ async def test_a_task_of_another_tenant_is_not_there(there: InProcess, tmp_path:
 async def test_a_job_without_a_scope_is_for_admins(there: InProcess, clock: FakeClock) -> None:
     now = clock.now()
     job = NewJob(id=new_id(now), tenant=DEFAULT_TENANT, kind="upkeep", payload={}, created_at=now, created_by="daemon")
-    await there.services.desk.store.note(Entries(jobs=(job,)))
+    await there.services.desk.store.journal.note(Entries(jobs=(job,)))
     reader = await key(there, "daemon", "reader")
 
     assert (await there.client.get(f"/v1/tasks/{job.id}")).status_code == 200
@@ -146,7 +146,7 @@ async def test_a_task_that_waits_is_dropped_and_one_that_runs_is_not(there: InPr
     waits = await imported(there, tmp_path / "notes")
     dropped = await there.client.delete(f"/v1/tasks/{waits}")
     runs = await imported(there, tmp_path / "notes")
-    await store.claim_job(["import"], "w1", MINUTE)
+    await store.jobs.claim_job(["import"], "w1", MINUTE)
 
     refused = await there.client.delete(f"/v1/tasks/{runs}")
 
@@ -173,7 +173,7 @@ async def test_only_its_creator_and_admins_change_a_task(there: InProcess, tmp_p
 async def test_an_import_that_waits_already_is_answered_and_told_of_once(there: InProcess, tmp_path: Path) -> None:
     first, second = await imported(there, tmp_path / "notes"), await imported(there, tmp_path / "notes")
 
-    told = [event.news.data for event in await there.services.desk.store.read_events(0, 100)]
+    told = [event.news.data for event in await there.services.desk.store.events.read_events(0, 100)]
     assert second == first
     assert [data["job"] for data in told if "job" in data] == [first]
 
@@ -195,7 +195,7 @@ async def test_an_import_whose_key_was_revoked_meanwhile_is_not_done(home: Path,
         [made] = (await there.client.get("/v1/keys")).json()["keys"]
         await there.client.delete(f"/v1/keys/{made['id']}")
 
-        job = await there.services.desk.store.job(DEFAULT_TENANT, id)
+        job = await there.services.desk.store.jobs.job(DEFAULT_TENANT, id)
         payload = IMPORT_PAYLOAD.read(job.payload)
         with pytest.raises(Forbidden):
             await there.services.moving.run_import(job, payload, lambda _done, _total: None)

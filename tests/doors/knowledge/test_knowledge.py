@@ -260,8 +260,8 @@ async def test_every_change_has_its_audit_row_and_its_event_and_neither_tells_wh
     await change(door, found["id"], "promote")
 
     store = door.running.services.desk.store
-    rows = (await store.audit("default/default", AuditQuery(), 100, None)).rows
-    events = await store.read_events(0, 100, tenant="default/default")
+    rows = (await store.journal.audit("default/default", AuditQuery(), 100, None)).rows
+    events = await store.events.read_events(0, 100, tenant="default/default")
     assert [row.action for row in reversed(rows)] == ["knowledge.space", "knowledge.create", "knowledge.promote"]
     assert [event.news.type for event in events] == [
         "knowledge.space_created", "knowledge.created", "knowledge.promoted",

@@ -120,7 +120,7 @@ async def test_what_a_reviewer_did_and_why_is_in_the_audit(door: Door) -> None:
     await decide(door, item["id"], "release")
 
     query = AuditQuery(actions=("knowledge.create", "review.release"))
-    rows = (await door.running.services.desk.store.audit("default/default", query, 10, None)).rows
+    rows = (await door.running.services.desk.store.journal.audit("default/default", query, 10, None)).rows
     told = {row.action: row.details for row in rows}
     assert told["knowledge.create"]["quarantine"]
     assert told["review.release"]["reason"] == "looked at"

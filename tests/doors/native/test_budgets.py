@@ -197,7 +197,7 @@ async def test_one_dream_costs_no_more_than_its_own_budget(
         store, lanes = running.services.desk.store, running.services.lanes
 
         task = await lanes.dream(operator(DEFAULT_TENANT))
-        job = await store.job(DEFAULT_TENANT, task.id)
+        job = await store.jobs.job(DEFAULT_TENANT, task.id)
         result = await memory_queues(lanes)["dream"].run(job, lambda _done, _total: None)
 
     assert (len(vendor.requests), result["method"], result["fallback"]) == (asked, method, fallback)

@@ -67,7 +67,7 @@ async def test_who_does_not_wait_gets_a_job_that_forgets_what_was_said(running: 
     queued = await running.client.post("/v1/extract", json=RUN)
     job = await done(running, queued.json()["job"]["id"])
 
-    kept = await running.services.desk.store.job("default/default", job["id"])
+    kept = await running.services.desk.store.jobs.job("default/default", job["id"])
     assert queued.status_code == 202
     assert queued.headers["Location"] == f"/v1/tasks/{job['id']}"
     assert (job["state"], job["result"]["status"], len(job["result"]["facts"])) == ("done", "extracted", 2)
@@ -81,7 +81,7 @@ async def test_extractions_of_one_scope_come_one_after_another_and_those_of_othe
         await running.client.post("/v1/extract", json={**RUN, "agents": [agent]})
 
     store = running.services.desk.store
-    claimed = [await store.claim_job([EXTRACT], "w1", timedelta(minutes=1)) for _ in range(3)]
+    claimed = [await store.jobs.claim_job([EXTRACT], "w1", timedelta(minutes=1)) for _ in range(3)]
 
     assert [job and job.payload["scope"] for job in claimed] == ["agent:ana", "agent:bob", None]
 
@@ -90,7 +90,7 @@ async def test_a_secret_is_not_kept_even_while_the_job_waits(running: InProcess)
     secret = "sk-ant-REDACTED"
     queued = await running.client.post("/v1/extract", json={**RUN, "transcript": f"{TALK}\n\nuser: my key is {secret}"})
 
-    waiting = await running.services.desk.store.job("default/default", queued.json()["job"]["id"])
+    waiting = await running.services.desk.store.jobs.job("default/default", queued.json()["job"]["id"])
     assert secret not in repr(waiting)
 
 

@@ -61,7 +61,7 @@ async def test_files_become_records_that_know_the_paths_they_were_sent_with(
     task = await brought(files(notes__a_md="# Wombats\n\nThey dig.", b_md="Numbats eat termites."))
 
     records = (await http.get("/v1/records?scope=workspace:web&order=oldest")).json()["records"]
-    job = await running.services.desk.store.job("default/default", task["id"])
+    job = await running.services.desk.store.jobs.job("default/default", task["id"])
     assert (task["state"], task["scope"], task["kind"]) == ("done", "workspace:web", "import")
     assert (task["result"]["indexed_files"], task["result"]["problems"]) == (2, [])
     assert sorted((one["provenance"]["file"], one["trust"], one["source"]) for one in records) == [
@@ -112,7 +112,7 @@ async def test_a_secret_in_a_file_reaches_neither_the_queue_nor_the_memory(
 ) -> None:
     secret = "ghp_" + "a1B2" * 9
     answer = await running.client.post("/v1/import/files", json={"files": files(a_md=f"The token is {secret}")})
-    waiting = await running.services.desk.store.job("default/default", answer.json()["job"]["id"])
+    waiting = await running.services.desk.store.jobs.job("default/default", answer.json()["job"]["id"])
 
     await brought(files(a_md=f"The token is {secret}"))
 

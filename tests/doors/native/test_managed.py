@@ -218,7 +218,7 @@ async def test_an_edit_is_told_to_listeners_and_kept_in_the_audit(running: InPro
 
     [row] = (await running.client.get("/v1/audit?action=managed.write")).json()["rows"]
     tenant = row["tenant"]
-    heard = [event.news for event in await running.services.desk.store.read_events(0, 100)]
+    heard = [event.news for event in await running.services.desk.store.events.read_events(0, 100)]
 
     assert (row["outcome"], row["scope"], row["details"]["files"], row["details"]["change"]) == (
         "ok",

@@ -56,7 +56,7 @@ async def flush(client: httpx.AsyncClient, session: str) -> httpx.Response:
 
 
 async def dreams(running: InProcess) -> list[Job]:
-    return await running.services.desk.store.jobs("default/default", kinds=("dream",))
+    return await running.services.desk.store.jobs.list_jobs("default/default", kinds=("dream",))
 
 
 async def dreamt(desk: MemoryDesk) -> None:

@@ -93,7 +93,7 @@ async def ran(running: InProcess, kind: TaskKind, model: Slow) -> tuple[str, str
     who = operator("default/default")
     lanes = Lanes(replace(services.desk, model=model), services.managed)
     task = await (lanes.remember(who, FACT) if kind == "remember" else lanes.dream(who))
-    job = await services.desk.store.claim_job([kind], "w", timedelta(hours=1))
+    job = await services.desk.store.jobs.claim_job([kind], "w", timedelta(hours=1))
     assert job is not None
     assert job.id == task.id
     try:

@@ -114,7 +114,7 @@ async def test_removing_an_owner_leaves_a_tombstone_of_every_record(either: InPr
 
     ids = [one.json()["data"]["id"] for one in made]
     assert response.json() == {"success": True, "data": {"id": "web"}}
-    assert all(record.deleted_at for record in await desk.store.get("default/default", ids))
+    assert all(record.deleted_at for record in await desk.store.records.get("default/default", ids))
     assert (await client.get("/api/workspaces/web")).status_code == 404
     assert (await client.get("/api/workspaces/web/memories")).status_code == 404
     assert (await client.get("/api/workspaces")).json()["data"] == []
@@ -161,7 +161,7 @@ async def test_naming_such_an_owner_creates_it(door: InProcess) -> None:
     await door.services.records.put(caller("writer"), [Note(text="We ship on Fridays", scope="agent:ship")])
     await door.client.patch("/api/agents/ship", json={"name": "Shipping"})
 
-    held = await door.services.desk.store.owner("default/default", "agent", "ship")
+    held = await door.services.desk.store.keys.owner("default/default", "agent", "ship")
     assert held is not None
     assert (held.name, held.memory_enabled) == ("Shipping", True)
 

@@ -23,7 +23,7 @@ Entered: TypeAlias = Callable[..., Awaitable[dict[str, str]]]
 
 async def audit(door: InProcess, *actions: str) -> list[AuditRow]:
     """Oldest first."""
-    page = await door.services.desk.store.audit("default/default", AuditQuery(actions=actions), 100, None)
+    page = await door.services.desk.store.journal.audit("default/default", AuditQuery(actions=actions), 100, None)
     return list(reversed(page.rows))
 
 
@@ -170,7 +170,7 @@ async def test_every_write_leaves_its_row_and_its_event(door: InProcess, agent: 
     await client.delete("/api/agents/notes")
 
     rows = await audit(door)
-    events = await store.read_events(0, 100)
+    events = await store.events.read_events(0, 100)
     assert [(one.action, one.outcome, one.door) for one in rows] == [
         ("owner.create", "ok", "keyed"),
         ("record.put", "ok", "keyed"),

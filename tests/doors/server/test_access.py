@@ -134,7 +134,7 @@ async def test_who_is_refused_is_in_the_audit_of_the_tenant_it_was_refused_in(ru
     await running.stranger.get("/v1/trial/whoami", headers=shown)
     await running.stranger.post("/memories/trial", json={"text": "uk_wrong"}, headers={"X-Tenant": "no tenant"})
 
-    page = await running.services.desk.store.audit(None, AuditQuery(actions=("auth.denied",)), 10, None)
+    page = await running.services.desk.store.journal.audit(None, AuditQuery(actions=("auth.denied",)), 10, None)
     told = [(row.tenant, row.actor, row.key) for row in reversed(page.rows)]
     assert told == [("acme/web", "ci", key.id), ("acme/web", "unknown", key.id), ("default/default", "unknown", None)]
 

@@ -115,8 +115,8 @@ async def test_its_jobs_are_not_worked_on(key: str, home: Path) -> None:
         store = running.services.desk.store
         async with asyncio.timeout(5):
             await work_on_jobs(Standing.of(running.app), load_settings(home=home))
-        claimed = await store.claim_job(["import", "upkeep"], "us", timedelta(minutes=1))
-        listed = await store.jobs("default/default")
+        claimed = await store.jobs.claim_job(["import", "upkeep"], "us", timedelta(minutes=1))
+        listed = await store.jobs.list_jobs("default/default")
         queued = await running.client.post("/v1/import", json={"path": str(home)})
 
     assert (claimed, listed) == (None, [])

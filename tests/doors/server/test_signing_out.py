@@ -56,11 +56,11 @@ async def test_a_session_that_was_ended_stays_so_after_a_restart_and_an_upkeep(h
 
     clock.advance(timedelta(hours=11))
     async with opened(home, clock=clock) as running:
-        shed = await running.services.desk.store.trim_sessions()
+        shed = await running.services.desk.store.keys.trim_sessions()
 
         assert (shed, (await running.stranger.get("/v1/me", headers=stolen)).status_code) == (0, 401)
         clock.advance(timedelta(hours=1))
-        assert await running.services.desk.store.trim_sessions() == 1
+        assert await running.services.desk.store.keys.trim_sessions() == 1
 
 
 async def test_signing_out_everywhere_ends_all_sessions_of_the_key_and_no_others(

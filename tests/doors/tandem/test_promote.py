@@ -62,7 +62,7 @@ async def test_promoting_again_changes_nothing(door: Door) -> None:
 
     again = await door.promote(put["id"])
 
-    versions = await door.running.services.desk.store.history("default/default", put["id"])
+    versions = await door.running.services.desk.store.records.history("default/default", put["id"])
     assert (again["promoted"], len(versions)) == (True, 2)
 
 
@@ -166,7 +166,7 @@ async def test_what_came_from_outside_is_promoted_by_a_reviewer_and_not_by_a_run
 async def test_what_holds_a_credential_of_a_person_is_kept_and_not_shared(door: Door, clock: FakeClock) -> None:
     # As a store has it that was filled before there was a scrub.
     old = Drafting(clock)("The token is ghp_" + "a1B2" * 9, scope="session:s1", embedder=None)
-    [written] = await door.running.services.desk.store.put([old])
+    [written] = await door.running.services.desk.store.records.put([old])
 
     done = await door.promote(written.record.id)
 

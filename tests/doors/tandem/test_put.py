@@ -17,7 +17,7 @@ PRIVATE_KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7\n-----END RSA 
 
 
 async def scope_of(door: Door, id: str, tenant: str = "default/default") -> str:
-    [record] = await door.running.services.desk.store.get(tenant, [id])
+    [record] = await door.running.services.desk.store.records.get(tenant, [id])
     return str(record.scope)
 
 
@@ -120,8 +120,8 @@ async def test_a_record_its_audit_row_and_its_event_are_kept_together(either: Do
     done = await either.put("We ship on Fridays", run_id="r1")
 
     store = either.running.services.desk.store
-    [row] = (await store.audit("default/default", AuditQuery(run="r1"), 10, None)).rows
-    [event] = await store.read_events(0, 10, tenant="default/default")
+    [row] = (await store.journal.audit("default/default", AuditQuery(run="r1"), 10, None)).rows
+    [event] = await store.events.read_events(0, 10, tenant="default/default")
     assert (row.id, row.record, row.action, row.door) == (done["audit_id"], done["id"], "record.put", "governed")
     assert (event.news.type, event.news.data["id"]) == ("record.created", done["id"])
     assert "Fridays" not in f"{row}{event}"

@@ -61,7 +61,7 @@ async def test_pins_and_age_do_not_change_the_order(door: Door, clock: FakeClock
     clock.advance(timedelta(days=400))
     await door.put("deploy on Fridays after the standup meeting of the platform team")
     records = door.running.services.desk
-    [old] = await records.store.get("default/default", [first["id"]])
+    [old] = await records.store.records.get("default/default", [first["id"]])
 
     rows = (await door.search("deploy rollback"))["results"]
 

@@ -204,13 +204,13 @@ async def test_what_tidy_purges_leaves_no_cached_vector(tmp_path: Path, clock: F
     hashed = text_hash("embedded for money")
     async with open_memory_async(tmp_path / "team.db", clock=clock) as memory:
         store = await SqliteStore.open(tmp_path / "team.db", clock)
-        await store.cache("costly", {hashed: b"vector"})
+        await store.vectors.cache("costly", {hashed: b"vector"})
         await memory.delete((await memory.put("embedded for money")).id)
         clock.advance(timedelta(days=2))
 
         await memory.tidy(purge_after=timedelta(days=1))
 
-        assert await store.cached("costly", [hashed]) == {}
+        assert await store.vectors.cached("costly", [hashed]) == {}
         await store.aclose()
 
 

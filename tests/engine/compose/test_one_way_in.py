@@ -69,7 +69,7 @@ async def traces(memory: AsyncMemory) -> tuple[Sequence[Mapping[str, Any]], list
     services: Services = vars(memory)["_services"]
     async with asyncio.timeout(5):
         heard = memory.events(after=0)
-        last = (await services.desk.store.event_range())[1]
+        last = (await services.desk.store.events.event_range())[1]
         async for event in heard:
             if not event.type.startswith("job."):
                 events.append((event.type, event.scope, event.data.get("version"), event.data.get("kind")))
@@ -125,7 +125,7 @@ async def test_rows_of_reads_are_written_in_groups_and_at_close(tmp_path: Path) 
         await memory.put("We ship on Fridays")
         for _ in range(3):
             await memory.search("when do we ship?")
-        journal = vars(memory)["_services"].desk.store
+        journal = vars(memory)["_services"].desk.store.journal
         before = await journal.audit(memory.tenant, AuditQuery(actions=("record.search",)), 10, None)
 
     async with open_memory_async(tmp_path / "own.db") as memory:
@@ -136,7 +136,7 @@ async def test_rows_of_reads_are_written_in_groups_and_at_close(tmp_path: Path) 
 
 
 async def test_rows_of_reads_are_written_within_a_second_by_themselves(store: SqliteStore, clock: FakeClock) -> None:
-    reads = ReadJournal(store, delay=0.01)
+    reads = ReadJournal(store.journal, delay=0.01)
     row = AuditRow(
         id="1", at=clock.now(), tenant="default/default", actor="local", action="record.search", outcome="ok"
     )
@@ -144,7 +144,7 @@ async def test_rows_of_reads_are_written_within_a_second_by_themselves(store: Sq
     await reads.note(Entries(audit=(row,)))
 
     async with asyncio.timeout(5):
-        while not (await store.audit(None, AuditQuery(), 10, None)).rows:
+        while not (await store.journal.audit(None, AuditQuery(), 10, None)).rows:
             await anyio.lowlevel.checkpoint()
     await reads.aclose()
 
@@ -152,7 +152,7 @@ async def test_rows_of_reads_are_written_within_a_second_by_themselves(store: Sq
 async def test_a_store_that_cannot_be_written_costs_the_rows_and_not_the_search(
     store: SqliteStore, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    reads = ReadJournal(store)
+    reads = ReadJournal(store.journal)
     row = AuditRow(
         id="1", at=clock.now(), tenant="default/default", actor="local", action="record.search", outcome="ok"
     )

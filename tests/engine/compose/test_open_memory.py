@@ -270,7 +270,7 @@ async def test_a_store_of_a_stranger_names_neither_an_address_nor_a_folder_to_lo
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model#12345678").mkdir()
     store = await SqliteStore.open(tmp_path / "theirs.db", FakeClock())
-    await store.set_embedders({name: 3})
+    await store.maintenance.set_embedders({name: 3})
     await store.aclose()
 
     with pytest.raises(EmbedderChanged):

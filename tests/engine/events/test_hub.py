@@ -158,7 +158,7 @@ async def test_events_written_by_another_process_are_heard_too(hub: Hub, clock: 
     try:
         with hub.seat(T, everything) as seat:
             seat.join(0)
-            await TellEvents(other, clock)()
+            await TellEvents(other.journal, clock)()
             told = await heard(seat, 1)
     finally:
         await other.aclose()

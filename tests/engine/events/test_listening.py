@@ -113,7 +113,7 @@ async def test_a_scope_out_of_reach_is_refused_and_the_audit_knows(listening: Li
         async with listening.listen(caller("reader", "user:ana"), Wanted(scopes=(Scope("user", "bob"),))):
             pass
 
-    [row] = (await store.audit(T, AuditQuery(), 10, None)).rows
+    [row] = (await store.journal.audit(T, AuditQuery(), 10, None)).rows
     assert (row.action, row.outcome) == ("event.listen", "denied")
 
 
@@ -138,7 +138,7 @@ async def test_what_cannot_be_asked_for_is_refused(listening: Listening, wanted:
 
 async def key_of(store: SqliteStore, clock: FakeClock, **more: Any) -> Principal:
     key = Key(id="k1", name="ana", tenant=T, role="reader", created_at=clock.now(), created_by="test", **more)
-    await store.add_key(key, secret_hash("cp_secret"), Entries())
+    await store.keys.add_key(key, secret_hash("cp_secret"), Entries())
     return Principal(subject="ana", tenant=T, role="reader", key="k1")
 
 
@@ -161,7 +161,7 @@ async def test_the_stream_of_a_key_that_is_revoked_ends(
     who = await key_of(store, clock)
 
     async def revoke() -> None:
-        await store.revoke_key("k1", clock.now(), Entries())
+        await store.keys.revoke_key("k1", clock.now(), Entries())
         before = hub.position
         await tell("key.revoked", admins=True)
         await until(lambda: hub.position > before)
@@ -188,7 +188,7 @@ async def test_the_stream_of_a_session_that_is_ended_ends(
     who = Principal(subject="operator", tenant=T, role="admin", operator=True, session=session)
 
     async def sign_out() -> None:
-        await store.end_sessions(mark, session.ends_at, Entries())
+        await store.keys.end_sessions(mark, session.ends_at, Entries())
 
     assert await ended(listening, who, sign_out) == ["key_revoked"]
 

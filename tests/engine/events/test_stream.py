@@ -29,7 +29,7 @@ async def listening(
     store: SqliteStore, hub: Hub, resume: int | None, *, welcome: Welcome = always, heartbeat: float = 60.0
 ) -> AsyncGenerator["Reader"]:
     with hub.seat(T, lambda news: news.type != "record.hidden") as seat:
-        stream = Stream(store, hub, seat, welcome, heartbeat=heartbeat)
+        stream = Stream(store.events, hub, seat, welcome, heartbeat=heartbeat)
         await stream.begin(resume)
         told = stream.frames()
         yield Reader(told)
@@ -109,7 +109,7 @@ async def test_a_log_that_does_not_reach_back_as_far_says_so_and_tells_what_ther
     hub: Hub, store: SqliteStore, tell: TellEvents, clock: FakeClock
 ) -> None:
     await tell.many(10)
-    await store.trim_events(before=clock.now() - timedelta(days=1), keep=4)
+    await store.events.trim_events(before=clock.now() - timedelta(days=1), keep=4)
 
     async with listening(store, hub, 3) as reader:
         [resync, *told, complete] = await reader.some(6)
@@ -124,7 +124,7 @@ async def test_the_event_right_before_the_earliest_is_early_enough(
     hub: Hub, store: SqliteStore, tell: TellEvents, clock: FakeClock
 ) -> None:
     await tell.many(10)
-    await store.trim_events(before=clock.now() - timedelta(days=1), keep=4)
+    await store.events.trim_events(before=clock.now() - timedelta(days=1), keep=4)
 
     async with listening(store, hub, 6) as reader:
         told = await reader.some(5)

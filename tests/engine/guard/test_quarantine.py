@@ -279,8 +279,8 @@ async def test_files_are_counted_by_limits_of_their_own(
     store: SqliteStore, clock: FakeClock, texts: list[str], reasons: set[str]
 ) -> None:
     limits = FloodLimits(alike=1, notes=1, files_alike=2, files=3)
-    guard = Guard(store=store, clock=clock, tenant=DEFAULT_TENANT, quotas=store, limits=limits)
-    writer = Writer(GuardedStore(guard), store, Preparer([], estimate), clock, DEFAULT_TENANT)
+    guard = Guard(store=store.records, clock=clock, tenant=DEFAULT_TENANT, quotas=store.quotas, limits=limits)
+    writer = Writer(GuardedStore(guard), store.recall, Preparer([], estimate), clock, DEFAULT_TENANT)
     notes = [
         Note(text=text, source="file", key=f"file-{n}", trust="external_user_supplied") for n, text in enumerate(texts)
     ]
@@ -294,8 +294,8 @@ async def test_files_are_counted_by_limits_of_their_own(
 
 
 async def test_files_may_be_alike_and_many_unless_somebody_sets_a_limit(store: SqliteStore, clock: FakeClock) -> None:
-    guard = Guard(store=store, clock=clock, tenant=DEFAULT_TENANT, quotas=store)
-    writer = Writer(GuardedStore(guard), store, Preparer([], estimate), clock, DEFAULT_TENANT)
+    guard = Guard(store=store.records, clock=clock, tenant=DEFAULT_TENANT, quotas=store.quotas)
+    writer = Writer(GuardedStore(guard), store.recall, Preparer([], estimate), clock, DEFAULT_TENANT)
     notes = [
         Note(text=f"Day {n}: nothing happened.", source="file", key=f"file-{n}", trust="external_user_supplied")
         for n in range(1_200)

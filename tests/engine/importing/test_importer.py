@@ -30,11 +30,11 @@ class Notes:
 
     def __init__(self, root: Path, store: SqliteStore, clock: FakeClock) -> None:
         preparer = Preparer([], estimate)
-        writer = Writer(store, store, preparer, clock, DEFAULT_TENANT)
+        writer = Writer(store.records, store.recall, preparer, clock, DEFAULT_TENANT)
         self.root = root
         self.store = store
-        self.importer = Importer(store, writer, clock, DEFAULT_TENANT, "ada")
-        self.lifecycle = Lifecycle(store, preparer, clock, DEFAULT_TENANT)
+        self.importer = Importer(store.records, writer, clock, DEFAULT_TENANT, "ada")
+        self.lifecycle = Lifecycle(store.records, preparer, clock, DEFAULT_TENANT)
 
     def write(self, name: str, text: str | bytes) -> Path:
         path = self.root / name
@@ -48,7 +48,7 @@ class Notes:
 
     async def records(self) -> dict[str, Record]:
         """The live records by the path of their file."""
-        page = await self.store.find(DEFAULT_TENANT, Filter(scopes=(WEB,)), "key", 1000, None)
+        page = await self.store.records.find(DEFAULT_TENANT, Filter(scopes=(WEB,)), "key", 1000, None)
         return {record.provenance.file or "": record for record in page.records}
 
 

@@ -60,9 +60,9 @@ async def test_two_schedules_of_one_kind_do_not_collide_and_each_due_time_is_que
     jobs = tuple(job(name=name, due=NOON + n * DAY) for name in ("standup", "retro") for n in range(3))
 
     for _ in range(2):
-        await store.note(Entries(jobs=jobs))
+        await store.journal.note(Entries(jobs=jobs))
 
-    queued = await store.jobs(DEFAULT_TENANT)
+    queued = await store.jobs.list_jobs(DEFAULT_TENANT)
     assert {one.id for one in queued} == {one.id for one in jobs}
     assert sum(is_recurrence(one, "standup") for one in queued) == 3
     assert not any(is_recurrence(one, "stand") for one in queued)

@@ -297,12 +297,12 @@ async def ended(running: InProcess, name: str, payload: dict[str, Any]) -> Job:
     now = clock.now()
     kind = kind_of(name)
     job = NewJob(id=new_id(now), tenant=DEFAULT_TENANT, kind=kind, payload=payload, created_at=now, created_by="ana")
-    await store.note(Entries(jobs=(job,)))
+    await store.journal.note(Entries(jobs=(job,)))
     queue = replace(queues_of(running.services, load_settings())[kind], every=None)
     working = asyncio.create_task(Worker(store, clock, {kind: queue}, look_every=0.02).run())
     try:
         async with asyncio.timeout(5):
-            while not (state := await store.job(DEFAULT_TENANT, job.id)).is_over:  # noqa: ASYNC110 - a store rings no bell for a job
+            while not (state := await store.jobs.job(DEFAULT_TENANT, job.id)).is_over:  # noqa: ASYNC110 - a store rings no bell for a job
                 await asyncio.sleep(0.01)
     finally:
         working.cancel()

@@ -23,7 +23,7 @@ from commonplace.jobs.payloads import IMPORT_PAYLOAD, NO_PAYLOAD, ImportFolderPa
 from commonplace.jobs.queue import Queue
 from commonplace.jobs.worker import Worker
 from commonplace.ports.journal import Entries
-from commonplace.ports.keeping import Progress
+from commonplace.ports.maintenance import Progress
 from commonplace.service.upkeep import UPKEEP, Housekeeping
 from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
@@ -68,7 +68,7 @@ class Shop:
         now = self.clock.now()
         told: dict[str, Any] = {"payload": {"scope": "workspace:web"}, "created_by": "ana", **more}
         job = NewJob(id=new_id(now), tenant=T, kind=kind, created_at=now, **told)
-        await self.store.note(Entries(jobs=(job,)))
+        await self.store.journal.note(Entries(jobs=(job,)))
         return job.id
 
     @asynccontextmanager
@@ -91,12 +91,12 @@ class Shop:
     async def job(self, id: str, holds: Callable[[Job], bool] = lambda job: job.state in ("done", "failed")) -> Job:
         """The job, once it is as is waited for."""
         async with asyncio.timeout(5):
-            while not holds(job := await self.store.job(T, id)):  # noqa: ASYNC110 - a store rings no bell for a job
+            while not holds(job := await self.store.jobs.job(T, id)):  # noqa: ASYNC110 - a store rings no bell for a job
                 await asyncio.sleep(0.005)
         return job
 
     async def events(self) -> list[tuple[str, Mapping[str, Json]]]:
-        return [(event.news.type, event.news.data) for event in await self.store.read_events(0, 1_000)]
+        return [(event.news.type, event.news.data) for event in await self.store.events.read_events(0, 1_000)]
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ async def test_a_job_is_done_and_told_of(shop: Shop) -> None:
         ("job.started", {"job": id, "kind": "import", "attempt": 1}),
         ("job.done", {"job": id, "kind": "import", "attempt": 1}),
     ]
-    [row] = (await shop.store.audit(T, AuditQuery(), 10, None)).rows
+    [row] = (await shop.store.journal.audit(T, AuditQuery(), 10, None)).rows
     assert (row.action, row.outcome, row.actor, row.details["job"]) == ("job.run", "ok", "ana", id)
 
 
@@ -258,7 +258,7 @@ async def test_a_lease_is_renewed_while_a_job_is_worked_on(shop: Shop) -> None:
         for _ in range(5):
             shop.clock.advance(timedelta(seconds=0.2))
             await shop.job(id, lambda job: job.leased_until == shop.clock.now() + SHORT)
-        job = await shop.store.job(T, id)
+        job = await shop.store.jobs.job(T, id)
 
     assert (job.state, job.attempts, job.done, job.total) == ("running", 1, 3, 10)
 
@@ -287,13 +287,13 @@ async def test_a_worker_that_lost_its_lease_stops_and_changes_nothing(shop: Shop
     async with shop.at_work({"import": endless}, lease=SHORT):
         await asyncio.wait_for(endless.begun.wait(), 5)
         shop.clock.advance(HOUR)
-        other = await shop.store.claim_job(["import"], "another", HOUR)
+        other = await shop.store.jobs.claim_job(["import"], "another", HOUR)
         await asyncio.wait_for(endless.stopped.wait(), 5)
 
-    job = await shop.store.job(T, id)
+    job = await shop.store.jobs.job(T, id)
     assert other is not None
     assert (job.state, job.worker, job.attempts) == ("running", "another", 2)
-    assert await shop.store.finish_job(id, "another", {}, Entries())
+    assert await shop.store.jobs.finish_job(id, "another", {}, Entries())
 
 
 @needs_proc
@@ -301,13 +301,13 @@ async def test_the_job_of_a_worker_of_this_machine_that_died_goes_on_before_its_
     id, of_living, of_elsewhere = await shop.queue(), await shop.queue(), await shop.queue()
     living = worker_name()
     for name in (DEAD, living, "elsewhere:1:2:3:4"):
-        await shop.store.claim_job(["import"], name, HOUR)
+        await shop.store.jobs.claim_job(["import"], name, HOUR)
 
     async with shop.at_work({"import": well}):
         job = await shop.job(id)
 
     assert (job.state, job.attempts) == ("done", 2)
-    others = [await shop.store.job(T, other) for other in (of_living, of_elsewhere)]
+    others = [await shop.store.jobs.job(T, other) for other in (of_living, of_elsewhere)]
     assert [(job.worker, job.attempts) for job in others] == [(living, 1), ("elsewhere:1:2:3:4", 1)]
 
 
@@ -316,7 +316,7 @@ async def test_a_worker_that_dies_while_others_work_is_noticed_by_them(shop: Sho
     async with shop.at_work({"import": well}):
         await shop.job(await shop.queue())
         id = await shop.queue("other")
-        await shop.store.claim_job(["other"], DEAD, HOUR)
+        await shop.store.jobs.claim_job(["other"], DEAD, HOUR)
         job = await shop.job(id, lambda job: job.leased_until == shop.clock.now())
 
     # It is of a kind that this worker does not do: somebody else finds it free.
@@ -327,7 +327,7 @@ async def test_a_worker_that_dies_while_others_work_is_noticed_by_them(shop: Sho
 async def test_those_who_stand_in_line_behind_the_job_of_a_dead_worker_wait_no_longer(shop: Shop) -> None:
     line = Line(name="web")
     ids = [await shop.queue(line=line) for _ in range(3)]
-    await shop.store.claim_job(["import"], DEAD, HOUR)
+    await shop.store.jobs.claim_job(["import"], DEAD, HOUR)
 
     async with shop.at_work({"import": queue_of(well, wakes=("import",))}):
         jobs = [await shop.job(id) for id in ids]
@@ -379,7 +379,7 @@ async def test_a_queue_with_a_concurrency_of_three_runs_three_jobs_at_once_and_n
 
     async with shop.at_work({"import": queue_of(gate, concurrency=3)}):
         await gate.until(3)
-        states = [(await shop.store.job(T, id)).state for id in ids]
+        states = [(await shop.store.jobs.job(T, id)).state for id in ids]
         gate.open.set()
         ended = [(await shop.job(id)).state for id in ids]
 
@@ -397,7 +397,7 @@ async def test_a_slow_job_keeps_no_other_of_its_queue_waiting(shop: Shop) -> Non
 
     async with shop.at_work({"import": queue_of(handler, concurrency=2)}):
         states = [(await shop.job(id)).state for id in quick]
-        still = (await shop.store.job(T, slow)).state
+        still = (await shop.store.jobs.job(T, slow)).state
 
     assert (states, still) == (["done"] * 5, "running")
 
@@ -425,7 +425,7 @@ async def test_all_jobs_of_a_worker_that_stops_go_back_to_the_queue(shop: Shop) 
     async with shop.at_work({"import": queue_of(gate, concurrency=3)}):
         await gate.until(3)
 
-    jobs = [await shop.store.job(T, id) for id in ids]
+    jobs = [await shop.store.jobs.job(T, id) for id in ids]
     assert [(job.state, job.worker, job.attempts) for job in jobs] == [("queued", None, 0)] * 4
     assert gate.inside == []
 
@@ -438,7 +438,7 @@ async def test_a_worker_that_is_stopped_at_whatever_moment_holds_no_job(shop: Sh
             for _ in range(steps):
                 await asyncio.sleep(0)
 
-        jobs = [await shop.store.job(T, id) for id in ids]
+        jobs = [await shop.store.jobs.job(T, id) for id in ids]
         assert [(job.state, job.worker, job.attempts) for job in jobs] == [("queued", None, 0)] * 2
 
 
@@ -522,14 +522,14 @@ async def upkeep(shop: Shop, count: int) -> list[Job]:
     """The upkeep there is, newest first, once there are so many that wait or are done."""
     async with asyncio.timeout(5):
         while True:
-            jobs = await shop.store.jobs(T, kinds=[UPKEEP], states=["queued", "done", "failed"])
+            jobs = await shop.store.jobs.list_jobs(T, kinds=[UPKEEP], states=["queued", "done", "failed"])
             if len(jobs) >= count:
                 return jobs
             await asyncio.sleep(0.005)
 
 
 async def test_the_upkeep_is_done_and_planned_again_in_silence(shop: Shop) -> None:
-    await shop.store.note(Entries(events=(News(type="a.b", tenant=T, at=shop.clock.now()),) * 5))
+    await shop.store.journal.note(Entries(events=(News(type="a.b", tenant=T, at=shop.clock.now()),) * 5))
 
     async with shop.at_work({UPKEEP: hourly(shop)}):
         planned, done = await upkeep(shop, 2)
@@ -556,7 +556,7 @@ async def test_a_daemon_that_starts_in_the_same_hour_finds_the_upkeep_done(shop:
     shop.clock.advance(timedelta(minutes=7))
     async with shop.at_work({UPKEEP: hourly(shop)}):
         planned, done = await upkeep(shop, 2)
-    await shop.store.drop_job(T, planned.id, Entries())
+    await shop.store.jobs.drop_job(T, planned.id, Entries())
     shop.clock.advance(timedelta(minutes=20))
     other = await shop.queue(UPKEEP, payload={})
 

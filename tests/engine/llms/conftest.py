@@ -62,7 +62,7 @@ def spent(clock: FakeClock) -> Callable[..., Awaitable[int]]:
 
     async def today(store: Store, tenant: str = DEFAULT_TENANT) -> int:
         day = SpendingDay.of(clock.now())
-        return (await store.spent(tenant, day.name, day.window)).get(COUNTER, 0)
+        return (await store.quotas.spent(tenant, day.name, day.window)).get(COUNTER, 0)
 
     return today
 

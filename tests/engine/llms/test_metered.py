@@ -125,7 +125,7 @@ async def test_what_a_call_did_not_use_goes_back_into_the_pot(metered: Metering,
     for _ in range(3):
         await metered(either, script.model).act(shared, ())
 
-    assert await either.spent(T, "pot:dream-1", timedelta(days=2)) == {COUNTER: 3 * COST}
+    assert await either.quotas.spent(T, "pot:dream-1", timedelta(days=2)) == {COUNTER: 3 * COST}
 
 
 async def test_a_call_that_the_day_has_no_money_for_takes_nothing_out_of_the_pot(
@@ -137,7 +137,7 @@ async def test_a_call_that_the_day_has_no_money_for_takes_nothing_out_of_the_pot
         await metered(either, script.model, daily=500).act(shared, ())
 
     assert refused.value.details["cap"] == "day"
-    assert await either.spent(T, "pot:dream-1", timedelta(days=2)) == {COUNTER: 0}
+    assert await either.quotas.spent(T, "pot:dream-1", timedelta(days=2)) == {COUNTER: 0}
 
 
 async def test_of_fifty_calls_at_once_only_as_many_are_made_as_the_budget_has_room_for(
@@ -172,7 +172,7 @@ async def test_of_fifty_calls_at_once_only_as_many_are_made_as_the_budget_has_ro
                 tasks.start_soon(ask)
 
     assert (calls, refused) == (10, 40)
-    assert await spent(either) == 10 * COST == sum(line.cost_micro_usd for line in await either.usage(T, 10))
+    assert await spent(either) == 10 * COST == sum(line.cost_micro_usd for line in await either.usage.list_usage(T, 10))
 
 
 async def test_what_was_not_used_is_there_for_the_next_call(metered: Metering, either: Store, spent: Spent) -> None:
@@ -208,7 +208,7 @@ async def test_what_costs_nothing_needs_no_budget_but_one_that_is_not_zero(meter
 
 
 async def test_a_tenant_has_its_own_budget_where_one_was_set(metered: Metering, store: Store) -> None:
-    await store.set_budget(OTHER, 1, Entries())
+    await store.usage.set_budget(OTHER, 1, Entries())
     model = metered(store, Script(FACT).model)
 
     await model.answer(question())
@@ -217,7 +217,7 @@ async def test_a_tenant_has_its_own_budget_where_one_was_set(metered: Metering, 
 
 
 async def test_a_daemons_budget_of_nothing_turns_off_every_tenant(metered: Metering, store: Store) -> None:
-    await store.set_budget(T, 1_000_000, Entries())
+    await store.usage.set_budget(T, 1_000_000, Entries())
 
     with pytest.raises(SpendingCapReached):
         await metered(store, Script(FACT).model, daily=0).answer(question())
@@ -278,7 +278,7 @@ async def test_a_process_that_dies_in_a_call_leaves_its_reservation_taken(
 
     with pytest.raises(SpendingCapReached):
         await Purse(store, clock, 1_000).open(task(), "openai:small").reserve(301)
-    assert (await spent(store), await store.usage(T, 10)) == (700, [])
+    assert (await spent(store), await store.usage.list_usage(T, 10)) == (700, [])
 
 
 async def test_a_call_that_is_cancelled_counts_with_all_that_was_reserved(
@@ -298,7 +298,7 @@ async def test_a_call_that_is_cancelled_counts_with_all_that_was_reserved(
             await begun.wait()
             tasks.cancel_scope.cancel()
 
-    last, _ = await store.usage(T, 10)
+    last, _ = await store.usage.list_usage(T, 10)
     assert (last.cost_micro_usd, last.ok, await spent(store)) == (most, False, most + COST)
 
 
@@ -314,7 +314,7 @@ async def test_a_task_that_might_cost_more_than_it_may_is_not_begun(
         await metered(store, script.model).answer(question("word " * 30_000, micro_usd=30_000))
 
     assert (script.asked, refused.value.details["cap"]) == ([], "task")
-    assert (await spent(store), await store.usage(T, 10)) == (0, [])
+    assert (await spent(store), await store.usage.list_usage(T, 10)) == (0, [])
 
 
 async def test_a_task_that_has_spent_what_it_may_ends_there(metered: Metering, store: Store) -> None:
@@ -327,7 +327,7 @@ async def test_a_task_that_has_spent_what_it_may_ends_there(metered: Metering, s
     with pytest.raises(SpendingCapReached):
         await metered(store, script.model).act(task(micro_usd=2_000, turns=50), [look])
 
-    [line] = await store.usage(T, 10)
+    [line] = await store.usage.list_usage(T, 10)
     assert 1 < len(script.asked) < 20
     assert line.cost_micro_usd == len(script.asked) * COST <= 2_000
     assert not line.ok
@@ -384,7 +384,7 @@ async def test_another_error_in_a_tool_ends_the_task(metered: Metering, store: S
     with pytest.raises(ZeroDivisionError):
         await metered(store, Script(said(ToolCallPart("read", {"path": "a"}))).model).act(task(), [read])
 
-    [line] = await store.usage(T, 10)
+    [line] = await store.usage.list_usage(T, 10)
     assert (line.cost_micro_usd, line.ok) == (COST, False)
 
 
@@ -413,7 +413,7 @@ async def test_a_method_is_a_tool_too_and_its_arguments_are_checked(metered: Met
 async def test_the_line_says_what_the_money_was_for(metered: Metering, store: Store, clock: FakeClock) -> None:
     await metered(store, Script(FACT).model).answer(question())
 
-    [line] = await store.usage(T, 10)
+    [line] = await store.usage.list_usage(T, 10)
     assert (line.at, line.session, line.purpose, line.model) == (
         clock.now(),
         "memory-extract:s1",

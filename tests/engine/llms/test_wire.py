@@ -82,7 +82,7 @@ async def test_tools_are_used_until_the_model_is_done(vendor: Vendor, metered: M
     assert (done.spent.calls, done.spent.cost_micro_usd) == (3, 3 * COST)
     assert [one["function"]["name"] for one in vendor.requests[0]["tools"]] == ["read", "write"]
     assert vendor.requests[1]["messages"][-1]["content"] == "Lunch is at noon"
-    [line] = await store.usage(T, 10)
+    [line] = await store.usage.list_usage(T, 10)
     assert (line.purpose, line.session, line.cost_micro_usd, line.ok) == (
         "remember",
         "memory-remember:t1",
@@ -180,7 +180,7 @@ async def test_a_task_ends_with_its_time(vendor: Vendor, metered: Metering, stor
                 await model.answer(question(seconds=0.2))
 
     # Whether it was charged for nobody knows, so all that was reserved is gone, and the ledger says so.
-    [line] = await store.usage(T, 10)
+    [line] = await store.usage.list_usage(T, 10)
     assert (line.ok, line.input_tokens, line.cost_micro_usd) == (False, 0, await spent(store))
     assert line.cost_micro_usd > 0
 
@@ -195,7 +195,7 @@ async def test_what_was_refused_costs_nothing_and_leaves_no_line(
         with pytest.raises(CommonplaceError):
             await model.answer(question())
 
-    assert (await spent(store), await store.usage(T, 10)) == (0, [])
+    assert (await spent(store), await store.usage.list_usage(T, 10)) == (0, [])
 
 
 async def test_an_answer_that_is_of_no_use_is_paid_for(
@@ -207,7 +207,7 @@ async def test_an_answer_that_is_of_no_use_is_paid_for(
         with pytest.raises(ModelMalformed):
             await model.answer(question())
 
-    [line] = await store.usage(T, 10)
+    [line] = await store.usage.list_usage(T, 10)
     assert (line.ok, line.cost_micro_usd, await spent(store)) == (False, 2 * COST, 2 * COST)
 
 

@@ -36,20 +36,26 @@ class Followed:
     def __init__(self, store: SqliteStore, clock: FakeClock) -> None:
         preparer = Preparer([], estimate)
         self.store = store
-        self.writer = Writer(store, store, preparer, clock, DEFAULT_TENANT)
-        self.lifecycle = Lifecycle(store, preparer, clock, DEFAULT_TENANT, "ada")
+        self.writer = Writer(store.records, store.recall, preparer, clock, DEFAULT_TENANT)
+        self.lifecycle = Lifecycle(store.records, preparer, clock, DEFAULT_TENANT, "ada")
         self.clock = clock
         self.following = self.afresh()
 
     def afresh(self) -> Following:
         """As after a restart."""
         return Following(
-            self.store, self.writer, self.clock, DEFAULT_TENANT, suspect=lambda text: "ignore previous" in text.lower()
+            self.store.records,
+            self.writer,
+            self.clock,
+            DEFAULT_TENANT,
+            suspect=lambda text: "ignore previous" in text.lower(),
         )
 
     async def records(self, root: Root, *, deleted: bool = False) -> dict[str, Record]:
         states = ALL_STATES if deleted else Filter().states
-        page = await self.store.find(DEFAULT_TENANT, Filter(scopes=(root.scope,), states=states), "key", 1000, None)
+        page = await self.store.records.find(
+            DEFAULT_TENANT, Filter(scopes=(root.scope,), states=states), "key", 1000, None
+        )
         return {record.key or "": record for record in page.records}
 
 
@@ -97,7 +103,7 @@ async def test_a_persons_edit_is_the_next_version_and_the_file_is_not_touched(pl
     assert (done.writes, record.version) == (1, 2)
     assert "black tea" in record.text
     assert file.read_bytes() == written
-    assert len(await followed.store.history(DEFAULT_TENANT, record.id)) == 2
+    assert len(await followed.store.records.history(DEFAULT_TENANT, record.id)) == 2
 
 
 # ---- two folders of one name

@@ -19,14 +19,14 @@ def preparer() -> Preparer:
 
 @pytest.fixture
 def writer(store: SqliteStore, preparer: Preparer, clock: FakeClock) -> Writer:
-    return Writer(store, store, preparer, clock, DEFAULT_TENANT)
+    return Writer(store.records, store.recall, preparer, clock, DEFAULT_TENANT)
 
 
 @pytest.fixture
 def recall(store: SqliteStore, clock: FakeClock) -> Recall:
-    return Recall(store, [], clock, DEFAULT_TENANT)
+    return Recall(store.recall, [], clock, DEFAULT_TENANT)
 
 
 @pytest.fixture
 def lifecycle(store: SqliteStore, preparer: Preparer, clock: FakeClock) -> Lifecycle:
-    return Lifecycle(store, preparer, clock, DEFAULT_TENANT, "ada")
+    return Lifecycle(store.records, preparer, clock, DEFAULT_TENANT, "ada")

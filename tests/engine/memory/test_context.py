@@ -228,7 +228,7 @@ def test_no_block_has_more_tokens_than_its_budget(turns: list[str], facts: list[
 
 @pytest.fixture
 def contexts(store: SqliteStore, recall: Recall) -> Contexts:
-    return Contexts(store, recall, DEFAULT_TENANT, estimate)
+    return Contexts(store.records, recall, DEFAULT_TENANT, estimate)
 
 
 @pytest.mark.anyio

@@ -20,8 +20,11 @@ from commonplace.memory.lifecycle import Lifecycle
 from commonplace.memory.prepare import Preparer
 from commonplace.memory.recall import Recall
 from commonplace.memory.write import Writer
+from commonplace.ports.clock import Clock
 from commonplace.ports.recall import Changes, Entry, Mark
 from commonplace.stores.postgres import PostgresStore
+from commonplace.stores.sqlite.connection import Readers, WriterThread
+from commonplace.stores.sqlite.recall import SqlRecall
 from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
 from commonplace.text.tokens import estimate
@@ -37,8 +40,8 @@ PORTION = 10
 PATIENCE = 5
 
 
-class Gated(SqliteStore):
-    """A store whose reads for an index, of a portion or of changes, wait at a gate."""
+class GatedRecall(SqlRecall):
+    """What recall reads, but reads for an index, of a portion or of changes, wait at a gate."""
 
     opened: asyncio.Event
     reading: asyncio.Event
@@ -73,6 +76,14 @@ class Gated(SqliteStore):
         return await super().changes(mark, after, embedders)
 
 
+class Gated(SqliteStore):
+    """A store with such a gate."""
+
+    def __init__(self, path: Path, writer: WriterThread, readers: Readers, clock: Clock) -> None:
+        super().__init__(path, writer, readers, clock)
+        self.gate = self.recall = GatedRecall(self._transactions)
+
+
 @pytest.fixture(autouse=True)
 def small_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (holdings, recalling):
@@ -84,14 +95,14 @@ def small_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
 async def store(tmp_path: Path, clock: FakeClock) -> AsyncGenerator[Gated]:
     store = await Gated.open(tmp_path / "gated.db", clock)
     assert isinstance(store, Gated)
-    store.shut()
+    store.gate.shut()
     yield store
     await store.aclose()
 
 
 @pytest.fixture
 async def recall(store: Gated, clock: FakeClock) -> AsyncGenerator[Recall]:
-    recall = Recall(store, [], clock, DEFAULT_TENANT)
+    recall = Recall(store.recall, [], clock, DEFAULT_TENANT)
     yield recall
     await recall.aclose()
 
@@ -103,7 +114,7 @@ async def filled(store: Gated, clock: FakeClock) -> None:
 
 async def fill(store: SqliteStore | PostgresStore, clock: FakeClock) -> Writer:
     notes = [Note(text=f"heron number {n} by the {'reed' if n % 3 else 'water'}", scope=LAKE) for n in range(MANY)]
-    writer = Writer(store, store, Preparer([], estimate), clock, DEFAULT_TENANT)
+    writer = Writer(store.records, store.recall, Preparer([], estimate), clock, DEFAULT_TENANT)
     await writer.put(notes)
     return writer
 
@@ -132,11 +143,11 @@ async def begin(recall: Recall, store: Gated) -> None:
     """The second question begins the load; it stands at the gate."""
     await recall.search(asked("heron"))
     await recall.search(asked("heron"))
-    await asyncio.wait_for(store.reading.wait(), PATIENCE)
+    await asyncio.wait_for(store.gate.reading.wait(), PATIENCE)
 
 
 async def end(recall: Recall, store: Gated) -> None:
-    store.opened.set()
+    store.gate.opened.set()
     if waiting := loads(recall):
         await asyncio.wait(waiting, timeout=PATIENCE)
     # Whoever is told of the end of a task is told in the next round of the loop.
@@ -148,7 +159,7 @@ async def test_a_single_question_loads_nothing(recall: Recall, store: Gated) -> 
 
     assert len(hits) == MANY
     assert loads(recall) == []
-    assert store.reads == 0
+    assert store.gate.reads == 0
 
 
 async def test_searches_do_not_wait_for_the_load_and_then_have_it(recall: Recall, store: Gated) -> None:
@@ -167,7 +178,7 @@ async def test_searches_do_not_wait_for_the_load_and_then_have_it(recall: Recall
 
 async def test_a_scope_on_postgresql_is_loaded_in_the_background_too(address: str, clock: FakeClock) -> None:
     async with await PostgresStore.open(address, clock) as store:
-        writer, recall = await fill(store, clock), Recall(store, [], clock, DEFAULT_TENANT)
+        writer, recall = await fill(store, clock), Recall(store.recall, [], clock, DEFAULT_TENANT)
         await recall.search(asked("heron"))
         cold = scores(await recall.search(asked("heron")))
 
@@ -217,8 +228,8 @@ async def test_two_loads_of_one_scope_never_run_at_once(recall: Recall, store: G
     running = len(loads(recall))
     await end(recall, store)
     assert running == 1
-    assert store.most_at_once == 1
-    assert store.reads == MANY // PORTION
+    assert store.gate.most_at_once == 1
+    assert store.gate.reads == MANY // PORTION
 
 
 async def test_what_is_written_changed_and_deleted_during_a_load_counts_at_once_and_afterwards(
@@ -245,7 +256,7 @@ async def test_what_is_written_changed_and_deleted_during_a_load_counts_at_once_
 async def test_a_load_that_a_purge_overtook_is_begun_anew_by_whoever_asks_next(recall: Recall, store: Gated) -> None:
     await begin(recall, store)
     gone = (await recall.search(asked("number 7")))[0].record
-    await store.purge(DEFAULT_TENANT, [Filter(ids=(gone.id,), states=ALL_STATES)])
+    await store.records.purge(DEFAULT_TENANT, [Filter(ids=(gone.id,), states=ALL_STATES)])
 
     await end(recall, store)
 
@@ -263,12 +274,12 @@ async def test_a_warm_scope_that_a_purge_makes_anew_is_loaded_without_a_pause(re
     await begin(recall, store)
     await end(recall, store)
     gone = (await recall.search(asked("number 7")))[0].record
-    await store.purge(DEFAULT_TENANT, [Filter(ids=(gone.id,), states=ALL_STATES)])
-    store.shut()
+    await store.records.purge(DEFAULT_TENANT, [Filter(ids=(gone.id,), states=ALL_STATES)])
+    store.gate.shut()
 
     hits = await recall.search(asked("heron"))
 
-    await asyncio.wait_for(store.reading.wait(), PATIENCE)
+    await asyncio.wait_for(store.gate.reading.wait(), PATIENCE)
     loading = len(loads(recall))
     await end(recall, store)
     again = await recall.search(asked("heron"))
@@ -284,15 +295,15 @@ async def test_much_that_came_at_once_is_brought_in_without_a_pause(
     await begin(recall, store)
     await end(recall, store)
     await writer.put([Note(text=f"otter number {n}", scope=LAKE) for n in range(MANY)])
-    store.shut()
+    store.gate.shut()
 
     hits = await recall.search(asked("otter"))
 
-    await asyncio.wait_for(store.reading.wait(), PATIENCE)
+    await asyncio.wait_for(store.gate.reading.wait(), PATIENCE)
     await end(recall, store)
     again = await recall.search(asked("otter"))
     assert is_warm(recall)
-    assert store.reads == 0
+    assert store.gate.reads == 0
     assert len(hits) == len(again) == MANY
     assert scores(hits) == pytest.approx(scores(again), abs=1e-4)
 
@@ -300,7 +311,7 @@ async def test_much_that_came_at_once_is_brought_in_without_a_pause(
 async def test_a_filter_that_many_fit_is_not_waited_for_either(recall: Recall, store: Gated) -> None:
     filtered = replace(asked("heron"), filter=Filter(scopes=(LAKE,), kinds=("note",)))
     first = [await recall.search(filtered) for _ in range(2)]
-    await asyncio.wait_for(store.reading.wait(), PATIENCE)
+    await asyncio.wait_for(store.gate.reading.wait(), PATIENCE)
 
     await end(recall, store)
 
@@ -314,7 +325,7 @@ async def test_a_load_that_fails_is_told_and_fails_no_search(
     recall: Recall, store: Gated, caplog: pytest.LogCaptureFixture
 ) -> None:
     await begin(recall, store)
-    store.fault = StoreUnavailable()
+    store.gate.fault = StoreUnavailable()
 
     with caplog.at_level(logging.WARNING):
         await end(recall, store)
@@ -322,7 +333,7 @@ async def test_a_load_that_fails_is_told_and_fails_no_search(
     assert [record.exc_info is not None for record in caplog.records] == [True]
     assert len(await recall.search(asked("heron"))) == MANY
     assert loads(recall) == []
-    store.fault = None
+    store.gate.fault = None
     assert len(await recall.search(asked("heron"))) == MANY
     await end(recall, store)
     assert is_warm(recall)
@@ -335,7 +346,7 @@ async def test_a_load_ends_at_once_when_the_memory_is_closed(recall: Recall, sto
     await asyncio.wait_for(recall.aclose(), PATIENCE)
 
     assert load.cancelled()
-    assert store.at_once == 0
+    assert store.gate.at_once == 0
     assert not is_warm(recall)
 
 
@@ -366,18 +377,18 @@ async def test_what_was_loaded_before_the_caches_were_dropped_is_dropped_too(rec
 
 
 async def test_no_room_is_no_load(store: Gated, clock: FakeClock) -> None:
-    recall = Recall(store, [], clock, DEFAULT_TENANT, IndexBudget(100))
+    recall = Recall(store.recall, [], clock, DEFAULT_TENANT, IndexBudget(100))
 
     found = [len(await recall.search(asked("heron"))) for _ in range(3)]
 
     assert found == [MANY] * 3
     assert loads(recall) == []
-    assert store.reads == 0
+    assert store.gate.reads == 0
 
 
 async def test_a_load_lets_go_of_what_was_not_used_for_longest(store: Gated, writer: Writer, clock: FakeClock) -> None:
-    store.opened.set()
-    recall = Recall(store, [], clock, DEFAULT_TENANT, IndexBudget(200 * MANY))
+    store.gate.opened.set()
+    recall = Recall(store.recall, [], clock, DEFAULT_TENANT, IndexBudget(200 * MANY))
     ponds = [Scope("workspace", f"pond {n}") for n in range(2)]
     long = " ".join(f"word{n}" for n in range(50))
     await writer.put([Note(text=f"heron {n} {long}", scope=pond) for pond in ponds for n in range(MANY)])
@@ -387,7 +398,7 @@ async def test_a_load_lets_go_of_what_was_not_used_for_longest(store: Gated, wri
         await end(recall, store)
 
     held = recall._holdings._held  # pyright: ignore[reportPrivateUsage]
-    [last] = await store.marks(DEFAULT_TENANT, ponds[1:])
+    [last] = await store.recall.marks(DEFAULT_TENANT, ponds[1:])
     assert list(held) == [last.number]
 
 

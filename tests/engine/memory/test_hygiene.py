@@ -34,7 +34,7 @@ async def put(writer: Writer, text: str, **fields: Any) -> Record:
 
 async def live(store: SqliteStore, scope: str = "workspace:web") -> list[str]:
     wanted = Filter(scopes=(Scope.parse(scope),))
-    return [record.text for record in (await store.find(DEFAULT_TENANT, wanted, "oldest", 100, None)).records]
+    return [record.text for record in (await store.records.find(DEFAULT_TENANT, wanted, "oldest", 100, None)).records]
 
 
 async def test_an_expired_record_becomes_a_tombstone_that_can_be_undone(
@@ -109,7 +109,7 @@ async def test_tombstones_are_purged_only_where_the_caller_says_so(
     by_default = await hygiene.tidy()
     (entry,) = await hygiene.tidy(purge_after=30 * DAY)
 
-    page = await store.find(DEFAULT_TENANT, Filter(states=ALL_STATES), "oldest", 10, None)
+    page = await store.records.find(DEFAULT_TENANT, Filter(states=ALL_STATES), "oldest", 10, None)
     assert by_default == []
     assert (entry.action, entry.records) == ("purged", 1)
     assert [record.id for record in page.records] == [young.id]
@@ -124,13 +124,13 @@ async def test_tombstones_of_many_scopes_are_purged_in_one_go_and_counted_by_sco
         asked.append(len(filters))
         # Somebody brings one back at the last moment.
         await lifecycle.undo(spared.id)
-        return await store.purge(DEFAULT_TENANT, filters)
+        return await store.records.purge(DEFAULT_TENANT, filters)
 
     hygiene = Hygiene(store, clock, DEFAULT_TENANT, remove=remove, batch=3)
     spared = await put(writer, "brought back", scope="session:0")
     for n in range(8):
         await put(writer, f"said {n}", scope=f"session:{n % 4}")
-    for record in (await store.find(DEFAULT_TENANT, Filter(), "oldest", 100, None)).records:
+    for record in (await store.records.find(DEFAULT_TENANT, Filter(), "oldest", 100, None)).records:
         await lifecycle.delete(record.id)
     clock.advance(2 * DAY)
 

@@ -73,12 +73,12 @@ class World:
 
     def __post_init__(self) -> None:
         preparer = Preparer([BagOfWords()], estimate)
-        self.writer = Writer(self.store, self.store, preparer, self.clock, self.tenant)
-        self.lifecycle = Lifecycle(self.store, preparer, self.clock, self.tenant, "ana")
+        self.writer = Writer(self.store.records, self.store.recall, preparer, self.clock, self.tenant)
+        self.lifecycle = Lifecycle(self.store.records, preparer, self.clock, self.tenant, "ana")
 
     def recall(self, cache: int = 1 << 28) -> Recall:
         """One opened just now. Without room for an index it is answered from the store."""
-        return Recall(self.store, [BagOfWords()], self.clock, self.tenant, IndexBudget(cache))
+        return Recall(self.store.recall, [BagOfWords()], self.clock, self.tenant, IndexBudget(cache))
 
     async def take(self, step: tuple[str, int, int, str]) -> None:
         """What cannot be done, a deleted record pinned for instance, changes nothing."""
@@ -96,7 +96,7 @@ class World:
             self.ids += [one.record.id for one in await self.writer.add_turns(told, turns)]
         elif verb == "purge" and self.ids:
             gone = Filter(ids=(self.ids[which % len(self.ids)],), states=ALL_STATES)
-            await self.store.purge(self.tenant, [gone])
+            await self.store.records.purge(self.tenant, [gone])
         elif self.ids:
             await self._change(verb, self.ids[which % len(self.ids)], scope, text)
 
@@ -115,7 +115,7 @@ class World:
             return
 
     async def live(self) -> dict[str, Record]:
-        page = await self.store.find(self.tenant, Filter(), "oldest", EVERYTHING, None)
+        page = await self.store.records.find(self.tenant, Filter(), "oldest", EVERYTHING, None)
         return {record.id: record for record in page.records}
 
 
@@ -142,7 +142,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Generator[SqliteStore]:
 
     async def opened() -> SqliteStore:
         store = await SqliteStore.open(path, FakeClock())
-        await store.set_embedders({BagOfWords.name: BagOfWords.dimension})
+        await store.maintenance.set_embedders({BagOfWords.name: BagOfWords.dimension})
         return store
 
     store = asyncio.run(opened())
@@ -268,7 +268,7 @@ def test_a_search_in_the_past_finds_what_stood_then(
             stood.append((asked, await world.live()))
             world.clock.advance(timedelta(seconds=1))
         recall = world.recall()
-        left = await store.find(world.tenant, Filter(states=ALL_STATES), "oldest", EVERYTHING, None)
+        left = await store.records.find(world.tenant, Filter(states=ALL_STATES), "oldest", EVERYTHING, None)
         kept = {record.id for record in left.records}
 
         for asked, then in stood:

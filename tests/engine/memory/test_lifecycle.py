@@ -91,7 +91,7 @@ async def test_an_edit_that_cannot_be_kept_changes_nothing(
     with pytest.raises(error):
         await lifecycle.edit(record.id, changes)
 
-    assert await store.get(DEFAULT_TENANT, [record.id]) == [record]
+    assert await store.records.get(DEFAULT_TENANT, [record.id]) == [record]
 
 
 async def test_an_edit_scrubs_secrets_and_says_so(writer: Writer, lifecycle: Lifecycle) -> None:
@@ -186,12 +186,12 @@ async def test_a_promotion_scrubs_more_strictly_than_a_write(
         ),
         passages=(), expected=1,
     )  # fmt: skip
-    await store.revise([leaked])
+    await store.records.revise([leaked])
 
     with pytest.raises(SecretRefused):
         await lifecycle.promote(record.id, scope=WEB)
 
-    assert (await store.get(DEFAULT_TENANT, [record.id]))[0].version == 2
+    assert (await store.records.get(DEFAULT_TENANT, [record.id]))[0].version == 2
 
 
 async def test_a_promotion_to_a_scope_that_has_the_key_is_refused(writer: Writer, lifecycle: Lifecycle) -> None:
@@ -230,7 +230,7 @@ async def test_what_is_superseded_names_its_successor_and_cannot_be_superseded_a
 
     heir = await lifecycle.supersede(record.id, "we ship on Mondays")
 
-    (old,) = await store.get(DEFAULT_TENANT, [record.id])
+    (old,) = await store.records.get(DEFAULT_TENANT, [record.id])
     assert (old.superseded_by, old.change) == (heir.id, "superseded")
     with pytest.raises(Conflict):
         await lifecycle.supersede(record.id, "we ship on Tuesdays")
@@ -244,7 +244,7 @@ async def test_an_undone_supersession_takes_the_key_back_and_deletes_the_success
 
     restored = await lifecycle.undo(record.id)
 
-    [gone] = await store.get(DEFAULT_TENANT, [heir.id])
+    [gone] = await store.records.get(DEFAULT_TENANT, [heir.id])
     assert (restored.key, restored.superseded_by) == ("day", None)
     assert (gone.change, gone.key) == ("deleted", None)
     assert await found(recall, "ship") == ["we ship on Fridays"]
@@ -259,7 +259,7 @@ async def test_an_undone_supersession_leaves_a_successor_that_was_superseded_its
 
     await lifecycle.undo(record.id)
 
-    [between] = await store.get(DEFAULT_TENANT, [heir.id])
+    [between] = await store.records.get(DEFAULT_TENANT, [heir.id])
     assert between.deleted_at is None
 
 
@@ -284,7 +284,7 @@ async def test_the_second_of_two_writers_who_saw_the_same_version_is_refused(
     with pytest.raises(RecordChanged):
         await lifecycle.edit(record.id, {"text": "mine"}, expected=1)
 
-    assert [one.text for one in await store.history(DEFAULT_TENANT, record.id)] == ["a fact", "theirs"]
+    assert [one.text for one in await store.records.history(DEFAULT_TENANT, record.id)] == ["a fact", "theirs"]
 
 
 async def test_writers_without_an_expectation_all_succeed_and_none_is_lost(
@@ -294,7 +294,7 @@ async def test_writers_without_an_expectation_all_succeed_and_none_is_lost(
 
     await asyncio.gather(*(lifecycle.edit(record.id, {"importance": n}) for n in range(1, 13)))
 
-    history = await store.history(DEFAULT_TENANT, record.id)
+    history = await store.records.history(DEFAULT_TENANT, record.id)
     assert [one.version for one in history] == list(range(1, 14))
     assert sorted(one.importance for one in history) == list(range(13))
 
@@ -327,9 +327,9 @@ async def test_a_burial_spares_what_somebody_changed_meanwhile(
     records: Sequence[Record] = [await put(writer, f"fact {n}") for n in range(5)]
     await lifecycle.edit(records[2].id, {"text": "still needed"})
 
-    buried = await bury(store, records, change="deleted", now=clock.now(), actor=None, reason="spring cleaning")
+    buried = await bury(store.records, records, change="deleted", now=clock.now(), actor=None, reason="spring cleaning")
 
-    page = await store.find(DEFAULT_TENANT, Filter(scopes=(WEB,)), "newest", 10, None)
+    page = await store.records.find(DEFAULT_TENANT, Filter(scopes=(WEB,)), "newest", 10, None)
     assert buried == 4
     assert [one.text for one in page.records] == ["still needed"]
 
@@ -338,7 +338,7 @@ async def test_a_clock_that_went_back_does_not_make_a_version_older_than_the_one
     writer: Writer, store: SqliteStore, preparer: Preparer, clock: FakeClock
 ) -> None:
     record = await put(writer, "a fact")
-    behind = Lifecycle(store, preparer, FakeClock(clock.now() - timedelta(hours=1)), DEFAULT_TENANT)
+    behind = Lifecycle(store.records, preparer, FakeClock(clock.now() - timedelta(hours=1)), DEFAULT_TENANT)
 
     edited = await behind.edit(record.id, {"text": "another"})
 

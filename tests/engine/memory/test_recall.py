@@ -18,7 +18,12 @@ from commonplace.memory.prepare import Preparer
 from commonplace.memory.recall import Recall
 from commonplace.memory.write import Telling, Writer
 from commonplace.ports.embedder import Floats
+from commonplace.stores.sqlite.connection import Readers, WriterThread
+from commonplace.stores.sqlite.recall import SqlRecall
+from commonplace.stores.sqlite.records import SqlRecords
+from commonplace.stores.sqlite.schema import open_writer
 from commonplace.stores.sqlite.store import SqliteStore
+from commonplace.stores.sqlite.transactions import Transactions
 from commonplace.testing.clock import FakeClock
 from commonplace.text.tokens import estimate
 from commonplace.values.note import Note
@@ -171,7 +176,10 @@ async def test_sessions_of_the_same_name_in_two_scopes_lend_each_other_nothing(
         await put(writer, f"Entry {n} about boats", scope="user:cy")
     asked = Query(text="heron", mode="words", filter=Filter(kinds=("turn",)))
 
-    for recall in (Recall(store, [], clock, DEFAULT_TENANT), Recall(store, [], clock, DEFAULT_TENANT, IndexBudget(0))):
+    for recall in (
+        Recall(store.recall, [], clock, DEFAULT_TENANT),
+        Recall(store.recall, [], clock, DEFAULT_TENANT, IndexBudget(0)),
+    ):
         assert found(await recall.search(asked)) == ["Did the heron come back?"]
         assert [hit.why.parts["neighbours"] for hit in await recall.search(replace(asked, filter=Filter()))] == [0.0]
 
@@ -181,7 +189,10 @@ async def test_more_scopes_than_are_held_apart_answer_as_one(
 ) -> None:
     scopes = [Scope("user", f"u{n}") for n in range(600)]
     await writer.put([Note(text=f"Heron number {n}", scope=scope) for n, scope in enumerate(scopes)])
-    warm, cold = Recall(store, [], clock, DEFAULT_TENANT), Recall(store, [], clock, DEFAULT_TENANT, IndexBudget(0))
+    warm, cold = (
+        Recall(store.recall, [], clock, DEFAULT_TENANT),
+        Recall(store.recall, [], clock, DEFAULT_TENANT, IndexBudget(0)),
+    )
 
     for recall in (warm, cold):
         everywhere = await recall.search(replace(words("heron"), limit=1_000))
@@ -205,7 +216,7 @@ async def test_searches_and_writes_at_the_same_time_disturb_nobody(writer: Write
     assert len(await recall.search(words("heron"))) == 6
 
 
-class Restless(SqliteStore):
+class RestlessRecall(SqlRecall):
     """A store in which somebody else is quick: between two reads of one search, `meanwhile` happens once."""
 
     meanwhile: Callable[[], Awaitable[object]] | None = None
@@ -222,20 +233,23 @@ class Restless(SqliteStore):
 async def test_a_record_that_leaves_the_scope_during_a_search_is_not_told_from_where_it_went(
     tmp_path: Path, clock: FakeClock, many: int, warm: bool
 ) -> None:
-    store = await Restless.open(tmp_path / "restless.db", clock)
-    preparer = Preparer([], estimate)
-    writer, recall = Writer(store, store, preparer, clock, DEFAULT_TENANT), Recall(store, [], clock, DEFAULT_TENANT)
-    lifecycle = Lifecycle(store, preparer, clock, DEFAULT_TENANT)
+    path = tmp_path / "restless.db"
+    transactions = Transactions(WriterThread(open_writer(path)), Readers(path), clock)
+    records, restless, preparer = SqlRecords(transactions), RestlessRecall(transactions), Preparer([], estimate)
+    writer, recall = (
+        Writer(records, restless, preparer, clock, DEFAULT_TENANT),
+        Recall(restless, [], clock, DEFAULT_TENANT),
+    )
+    lifecycle = Lifecycle(records, preparer, clock, DEFAULT_TENANT)
     scopes = [Scope("workspace", f"pond {n}") for n in range(many)]
     ids = [await put(writer, "A heron stands in the water", scope=scope) for scope in scopes]
     if warm:
         await recall.search(words("heron"))
-    assert isinstance(store, Restless)
-    store.meanwhile = lambda: lifecycle.promote(ids[0], scope=Scope("user", "ana"))
+    restless.meanwhile = lambda: lifecycle.promote(ids[0], scope=Scope("user", "ana"))
 
     hits = await recall.search(words("heron", *scopes, kinds=("note",)))
 
-    await store.aclose()
+    await transactions.aclose()
     assert {hit.record.scope for hit in hits} == set(scopes[1:])
 
 
@@ -307,9 +321,9 @@ class Moody:
 
 async def test_where_an_embedder_fails_the_words_still_answer(store: SqliteStore, clock: FakeClock) -> None:
     moody = Moody()
-    await store.set_embedders({moody.name: moody.dimension})
-    writer = Writer(store, store, Preparer([moody], estimate), clock, DEFAULT_TENANT)
-    recall = Recall(store, [moody], clock, DEFAULT_TENANT)
+    await store.maintenance.set_embedders({moody.name: moody.dimension})
+    writer = Writer(store.records, store.recall, Preparer([moody], estimate), clock, DEFAULT_TENANT)
+    recall = Recall(store.recall, [moody], clock, DEFAULT_TENANT)
     for text in ("A bird in the reeds", "A boat at sea", "Neither of them"):
         await put(writer, text)
     assert found(await recall.search(Query(text="some birdlike thing", mode="meaning", limit=1))) == [
@@ -325,24 +339,24 @@ async def test_where_an_embedder_fails_the_words_still_answer(store: SqliteStore
 
 async def test_a_write_without_its_vectors_is_no_write(store: SqliteStore, clock: FakeClock) -> None:
     moody = Moody()
-    await store.set_embedders({moody.name: moody.dimension})
-    writer = Writer(store, store, Preparer([moody], estimate), clock, DEFAULT_TENANT)
+    await store.maintenance.set_embedders({moody.name: moody.dimension})
+    writer = Writer(store.records, store.recall, Preparer([moody], estimate), clock, DEFAULT_TENANT)
     moody.answers = False
 
     with pytest.raises(EmbedderUnavailable):
         await put(writer, "A bird in the reeds")
 
-    assert (await store.stats(DEFAULT_TENANT)).records == 0
+    assert (await store.maintenance.stats(DEFAULT_TENANT)).records == 0
 
 
 async def test_texts_that_are_all_alike_are_not_told_apart_by_rounding(store: SqliteStore, clock: FakeClock) -> None:
     moody = Moody()
-    await store.set_embedders({moody.name: moody.dimension})
-    writer = Writer(store, store, Preparer([moody], estimate), clock, DEFAULT_TENANT)
+    await store.maintenance.set_embedders({moody.name: moody.dimension})
+    writer = Writer(store.records, store.recall, Preparer([moody], estimate), clock, DEFAULT_TENANT)
     for n in range(7):
         await put(writer, "A bird in the reeds", scope=Scope("user", f"u{n % 3}"))
 
-    hits = await Recall(store, [moody], clock, DEFAULT_TENANT).search(Query(text="bird"))
+    hits = await Recall(store.recall, [moody], clock, DEFAULT_TENANT).search(Query(text="bird"))
 
     assert len(hits) == 7
     assert {round(hit.score, 6) for hit in hits} == {round(hits[0].score, 6)}

@@ -39,11 +39,11 @@ async def other(tmp_path: Path, clock: FakeClock) -> AsyncGenerator[SqliteStore]
 
 
 def transfer(store: Store, preparer: Preparer, clock: FakeClock, batch: int = 3) -> Transfer:
-    return Transfer(store, preparer, clock, DEFAULT_TENANT, batch=batch)
+    return Transfer(store.records, preparer, clock, DEFAULT_TENANT, batch=batch)
 
 
 async def lives(store: Store, tenant: str = DEFAULT_TENANT) -> list[Lineage]:
-    found = await store.lineages(tenant, Filter(states=ALL_STATES), None, 1000)
+    found = await store.records.lineages(tenant, Filter(states=ALL_STATES), None, 1000)
     return [replace(one, passages={}) for one in found]
 
 
@@ -113,9 +113,11 @@ async def test_what_was_loaded_is_found_and_its_turns_are_not_told_twice(
     file.seek(0)
     await transfer(other, preparer, clock).load(file)
 
-    there = Writer(other, other, preparer, clock, DEFAULT_TENANT)
+    there = Writer(other.records, other.recall, preparer, clock, DEFAULT_TENANT)
     (again,) = await there.add_turns(Telling(session="s", scope=WEB), [Turn(speaker="ben", text="hello", at=AT)])
-    hits = await Recall(other, [], clock, DEFAULT_TENANT).search(Query(text="ship", filter=Filter(scopes=(WEB,))))
+    hits = await Recall(other.recall, [], clock, DEFAULT_TENANT).search(
+        Query(text="ship", filter=Filter(scopes=(WEB,)))
+    )
 
     assert again.outcome == "unchanged"
     assert [hit.record.key for hit in hits] == ["deploy"]
@@ -156,7 +158,7 @@ async def test_an_export_is_read_into_the_tenant_of_the_reader(
     await transfer(store, preparer, clock).export(file)
     file.seek(0)
 
-    await Transfer(other, preparer, clock, "acme/web").load(file)
+    await Transfer(other.records, preparer, clock, "acme/web").load(file)
 
     assert [one.versions[0].tenant for one in await lives(other, "acme/web")] == ["acme/web"]
 
@@ -290,7 +292,7 @@ async def test_a_key_held_by_another_record_is_a_conflict(
 ) -> None:
     lines = await exported(store, writer, preparer, clock)
     last = json.loads(lines[-2])["versions"][0]["key"]
-    await Writer(other, other, preparer, clock, DEFAULT_TENANT).put([Note(text="mine", key=last)])
+    await Writer(other.records, other.recall, preparer, clock, DEFAULT_TENANT).put([Note(text="mine", key=last)])
 
     with pytest.raises(Conflict) as refused:
         await transfer(other, preparer, clock, batch=2).load(io.StringIO("\n".join(lines)))

@@ -31,7 +31,7 @@ def held() -> HeldKnowledge:
 
 @pytest.fixture
 def tree(store: SqliteStore, held: HeldKnowledge) -> Tree:
-    return Tree(store, store, held, DEFAULT_TENANT, estimate)
+    return Tree(store.records, store.recall, held, DEFAULT_TENANT, estimate)
 
 
 async def put(writer: Writer, text: str, scope: str, key: str | None = None, **fields: Any) -> Record:
@@ -209,7 +209,9 @@ async def test_what_may_not_be_read_is_not_listed_and_is_refused_when_named(
     await put(writer, "mine", "user:ada", "mine")
     secret = await put(writer, "not mine", "user:bo", "secret")
     await put(writer, "for all", "global", "motto")
-    tree = Tree(store, store, held, DEFAULT_TENANT, estimate, lambda scope: scope == Scope("user", "ada"))
+    tree = Tree(
+        store.records, store.recall, held, DEFAULT_TENANT, estimate, lambda scope: scope == Scope("user", "ada")
+    )
 
     found = await tree.tree("commonplace://")
 
@@ -229,7 +231,7 @@ async def test_what_may_not_be_read_is_not_listed_and_is_refused_when_named(
 
 async def test_another_tenant_has_a_tree_of_its_own(store: SqliteStore, held: HeldKnowledge, writer: Writer) -> None:
     record = await put(writer, "ours", "user:ada", "mine")
-    theirs = Tree(store, store, held, "umbrella/lab", estimate)
+    theirs = Tree(store.records, store.recall, held, "umbrella/lab", estimate)
 
     assert (await theirs.tree("commonplace://user")).children == ()
     with pytest.raises(RecordNotFound):

@@ -48,8 +48,8 @@ class Lives(RuleBasedStateMachine):
         self.clock = FakeClock(BIRTH)
         self.store = self.run(SqliteStore.open(Path(self.folder.name) / "memory.db", self.clock))
         preparer = Preparer([], estimate)
-        self.writer = Writer(self.store, self.store, preparer, self.clock, DEFAULT_TENANT)
-        self.lifecycle = Lifecycle(self.store, preparer, self.clock, DEFAULT_TENANT)
+        self.writer = Writer(self.store.records, self.store.recall, preparer, self.clock, DEFAULT_TENANT)
+        self.lifecycle = Lifecycle(self.store.records, preparer, self.clock, DEFAULT_TENANT)
         self.versions: list[Record] = []
         self.before: list[Record] = []
 
@@ -129,7 +129,7 @@ class Lives(RuleBasedStateMachine):
     @invariant()
     def every_version_is_as_it_was_written(self) -> None:
         if self.versions:
-            assert self.run(self.store.history(DEFAULT_TENANT, self.id)) == self.versions
+            assert self.run(self.store.records.history(DEFAULT_TENANT, self.id)) == self.versions
 
 
 TestLives = Lives.TestCase

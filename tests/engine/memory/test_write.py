@@ -25,7 +25,7 @@ PRIVATE_KEY = "-----BEGIN RSA " + "PRIVATE KEY-----\nMIIEow\n-----END RSA " + "P
 
 
 async def held(store: SqliteStore, filter: Filter = ANY) -> list[Record]:
-    return list((await store.find(DEFAULT_TENANT, filter, "position", 1_000, None)).records)
+    return list((await store.records.find(DEFAULT_TENANT, filter, "position", 1_000, None)).records)
 
 
 def turn(text: str, speaker: str = "ana") -> Turn:
@@ -34,7 +34,7 @@ def turn(text: str, speaker: str = "ana") -> Turn:
 
 async def delete(store: SqliteStore, record: Record, clock: FakeClock) -> None:
     gone = replace(record, deleted_at=clock.now(), change="deleted")
-    await store.revise([Draft(record=gone, expected=record.version)])
+    await store.records.revise([Draft(record=gone, expected=record.version)])
 
 
 # ---- by key
@@ -62,7 +62,7 @@ async def test_a_changed_fact_under_a_key_is_the_next_version(
 
     assert (second.outcome, second.record.version, second.record.id) == ("updated", 2, first.record.id)
     assert (second.record.created_at, second.record.updated_at) == (first.record.created_at, clock.now())
-    assert [one.text for one in await store.history(DEFAULT_TENANT, first.record.id)] == [
+    assert [one.text for one in await store.records.history(DEFAULT_TENANT, first.record.id)] == [
         "Ship on Fridays",
         "Ship on Mondays",
     ]
@@ -375,7 +375,7 @@ async def test_one_note_that_comes_too_late_and_nothing_of_its_batch_is_kept(
 
     assert await held(store) == before
     assert await recall.search(Query(text="changed record", mode="words")) == []
-    assert [finding for finding in await store.check() if finding.severity == "error"] == []
+    assert [finding for finding in await store.maintenance.check() if finding.severity == "error"] == []
 
 
 async def test_a_bad_turn_and_nothing_of_its_telling_is_kept(writer: Writer, store: SqliteStore) -> None:

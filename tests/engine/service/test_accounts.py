@@ -27,12 +27,12 @@ ADMIN = caller("admin")
 
 async def rows(desk: Desk) -> list[AuditRow]:
     """Oldest first."""
-    page = await desk.store.audit(None, AuditQuery(), 100, None)
+    page = await desk.store.journal.audit(None, AuditQuery(), 100, None)
     return list(reversed(page.rows))
 
 
 async def types(desk: Desk) -> list[str]:
-    return [event.news.type for event in await desk.store.read_events(0, 100)]
+    return [event.news.type for event in await desk.store.events.read_events(0, 100)]
 
 
 async def test_a_write_leaves_an_audit_row_and_an_event(desk: Desk, records: Records) -> None:
@@ -41,7 +41,7 @@ async def test_a_write_leaves_an_audit_row_and_an_event(desk: Desk, records: Rec
     [row] = await rows(desk)
     assert (row.actor, row.action, row.outcome, row.record) == ("writer", "record.put", "ok", written.record.id)
     assert (row.scope, row.version, row.address) == (WEB, 1, "127.0.0.1")
-    [event] = await desk.store.read_events(0, 10)
+    [event] = await desk.store.events.read_events(0, 10)
     assert (event.news.type, event.news.scope, event.news.data["id"]) == ("record.created", WEB, written.record.id)
 
 
@@ -51,7 +51,7 @@ async def test_no_row_and_no_event_tells_what_a_record_says(desk: Desk, records:
     await records.put(WRITER, [note])
 
     assert "enelope" not in repr(await rows(desk))
-    assert "enelope" not in repr(await desk.store.read_events(0, 10))
+    assert "enelope" not in repr(await desk.store.events.read_events(0, 10))
 
 
 async def test_a_search_leaves_the_hash_of_its_question_and_what_it_found(
@@ -73,7 +73,7 @@ async def test_a_denial_leaves_a_row_and_changes_nothing(desk: Desk, records: Re
 
     [row] = await rows(desk)
     assert (row.action, row.outcome) == ("record.put", "denied")
-    assert (await desk.store.find(WRITER.tenant, Filter(), "newest", 10, None)).records == ()
+    assert (await desk.store.records.find(WRITER.tenant, Filter(), "newest", 10, None)).records == ()
 
 
 async def test_a_refused_secret_leaves_a_row_without_it(desk: Desk, records: Records) -> None:
@@ -110,7 +110,7 @@ async def test_a_record_that_moves_is_told_of_where_it_was_and_where_it_is(desk:
 
     await records.promote(ADMIN, written.record.id, scope=WEB)
 
-    told = [(event.news.type, str(event.news.scope)) for event in await desk.store.read_events(1, 10)]
+    told = [(event.news.type, str(event.news.scope)) for event in await desk.store.events.read_events(1, 10)]
     assert told == [("record.promoted", "workspace:web"), ("record.left", "session:7")]
 
 
@@ -120,7 +120,7 @@ async def test_the_undo_of_a_promotion_is_told_of_where_the_record_was_shared(de
 
     await records.undo(ADMIN, written.record.id)
 
-    told = [(event.news.type, str(event.news.scope)) for event in await desk.store.read_events(3, 10)]
+    told = [(event.news.type, str(event.news.scope)) for event in await desk.store.events.read_events(3, 10)]
     assert told == [("record.restored", "session:7"), ("record.left", "workspace:web")]
 
 
@@ -129,7 +129,7 @@ async def test_a_purged_record_is_told_of_where_it_was(desk: Desk, records: Reco
 
     await records.purge(ADMIN, ids=[written.record.id])
 
-    [event] = await desk.store.read_events(1, 10)
+    [event] = await desk.store.events.read_events(1, 10)
     assert (event.news.type, event.news.scope, event.news.admins) == ("record.purged", WEB, False)
 
 
@@ -152,7 +152,7 @@ async def test_the_same_request_again_is_answered_and_not_done(desk: Desk, recor
     [again] = await records.put(WRITER, [Note(text="We ship on Fridays", scope=WEB)], once=once)
 
     assert again == first
-    assert len((await desk.store.find(WRITER.tenant, Filter(), "newest", 10, None)).records) == 1
+    assert len((await desk.store.records.find(WRITER.tenant, Filter(), "newest", 10, None)).records) == 1
 
 
 async def test_an_idempotency_key_is_for_one_request_of_one_caller(desk: Desk, records: Records) -> None:
@@ -163,7 +163,7 @@ async def test_an_idempotency_key_is_for_one_request_of_one_caller(desk: Desk, r
         await records.put(WRITER, [Note(text="We never ship", scope=WEB)], once=replace(once, fingerprint=b"2" * 32))
     await records.put(caller("writer", name="other"), [Note(text="Another", scope=WEB)], once=once)
 
-    assert len((await desk.store.find(WRITER.tenant, Filter(), "newest", 10, None)).records) == 2
+    assert len((await desk.store.records.find(WRITER.tenant, Filter(), "newest", 10, None)).records) == 2
 
 
 async def test_an_idempotency_key_is_forgotten_after_a_day(desk: Desk, records: Records, clock: FakeClock) -> None:
@@ -173,7 +173,7 @@ async def test_an_idempotency_key_is_forgotten_after_a_day(desk: Desk, records: 
 
     await records.put(WRITER, [Note(text="We ship on Fridays", scope=WEB)], once=once)
 
-    assert len((await desk.store.find(WRITER.tenant, Filter(), "newest", 10, None)).records) == 2
+    assert len((await desk.store.records.find(WRITER.tenant, Filter(), "newest", 10, None)).records) == 2
 
 
 async def test_a_change_is_repeated_with_its_answer(desk: Desk, records: Records) -> None:

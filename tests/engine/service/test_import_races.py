@@ -69,9 +69,9 @@ class Server:
 
     async def records(self) -> dict[str, Record]:
         """Every record, live or not, by the path of its file. None of them has the token."""
-        page = await self.desk.store.find(DEFAULT_TENANT, Filter(states=ALL_STATES), "key", 1000, None)
+        page = await self.desk.store.records.find(DEFAULT_TENANT, Filter(states=ALL_STATES), "key", 1000, None)
         for record in page.records:
-            for version in await self.desk.store.history(DEFAULT_TENANT, record.id):
+            for version in await self.desk.store.records.history(DEFAULT_TENANT, record.id):
                 assert TOKEN not in version.text
         return {record.provenance.file or "": record for record in page.records}
 

@@ -36,7 +36,7 @@ def news(what: str) -> Entries:
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncGenerator[SqliteStore]:
     store = await SqliteStore.open(tmp_path / "memory.db", FakeClock(NOW))
-    await store.set_embedders({EMBEDDER: DIMENSION})
+    await store.maintenance.set_embedders({EMBEDDER: DIMENSION})
     yield store
     await store.aclose()
 
@@ -49,7 +49,7 @@ def bytes_of(folder: Path) -> bytes:
 async def gather(store: SqliteStore, many: int) -> list[Event]:
     told: list[Event] = []
     with anyio.fail_after(20):
-        async with aclosing(store.follow_events(0)) as events:
+        async with aclosing(store.events.follow_events(0)) as events:
             async for some in events:
                 told += some
                 if len(told) >= many:
@@ -63,7 +63,7 @@ def write(path: Path, name: str) -> None:
     async def writing() -> None:
         store = await SqliteStore.open(path, FakeClock(NOW))
         for n in range(20):
-            await store.note(news(f"{name}.{n}"))
+            await store.journal.note(news(f"{name}.{n}"))
         await store.aclose()
 
     asyncio.run(writing())
@@ -88,7 +88,7 @@ async def test_a_follower_misses_nothing_of_what_other_processes_write(store: Sq
 async def test_a_follower_waits_for_a_file_that_is_out_of_reach(tmp_path: Path) -> None:
     path, away = tmp_path / "memory.db", tmp_path / "away.db"
     store = await SqliteStore.open(path, FakeClock(NOW))
-    await store.note(news("before"))
+    await store.journal.note(news("before"))
     # The readers open the file when they are first asked.
     path.rename(away)
     told: list[Event] = []
@@ -112,7 +112,7 @@ async def test_a_closed_store_leaves_no_thread_behind_its_followers(tmp_path: Pa
     store = await SqliteStore.open(tmp_path / "memory.db", FakeClock(NOW))
 
     async def follow() -> None:
-        assert [event async for event in store.follow_events(0)] == []
+        assert [event async for event in store.events.follow_events(0)] == []
 
     with anyio.fail_after(5):
         async with anyio.create_task_group() as tasks:
@@ -126,32 +126,32 @@ async def test_a_closed_store_leaves_no_thread_behind_its_followers(tmp_path: Pa
 
 
 async def test_a_purge_leaves_no_byte_of_a_layer(store: SqliteStore, tmp_path: Path) -> None:
-    [written] = await store.put([Drafting(FakeClock(NOW))("a long story")])
+    [written] = await store.records.put([Drafting(FakeClock(NOW))("a long story")])
     layer = Layer(record=written.record.id, version=1, name="L0", text="Quixotic zebras in short", tokens=4)
-    await store.put_layers(T, [layer])
+    await store.knowledge.put_layers(T, [layer])
     assert b"Quixotic" in bytes_of(tmp_path)
 
-    await store.purge(T, [Filter(ids=(written.record.id,))])
+    await store.records.purge(T, [Filter(ids=(written.record.id,))])
 
     assert b"Quixotic" not in bytes_of(tmp_path)
 
 
 async def test_a_store_that_holds_an_audit_is_not_restored_over(store: SqliteStore, tmp_path: Path) -> None:
-    await store.backup(tmp_path / "copy.db")
+    await store.maintenance.backup(tmp_path / "copy.db")
     row = AuditRow(id=new_id(NOW), at=NOW, tenant=T, actor="ann", action="auth.denied", outcome="denied")
-    await store.note(Entries(audit=(row,)))
+    await store.journal.note(Entries(audit=(row,)))
 
     with pytest.raises(InvalidFile):
-        await store.restore(tmp_path / "copy.db")
+        await store.maintenance.restore(tmp_path / "copy.db")
 
 
 async def test_a_purge_goes_on_while_somebody_follows(store: SqliteStore) -> None:
-    [written] = await store.put([Drafting(FakeClock(NOW))("a")], beside=lambda _: news("put"))
+    [written] = await store.records.put([Drafting(FakeClock(NOW))("a")], beside=lambda _: news("put"))
 
     with anyio.fail_after(5):
-        async with aclosing(store.follow_events(0)) as events:
+        async with aclosing(store.events.follow_events(0)) as events:
             await anext(events)
-            purged = await store.purge(T, [Filter(ids=(written.record.id,))], beside=lambda ids: news(ids[0]))
+            purged = await store.records.purge(T, [Filter(ids=(written.record.id,))], beside=lambda ids: news(ids[0]))
             [event] = await anext(events)
 
     assert purged.records == 1

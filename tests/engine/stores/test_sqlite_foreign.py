@@ -55,12 +55,12 @@ JOB = NewJob(id="j", tenant=T, kind="import", payload={}, created_at=NOW, create
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncGenerator[ForeignStore]:
     theirs = await SqliteStore.open(tmp_path / "memory.db", FakeClock(NOW))
-    await theirs.put_space(SPACE, NOTHING)
-    await theirs.put_item(ITEM, NOTHING)
-    await theirs.add_key(KEY, b"key", NOTHING)
-    await theirs.add_user(USER, b"user", NOTHING)
-    await theirs.set_budget(T, 1_000_000_000, NOTHING)
-    await theirs.note(Entries(jobs=(JOB,)))
+    await theirs.knowledge.put_space(SPACE, NOTHING)
+    await theirs.knowledge.put_item(ITEM, NOTHING)
+    await theirs.keys.add_key(KEY, b"key", NOTHING)
+    await theirs.keys.add_user(USER, b"user", NOTHING)
+    await theirs.usage.set_budget(T, 1_000_000_000, NOTHING)
+    await theirs.journal.note(Entries(jobs=(JOB,)))
     await theirs.aclose()
     store = await ForeignStore.open(tmp_path / "memory.db", FakeClock(NOW))
     yield store
@@ -68,46 +68,50 @@ async def store(tmp_path: Path) -> AsyncGenerator[ForeignStore]:
 
 
 async def test_nothing_is_known_for_sure_in_it(store: ForeignStore) -> None:
-    items = [*await store.items(T), await store.item(T, "i"), await store.put_item(ITEM, NOTHING)]
-    spaces = [*await store.spaces(T), await store.put_space(SPACE, NOTHING)]
+    items = [
+        *await store.knowledge.items(T),
+        await store.knowledge.item(T, "i"),
+        await store.knowledge.put_item(ITEM, NOTHING),
+    ]
+    spaces = [*await store.knowledge.spaces(T), await store.knowledge.put_space(SPACE, NOTHING)]
 
     assert {(item.trust_level, item.status, item.reviewer, item.approval) for item in items} == {
         ("working", "working", None, None)
     }
     assert {space.trust_level for space in spaces} == {"working"}
-    assert await store.items(T, statuses=["promoted", "approved_default"]) == []
+    assert await store.knowledge.items(T, statuses=["promoted", "approved_default"]) == []
 
 
 async def test_nobody_is_known_to_it_and_nothing_is_granted_or_waits(store: ForeignStore) -> None:
-    assert await store.key_by_secret(b"key") is None
-    assert await store.keys(None) == []
-    assert await store.user(T, "u") is None
-    assert await store.users(T) == []
-    assert await store.budget(T) is None
-    assert await store.jobs(T) == []
+    assert await store.keys.key_by_secret(b"key") is None
+    assert await store.keys.list_keys(None) == []
+    assert await store.keys.user(T, "u") is None
+    assert await store.keys.users(T) == []
+    assert await store.usage.budget(T) is None
+    assert await store.jobs.list_jobs(T) == []
 
 
 async def test_nothing_is_added_to_what_does_not_count(store: ForeignStore) -> None:
     with pytest.raises(StoreNotAdopted):
-        await store.add_key(KEY, b"other", NOTHING)
+        await store.keys.add_key(KEY, b"other", NOTHING)
     with pytest.raises(StoreNotAdopted):
-        await store.add_user(USER, b"other", NOTHING)
+        await store.keys.add_user(USER, b"other", NOTHING)
     with pytest.raises(StoreNotAdopted):
-        await store.rotate_user(T, "u", b"other", NOTHING)
+        await store.keys.rotate_user(T, "u", b"other", NOTHING)
     with pytest.raises(StoreNotAdopted):
-        await store.set_budget(T, 5, NOTHING)
+        await store.usage.set_budget(T, 5, NOTHING)
     with pytest.raises(StoreNotAdopted):
-        await store.change_item(ITEM, "approved_default", NOTHING)
+        await store.knowledge.change_item(ITEM, "approved_default", NOTHING)
     with pytest.raises(StoreNotAdopted):
-        await store.note(Entries(jobs=(JOB,)))
+        await store.journal.note(Entries(jobs=(JOB,)))
 
 
 async def test_all_of_it_is_there_for_its_owner(store: ForeignStore, tmp_path: Path) -> None:
     theirs = await SqliteStore.open(tmp_path / "memory.db", FakeClock(NOW))
 
-    assert await theirs.key_by_secret(b"key") == KEY
-    assert await theirs.item(T, "i") == ITEM
-    assert [job.id for job in await theirs.jobs(T)] == ["j"]
+    assert await theirs.keys.key_by_secret(b"key") == KEY
+    assert await theirs.knowledge.item(T, "i") == ITEM
+    assert [job.id for job in await theirs.jobs.list_jobs(T)] == ["j"]
     await theirs.aclose()
 
 

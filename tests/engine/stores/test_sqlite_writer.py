@@ -45,7 +45,7 @@ class Counting:
 @pytest.fixture
 async def counting(tmp_path: Path) -> AsyncGenerator[Counting]:
     counting = Counting(tmp_path / "memory.db")
-    await counting.store.set_embedders({EMBEDDER: DIMENSION})
+    await counting.store.maintenance.set_embedders({EMBEDDER: DIMENSION})
     counting.count()
     yield counting
     await counting.store.aclose()
@@ -68,17 +68,17 @@ async def test_writes_that_come_together_share_a_commit(counting: Counting) -> N
         tasks.start_soon(hold, counting.writer, begun, go)
         await asyncio.to_thread(begun.wait, 5)
         for n in range(100):
-            tasks.start_soon(counting.store.put, [counting.draft(f"record {n}")])
+            tasks.start_soon(counting.store.records.put, [counting.draft(f"record {n}")])
         await anyio.wait_all_tasks_blocked()
         go.set()
 
-    assert (await counting.store.stats(DEFAULT_TENANT)).records == 100
+    assert (await counting.store.maintenance.stats(DEFAULT_TENANT)).records == 100
     assert counting.commits == 1
 
 
 async def test_writes_that_come_one_by_one_are_each_committed_before_they_are_acknowledged(counting: Counting) -> None:
     for n in range(5):
-        await counting.store.put([counting.draft(f"record {n}")])
+        await counting.store.records.put([counting.draft(f"record {n}")])
 
         assert counting.commits == n + 1
 
@@ -91,7 +91,7 @@ async def test_nothing_is_acknowledged_while_its_commit_is_under_way(counting: C
         return not go.wait(timeout=5)
 
     counting.db.set_commit_hook(committing)
-    putting = asyncio.ensure_future(counting.store.put([counting.draft("record")]))
+    putting = asyncio.ensure_future(counting.store.records.put([counting.draft("record")]))
     await asyncio.to_thread(begun.wait, 5)
     await anyio.wait_all_tasks_blocked()
     early = putting.done()
@@ -105,11 +105,11 @@ async def test_a_commit_that_fails_fails_every_write_in_it(counting: Counting) -
     counting.db.set_commit_hook(lambda: True)
 
     with pytest.raises(StoreError):
-        await counting.store.put([counting.draft("record")])
+        await counting.store.records.put([counting.draft("record")])
     counting.db.set_commit_hook(None)
 
-    assert (await counting.store.stats(DEFAULT_TENANT)).records == 0
-    await counting.store.put([counting.draft("afterwards")])
+    assert (await counting.store.maintenance.stats(DEFAULT_TENANT)).records == 0
+    await counting.store.records.put([counting.draft("afterwards")])
 
 
 async def test_a_write_that_fails_takes_no_other_with_it(counting: Counting) -> None:
@@ -119,7 +119,7 @@ async def test_a_write_that_fails_takes_no_other_with_it(counting: Counting) -> 
     async def put(n: int) -> None:
         try:
             drafts = [counting.draft(f"record {n}"), counting.draft("the same", key="k", expected=0)]
-            await counting.store.put(drafts)
+            await counting.store.records.put(drafts)
         except Conflict as conflict:
             refused.append(conflict.code)
 
@@ -132,8 +132,8 @@ async def test_a_write_that_fails_takes_no_other_with_it(counting: Counting) -> 
         go.set()
 
     assert refused == ["record_changed"] * 19
-    assert (await counting.store.stats(DEFAULT_TENANT)).records == 2
-    assert [finding for finding in await counting.store.check() if finding.severity == "error"] == []
+    assert (await counting.store.maintenance.stats(DEFAULT_TENANT)).records == 2
+    assert [finding for finding in await counting.store.maintenance.check() if finding.severity == "error"] == []
 
 
 async def test_an_error_that_is_not_of_the_store_reaches_its_caller_alone(counting: Counting) -> None:
@@ -144,26 +144,26 @@ async def test_an_error_that_is_not_of_the_store_reaches_its_caller_alone(counti
     with pytest.raises(ZeroDivisionError):
         await counting.writer.run(broken)
 
-    await counting.store.put([counting.draft("afterwards")])
+    await counting.store.records.put([counting.draft("afterwards")])
     assert counting.db.execute("SELECT count(*) FROM counters WHERE name = 'half'").get == 0
 
 
 async def test_closing_finishes_what_was_handed_in(tmp_path: Path) -> None:
     counting = Counting(tmp_path / "memory.db")
-    await counting.store.set_embedders({EMBEDDER: DIMENSION})
+    await counting.store.maintenance.set_embedders({EMBEDDER: DIMENSION})
     begun, go = threading.Event(), threading.Event()
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(hold, counting.writer, begun, go)
         await asyncio.to_thread(begun.wait, 5)
         for n in range(30):
-            tasks.start_soon(counting.store.put, [counting.draft(f"record {n}")])
+            tasks.start_soon(counting.store.records.put, [counting.draft(f"record {n}")])
         await anyio.wait_all_tasks_blocked()
         tasks.start_soon(counting.store.aclose)
         go.set()
 
     again = await SqliteStore.open(tmp_path / "memory.db", counting.clock)
-    assert (await again.stats(DEFAULT_TENANT)).records == 30
+    assert (await again.maintenance.stats(DEFAULT_TENANT)).records == 30
     await again.aclose()
 
 
@@ -174,22 +174,22 @@ async def test_a_closed_store_says_so_however_often_it_is_asked(tmp_path: Path) 
 
     for _ in range(2):
         with pytest.raises(StoreClosed):
-            await counting.store.put([counting.draft("too late")])
+            await counting.store.records.put([counting.draft("too late")])
         with pytest.raises(StoreClosed):
-            await counting.store.stats(DEFAULT_TENANT)
+            await counting.store.maintenance.stats(DEFAULT_TENANT)
 
 
 async def test_nobody_waits_forever_for_a_store_that_closes_under_their_hands(tmp_path: Path) -> None:
     for attempt in range(20):
         counting = Counting(tmp_path / f"memory-{attempt}.db")
-        await counting.store.set_embedders({EMBEDDER: DIMENSION})
+        await counting.store.maintenance.set_embedders({EMBEDDER: DIMENSION})
         ended = 0
 
         async def write(n: int, counting: Counting = counting) -> None:
             nonlocal ended
             try:
-                await counting.store.put([counting.draft(f"record {n}")])
-                await counting.store.stats(DEFAULT_TENANT)
+                await counting.store.records.put([counting.draft(f"record {n}")])
+                await counting.store.maintenance.stats(DEFAULT_TENANT)
             except StoreClosed:
                 pass
             ended += 1
@@ -213,14 +213,14 @@ async def test_a_cancelled_caller_disturbs_no_other(counting: Counting) -> None:
         await asyncio.to_thread(begun.wait, 5)
         async with anyio.create_task_group() as impatient:
             for n in range(5):
-                impatient.start_soon(counting.store.put, [counting.draft(f"given up {n}")])
+                impatient.start_soon(counting.store.records.put, [counting.draft(f"given up {n}")])
             await anyio.wait_all_tasks_blocked()
             impatient.cancel_scope.cancel()
-        tasks.start_soon(counting.store.put, [counting.draft("kept")])
+        tasks.start_soon(counting.store.records.put, [counting.draft("kept")])
         await anyio.wait_all_tasks_blocked()
         go.set()
 
-    assert (await counting.store.stats(DEFAULT_TENANT)).records == 1
+    assert (await counting.store.maintenance.stats(DEFAULT_TENANT)).records == 1
 
 
 async def test_every_commit_is_flushed_to_the_disk(counting: Counting) -> None:

@@ -174,16 +174,16 @@ class Gateway:
         return await self._records.delete(who, record.id)
 
     async def _addressed(self, who: Principal, scope: Scope, uri: str) -> Record | None:
-        store = self._desk.store
+        records = self._desk.store.records
         if not uri.isprintable():
             return None
         for key in (f"{_RESOURCE}{uri}", uri):
-            if (held := await held_under(store, who.tenant, scope, key)) is not None:
+            if (held := await held_under(records, who.tenant, scope, key)) is not None:
                 return held
         if not uri.startswith("record:"):
             return None
         wanted = Filter(scopes=(scope,), kinds=("resource",), ids=(uri.removeprefix("record:"),))
-        page = await store.find(who.tenant, wanted, "newest", 1, None)
+        page = await records.find(who.tenant, wanted, "newest", 1, None)
         return page.records[0] if page.records else None
 
 

@@ -86,8 +86,8 @@ class Owners:
         """Those in reach, by name."""
         desk = self._desk
         async with desk.account(who, "owner.list"):
-            known = {owner.id: owner for owner in await desk.store.owners(who.tenant, kind)}
-            for mark in await desk.store.marks(who.tenant, None):
+            known = {owner.id: owner for owner in await desk.store.keys.owners(who.tenant, kind)}
+            for mark in await desk.store.recall.marks(who.tenant, None):
                 scope = mark.scope
                 if scope.kind == kind and scope.id not in known and mark.passages and who.reaches(scope):
                     implied = await self._implied(who, kind, scope.id)
@@ -122,7 +122,7 @@ class Owners:
             )
             account.scope = Scope(kind, owner.id)
             require_scope(who, account.scope)
-            await desk.store.put_owner(owner, _told(account, "owner.created", owner), new=True)
+            await desk.store.keys.put_owner(owner, _told(account, "owner.created", owner), new=True)
             return owner
 
     async def change(
@@ -139,7 +139,7 @@ class Owners:
         async with desk.account(who, "owner.change", scope=scope) as account:
             require_role(who, "writer")
             require_scope(who, scope)
-            is_new = await desk.store.owner(who.tenant, kind, id) is None
+            is_new = await desk.store.keys.owner(who.tenant, kind, id) is None
             held = await self._known(who, kind, id)
             changed = replace(
                 held,
@@ -147,7 +147,7 @@ class Owners:
                 memory_enabled=held.memory_enabled if memory_enabled is None else memory_enabled,
                 updated_at=max(utc(desk.clock.now()), held.updated_at),
             )
-            await desk.store.put_owner(changed, _told(account, "owner.changed", changed), new=is_new)
+            await desk.store.keys.put_owner(changed, _told(account, "owner.changed", changed), new=is_new)
             return changed
 
     async def remove(self, who: Principal, kind: OwnerKind, id: str) -> int:
@@ -163,19 +163,19 @@ class Owners:
             removed = await self._bury_all(who, scope, _REMOVED.format(kind=kind))
             account.details["records"] = removed
             entries = _told(account, "owner.removed", owner)
-            if await desk.store.owner(who.tenant, kind, id) is None:
-                await desk.store.note(entries)
+            if await desk.store.keys.owner(who.tenant, kind, id) is None:
+                await desk.store.journal.note(entries)
             else:
-                await desk.store.remove_owner(who.tenant, kind, id, entries)
+                await desk.store.keys.remove_owner(who.tenant, kind, id, entries)
             return removed
 
     async def _bury_all(self, who: Principal, scope: Scope, reason: str) -> int:
         desk, removed = self._desk, 0
-        journaled = Journaled(desk.store, desk.account(who, "record.delete", scope=scope))
+        journaled = Journaled(desk.store.records, desk.account(who, "record.delete", scope=scope))
         wanted = Filter(scopes=(scope,), states=ALL_STATES - {"deleted"})
         async for _ in attempts(_ATTEMPTS):
             # Those that were buried are no longer found, so the first page is always the next one.
-            while page := (await desk.store.find(who.tenant, wanted, "oldest", _PAGE, None)).records:
+            while page := (await desk.store.records.find(who.tenant, wanted, "oldest", _PAGE, None)).records:
                 now = desk.clock.now()
                 done = await bury(journaled, page, change="deleted", now=now, actor=who.subject, reason=reason)
                 removed += done
@@ -186,14 +186,14 @@ class Owners:
         raise RecordChanged("Others keep writing to it. Stop them first, then remove it.")
 
     async def _known(self, who: Principal, kind: OwnerKind, id: str) -> Owner:
-        owner = await self._desk.store.owner(who.tenant, kind, id) or await self._implied(who, kind, id)
+        owner = await self._desk.store.keys.owner(who.tenant, kind, id) or await self._implied(who, kind, id)
         if owner is None:
             raise NotFound(f"There is no such {kind}. Create it first, or write into its scope.")
         return owner
 
     async def _implied(self, who: Principal, kind: OwnerKind, id: str) -> Owner | None:
         """An owner that is there because its scope holds records."""
-        page = await self._desk.store.find(who.tenant, Filter(scopes=(Scope(kind, id),)), "newest", 1, None)
+        page = await self._desk.store.records.find(who.tenant, Filter(scopes=(Scope(kind, id),)), "newest", 1, None)
         if not page.records:
             return None
         [last] = page.records
@@ -227,7 +227,7 @@ class Owners:
             cursor: str | None = None
             wanted = Filter(scopes=(scope,), pinned=pinned)
             while True:
-                page = await desk.store.find(who.tenant, wanted, _ORDERS[kind], _PAGE, cursor)
+                page = await desk.store.records.find(who.tenant, wanted, _ORDERS[kind], _PAGE, cursor)
                 found += [one for one in page.records if _is_memory(one) and source in (None, shown_source(one))]
                 if (cursor := page.cursor) is None:
                     break
@@ -244,7 +244,7 @@ class Owners:
             require_scope(who, scope)
             await self._known(who, kind, id)
             async for _ in attempts(_ATTEMPTS):
-                held = await held_under(desk.store, who.tenant, scope, memory.key)
+                held = await held_under(desk.store.records, who.tenant, scope, memory.key)
                 if held is not None and held.kind in _NO_MEMORIES and not held.deleted_at:
                     raise Conflict(f"A {held.kind} of this {kind} has that key. Choose another one.")
                 try:
@@ -258,7 +258,7 @@ class Owners:
         self, who: Principal, account: Account, scope: Scope, memory: Memory, held: Record | None
     ) -> Record:
         desk = self._desk
-        engines, journaled = desk.engines(who), Journaled(desk.store, account)
+        engines, journaled = desk.engines(who), Journaled(desk.store.records, account)
         if held is not None and held.state(desk.clock.now()) == "live":
             changes: Changes = {
                 "text": memory.value,
@@ -309,11 +309,11 @@ class Owners:
             require_scope(who, scope)
             for one in learned:
                 require_trust(who, one.trust)
-            writer = desk.engines(who).writer(Journaled(desk.store, account))
+            writer = desk.engines(who).writer(Journaled(desk.store.records, account))
             last = {one.key: one for one in learned}
             notes = [_note(scope, one) for one in last.values()]
             async for _ in attempts(_ATTEMPTS):
-                fresh = await worth_writing(desk.store, who.tenant, notes, desk.clock.now())
+                fresh = await worth_writing(desk.store.records, who.tenant, notes, desk.clock.now())
                 try:
                     return await writer.put(fresh, actor=who.subject) if fresh else []
                 except RecordChanged:

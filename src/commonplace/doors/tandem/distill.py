@@ -122,7 +122,7 @@ class Distilling:
     async def _kept(self, held: Rights, account: Account, told: Conversation, found: Distillation) -> list[Written]:
         desk, facts = self._desk, found.facts
         marks = [mark_of("distilled", fact.content, fact.category, told.workflow) for fact in facts]
-        writer = desk.engines(held.who).writer(Marked(desk.store, account, marks))
+        writer = desk.engines(held.who).writer(Marked(desk.store.records, account, marks))
         notes = [_note(held, account, told, fact, found.method) for fact in facts]
         return await writer.put(notes, actor=held.who.subject)
 

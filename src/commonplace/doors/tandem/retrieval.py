@@ -173,7 +173,7 @@ class Retrieval:
         for filter in filters:
             cursor: str | None = None
             for _ in range(_LOOKED_AT // _PAGE):
-                page = await self._desk.store.find(held.who.tenant, filter, "newest", _PAGE, cursor)
+                page = await self._desk.store.records.find(held.who.tenant, filter, "newest", _PAGE, cursor)
                 for record in page.records:
                     if record.id not in known and text in record.text.casefold() and asked.limits.allow(record):
                         found[record.id] = record
@@ -186,24 +186,24 @@ class Retrieval:
     # ---- how much of it
 
     async def _may_ask(self, held: Rights, grant: RetrievalGrant) -> None:
-        store, tenant, price = self._desk.store, held.who.tenant, asking(grant)
-        if not await store.spend(tenant, price.name, price.window, price.amounts, price.limits):
+        quotas, tenant, price = self._desk.store.quotas, held.who.tenant, asking(grant)
+        if not await quotas.spend(tenant, price.name, price.window, price.amounts, price.limits):
             raise _exhausted(grant)
-        if is_exhausted(grant, await store.spent(tenant, price.name, price.window)):
+        if is_exhausted(grant, await quotas.spent(tenant, price.name, price.window)):
             raise _exhausted(grant)
 
     async def _within(
         self, held: Rights, grant: RetrievalGrant, hits: Sequence[Hit]
     ) -> tuple[tuple[ReplyHit, ...], int]:
         """As many hits as there is budget for, paid for."""
-        store, tenant = self._desk.store, held.who.tenant
+        quotas, tenant = self._desk.store.quotas, held.who.tenant
         for _ in range(_AGAIN):
-            spent = await store.spent(tenant, asking(grant).name, grant.budget.window)
+            spent = await quotas.spent(tenant, asking(grant).name, grant.budget.window)
             trimmed = trim(hits, grant, spent, self._desk.room.count)
             if not trimmed.hits:
                 break
             price = answering(grant, trimmed)
-            if await store.spend(tenant, price.name, price.window, price.amounts, price.limits):
+            if await quotas.spend(tenant, price.name, price.window, price.amounts, price.limits):
                 return trimmed.hits, trimmed.left_out
         if hits:
             raise _exhausted(grant)

@@ -422,8 +422,8 @@ class Browsing:
             return layers
 
     def _tree(self, who: Principal, shorten: Shorten | None = None) -> Tree:
-        desk = self._desk
-        return Tree(desk.store, desk.store, desk.store, who.tenant, desk.room.count, who.reaches, shorten)
+        desk, store = self._desk, self._desk.store
+        return Tree(store.records, store.recall, store.knowledge, who.tenant, desk.room.count, who.reaches, shorten)
 
     def _shortened(self, who: Principal, node: str) -> Shorten | None:
         """By the model, where there is one. What goes wrong with it leaves the text's own sentences."""

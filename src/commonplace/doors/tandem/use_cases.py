@@ -191,7 +191,7 @@ class Governed:
         """Kept, unless it is there. One that was deleted or became something else since does not stand in its way."""
         desk = self._desk
         for _ in range(_ATTEMPTS):
-            writer = desk.engines(held.who).writer(Marked(desk.store, account, [mark]))
+            writer = desk.engines(held.who).writer(Marked(desk.store.records, account, [mark]))
             [written] = await writer.put([note], actor=held.who.subject)
             record = written.record
             gone = record.state(desk.clock.now()) in ("deleted", "expired") or record.text != text
@@ -261,7 +261,7 @@ class Governed:
         """The record's own project is meant where a request names none."""
         try:
             full = await self._desk.resolved(held.who, id)
-            [record] = await self._desk.store.get(held.who.tenant, [full])
+            [record] = await self._desk.store.records.get(held.who.tenant, [full])
         except (NotFound, InvalidInput):
             return held
         if not held.who.reaches(record.scope):
@@ -311,7 +311,7 @@ class Governed:
 
     def _lifecycle(self, account: Account) -> Lifecycle:
         who = account.who
-        return self._desk.engines(who).lifecycle(Journaled(self._desk.store, account), who.subject)
+        return self._desk.engines(who).lifecycle(Journaled(self._desk.store.records, account), who.subject)
 
     # ---- read
 
@@ -327,7 +327,7 @@ class Governed:
             cursor: str | None = None
             looked = 0
             while len(found) < listing.offset + listing.limit:
-                page = await desk.store.find(who.tenant, wanted, "newest", _PAGE, cursor)
+                page = await desk.store.records.find(who.tenant, wanted, "newest", _PAGE, cursor)
                 found += [one for one in page.records if listing.fits(one) and (reviews or not is_quarantined(one))]
                 looked += len(page.records)
                 cursor = page.cursor
@@ -349,7 +349,7 @@ class Governed:
             found: list[AuditRow] = []
             cursor: str | None = None
             for _ in range(_PAGES):
-                page = await desk.store.audit(who.tenant, query, max(limit, _PAGE), cursor)
+                page = await desk.store.journal.audit(who.tenant, query, max(limit, _PAGE), cursor)
                 found += [row for row in page.rows if _may_see(who, row, reviews=reviews)]
                 cursor = page.cursor
                 if cursor is None or len(found) >= limit:

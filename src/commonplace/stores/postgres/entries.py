@@ -14,8 +14,7 @@ from psycopg.rows import TupleRow
 from commonplace.errors import AlreadyAnswered, InvalidInput, QueueFull
 from commonplace.ports.journal import Entries, Reply
 from commonplace.stores.postgres.connection import Connection, statements
-from commonplace.stores.postgres.inserting import are_few, insert
-from commonplace.stores.postgres.rows import Table, to_ms_or_none
+from commonplace.stores.postgres.rows import Table, are_few, insert, ms
 from commonplace.values.audit import AuditRow
 from commonplace.values.event import News
 from commonplace.values.job import Line, NewJob
@@ -187,7 +186,7 @@ def _job_params(job: NewJob) -> dict[str, Any]:
         "created_by": job.created_by,
         "mark": job.unique,
         "client": job.client,
-        "not_before": to_ms_or_none(job.not_before),
+        "not_before": ms(job.not_before),
         "max_attempts": job.max_attempts,
         "line": job.line.name if job.line else None,
     }

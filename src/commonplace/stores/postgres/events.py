@@ -9,12 +9,11 @@ from datetime import datetime
 from typing import Any
 
 from commonplace.errors import StoreClosed, StoreError
-from commonplace.ports.clock import Clock
-from commonplace.stores.postgres.connection import Connection, Database, statements
+from commonplace.stores.postgres.connection import statements
 from commonplace.stores.postgres.entries import json_of, scope_of
-from commonplace.stores.postgres.listening import Ear
-from commonplace.stores.postgres.part import Part
+from commonplace.stores.postgres.notifications import NotificationListener
 from commonplace.stores.postgres.relay import channel
+from commonplace.stores.postgres.transactions import Transactions
 from commonplace.values.event import Event, News
 from commonplace.values.moment import from_ms, to_ms
 
@@ -23,65 +22,64 @@ _BATCH = 500
 _TICK = 1.0
 
 
-class Log(Part):
+class SqlEvents:
     """Satisfies the port `EventLog`."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
-        super().__init__(database, clock)
-        self._ears: set[Ear] = set()
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+        self._listeners: set[NotificationListener] = set()
         self._closed = False
 
     async def read_events(self, after: int, limit: int, *, tenant: str | None = None) -> list[Event]:
-        await self._relay.run_if_needed()
+        await self._transactions.relay.run_if_needed()
         return await self._read(after, limit, tenant)
 
     async def event_range(self) -> tuple[int, int]:
-        await self._relay.run_if_needed()
-        [(earliest, latest)] = await self._database.ask(_SQL["range"])
+        await self._transactions.relay.run_if_needed()
+        [(earliest, latest)] = await self._transactions.ask(_SQL["range"])
         return earliest, latest
 
     async def follow_events(self, after: int) -> AsyncGenerator[Sequence[Event]]:
         """A follower has a connection of its own: let one follow for all who listen to this daemon."""
         if self._closed:
             return
-        ear = Ear(self._database.conninfo, channel(self._database.schema))
-        self._ears.add(ear)
+        listener = NotificationListener(
+            self._transactions.database.conninfo, channel(self._transactions.database.schema)
+        )
+        self._listeners.add(listener)
         try:
-            # What ends it is the closing of the store, which the ear tells wherever it is met.
+            # What ends it is the closing of the store, which the listener tells wherever it is met.
             with suppress(StoreClosed):
                 clock, relayed = asyncio.get_running_loop().time, 0.0
-                while not ear.closed:
-                    await ear.listen()
+                while not listener.closed:
+                    await listener.listen()
                     late = clock() - relayed >= _TICK
-                    found = await ear.unless_closed(self._news(after, relay=late))
+                    found = await listener.unless_closed(self._news(after, relay=late))
                     relayed = clock() if late else relayed
                     if found:
                         after = found[-1].id
                         yield found
                     if len(found) < _BATCH:
-                        await ear.wait(_TICK)
+                        await listener.wait(_TICK)
         finally:
-            self._ears.discard(ear)
-            ear.close()
+            self._listeners.discard(listener)
+            listener.close()
 
     async def trim_events(self, *, before: datetime, keep: int) -> int:
-        async def work(connection: Connection) -> int:
-            params = {"before": to_ms(before), "keep": max(keep, 0)}
-            return (await connection.execute(_SQL["trim"], params)).rowcount
+        await self._transactions.relay.run_if_needed()
+        return await self._transactions.count(_SQL["trim"], {"before": to_ms(before), "keep": max(keep, 0)})
 
-        await self._relay.run_if_needed()
-        return await self._database.write(work)
-
-    def _end_following(self) -> None:
+    def end_following(self) -> None:
+        """Whoever follows the log is told the end."""
         self._closed = True
-        for ear in list(self._ears):
-            ear.close()
+        for listener in list(self._listeners):
+            listener.close()
 
     async def _news(self, after: int, *, relay: bool) -> list[Event]:
         """The next events; none where the store is away. Now and then also what a daemon left in the outbox that died."""
         try:
             if relay:
-                await self._relay.run_if_needed()
+                await self._transactions.relay.run_if_needed()
             return await self._read(after, _BATCH, None)
         except StoreClosed:
             raise
@@ -90,7 +88,7 @@ class Log(Part):
 
     async def _read(self, after: int, limit: int, tenant: str | None) -> list[Event]:
         params = {"after": after, "limit": max(limit, 0), "tenant": tenant}
-        return [_event_of(row) for row in await self._database.ask(_SQL["read"], params)]
+        return [_event_of(row) for row in await self._transactions.ask(_SQL["read"], params)]
 
 
 def _event_of(row: Sequence[Any]) -> Event:

@@ -17,7 +17,8 @@ from commonplace.errors import Conflict, NotFound
 from commonplace.ports.journal import Entries
 from commonplace.stores.postgres.connection import Connection, rows, statements
 from commonplace.stores.postgres.entries import NOTHING, json_of, json_text
-from commonplace.stores.postgres.part import SHARE, Part
+from commonplace.stores.postgres.rows import moment
+from commonplace.stores.postgres.transactions import SHARE, Transactions
 from commonplace.values.job import Job, JobState
 from commonplace.values.moment import from_ms, to_ms
 from commonplace.values.record import Json
@@ -35,13 +36,16 @@ class _Overtaken(Conflict):
     """Another worker has begun a job of the same line in this moment."""
 
 
-class Jobs(Part):
+class SqlJobs:
     """Satisfies the port `JobQueue`."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
 
     async def claim_job(
         self, kinds: Sequence[str], worker: str, lease: timedelta, *, tenant: str | None = None, line: str | None = None
     ) -> Job | None:
-        now = self._clock.now()
+        now = self._transactions.now()
         of = {"kinds": list(kinds), "tenant": tenant, "line": line}
         params = {**of, "worker": worker, "message": _EXHAUSTED, **_lease(now, lease)}
 
@@ -55,29 +59,26 @@ class Jobs(Part):
                 raise _Overtaken from None
 
         try:
-            claimed = await self._database.write(work)
+            claimed = await self._transactions.write(work)
         except _Overtaken:
             return None
         return _job_of(claimed[0]) if claimed else None
 
     async def renew_job(self, id: str, worker: str, lease: timedelta, *, done: int, total: int) -> bool:
-        params = {"id": id, "worker": worker, "done": done, "total": total, **_lease(self._clock.now(), lease)}
+        params = {"id": id, "worker": worker, "done": done, "total": total, **_lease(self._transactions.now(), lease)}
         return await self._hold(_SQL["renew"], params, NOTHING)
 
     async def job_workers(self) -> list[str]:
-        found = await self._database.ask(_SQL["workers"], {"now": to_ms(self._clock.now())})
+        found = await self._transactions.ask(_SQL["workers"], {"now": to_ms(self._transactions.now())})
         return [row[0] for row in found]
 
     async def end_leases(self, workers: Sequence[str]) -> int:
-        params = {"workers": list(workers), "now": to_ms(self._clock.now())}
+        params = {"workers": list(workers), "now": to_ms(self._transactions.now())}
 
-        async def work(connection: Connection) -> int:
-            return (await connection.execute(_SQL["end_leases"], params)).rowcount
-
-        return await self._database.write(work)
+        return await self._transactions.count(_SQL["end_leases"], params)
 
     async def finish_job(self, id: str, worker: str, result: Mapping[str, Json], entries: Entries) -> bool:
-        params = {"id": id, "worker": worker, "result": json_text(result), "now": to_ms(self._clock.now())}
+        params = {"id": id, "worker": worker, "result": json_text(result), "now": to_ms(self._transactions.now())}
         return await self._hold(_SQL["finish"], params, entries)
 
     async def fail_job(
@@ -91,7 +92,7 @@ class Jobs(Part):
         entries: Entries,
         counts: bool = True,
     ) -> bool:
-        now = self._clock.now()
+        now = self._transactions.now()
         params = {
             "id": id,
             "worker": worker,
@@ -104,12 +105,12 @@ class Jobs(Part):
         return await self._hold(_SQL["fail"], params, entries)
 
     async def job(self, tenant: str, id: str) -> Job:
-        found = await self._database.ask(_SQL["job"], {"tenant": tenant, "id": id})
+        found = await self._transactions.ask(_SQL["job"], {"tenant": tenant, "id": id})
         if not found:
             raise NotFound(f"There is no job {id!r:.80}.")
         return _job_of(found[0])
 
-    async def jobs(
+    async def list_jobs(
         self, tenant: str, *, kinds: Sequence[str] = (), states: Sequence[JobState] = (), limit: int = 100
     ) -> list[Job]:
         params = {
@@ -118,10 +119,10 @@ class Jobs(Part):
             "states": list(states) or None,
             "limit": max(limit, 0),
         }
-        return [_job_of(row) for row in await self._database.ask(_SQL["jobs"], params)]
+        return [_job_of(row) for row in await self._transactions.ask(_SQL["jobs"], params)]
 
     async def retry_job(self, tenant: str, id: str, entries: Entries) -> Job:
-        params = {"tenant": tenant, "id": id, "now": to_ms(self._clock.now())}
+        params = {"tenant": tenant, "id": id, "now": to_ms(self._transactions.now())}
 
         async def work(connection: Connection) -> tuple[Job, Entries]:
             if await self._locked_state(connection, tenant, id) != "failed":
@@ -130,37 +131,34 @@ class Jobs(Part):
                 [row] = await rows(connection, _SQL["retry"], params)
             except errors.UniqueViolation:
                 raise Conflict(_MARK_TAKEN) from None
-            await self._keep(connection, entries)
+            await self._transactions.keep(connection, entries)
             return _job_of(row), entries
 
-        return await self._write(work)
+        return await self._transactions.write_beside(work)
 
     async def drop_job(self, tenant: str, id: str, entries: Entries) -> None:
         async def work(connection: Connection) -> tuple[None, Entries]:
             if await self._locked_state(connection, tenant, id) == "running":
                 raise Conflict("The job is running. Wait until it has ended.")
-            await self._keep(connection, entries, (_SQL["drop"], {"tenant": tenant, "id": id}))
+            await self._transactions.keep(connection, entries, (_SQL["drop"], {"tenant": tenant, "id": id}))
             return None, entries
 
-        await self._write(work)
+        await self._transactions.write_beside(work)
 
     async def trim_jobs(self, *, older_than: timedelta, keep: int, failed: timedelta | None = None) -> int:
-        now = self._clock.now()
+        now = self._transactions.now()
         params = {
             "before": to_ms(now - older_than),
             "failed": to_ms(now - (failed or older_than)),
             "keep": max(keep, 0),
         }
 
-        async def work(connection: Connection) -> int:
-            return (await connection.execute(_SQL["trim"], params)).rowcount
-
-        return await self._database.write(work)
+        return await self._transactions.count(_SQL["trim"], params)
 
     async def _hold(self, sql: bytes, params: Mapping[str, Any], entries: Entries) -> bool:
         """Change a job that this worker holds."""
         try:
-            await self._change(sql, params, entries, _Lost())
+            await self._transactions.change(sql, params, entries, _Lost())
         except _Lost:
             return False
         return True
@@ -179,10 +177,6 @@ def _lease(now: datetime, lease: timedelta) -> dict[str, int]:
     return {"now": to_ms(now), "until": to_ms(now + lease)}
 
 
-def _moment(ms: int | None) -> datetime | None:
-    return None if ms is None else from_ms(ms)
-
-
 def _job_of(row: Sequence[Any]) -> Job:
     (
         tenant, id, kind, payload, created_at, created_by, updated_at, state, mark, client, not_before, max_attempts,
@@ -199,11 +193,11 @@ def _job_of(row: Sequence[Any]) -> Job:
         state=state,
         unique=mark,
         client=client,
-        not_before=_moment(not_before),
+        not_before=moment(not_before),
         max_attempts=max_attempts,
         attempts=attempts,
         worker=worker,
-        leased_until=_moment(leased_until),
+        leased_until=moment(leased_until),
         done=done,
         total=total,
         result=json_of(result),

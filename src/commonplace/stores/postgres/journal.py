@@ -5,15 +5,14 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Sequence
 from typing import cast
 
 from commonplace.errors import InvalidQuery
 from commonplace.ports.journal import Entries, Reply
 from commonplace.stores.postgres.connection import Connection, statements
 from commonplace.stores.postgres.entries import audit_row_of
-from commonplace.stores.postgres.part import Part
-from commonplace.stores.postgres.rows import to_ms_or_none
+from commonplace.stores.postgres.rows import ms, some
+from commonplace.stores.postgres.transactions import Transactions
 from commonplace.values.audit import AuditPage, AuditQuery
 from commonplace.values.moment import from_ms, to_ms
 
@@ -21,15 +20,18 @@ _SQL = statements("sql/journal.sql")
 _BIGGEST = 1 << 62
 
 
-class Notes(Part):
+class SqlJournal:
     """Satisfies the port `Journal`."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
 
     async def note(self, entries: Entries) -> None:
         async def work(connection: Connection) -> tuple[None, Entries]:
-            await self._keep(connection, entries)
+            await self._transactions.keep(connection, entries)
             return None, entries
 
-        await self._write(work)
+        await self._transactions.write_beside(work)
 
     async def audit(self, tenant: str | None, query: AuditQuery, limit: int, cursor: str | None) -> AuditPage:
         last_at, last_number = _read_cursor(cursor)
@@ -39,25 +41,25 @@ class Notes(Part):
             "tenant": tenant,
             "last_at": last_at,
             "last_number": last_number,
-            "actions": _some(query.actions),
-            "outcomes": _some(query.outcomes),
+            "actions": some(query.actions),
+            "outcomes": some(query.outcomes),
             "actor": query.actor,
             "record": query.record,
             "run": query.run,
-            "doors": _some(query.doors),
-            "since": to_ms_or_none(query.since),
-            "until": to_ms_or_none(query.until),
+            "doors": some(query.doors),
+            "since": ms(query.since),
+            "until": ms(query.until),
             "limit": limit + 1,
         }
-        found = await self._database.ask(_SQL["audit"], params)
+        found = await self._transactions.ask(_SQL["audit"], params)
         rows = tuple(audit_row_of(row[1:]) for row in found[:limit])
         if len(found) <= limit:
             return AuditPage(rows, None)
         return AuditPage(rows, _write_cursor(to_ms(rows[-1].at), found[limit - 1][0]))
 
     async def reply(self, tenant: str, owner: str, key: str) -> Reply | None:
-        params = {"tenant": tenant, "owner": owner, "key": key, "now": to_ms(self._clock.now())}
-        for fingerprint, expires_at, written in await self._database.ask(_SQL["reply"], params):
+        params = {"tenant": tenant, "owner": owner, "key": key, "now": to_ms(self._transactions.now())}
+        for fingerprint, expires_at, written in await self._transactions.ask(_SQL["reply"], params):
             told = cast("list[tuple[str, int, str]]", json.loads(written))
             return Reply(
                 tenant=tenant,
@@ -70,14 +72,7 @@ class Notes(Part):
         return None
 
     async def trim_replies(self) -> int:
-        async def work(connection: Connection) -> int:
-            return (await connection.execute(_SQL["trim_replies"], {"now": to_ms(self._clock.now())})).rowcount
-
-        return await self._database.write(work)
-
-
-def _some(values: Sequence[str]) -> list[str] | None:
-    return list(values) or None
+        return await self._transactions.count(_SQL["trim_replies"], {"now": to_ms(self._transactions.now())})
 
 
 def _write_cursor(at: int, number: int) -> str:

@@ -11,8 +11,8 @@ from commonplace.ports.journal import Entries
 from commonplace.ports.knowledge import Layer
 from commonplace.stores.postgres.connection import Connection, rows, statements
 from commonplace.stores.postgres.entries import json_of, json_text
-from commonplace.stores.postgres.part import SHARE, Part
-from commonplace.stores.postgres.rows import as_uuid, to_ms_or_none
+from commonplace.stores.postgres.rows import as_uuid, moment, ms
+from commonplace.stores.postgres.transactions import SHARE, Transactions
 from commonplace.values.knowledge import Coverage, Item, ItemStatus, Space
 from commonplace.values.moment import from_ms, to_ms
 
@@ -20,12 +20,15 @@ _SQL = statements("sql/knowledge.sql")
 _PROMOTED: frozenset[ItemStatus] = frozenset({"promoted", "approved_default"})
 
 
-class Knowledge(Part):
+class SqlKnowledge:
     """Satisfies the port `KnowledgeStore`."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
 
     async def put_space(self, space: Space, entries: Entries) -> Space:
         async def work(connection: Connection) -> tuple[Space, Entries]:
-            await self._keep(connection, entries, (_SQL["put_space"], params))
+            await self._transactions.keep(connection, entries, (_SQL["put_space"], params))
             [held] = await rows(connection, _SQL["space_of_place"], params)
             return _space_of(held), entries
 
@@ -40,11 +43,11 @@ class Knowledge(Part):
             "created_at": to_ms(space.created_at),
             "updated_at": to_ms(space.updated_at),
         }
-        return await self._write(work)
+        return await self._transactions.write_beside(work)
 
     async def spaces(self, tenant: str, ids: Sequence[str] | None = None) -> list[Space]:
         params = {"tenant": tenant, "ids": None if ids is None else list(ids)}
-        return [_space_of(row) for row in await self._database.ask(_SQL["spaces"], params)]
+        return [_space_of(row) for row in await self._transactions.ask(_SQL["spaces"], params)]
 
     async def put_item(self, item: Item, entries: Entries) -> Item:
         params = _item_params(item)
@@ -60,13 +63,13 @@ class Knowledge(Part):
             fresh = item.freshness_expires_at or kept.freshness_expires_at
             seen = _coverage_params(kept, item.updated_at, fresh)
             known = kept.status != "quarantined"
-            await self._keep(connection, entries, *([(_SQL["renew_coverage"], seen)] if known else []))
+            await self._transactions.keep(connection, entries, *([(_SQL["renew_coverage"], seen)] if known else []))
             return kept, entries
 
-        return await self._write(work)
+        return await self._transactions.write_beside(work)
 
     async def item(self, tenant: str, id: str) -> Item:
-        found = await self._database.ask(_SQL["item"], {"tenant": tenant, "id": id})
+        found = await self._transactions.ask(_SQL["item"], {"tenant": tenant, "id": id})
         if not found:
             raise _no_item(id)
         return _item_of(found[0])
@@ -87,7 +90,7 @@ class Knowledge(Part):
             "statuses": list(statuses) or None,
             "limit": max(limit, 0),
         }
-        return [_item_of(row) for row in await self._database.ask(_SQL["items"], params)]
+        return [_item_of(row) for row in await self._transactions.ask(_SQL["items"], params)]
 
     async def change_item(self, item: Item, expected: ItemStatus, entries: Entries) -> Item:
         params = _item_params(item)
@@ -103,10 +106,10 @@ class Knowledge(Part):
                 raise Conflict(f"The item is {found[0]}, not {expected}. Read it again.", held=found[0])
             [row] = await rows(connection, _SQL["change_item"], params)
             seen = _coverage_params(item, item.updated_at, item.freshness_expires_at)
-            await self._keep(connection, entries, (_SQL["renew_coverage"], seen))
+            await self._transactions.keep(connection, entries, (_SQL["renew_coverage"], seen))
             return _item_of(row), entries
 
-        return await self._write(work)
+        return await self._transactions.write_beside(work)
 
     async def remove_item(self, tenant: str, id: str, entries: Entries) -> None:
         async def work(connection: Connection) -> tuple[None, Entries]:
@@ -116,10 +119,10 @@ class Knowledge(Part):
                 raise _no_item(id)
             place = {"tenant": tenant, "space": gone[0][0], "coverage_key": gone[0][1]}
             await connection.execute(_SQL["recover"], place)
-            await self._keep(connection, entries, (_SQL["drop_empty_coverage"], place))
+            await self._transactions.keep(connection, entries, (_SQL["drop_empty_coverage"], place))
             return None, entries
 
-        await self._write(work)
+        await self._transactions.write_beside(work)
 
     async def coverage(self, tenant: str, coverage_key: str, spaces: Sequence[str] | None = None) -> list[Coverage]:
         asked = {"tenant": tenant, "coverage_key": coverage_key, "spaces": None if spaces is None else list(spaces)}
@@ -130,17 +133,17 @@ class Knowledge(Part):
                 coverage_key=coverage_key,
                 latest_item=latest,
                 last_seen_at=from_ms(seen),
-                last_promoted_at=_moment(promoted),
-                freshness_expires_at=_moment(fresh),
+                last_promoted_at=moment(promoted),
+                freshness_expires_at=moment(fresh),
             )
-            for space, latest, seen, promoted, fresh in await self._database.ask(_SQL["coverage"], asked)
+            for space, latest, seen, promoted, fresh in await self._transactions.ask(_SQL["coverage"], asked)
         ]
 
     async def layers(self, tenant: str, record: str, version: int) -> list[Layer]:
         id = as_uuid(record)
         if id is None:
             return []
-        found = await self._database.ask(_SQL["layers"], {"tenant": tenant, "record": id, "version": version})
+        found = await self._transactions.ask(_SQL["layers"], {"tenant": tenant, "record": id, "version": version})
         return [
             Layer(record=record, version=version, name=name, text=text, tokens=tokens, method=method)
             for name, text, tokens, method in found
@@ -165,15 +168,11 @@ class Knowledge(Part):
                 await connection.execute(_SQL["put_layers"], params)
 
         if known:
-            await self._database.write(work)
+            await self._transactions.write(work)
 
 
 def _no_item(id: str) -> NotFound:
     return NotFound(f"There is no knowledge item {id!r:.80}.")
-
-
-def _moment(ms: int | None) -> datetime | None:
-    return None if ms is None else from_ms(ms)
 
 
 def _space_of(row: Sequence[Any]) -> Space:
@@ -209,7 +208,7 @@ def _item_params(item: Item) -> dict[str, Any]:
         "source_memory_ids": list(item.source_memory_ids),
         "reviewer": item.reviewer,
         "approval": item.approval,
-        "freshness_expires_at": to_ms_or_none(item.freshness_expires_at),
+        "freshness_expires_at": ms(item.freshness_expires_at),
         "created_at": to_ms(item.created_at),
         "updated_at": to_ms(item.updated_at),
     }
@@ -239,7 +238,7 @@ def _item_of(row: Sequence[Any]) -> Item:
         source_memory_ids=tuple(source_memory_ids),
         reviewer=reviewer,
         approval=approval,
-        freshness_expires_at=_moment(freshness_expires_at),
+        freshness_expires_at=moment(freshness_expires_at),
     )
 
 
@@ -251,5 +250,5 @@ def _coverage_params(item: Item, seen: datetime, fresh: datetime | None) -> dict
         "item": item.id,
         "seen": to_ms(seen),
         "promoted": to_ms(item.updated_at) if item.status in _PROMOTED else None,
-        "fresh": to_ms_or_none(fresh),
+        "fresh": ms(fresh),
     }

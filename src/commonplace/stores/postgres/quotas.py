@@ -8,15 +8,18 @@ from datetime import timedelta
 from typing import Any
 
 from commonplace.stores.postgres.connection import Connection, rows, statements
-from commonplace.stores.postgres.part import Part
+from commonplace.stores.postgres.transactions import Transactions
 from commonplace.values.moment import to_ms
 
 _SQL = statements("sql/quotas.sql")
 _MILLISECOND = timedelta(milliseconds=1)
 
 
-class Counted(Part):
+class SqlQuotas:
     """Satisfies the port `Quotas`."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
 
     async def spend(
         self, tenant: str, name: str, window: timedelta, amounts: Mapping[str, int], limits: Mapping[str, int]
@@ -33,19 +36,16 @@ class Counted(Part):
         async def work(connection: Connection) -> bool:
             return bool(await rows(connection, _SQL["spend"], params))
 
-        return await self._database.write(work)
+        return await self._transactions.write(work)
 
     async def spent(self, tenant: str, name: str, window: timedelta) -> dict[str, int]:
-        for (spent,) in await self._database.ask(_SQL["spent"], self._window(tenant, name, window)):
+        for (spent,) in await self._transactions.ask(_SQL["spent"], self._window(tenant, name, window)):
             return spent
         return {}
 
     async def trim_quotas(self) -> int:
-        async def work(connection: Connection) -> int:
-            return (await connection.execute(_SQL["trim_quotas"], {"now": to_ms(self._clock.now())})).rowcount
-
-        return await self._database.write(work)
+        return await self._transactions.count(_SQL["trim_quotas"], {"now": to_ms(self._transactions.now())})
 
     def _window(self, tenant: str, name: str, window: timedelta) -> dict[str, Any]:
-        now = to_ms(self._clock.now())
+        now = to_ms(self._transactions.now())
         return {"tenant": tenant, "name": name, "duration": window // _MILLISECOND, "now": now}

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from commonplace.ports.clock import Clock
 from commonplace.ports.recall import Changes, Entry, Mark
 from commonplace.stores.postgres.adapt import Signed, signed, tokens
-from commonplace.stores.postgres.connection import Connection, Database, rows, statements
-from commonplace.stores.postgres.listing import matching
+from commonplace.stores.postgres.connection import Connection, rows, statements
+from commonplace.stores.postgres.reads import matching
 from commonplace.stores.postgres.rows import held_of, passage_number, split_passage, tenant_of
-from commonplace.stores.postgres.writing import known_embedders, of_numbers
+from commonplace.stores.postgres.transactions import Transactions
+from commonplace.stores.postgres.writes import known_embedders, of_numbers
 from commonplace.values.moment import to_ms
 from commonplace.values.query import Filter
 from commonplace.values.record import Record
@@ -23,12 +23,11 @@ _SQL = statements("sql/recall.sql")
 Vectors = dict[tuple[int, int], bytes | None]
 
 
-class Recall:
+class SqlRecall:
     """Satisfies the port `RecallStore`."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self._database = database
-        self._clock = clock
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
 
     async def marks(self, tenant: str, scopes: Sequence[Scope] | None) -> list[Mark]:
         named = None if scopes is None else list(scopes)
@@ -37,7 +36,7 @@ class Recall:
             "kinds": None if named is None else [scope.kind for scope in named],
             "ids": None if named is None else [scope.id for scope in named],
         }
-        return [_mark(row) for row in await self._database.ask(_SQL["marks"], params)]
+        return [_mark(row) for row in await self._transactions.ask(_SQL["marks"], params)]
 
     async def changes(self, mark: Mark, after: int, embedders: Sequence[str]) -> Changes:
         async def work(connection: Connection) -> Changes:
@@ -50,14 +49,14 @@ class Recall:
             scope = None if after else mark.number
             return Changes(_mark(now[0]), gone, await _entries(connection, found, embedders, scope))
 
-        return await self._database.read(work)
+        return await self._transactions.read(work)
 
     async def as_of(self, mark: Mark, moment: datetime, embedders: Sequence[str]) -> list[Entry]:
         async def work(connection: Connection) -> list[Entry]:
             params = {"tenant": tenant_of(mark.number), "scope": mark.number, "moment": to_ms(moment)}
             return await _entries(connection, await rows(connection, _SQL["as_of"], params), embedders)
 
-        return await self._database.read(work)
+        return await self._transactions.read(work)
 
     async def words(
         self, marks: Sequence[Mark], terms: Sequence[int], cap: int, among: Sequence[int] | None = None
@@ -80,7 +79,7 @@ class Recall:
 
         if not marks or not terms:
             return [0] * len(terms), []
-        return await self._database.read(work)
+        return await self._transactions.read(work)
 
     async def near(
         self, marks: Sequence[Mark], embedder: str, vector: bytes, limit: int, among: Sequence[int] | None = None
@@ -99,7 +98,7 @@ class Recall:
             found = await rows(connection, _SQL["near" if among is None else "near_among"], params)
             return [passage_number(*row) for row in found]
 
-        return await self._database.read(work) if marks and limit > 0 else []
+        return await self._transactions.read(work) if marks and limit > 0 else []
 
     async def entries(self, passages: Sequence[int], embedders: Sequence[str]) -> list[Entry]:
         async def work(connection: Connection) -> list[Entry]:
@@ -107,25 +106,25 @@ class Recall:
             params = {"contents": [content for content, _ in places], "ns": [n for _, n in places]}
             return await _entries(connection, await rows(connection, _SQL["entries"], params), embedders)
 
-        return await self._database.read(work) if passages else []
+        return await self._transactions.read(work) if passages else []
 
     async def entries_of(self, records: Sequence[int], embedders: Sequence[str]) -> list[Entry]:
         async def work(connection: Connection) -> list[Entry]:
             found = await rows(connection, _SQL["entries_of"], of_numbers(dict.fromkeys(records)))
             return await _entries(connection, found, embedders)
 
-        return await self._database.read(work) if records else []
+        return await self._transactions.read(work) if records else []
 
     async def matching(self, tenant: str, filter: Filter) -> list[int]:
         async def work(connection: Connection) -> list[int]:
-            return await matching(connection, tenant, filter, self._clock.now())
+            return await matching(connection, tenant, filter, self._transactions.now())
 
-        return await self._database.read(work)
+        return await self._transactions.read(work)
 
     async def fetch(self, versions: Sequence[tuple[int, int]]) -> list[Record | None]:
         asked = list(dict.fromkeys(versions))
         params = {"numbers": [number for number, _ in asked], "versions": [version for _, version in asked]}
-        found = map(held_of, await self._database.ask(_SQL["fetch"], params) if asked else [])
+        found = map(held_of, await self._transactions.ask(_SQL["fetch"], params) if asked else [])
         records = {(held.number, held.record.version): held.record for held in found}
         return [records.get(wanted) for wanted in versions]
 

@@ -10,10 +10,19 @@ from commonplace.errors import Conflict, InvalidInput, RecordChanged, RecordNotF
 from commonplace.ports.journal import Beside, BesidePurge, Entries
 from commonplace.stores.postgres.connection import Connection, rows, statements
 from commonplace.stores.postgres.entries import NOTHING, Entering
-from commonplace.stores.postgres.listing import filter_params, read_cursor, write_cursor
-from commonplace.stores.postgres.part import Part
+from commonplace.stores.postgres.reads import filter_params, read_cursor, write_cursor
 from commonplace.stores.postgres.rows import Held, as_uuid, canonical, held_of, settled, tenant_of
-from commonplace.stores.postgres.writing import Counters, Life, Locked, Place, Writing, drop, forget_departures, lock
+from commonplace.stores.postgres.transactions import Transactions
+from commonplace.stores.postgres.writes import (
+    Counters,
+    Locked,
+    Place,
+    RecordPlan,
+    Writing,
+    drop,
+    forget_departures,
+    lock,
+)
 from commonplace.values.query import Filter, Order, Page
 from commonplace.values.record import Draft, Lineage, Outcome, Record, Written
 from commonplace.values.scope import Scope
@@ -33,8 +42,11 @@ Session = tuple[Place, str]
 Id = tuple[str, str]
 
 
-class Records(Part):
+class SqlRecords:
     """Satisfies the port `RecordStore`."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
 
     async def put(self, drafts: Sequence[Draft], *, beside: Beside | None = None) -> list[Written]:
         drafts = [replace(draft, record=settled(draft.record)) for draft in drafts]
@@ -47,8 +59,8 @@ class Records(Part):
             await Writing(connection, places).store(deciding.lives, self._entering(entries))
             return written, entries
 
-        written = await self._write(work) if drafts or beside else []
-        await self._database.grown(len(written))
+        written = await self._transactions.write_beside(work) if drafts or beside else []
+        await self._transactions.database.grown(len(written))
         return written
 
     async def revise(self, drafts: Sequence[Draft], *, beside: Beside | None = None) -> list[Record]:
@@ -58,21 +70,23 @@ class Records(Part):
             asked = [(draft.record.tenant, draft.record.id) for draft in drafts]
             places = await _lock_with(connection, asked, [_place(draft.record) for draft in drafts])
             held = await _by_id(connection, asked)
-            lives = {id: Life(held=found, once=found.once) for id, found in held.items()}
+            lives = {id: RecordPlan(stored=found, once=found.once) for id, found in held.items()}
             revised = [_revise(lives, draft) for draft in drafts]
             await _leave_taken_marks(connection, list(lives.values()), places)
             entries = beside([Written(record, "updated") for record in revised]) if beside else NOTHING
             await Writing(connection, places).store(list(lives.values()), self._entering(entries))
             return revised, entries
 
-        return await self._write(work) if drafts or beside else []
+        return await self._transactions.write_beside(work) if drafts or beside else []
 
     async def load(self, lineages: Sequence[Lineage], *, beside: Beside | None = None) -> list[Written]:
         async def work(connection: Connection) -> tuple[list[Written], Entries]:
             asked = [(lineage.versions[-1].tenant, lineage.versions[-1].id) for lineage in lineages]
             mentioned = [_place(record) for lineage in lineages for record in lineage.versions]
             places = await _lock_with(connection, asked, mentioned)
-            lives = {id: Life(held=found, once=found.once) for id, found in (await _by_id(connection, asked)).items()}
+            lives = {
+                id: RecordPlan(stored=found, once=found.once) for id, found in (await _by_id(connection, asked)).items()
+            }
             for lineage in lineages:
                 await _refuse_another_life(connection, lives, lineage)
             written = [_bring_in(lives, lineage) for lineage in lineages]
@@ -82,12 +96,12 @@ class Records(Part):
 
         for lineage in lineages:
             _check_lineage(lineage)
-        written = await self._write(work) if lineages or beside else []
-        await self._database.grown(len(written))
+        written = await self._transactions.write_beside(work) if lineages or beside else []
+        await self._transactions.database.grown(len(written))
         return written
 
     async def get(self, tenant: str, ids: Sequence[str]) -> list[Record]:
-        found = await self._database.ask(_SQL["by_id"], _id_params([(tenant, id) for id in ids]))
+        found = await self._transactions.ask(_SQL["by_id"], _id_params([(tenant, id) for id in ids]))
         records = {held.record.id: held.record for held in map(held_of, found)}
         if missing := [id for id in ids if id not in records]:
             raise RecordNotFound(ids=missing)
@@ -95,7 +109,7 @@ class Records(Part):
 
     async def history(self, tenant: str, id: str) -> list[Record]:
         known = as_uuid(id)
-        found = await self._database.ask(_SQL["history"], {"tenant": tenant, "id": known}) if known else []
+        found = await self._transactions.ask(_SQL["history"], {"tenant": tenant, "id": known}) if known else []
         if not found:
             raise RecordNotFound(ids=[id])
         return [held_of(row).record for row in found]
@@ -104,7 +118,7 @@ class Records(Part):
         place = read_cursor(cursor, order)
 
         async def work(connection: Connection) -> Page:
-            params = await filter_params(connection, tenant, filter, self._clock.now())
+            params = await filter_params(connection, tenant, filter, self._transactions.now())
             if params is None or limit < 1:
                 return Page((), None)
             asked = {**params, **place, "limit": limit + 1}
@@ -114,11 +128,11 @@ class Records(Part):
             snapshot = place["snapshot"] or (await rows(connection, _SQL["snapshot"]))[0][0]
             return Page(tuple(records[:limit]), write_cursor(order, snapshot, records[limit - 1]))
 
-        return await self._database.read(work)
+        return await self._transactions.read(work)
 
     async def lineages(self, tenant: str, filter: Filter, after: str | None, limit: int) -> list[Lineage]:
         async def work(connection: Connection) -> list[Lineage]:
-            params = await filter_params(connection, tenant, filter, self._clock.now())
+            params = await filter_params(connection, tenant, filter, self._transactions.now())
             if params is None:
                 return []
             last = None if after is None else as_uuid(after)
@@ -132,26 +146,26 @@ class Records(Part):
                 past[version.number].append(version.record)
             return [Lineage((*past[held.number], held.record), {}, held.once) for held in found]
 
-        return await self._database.read(work)
+        return await self._transactions.read(work)
 
     async def purge(self, tenant: str, filters: Sequence[Filter], *, beside: BesidePurge | None = None) -> Purged:
         async def work(connection: Connection) -> tuple[Purged, Entries]:
             found = await self._lock_matching(connection, tenant, filters)
             entries = beside([found[number] for number in sorted(found)]) if beside else NOTHING
             records, versions = await _drop(connection, sorted(found))
-            await self._keep(connection, entries)
+            await self._transactions.keep(connection, entries)
             return Purged(records, records + versions), entries
 
-        purged = await self._write(work)
+        purged = await self._transactions.write_beside(work)
         if purged.records:
             try:
-                await self._database.outside(_wipe)
+                await self._transactions.database.outside(_wipe)
             except StoreError as error:
                 raise type(error)(_NOT_WIPED) from error
         return purged
 
     def _entering(self, entries: Entries) -> Entering:
-        return Entering(entries, self._clock.now())
+        return Entering(entries, self._transactions.now())
 
     async def _lock_matching(self, connection: Connection, tenant: str, filters: Sequence[Filter]) -> dict[int, str]:
         """The records to purge, ids by numbers, all in scopes that are locked and whose readers must read anew."""
@@ -160,7 +174,7 @@ class Records(Part):
             found: dict[int, str] = {}
             wanted: set[Place] = set()
             for filter in filters:
-                params = await filter_params(connection, tenant, filter, self._clock.now())
+                params = await filter_params(connection, tenant, filter, self._transactions.now())
                 if params is not None:
                     places = await rows(connection, _SQL["matching_places"], params)
                     found |= {number: str(record) for number, record, _, _ in places}
@@ -265,7 +279,8 @@ class _Put:
 
     def __init__(self, taken: _Taken) -> None:
         by_number = {
-            held.number: Life(held=held, once=held.once) for held in (*taken.keys.values(), *taken.marks.values())
+            held.number: RecordPlan(stored=held, once=held.once)
+            for held in (*taken.keys.values(), *taken.marks.values())
         }
         self.lives = list(by_number.values())
         self._keys = {key: by_number[held.number] for key, held in taken.keys.items()}
@@ -282,7 +297,7 @@ class _Put:
         if draft.expected is not None and draft.expected != (held.version if held else 0):
             raise RecordChanged(key=record.key, held=held.version if held else 0)
         if life is None or held is None:
-            life = Life()
+            life = RecordPlan()
             self.lives.append(life)
             written = Written(replace(record, version=1, position=self._position(draft)), "created")
         else:
@@ -301,7 +316,7 @@ class _Put:
             self._next_places[session] = max(self._next_places[session], position + 1)
         return position
 
-    def _remember(self, life: Life, draft: Draft, place: Place) -> None:
+    def _remember(self, life: RecordPlan, draft: Draft, place: Place) -> None:
         if draft.record.key is not None:
             self._keys[place, draft.record.key] = life
         if draft.once is not None and life.added:
@@ -340,7 +355,7 @@ def _following(held: Record, draft: Record) -> Record:
     return replace(draft, version=held.version + 1, created_at=held.created_at, updated_at=moment)
 
 
-def _revise(lives: dict[Id, Life], draft: Draft) -> Record:
+def _revise(lives: dict[Id, RecordPlan], draft: Draft) -> Record:
     if draft.expected is None:
         raise InvalidInput("A revision names the version it was made from.")
     id = (draft.record.tenant, draft.record.id)
@@ -350,16 +365,16 @@ def _revise(lives: dict[Id, Life], draft: Draft) -> Record:
     if held is not None and draft.expected != held.version:
         raise RecordChanged(id=held.id, held=held.version)
     revised = _following(held, draft.record) if held else replace(draft.record, version=1)
-    lives.setdefault(id, Life(once=draft.once)).added.append((revised, draft.passages))
+    lives.setdefault(id, RecordPlan(once=draft.once)).added.append((revised, draft.passages))
     return revised
 
 
-async def _leave_taken_marks(connection: Connection, lives: Sequence[Life], places: dict[Place, Locked]) -> None:
+async def _leave_taken_marks(connection: Connection, lives: Sequence[RecordPlan], places: dict[Place, Locked]) -> None:
     """A record that moves to a scope where its mark is taken moves without it: there the mark keeps its meaning."""
     moving = [
         (places[_place(life.current)].number, life)
         for life in lives
-        if life.held and life.current and life.once is not None and life.held.record.scope != life.current.scope
+        if life.stored and life.current and life.once is not None and life.stored.record.scope != life.current.scope
     ]
     if not moving:
         return
@@ -378,24 +393,24 @@ def _check_lineage(lineage: Lineage) -> None:
         raise InvalidInput("A lineage is the versions of one record, oldest first.")
 
 
-async def _refuse_another_life(connection: Connection, lives: dict[Id, Life], lineage: Lineage) -> None:
+async def _refuse_another_life(connection: Connection, lives: dict[Id, RecordPlan], lineage: Lineage) -> None:
     last = lineage.versions[-1]
     life = lives.get((last.tenant, last.id))
-    if life is None or life.held is None or life.held.record.version >= last.version:
+    if life is None or life.stored is None or life.stored.record.version >= last.version:
         return
-    asked = {"tenant": tenant_of(life.held.number), "numbers": [life.held.number]}
+    asked = {"tenant": tenant_of(life.stored.number), "numbers": [life.stored.number]}
     past = [held_of(row).record for row in await rows(connection, _SQL["pasts"], asked)]
-    if not lineage.continues([*past, life.held.record]):
+    if not lineage.continues([*past, life.stored.record]):
         raise Conflict(f"The record {last.id} was changed here in another way. It was left as it is.", id=last.id)
 
 
-def _bring_in(lives: dict[Id, Life], lineage: Lineage) -> Written:
+def _bring_in(lives: dict[Id, RecordPlan], lineage: Lineage) -> Written:
     last = lineage.versions[-1]
-    life = lives.setdefault((last.tenant, last.id), Life())
+    life = lives.setdefault((last.tenant, last.id), RecordPlan())
     held = life.current
     if held is not None and held.version >= last.version:
         return Written(held, "unchanged")
-    life.anew = life.held is not None
+    life.anew = life.stored is not None
     life.once = lineage.once
     life.added = [(record, lineage.passages.get(record.text, ())) for record in lineage.versions]
     return Written(last, "created" if held is None else "updated")

@@ -21,7 +21,7 @@ from commonplace.errors import StoreError, StoreReadOnly
 from commonplace.stores.postgres.connection import Connection, Database, statements
 
 _SQL = statements("sql/events.sql")
-_SHARE = statements("sql/writing.sql")["share_store"]
+_SHARE = statements("sql/writes.sql")["share_store"]
 _BATCH = 5_000
 _LAST_WORDS = 1.0
 

@@ -1,4 +1,4 @@
-"""Records as rows and rows as records."""
+"""Records as rows, rows as records, and the way of rows into a table."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
 
+from psycopg import sql
+
 from commonplace.errors import InvalidInput
+from commonplace.stores.postgres.connection import Connection
 from commonplace.values.moment import from_ms, to_ms, utc
 from commonplace.values.record import Json, Provenance, Record
 from commonplace.values.scope import Scope
+
+_FEW = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +156,13 @@ def as_uuid(id: str) -> uuid.UUID | None:
     return found if str(found) == id else None
 
 
-def to_ms_or_none(moment: datetime | None) -> int | None:
-    return None if moment is None else to_ms(moment)
+def ms(at: datetime | None) -> int | None:
+    return None if at is None else to_ms(at)
+
+
+def some(values: Sequence[str]) -> list[str] | None:
+    """As a parameter: None, which narrows nothing, where there are none."""
+    return list(values) or None
 
 
 def version_row(record: Record, number: int, scope: int, content: int) -> tuple[Any, ...]:
@@ -164,14 +174,14 @@ def version_row(record: Record, number: int, scope: int, content: int) -> tuple[
     return (
         tenant_of(number), number, record.version, scope, content, id, record.kind, record.key, record.source,
         list(record.tags), metadata_text(record.metadata), record.pinned, record.importance, record.trust,
-        record.visibility, to_ms_or_none(record.at), to_ms_or_none(record.expires_at), record.session, record.position, record.speaker,
-        origin.run, origin.message, origin.file, record.demoted, record.superseded_by, to_ms_or_none(record.deleted_at),
+        record.visibility, ms(record.at), ms(record.expires_at), record.session, record.position, record.speaker,
+        origin.run, origin.message, origin.file, record.demoted, record.superseded_by, ms(record.deleted_at),
         record.change, record.actor, record.reason, record.restores, to_ms(record.created_at), to_ms(record.updated_at),
     )  # fmt: skip
 
 
-def _moment(ms: int | None) -> datetime | None:
-    return None if ms is None else from_ms(ms)
+def moment(at: int | None) -> datetime | None:
+    return None if at is None else from_ms(at)
 
 
 def held_of(row: Sequence[Any]) -> Held:
@@ -198,18 +208,40 @@ def held_of(row: Sequence[Any]) -> Held:
         importance=importance,
         trust=trust,
         visibility=visibility,
-        at=_moment(at),
-        expires_at=_moment(expires_at),
+        at=moment(at),
+        expires_at=moment(expires_at),
         session=session,
         position=position,
         speaker=speaker,
         provenance=Provenance(run=run, message=message, file=file),
         demoted=demoted,
         superseded_by=superseded_by,
-        deleted_at=_moment(deleted_at),
+        deleted_at=moment(deleted_at),
         change=change,
         actor=actor,
         reason=reason,
         restores=restores,
     )
     return Held(number, scope, content, once, record)
+
+
+def are_few(values: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether these rows can be inserted within a pipeline."""
+    return len(values) <= _FEW
+
+
+async def insert(connection: Connection, table: Table, values: Sequence[tuple[Any, ...]]) -> None:
+    """A few rows by pipelined INSERTs, many by COPY, which cannot be part of a pipeline."""
+    if not values:
+        return
+    names = sql.SQL(", ").join(map(sql.Identifier, table.columns))
+    if are_few(values):
+        marks = sql.SQL(", ").join([sql.SQL("%b")] * len(table.columns))
+        command = sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(sql.Identifier(table.name), names, marks)
+        await connection.cursor().executemany(command, values)
+        return
+    command = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(sql.Identifier(table.name), names)
+    async with connection.cursor().copy(command) as copy:
+        copy.set_types(list(table.columns.values()))
+        for row in values:
+            await copy.write_row(row)

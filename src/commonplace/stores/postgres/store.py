@@ -1,4 +1,4 @@
-"""The store: one pool of connections behind all the ports it satisfies."""
+"""The PostgreSQL store: one pool of connections, and the ports over it."""
 
 from __future__ import annotations
 
@@ -6,34 +6,45 @@ from typing import Self
 
 from commonplace.ports.clock import Clock
 from commonplace.stores.postgres.address import parse_address
-from commonplace.stores.postgres.cache import Cache
-from commonplace.stores.postgres.census import Counting
 from commonplace.stores.postgres.connection import Database
-from commonplace.stores.postgres.events import Log
-from commonplace.stores.postgres.jobs import Jobs
-from commonplace.stores.postgres.journal import Notes
-from commonplace.stores.postgres.keeping import Keeping
-from commonplace.stores.postgres.knowledge import Knowledge
-from commonplace.stores.postgres.quotas import Counted
-from commonplace.stores.postgres.recall import Recall
-from commonplace.stores.postgres.records import Records
-from commonplace.stores.postgres.registry import Known
+from commonplace.stores.postgres.events import SqlEvents
+from commonplace.stores.postgres.jobs import SqlJobs
+from commonplace.stores.postgres.journal import SqlJournal
+from commonplace.stores.postgres.keys import SqlKeys
+from commonplace.stores.postgres.knowledge import SqlKnowledge
+from commonplace.stores.postgres.maintenance import SqlMaintenance
+from commonplace.stores.postgres.quotas import SqlQuotas
+from commonplace.stores.postgres.recall import SqlRecall
+from commonplace.stores.postgres.records import SqlRecords
 from commonplace.stores.postgres.schema import prepare
-from commonplace.stores.postgres.usage import Spending
+from commonplace.stores.postgres.statistics import SqlStatistics
+from commonplace.stores.postgres.transactions import Transactions
+from commonplace.stores.postgres.usage import SqlUsage
+from commonplace.stores.postgres.vector_cache import SqlVectorCache
 
 
-class PostgresStore(Records, Recall, Keeping, Cache, Notes, Log, Jobs, Known, Counted, Knowledge, Spending, Counting):
+class PostgresStore:
     """
-    Satisfies `RecordStore`, `RecallStore`, `StoreKeeper` and `VectorCache`, and what a daemon needs beside them: `Journal`,
-    `EventLog`, `JobQueue`, `Registry`, `Quotas`, `KnowledgeStore`, `UsageLedger` and `Census`.
+    Satisfies the port `Store`. Open it with `PostgresStore.open`.
 
     The address is a postgresql:// URI; `?schema=name` puts the tables in another schema than `commonplace`, so that
     several stores can share a database.
     """
 
     def __init__(self, database: Database, clock: Clock) -> None:
-        # One relay for all parts; what each of them sets besides, the log sets too.
-        Log.__init__(self, database, clock)
+        self._transactions = transactions = Transactions(database, clock)
+        self.records = SqlRecords(transactions)
+        self.recall = SqlRecall(transactions)
+        self.journal = SqlJournal(transactions)
+        self.events = SqlEvents(transactions)
+        self.jobs = SqlJobs(transactions)
+        self.keys = SqlKeys(transactions)
+        self.quotas = SqlQuotas(transactions)
+        self.usage = SqlUsage(transactions)
+        self.knowledge = SqlKnowledge(transactions)
+        self.statistics = SqlStatistics(transactions)
+        self.maintenance = SqlMaintenance(transactions)
+        self.vectors = SqlVectorCache(transactions)
 
     @classmethod
     async def open(cls, address: str, clock: Clock, *, pool_size: int = 10, patience: float = 10.0) -> Self:
@@ -51,9 +62,8 @@ class PostgresStore(Records, Recall, Keeping, Cache, Notes, Log, Jobs, Known, Co
         return cls(database, clock)
 
     async def aclose(self) -> None:
-        self._end_following()
-        await self._relay.aclose()
-        await self._database.aclose()
+        self.events.end_following()
+        await self._transactions.aclose()
 
     async def __aenter__(self) -> Self:
         return self

@@ -6,15 +6,18 @@ from datetime import datetime
 
 from commonplace.ports.journal import Entries
 from commonplace.stores.postgres.connection import Connection, statements
-from commonplace.stores.postgres.part import Part
+from commonplace.stores.postgres.transactions import Transactions
 from commonplace.values.moment import from_ms, to_ms
 from commonplace.values.usage import Usage, UsageTotal
 
 _SQL = statements("sql/usage.sql")
 
 
-class Spending(Part):
+class SqlUsage:
     """Satisfies the port `UsageLedger`."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
 
     async def add_usage(self, usage: Usage) -> None:
         params = {
@@ -32,13 +35,13 @@ class Spending(Part):
         }
 
         async def work(connection: Connection) -> tuple[None, Entries]:
-            await self._keep(connection, Entries(), (_SQL["add_usage"], params))
+            await self._transactions.keep(connection, Entries(), (_SQL["add_usage"], params))
             return None, Entries()
 
-        await self._write(work)
+        await self._transactions.write_beside(work)
 
-    async def usage(self, tenant: str, limit: int) -> list[Usage]:
-        found = await self._database.ask(_SQL["usage"], {"tenant": tenant, "limit": limit})
+    async def list_usage(self, tenant: str, limit: int) -> list[Usage]:
+        found = await self._transactions.ask(_SQL["usage"], {"tenant": tenant, "limit": limit})
         return [
             Usage(
                 tenant=tenant,
@@ -58,7 +61,7 @@ class Spending(Part):
 
     async def usage_totals(self, tenant: str, since: datetime, until: datetime) -> list[UsageTotal]:
         params = {"tenant": tenant, "since": to_ms(since), "until": to_ms(until)}
-        found = await self._database.ask(_SQL["usage_totals"], params)
+        found = await self._transactions.ask(_SQL["usage_totals"], params)
         return [
             UsageTotal(
                 purpose=purpose,
@@ -73,7 +76,7 @@ class Spending(Part):
         ]
 
     async def budget(self, tenant: str) -> int | None:
-        found = await self._database.ask(_SQL["budget"], {"tenant": tenant})
+        found = await self._transactions.ask(_SQL["budget"], {"tenant": tenant})
         return int(found[0][0]) if found else None
 
     async def set_budget(self, tenant: str, micro_usd: int | None, entries: Entries) -> None:
@@ -81,7 +84,7 @@ class Spending(Part):
         change = _SQL["forget_budget" if micro_usd is None else "set_budget"]
 
         async def work(connection: Connection) -> tuple[None, Entries]:
-            await self._keep(connection, entries, (change, params))
+            await self._transactions.keep(connection, entries, (change, params))
             return None, entries
 
-        await self._write(work)
+        await self._transactions.write_beside(work)

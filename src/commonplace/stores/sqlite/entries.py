@@ -18,10 +18,10 @@ from commonplace.values.event import News
 from commonplace.values.job import NewJob
 from commonplace.values.moment import to_ms
 
-SQL = load("commonplace.stores.sqlite", "journal.sql")
+SQL = load("commonplace.stores.sqlite", "sql/journal.sql")
 
 
-def keep(db: apsw.Connection, entries: Entries, now: int) -> None:
+def write_entries(db: apsw.Connection, entries: Entries, now: int) -> None:
     """
     Raises:
         AlreadyAnswered, QueueFull: and the transaction of the caller is to be undone.

@@ -14,12 +14,12 @@ import apsw
 
 from commonplace.errors import StoreBusy, StoreClosed, StoreUnavailable
 from commonplace.stores.queries import load
-from commonplace.stores.sqlite.part import Part
 from commonplace.stores.sqlite.rows import Row, object_of, one, rows, scope_of
+from commonplace.stores.sqlite.transactions import Transactions
 from commonplace.values.event import Event, News
 from commonplace.values.moment import from_ms, to_ms
 
-SQL = load("commonplace.stores.sqlite", "events.sql")
+SQL = load("commonplace.stores.sqlite", "sql/events.sql")
 _BATCH = 500
 # Another process may write to the file, and nobody tells us.
 _LOOK_EVERY = 0.1
@@ -46,18 +46,21 @@ def _read(db: apsw.Connection, after: int, limit: int, tenant: str | None) -> li
     return [_event(row) for row in rows(db, SQL["read_events_of"], (tenant, after, limit))]
 
 
-class Events(Part):
+class SqlEvents:
     """Satisfies the port `EventLog`."""
 
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
     async def read_events(self, after: int, limit: int, *, tenant: str | None = None) -> list[Event]:
-        return await self._readers.run(lambda db: _read(db, after, limit, tenant))
+        return await self._transactions.read(lambda db: _read(db, after, limit, tenant))
 
     async def event_range(self) -> tuple[int, int]:
-        earliest, latest = await self._readers.run(lambda db: one(db, SQL["event_range"])) or (1, 0)
+        earliest, latest = await self._transactions.read(lambda db: one(db, SQL["event_range"])) or (1, 0)
         return earliest, latest
 
     async def follow_events(self, after: int) -> AsyncGenerator[Sequence[Event]]:
-        with self._bell.hung() as rung:
+        with self._transactions.bell.hung() as rung:
             while True:
                 rung.clear()
                 told = await self._look(after)
@@ -81,4 +84,4 @@ class Events(Part):
             return []
 
     async def trim_events(self, *, before: datetime, keep: int) -> int:
-        return await self._change(SQL["trim_events"], {"before": to_ms(before), "keep": keep})
+        return await self._transactions.change(SQL["trim_events"], {"before": to_ms(before), "keep": keep})

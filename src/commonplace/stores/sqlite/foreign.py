@@ -24,6 +24,8 @@ import apsw
 from commonplace.ports.clock import Clock
 from commonplace.ports.journal import Beside, Entries
 from commonplace.stores.sqlite.connection import Readers, WriterThread
+from commonplace.stores.sqlite.knowledge import SqlKnowledge
+from commonplace.stores.sqlite.records import SqlRecords
 from commonplace.stores.sqlite.rows import rows
 from commonplace.stores.sqlite.schema import open_writer
 from commonplace.stores.sqlite.store import SqliteStore
@@ -82,18 +84,8 @@ def _outcomes(outcomes: Sequence[Written]) -> list[Written]:
     return [replace(outcome, record=_lowered(outcome.record)) for outcome in outcomes]
 
 
-class ForeignStore(SqliteStore):
-    """
-    As `SqliteStore`, but its labels, keys, users, budgets and jobs do not count. What would add to them raises StoreNotAdopted. A record
-    that is changed here gets the label it is read with.
-    """
-
-    @classmethod
-    async def open(cls, path: Path, clock: Clock) -> ForeignStore:
-        """As SqliteStore.open."""
-        writer = await asyncio.to_thread(open_writer, path, harden)
-        writer.authorizer = _authorise
-        return cls(path, WriterThread(writer), Readers(path, lower), clock)
+class ForeignRecords(SqlRecords):
+    """As `SqlRecords`. A record that is changed here gets the label it is read with."""
 
     async def put(self, drafts: Sequence[Draft], *, beside: Beside | None = None) -> list[Written]:
         return _outcomes(await super().put(drafts, beside=beside))
@@ -104,6 +96,10 @@ class ForeignStore(SqliteStore):
     async def load(self, lineages: Sequence[Lineage], *, beside: Beside | None = None) -> list[Written]:
         return _outcomes(await super().load(lineages, beside=beside))
 
+
+class ForeignKnowledge(SqlKnowledge):
+    """As `SqlKnowledge`, but nothing in it was ever reviewed."""
+
     async def put_space(self, space: Space, entries: Entries) -> Space:
         return replace(await super().put_space(space, entries), trust_level="working")
 
@@ -111,3 +107,21 @@ class ForeignStore(SqliteStore):
         stored = await super().put_item(item, entries)
         status: ItemStatus = stored.status if stored.status in ("deprecated", "quarantined") else "working"
         return replace(stored, trust_level="working", status=status, reviewer=None, approval=None)
+
+
+class ForeignStore(SqliteStore):
+    """
+    As `SqliteStore`, but its labels, keys, users, budgets and jobs do not count. What would add to them raises StoreNotAdopted.
+    """
+
+    def __init__(self, path: Path, writer: WriterThread, readers: Readers, clock: Clock) -> None:
+        super().__init__(path, writer, readers, clock)
+        self.records = ForeignRecords(self._transactions)
+        self.knowledge = ForeignKnowledge(self._transactions)
+
+    @classmethod
+    async def open(cls, path: Path, clock: Clock) -> ForeignStore:
+        """As SqliteStore.open."""
+        writer = await asyncio.to_thread(open_writer, path, harden)
+        writer.authorizer = _authorise
+        return cls(path, WriterThread(writer), Readers(path, lower), clock)

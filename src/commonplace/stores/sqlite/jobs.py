@@ -15,13 +15,13 @@ import apsw
 from commonplace.errors import Conflict, NotFound
 from commonplace.ports.journal import Entries
 from commonplace.stores.queries import load
-from commonplace.stores.sqlite.part import Part
 from commonplace.stores.sqlite.rows import Row, Where, moment, object_of, one, rows, to_json
+from commonplace.stores.sqlite.transactions import Transactions
 from commonplace.values.job import Job, JobState
 from commonplace.values.moment import from_ms
 from commonplace.values.record import Json
 
-SQL = load("commonplace.stores.sqlite", "jobs.sql")
+SQL = load("commonplace.stores.sqlite", "sql/jobs.sql")
 _MS = timedelta(milliseconds=1)
 _NOTHING = Entries()
 _EXHAUSTED = "No attempt came to its end: the worker stopped each time. Look at its log, then retry the job."
@@ -63,37 +63,42 @@ def _held(db: apsw.Connection, tenant: str, id: str) -> Job:
     return _job(row)
 
 
-class Jobs(Part):
+class SqlJobs:
     """Satisfies the port `JobQueue`."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
 
     async def claim_job(
         self, kinds: Sequence[str], worker: str, lease: timedelta, *, tenant: str | None = None, line: str | None = None
     ) -> Job | None:
-        bound = {"kinds": json.dumps(list(kinds)), "now": self._now(), "tenant": tenant, "line": line}
+        bound = {"kinds": json.dumps(list(kinds)), "now": self._transactions.now(), "tenant": tenant, "line": line}
 
         def job(db: apsw.Connection) -> Row | None:
             db.execute(SQL["give_up_jobs"], bound | {"error": _EXHAUSTED})
             return one(db, SQL["claim_job"], bound | {"worker": worker, "lease": lease // _MS})
 
         # Workers look often and mostly find nothing: that takes no lock.
-        if not await self._readers.run(lambda db: db.execute(SQL["has_job"], bound).get):
+        if not await self._transactions.read(lambda db: db.execute(SQL["has_job"], bound).get):
             return None
-        row = await self._writer.run(job)
+        row = await self._transactions.write(job)
         return None if row is None else _job(row)
 
     async def renew_job(self, id: str, worker: str, lease: timedelta, *, done: int, total: int) -> bool:
-        bound = {"id": id, "worker": worker, "lease": lease // _MS, "done": done, "total": total, "now": self._now()}
-        return await self._change(SQL["renew_job"], bound) == 1
+        now = self._transactions.now()
+        bound = {"id": id, "worker": worker, "lease": lease // _MS, "done": done, "total": total, "now": now}
+        return await self._transactions.change(SQL["renew_job"], bound) == 1
 
     async def job_workers(self) -> list[str]:
-        now = self._now()
-        return [row[0] for row in await self._readers.run(lambda db: rows(db, SQL["job_workers"], (now,)))]
+        now = self._transactions.now()
+        return [row[0] for row in await self._transactions.read(lambda db: rows(db, SQL["job_workers"], (now,)))]
 
     async def end_leases(self, workers: Sequence[str]) -> int:
-        return await self._change(SQL["end_leases"], {"workers": json.dumps(list(workers)), "now": self._now()})
+        bound = {"workers": json.dumps(list(workers)), "now": self._transactions.now()}
+        return await self._transactions.change(SQL["end_leases"], bound)
 
     async def finish_job(self, id: str, worker: str, result: Mapping[str, Json], entries: Entries) -> bool:
-        bound = {"id": id, "worker": worker, "result": to_json(result), "now": self._now()}
+        bound = {"id": id, "worker": worker, "result": to_json(result), "now": self._transactions.now()}
         return await self._end("finish_job", bound, entries)
 
     async def fail_job(
@@ -107,8 +112,8 @@ class Jobs(Part):
         entries: Entries,
         counts: bool = True,
     ) -> bool:
-        wait = None if retry_in is None else retry_in // _MS
-        bound: dict[str, Any] = {"id": id, "worker": worker, "code": code, "message": message, "now": self._now()}
+        wait, now = None if retry_in is None else retry_in // _MS, self._transactions.now()
+        bound: dict[str, Any] = {"id": id, "worker": worker, "code": code, "message": message, "now": now}
         bound |= {"retry_in": wait, "uncounted": 0 if counts else 1}
         return await self._end("fail_job", bound, entries)
 
@@ -117,12 +122,12 @@ class Jobs(Part):
             db.execute(SQL[statement], bound)
             return db.changes() == 1
 
-        return await self._keep_beside(end, lambda ended: entries if ended else _NOTHING)
+        return await self._transactions.keep_beside(end, lambda ended: entries if ended else _NOTHING)
 
     async def job(self, tenant: str, id: str) -> Job:
-        return await self._readers.run(lambda db: _held(db, tenant, id))
+        return await self._transactions.read(lambda db: _held(db, tenant, id))
 
-    async def jobs(
+    async def list_jobs(
         self, tenant: str, *, kinds: Sequence[str] = (), states: Sequence[JobState] = (), limit: int = 100
     ) -> list[Job]:
         made = Where()
@@ -130,7 +135,7 @@ class Jobs(Part):
         made.any_of("kind", kinds)
         made.any_of("state", states)
         sql = f"{SQL['listed']} {made} ORDER BY created_at DESC, number DESC LIMIT :limit"
-        found = await self._readers.run(lambda db: rows(db, sql, made.bound | {"limit": limit}))
+        found = await self._transactions.read(lambda db: rows(db, sql, made.bound | {"limit": limit}))
         return [_job(row) for row in found]
 
     async def retry_job(self, tenant: str, id: str, entries: Entries) -> Job:
@@ -138,14 +143,14 @@ class Jobs(Part):
             if _held(db, tenant, id).state != "failed":
                 raise Conflict("Only a job that has failed can be queued again.")
             try:
-                row = one(db, SQL["retry_job"], (self._now(), id))
+                row = one(db, SQL["retry_job"], (self._transactions.now(), id))
             except apsw.ConstraintError as error:
                 raise Conflict("Another job like this one is waiting or running already.") from error
             if row is None:
                 raise NotFound("There is no such job.")
             return _job(row)
 
-        return await self._keep(retry, entries)
+        return await self._transactions.keep(retry, entries)
 
     async def drop_job(self, tenant: str, id: str, entries: Entries) -> None:
         def drop(db: apsw.Connection) -> None:
@@ -153,9 +158,9 @@ class Jobs(Part):
                 raise Conflict("The job is running. Wait until it ends.")
             db.execute(SQL["drop_job"], (id,))
 
-        await self._keep(drop, entries)
+        await self._transactions.keep(drop, entries)
 
     async def trim_jobs(self, *, older_than: timedelta, keep: int, failed: timedelta | None = None) -> int:
-        now = self._now()
+        now = self._transactions.now()
         given = {"before": now - older_than // _MS, "failed": now - (failed or older_than) // _MS, "keep": keep}
-        return await self._change(SQL["trim_jobs"], given)
+        return await self._transactions.change(SQL["trim_jobs"], given)

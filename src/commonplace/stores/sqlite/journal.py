@@ -15,12 +15,12 @@ import apsw
 from commonplace.errors import InvalidQuery
 from commonplace.ports.journal import Entries, Reply
 from commonplace.stores.queries import load
-from commonplace.stores.sqlite.part import Part
 from commonplace.stores.sqlite.rows import Row, Where, object_of, one, rows, scope_of
+from commonplace.stores.sqlite.transactions import Transactions
 from commonplace.values.audit import AuditPage, AuditQuery, AuditRow
 from commonplace.values.moment import from_ms, to_ms
 
-SQL = load("commonplace.stores.sqlite", "journal.sql")
+SQL = load("commonplace.stores.sqlite", "sql/journal.sql")
 _AUDIT = (
     "SELECT number, id, at, tenant, actor, action, outcome, record, version, scope, run, door, key, client, address,"
     " request, details FROM audit"
@@ -90,17 +90,22 @@ def _read_cursor(cursor: str) -> tuple[int, int]:
     return at, number
 
 
-class Journal(Part):
+class SqlJournal:
     """Satisfies the port `Journal`."""
 
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
     async def note(self, entries: Entries) -> None:
-        await self._keep(lambda _: None, entries)
+        await self._transactions.keep(lambda _: None, entries)
 
     async def audit(self, tenant: str | None, query: AuditQuery, limit: int, cursor: str | None) -> AuditPage:
-        return await self._readers.run(lambda db: read_audit(db, tenant, query, limit, cursor))
+        return await self._transactions.read(lambda db: read_audit(db, tenant, query, limit, cursor))
 
     async def reply(self, tenant: str, owner: str, key: str) -> Reply | None:
-        row = await self._readers.run(lambda db: one(db, SQL["reply"], (tenant, owner, key, self._now())))
+        row = await self._transactions.read(
+            lambda db: one(db, SQL["reply"], (tenant, owner, key, self._transactions.now()))
+        )
         if row is None:
             return None
         fingerprint, expires, written = row
@@ -110,4 +115,4 @@ class Journal(Part):
         )
 
     async def trim_replies(self) -> int:
-        return await self._change(SQL["trim_replies"], (self._now(),))
+        return await self._transactions.change(SQL["trim_replies"], (self._transactions.now(),))

@@ -17,12 +17,12 @@ from commonplace.errors import Conflict, NotFound
 from commonplace.ports.journal import Entries
 from commonplace.ports.knowledge import Layer
 from commonplace.stores.queries import load
-from commonplace.stores.sqlite.part import Part
 from commonplace.stores.sqlite.rows import Row, Where, moment, ms, object_of, one, rows, to_json
+from commonplace.stores.sqlite.transactions import Transactions
 from commonplace.values.knowledge import Coverage, Item, ItemStatus, Space
 from commonplace.values.moment import from_ms, to_ms
 
-SQL = load("commonplace.stores.sqlite", "knowledge.sql")
+SQL = load("commonplace.stores.sqlite", "sql/knowledge.sql")
 _PROMOTED: tuple[ItemStatus, ...] = ("promoted", "approved_default")
 
 
@@ -159,8 +159,11 @@ def _record_number(db: apsw.Connection, tenant: str, id: str) -> int | None:
     return row[0] if row else None
 
 
-class Knowledge(Part):
+class SqlKnowledge:
     """Satisfies the port `KnowledgeStore`."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
 
     async def put_space(self, space: Space, entries: Entries) -> Space:
         values = _space_values(space)
@@ -172,20 +175,20 @@ class Knowledge(Part):
                 raise Conflict("A space with that id is there already.") from error
             return _space(one(db, SQL["space_of_place"], values) or ())
 
-        return await self._keep(put, entries)
+        return await self._transactions.keep(put, entries)
 
     async def spaces(self, tenant: str, ids: Sequence[str] | None = None) -> list[Space]:
         made = Where()
         made.add("tenant = {}", tenant)
         made.one_of("id", ids)
         sql = f"{SQL['spaces']} {made} ORDER BY namespace, scope, project"
-        return [_space(row) for row in await self._readers.run(lambda db: rows(db, sql, made.bound))]
+        return [_space(row) for row in await self._transactions.read(lambda db: rows(db, sql, made.bound))]
 
     async def put_item(self, item: Item, entries: Entries) -> Item:
-        return await self._keep(lambda db: _put_item(db, item), entries)
+        return await self._transactions.keep(lambda db: _put_item(db, item), entries)
 
     async def item(self, tenant: str, id: str) -> Item:
-        return await self._readers.run(lambda db: _held(db, tenant, id))
+        return await self._transactions.read(lambda db: _held(db, tenant, id))
 
     async def items(
         self,
@@ -203,7 +206,7 @@ class Knowledge(Part):
         if coverage_key is not None:
             made.add("coverage_key = {}", coverage_key)
         sql = f"{SQL['items']} {made} ORDER BY created_at DESC, number DESC LIMIT :limit"
-        found = await self._readers.run(lambda db: rows(db, sql, made.bound | {"limit": limit}))
+        found = await self._transactions.read(lambda db: rows(db, sql, made.bound | {"limit": limit}))
         return [_item(row) for row in found]
 
     async def change_item(self, item: Item, expected: ItemStatus, entries: Entries) -> Item:
@@ -215,7 +218,7 @@ class Knowledge(Part):
             _renew(db, item, promoted=item.status in _PROMOTED)
             return item
 
-        return await self._keep(change, entries)
+        return await self._transactions.keep(change, entries)
 
     async def remove_item(self, tenant: str, id: str, entries: Entries) -> None:
         def remove(db: apsw.Connection) -> None:
@@ -225,7 +228,7 @@ class Knowledge(Part):
             db.execute(SQL["recover"], place)
             db.execute(SQL["drop_empty_coverage"], place)
 
-        await self._keep(remove, entries)
+        await self._transactions.keep(remove, entries)
 
     async def coverage(self, tenant: str, coverage_key: str, spaces: Sequence[str] | None = None) -> list[Coverage]:
         made = Where()
@@ -243,7 +246,7 @@ class Knowledge(Part):
                 last_promoted_at=moment(promoted),
                 freshness_expires_at=moment(fresh_until),
             )
-            for space, latest, seen, promoted, fresh_until in await self._readers.run(
+            for space, latest, seen, promoted, fresh_until in await self._transactions.read(
                 lambda db: rows(db, sql, made.bound)
             )
         ]
@@ -255,7 +258,7 @@ class Knowledge(Part):
 
         return [
             Layer(record=record, version=held, name=name, text=text, tokens=tokens, method=method)
-            for held, name, text, tokens, method in await self._readers.run(read)
+            for held, name, text, tokens, method in await self._transactions.read(read)
         ]
 
     async def put_layers(self, tenant: str, layers: Sequence[Layer]) -> None:
@@ -267,4 +270,4 @@ class Knowledge(Part):
                     told = (number, layer.version, layer.name, layer.text, layer.tokens, layer.method)
                     db.execute(SQL["put_layer"], told)
 
-        await self._writer.run(put)
+        await self._transactions.write(put)

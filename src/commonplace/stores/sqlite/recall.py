@@ -7,20 +7,63 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 
 import apsw
 
 from commonplace.ports.recall import Changes, Entry, Mark
 from commonplace.stores.queries import load
+from commonplace.stores.sqlite import reads
 from commonplace.stores.sqlite.rows import CURRENT, PAST, Row, one, record, rows
+from commonplace.stores.sqlite.transactions import Transactions
 from commonplace.text.postings import written_hash
+from commonplace.values.moment import to_ms
+from commonplace.values.query import Filter
 from commonplace.values.record import Record
 from commonplace.values.scope import Scope
 
-SQL = load("commonplace.stores.sqlite", "recall.sql")
+SQL = load("commonplace.stores.sqlite", "sql/recall.sql")
 
 
-def marks(db: apsw.Connection, tenant: str, scopes: Sequence[Scope] | None) -> list[Mark]:
+class SqlRecall:
+    """Satisfies the port `RecallStore`."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    async def marks(self, tenant: str, scopes: Sequence[Scope] | None) -> list[Mark]:
+        return await self._transactions.read(lambda db: _marks(db, tenant, scopes))
+
+    async def changes(self, mark: Mark, after: int, embedders: Sequence[str]) -> Changes:
+        return await self._transactions.read(lambda db: _changes(db, mark, after, embedders))
+
+    async def as_of(self, mark: Mark, moment: datetime, embedders: Sequence[str]) -> list[Entry]:
+        return await self._transactions.read(lambda db: _as_of(db, mark, to_ms(moment), embedders))
+
+    async def words(
+        self, marks: Sequence[Mark], terms: Sequence[int], cap: int, among: Sequence[int] | None = None
+    ) -> tuple[list[int], list[int]]:
+        return await self._transactions.read(lambda db: _words(db, marks, terms, cap, among))
+
+    async def near(
+        self, marks: Sequence[Mark], embedder: str, vector: bytes, limit: int, among: Sequence[int] | None = None
+    ) -> list[int]:
+        return await self._transactions.read(lambda db: _near(db, marks, embedder, vector, limit, among))
+
+    async def entries(self, passages: Sequence[int], embedders: Sequence[str]) -> list[Entry]:
+        return await self._transactions.read(lambda db: _entries_and_neighbours(db, passages, embedders))
+
+    async def entries_of(self, records: Sequence[int], embedders: Sequence[str]) -> list[Entry]:
+        return await self._transactions.read(lambda db: _entries_of(db, records, embedders))
+
+    async def matching(self, tenant: str, filter: Filter) -> list[int]:
+        return await self._transactions.read(lambda db: reads.matching(db, tenant, filter, self._transactions.now()))
+
+    async def fetch(self, versions: Sequence[tuple[int, int]]) -> list[Record | None]:
+        return await self._transactions.read(lambda db: _fetch(db, versions))
+
+
+def _marks(db: apsw.Connection, tenant: str, scopes: Sequence[Scope] | None) -> list[Mark]:
     if scopes is None:
         return [_mark(row) for row in rows(db, SQL["marks"], (tenant,))]
     asked = dict.fromkeys(scopes)
@@ -32,7 +75,7 @@ def _mark(row: Row) -> Mark:
     return Mark(Scope(kind, id), *rest)
 
 
-def changes(db: apsw.Connection, mark: Mark, after: int, embedders: Sequence[str]) -> Changes:
+def _changes(db: apsw.Connection, mark: Mark, after: int, embedders: Sequence[str]) -> Changes:
     row = one(db, SQL["mark_again"], (mark.number,))
     now = _mark(row) if row else mark
     gone = [number for (number,) in rows(db, SQL["changed"], (mark.number, after))] if after else []
@@ -42,12 +85,12 @@ def changes(db: apsw.Connection, mark: Mark, after: int, embedders: Sequence[str
     return Changes(now, gone, _entries(db, found, embedders, None if after else mark.number))
 
 
-def as_of(db: apsw.Connection, mark: Mark, moment: int, embedders: Sequence[str]) -> list[Entry]:
+def _as_of(db: apsw.Connection, mark: Mark, moment: int, embedders: Sequence[str]) -> list[Entry]:
     found = rows(db, SQL["past_entries"], {"scope": mark.number, "moment": moment})
     return _entries(db, found, embedders, None)
 
 
-def words(
+def _words(
     db: apsw.Connection, marks: Sequence[Mark], terms: Sequence[int], cap: int, among: Sequence[int] | None = None
 ) -> tuple[list[int], list[int]]:
     asked = [" OR ".join(f'"{mark.number:x}z{written_hash(term)}"' for mark in marks) for term in terms]
@@ -74,7 +117,7 @@ def _newest(db: apsw.Connection, match: str, cap: int, among: Sequence[int] | No
     return [number for (number,) in rows(db, SQL["newest_having_among"], bound)]
 
 
-def near(
+def _near(
     db: apsw.Connection,
     marks: Sequence[Mark],
     embedder: str,
@@ -93,19 +136,19 @@ def near(
     return [passage for (passage,) in rows(db, SQL["nearest_among"], asked)]
 
 
-def entries(db: apsw.Connection, passages: Sequence[int], embedders: Sequence[str]) -> list[Entry]:
+def _entries_and_neighbours(db: apsw.Connection, passages: Sequence[int], embedders: Sequence[str]) -> list[Entry]:
     records = [number for (number,) in rows(db, SQL["records_with"], (json.dumps(list(passages)),))]
     wider = [number for (number,) in rows(db, SQL["with_neighbours"], {"records": json.dumps(records)})]
     beside, asked = set(wider) - set(records), set(passages)
-    return [entry for entry in entries_of(db, wider, embedders) if entry.passage in asked or entry.record in beside]
+    return [entry for entry in _entries_of(db, wider, embedders) if entry.passage in asked or entry.record in beside]
 
 
-def entries_of(db: apsw.Connection, records: Sequence[int], embedders: Sequence[str]) -> list[Entry]:
+def _entries_of(db: apsw.Connection, records: Sequence[int], embedders: Sequence[str]) -> list[Entry]:
     found = rows(db, SQL["entries_of"], {"records": json.dumps(list(records))})
     return _entries(db, found, embedders, None)
 
 
-def fetch(db: apsw.Connection, versions: Sequence[tuple[int, int]]) -> list[Record | None]:
+def _fetch(db: apsw.Connection, versions: Sequence[tuple[int, int]]) -> list[Record | None]:
     """All current ones in one go; what is past by now, one by one."""
     asked = json.dumps([number for number, _ in versions])
     current = f"{CURRENT} WHERE v.number IN (SELECT value FROM json_each(?))"

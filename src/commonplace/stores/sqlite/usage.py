@@ -11,24 +11,27 @@ import apsw
 
 from commonplace.ports.journal import Entries
 from commonplace.stores.queries import load
-from commonplace.stores.sqlite.part import Part
 from commonplace.stores.sqlite.rows import one, rows
+from commonplace.stores.sqlite.transactions import Transactions
 from commonplace.values.moment import from_ms, to_ms
 from commonplace.values.usage import Usage, UsageTotal
 
-SQL = load("commonplace.stores.sqlite", "usage.sql")
+SQL = load("commonplace.stores.sqlite", "sql/usage.sql")
 
 
-class Spending(Part):
+class SqlUsage:
     """Satisfies the port `UsageLedger`."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
 
     async def add_usage(self, usage: Usage) -> None:
         named = (usage.tenant, to_ms(usage.at), usage.session, usage.purpose, usage.model, usage.agent, usage.workspace)
         counted = (usage.input_tokens, usage.output_tokens, usage.cost_micro_usd, int(usage.ok))
-        await self._change(SQL["add_usage"], (*named, *counted))
+        await self._transactions.change(SQL["add_usage"], (*named, *counted))
 
-    async def usage(self, tenant: str, limit: int) -> list[Usage]:
-        found = await self._readers.run(lambda db: rows(db, SQL["usage"], (tenant, limit)))
+    async def list_usage(self, tenant: str, limit: int) -> list[Usage]:
+        found = await self._transactions.read(lambda db: rows(db, SQL["usage"], (tenant, limit)))
         return [
             Usage(
                 tenant=tenant,
@@ -48,7 +51,7 @@ class Spending(Part):
 
     async def usage_totals(self, tenant: str, since: datetime, until: datetime) -> list[UsageTotal]:
         bound = (tenant, to_ms(since), to_ms(until))
-        found = await self._readers.run(lambda db: rows(db, SQL["usage_totals"], bound))
+        found = await self._transactions.read(lambda db: rows(db, SQL["usage_totals"], bound))
         return [
             UsageTotal(
                 purpose=purpose,
@@ -63,7 +66,7 @@ class Spending(Part):
         ]
 
     async def budget(self, tenant: str) -> int | None:
-        row = await self._readers.run(lambda db: one(db, SQL["budget"], (tenant,)))
+        row = await self._transactions.read(lambda db: one(db, SQL["budget"], (tenant,)))
         return None if row is None else row[0]
 
     async def set_budget(self, tenant: str, micro_usd: int | None, entries: Entries) -> None:
@@ -73,4 +76,4 @@ class Spending(Part):
             else:
                 db.execute(SQL["set_budget"], (tenant, micro_usd))
 
-        await self._keep(change, entries)
+        await self._transactions.keep(change, entries)

@@ -20,7 +20,7 @@ from commonplace.values.record import Draft, Lineage, Passage, Record, Written
 from commonplace.values.scope import Scope
 from commonplace.values.upkeep import Purged
 
-SQL = load("commonplace.stores.sqlite", "writes.sql")
+SQL = load("commonplace.stores.sqlite", "sql/writes.sql")
 PASSAGES = 4096
 
 

@@ -12,15 +12,14 @@ import psycopg
 from psycopg import sql
 
 from commonplace.errors import InvalidFile, StoreBusy
-from commonplace.ports.clock import Clock
-from commonplace.ports.keeping import Content, Progress
+from commonplace.ports.maintenance import Content, Progress
 from commonplace.stores.postgres.archive import ArchiveReader, ArchiveWriter
 from commonplace.stores.postgres.checks import findings
-from commonplace.stores.postgres.connection import Connection, Database, rows, statements
-from commonplace.stores.postgres.inserting import insert
-from commonplace.stores.postgres.rows import PASSAGES, VECTORS
+from commonplace.stores.postgres.connection import Connection, rows, statements
+from commonplace.stores.postgres.rows import PASSAGES, VECTORS, insert, moment, ms
 from commonplace.stores.postgres.schema import made_since, newest
-from commonplace.stores.postgres.writing import (
+from commonplace.stores.postgres.transactions import Transactions
+from commonplace.stores.postgres.writes import (
     Counters,
     Place,
     known_embedders,
@@ -34,33 +33,29 @@ from commonplace.values.record import Passage
 from commonplace.values.scope import Scope
 from commonplace.values.upkeep import Finding, Rule, ScopeStats, Stats, Upkeep
 
-_SQL = statements("sql/keeping.sql")
+_SQL = statements("sql/maintenance.sql")
 _ROUNDS = 10
 _CHUNK = 1 << 20
 _MILLISECOND = timedelta(milliseconds=1)
 
 
-class Keeping:
-    """Satisfies the port `StoreKeeper`."""
+class SqlMaintenance:
+    """Satisfies the port `StoreMaintenance`."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self._database = database
-        self._clock = clock
-
-    async def aclose(self) -> None:
-        await self._database.aclose()
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
 
     async def stats(self, tenant: str) -> Stats:
         async def work(connection: Connection) -> Stats:
-            known = await rows(connection, _SQL["tenant"], {"tenant": tenant})
+            tenants = await rows(connection, _SQL["tenant"], {"tenant": tenant})
             # No tenant has the number 0.
-            params = {"tenant": known[0][0] if known else 0, "now": to_ms(self._clock.now())}
+            params = {"tenant": tenants[0][0] if tenants else 0, "now": to_ms(self._transactions.now())}
             [(records, live, deleted)] = await rows(connection, _SQL["totals"], params)
             [(versions,)] = await rows(connection, _SQL["past_versions"], params)
             [(size,)] = await rows(connection, _SQL["size"])
             scopes = [
-                ScopeStats(scope=Scope(kind, id), records=held, passages=passages)
-                for kind, id, passages, held in await rows(connection, _SQL["by_scope"], params)
+                ScopeStats(scope=Scope(kind, id), records=count, passages=passages)
+                for kind, id, passages, count in await rows(connection, _SQL["by_scope"], params)
             ]
             return Stats(
                 store="postgres",
@@ -72,41 +67,41 @@ class Keeping:
                 versions=versions,
                 passages=sum(scope.passages for scope in scopes),
                 bytes=size,
-                embedders={name: known.dimension for name, known in (await known_embedders(connection)).items()},
+                embedders={name: embedder.dimension for name, embedder in (await known_embedders(connection)).items()},
                 scopes=tuple(scopes),
             )
 
-        return await self._database.read(work)
+        return await self._transactions.read(work)
 
     async def check(self) -> list[Finding]:
         async def work(connection: Connection) -> list[Finding]:
             [(version,)] = await rows(connection, _SQL["schema_version"])
             return await findings(connection, version)
 
-        return await self._database.read(work)
+        return await self._transactions.read(work)
 
     async def embedders(self) -> dict[str, int]:
-        known = await self._database.read(known_embedders)
-        return {name: embedder.dimension for name, embedder in known.items()}
+        present = await self._transactions.read(known_embedders)
+        return {name: embedder.dimension for name, embedder in present.items()}
 
     async def set_embedders(self, embedders: Mapping[str, int]) -> None:
         async def work(connection: Connection) -> None:
             await own_store(connection)
-            known = await known_embedders(connection)
-            kept = {name for name, embedder in known.items() if embedders.get(name) == embedder.dimension}
-            params = {"kept": [known[name].number for name in kept]}
-            if kept != known.keys():
+            present = await known_embedders(connection)
+            unchanged = {name for name, embedder in present.items() if embedders.get(name) == embedder.dimension}
+            params = {"kept": [present[name].number for name in unchanged]}
+            if unchanged != present.keys():
                 await connection.execute(_SQL["drop_other_vectors"], params)
                 await connection.execute(_SQL["drop_other_embedders"], params)
             for name, dimension in embedders.items():
-                if name not in kept:
+                if name not in unchanged:
                     await connection.execute(_SQL["add_embedder"], {"name": name, "dimension": dimension})
 
-        await self._database.write(work)
+        await self._transactions.write(work)
 
     async def contents(self, after: int, limit: int) -> list[Content]:
-        found = await self._database.ask(_SQL["contents"], {"after": after, "limit": limit})
-        return [Content(number, text, by, None if at is None else from_ms(at)) for number, text, by, at in found]
+        result = await self._transactions.ask(_SQL["contents"], {"after": after, "limit": limit})
+        return [Content(number, text, by, moment(at)) for number, text, by, at in result]
 
     async def index(self, contents: Mapping[int, Sequence[Passage]]) -> None:
         async def work(connection: Connection) -> None:
@@ -121,9 +116,11 @@ class Keeping:
             vectors: list[tuple[Any, ...]] = []
             embedders = await known_embedders(connection)
             for content, record, _, _, _, scope, live in owners:
-                made = passage_rows(record, content, scope if live else None, contents[content], embedders)
-                passages += made[0]
-                vectors += made[1]
+                new_passages, new_vectors = passage_rows(
+                    record, content, scope if live else None, contents[content], embedders
+                )
+                passages += new_passages
+                vectors += new_vectors
                 for passage in contents[content] if live else ():
                     counters.add(scope, passage.length)
             await insert(connection, PASSAGES, passages)
@@ -131,7 +128,7 @@ class Keeping:
             await counters.write(connection)
 
         if contents:
-            await self._database.write(work)
+            await self._transactions.write(work)
 
     async def backup(self, target: Path, progress: Progress | None = None) -> None:
         async def work(connection: Connection) -> None:
@@ -142,7 +139,7 @@ class Keeping:
             finally:
                 await asyncio.to_thread(archive.abandon)
 
-        await self._database.read(work)
+        await self._transactions.read(work)
 
     async def restore(self, source: Path, progress: Progress | None = None) -> None:
         archive = await asyncio.to_thread(ArchiveReader, source, newest())
@@ -156,15 +153,15 @@ class Keeping:
             await connection.execute(_SQL["set_sequences"])
 
         try:
-            await self._database.write(work)
+            await self._transactions.write(work)
         finally:
             await asyncio.to_thread(archive.close)
 
     async def rules(self, tenant: str) -> list[Rule]:
-        found = await self._database.ask(_SQL["rules"], {"tenant": tenant})
+        result = await self._transactions.ask(_SQL["rules"], {"tenant": tenant})
         return [
             Rule(scope=scope, max_age=None if age is None else age * _MILLISECOND, max_records=most)
-            for scope, age, most in found
+            for scope, age, most in result
         ]
 
     async def set_rule(self, tenant: str, rule: Rule) -> None:
@@ -175,7 +172,7 @@ class Keeping:
             limited = rule.max_age is not None or rule.max_records is not None
             await connection.execute(_SQL["set_rule" if limited else "drop_rule"], params)
 
-        await self._database.write(work)
+        await self._transactions.write(work)
 
     async def log(self, tenant: str, entries: Sequence[Upkeep]) -> None:
         async def work(connection: Connection) -> None:
@@ -194,14 +191,14 @@ class Keeping:
             await connection.cursor().executemany(_SQL["log"], lines)
 
         if entries:
-            await self._database.write(work)
+            await self._transactions.write(work)
 
     async def read_log(self, tenant: str, since: datetime | None, limit: int) -> list[Upkeep]:
-        params = {"tenant": tenant, "since": None if since is None else to_ms(since), "limit": limit}
-        found = await self._database.ask(_SQL["read_log"], params)
+        params = {"tenant": tenant, "since": ms(since), "limit": limit}
+        result = await self._transactions.ask(_SQL["read_log"], params)
         return [
             Upkeep(at=from_ms(at), action=action, scope=scope, records=records, detail=detail)
-            for at, action, scope, records, detail in found
+            for at, action, scope, records, detail in result
         ]
 
 
@@ -224,21 +221,21 @@ async def _copy_out(connection: Connection, archive: ArchiveWriter, progress: Pr
     counts = [
         await (await connection.execute(counting.format(sql.Identifier(table)))).fetchone() for table, _ in tables
     ]
-    total, done = sum(count[0] for count in counts if count), 0
+    total, count = sum(count[0] for count in counts if count), 0
     for table, columns in tables:
         await asyncio.to_thread(archive.begin, table)
-        before, waiting, size = done, list[bytes](), 0
+        before, waiting, size = count, list[bytes](), 0
         async with connection.cursor().copy(_copy("COPY {} ({}) TO STDOUT", table, columns)) as copy:
             async for row in copy:
                 waiting.append(bytes(row))
-                done, size = done + 1, size + len(row)
+                count, size = count + 1, size + len(row)
                 if size >= _CHUNK:
                     await asyncio.to_thread(archive.write, b"".join(waiting))
                     waiting, size = list[bytes](), 0
                     if progress:
-                        progress(done, total)
+                        progress(count, total)
         await asyncio.to_thread(archive.write, b"".join(waiting))
-        await asyncio.to_thread(archive.end, table, columns, done - before)
+        await asyncio.to_thread(archive.end, table, columns, count - before)
     if progress:
         progress(total, total)
 
@@ -249,7 +246,7 @@ async def _copy_in(connection: Connection, archive: ArchiveReader, progress: Pro
     expected = {table: columns for table, columns in ours.items() if table not in made_since(archive.schema)}
     if expected != {table: part.columns for table, part in archive.tables.items()}:
         raise InvalidFile("The backup holds other tables than this store has. Nothing was changed.")
-    total, done = sum(part.rows for part in archive.tables.values()), 0
+    total, count = sum(part.rows for part in archive.tables.values()), 0
     for table, part in archive.tables.items():
         if table != "audit":
             # The audit is empty, or we would not be here, and nobody may empty it.
@@ -261,9 +258,9 @@ async def _copy_in(connection: Connection, archive: ArchiveReader, progress: Pro
                     await copy.write(data)
         except psycopg.DataError as error:
             raise InvalidFile("The backup is damaged. Nothing was changed.") from error
-        done += part.rows
+        count += part.rows
         if progress:
-            progress(done, total)
+            progress(count, total)
 
 
 def _copy(command: str, table: str, columns: Sequence[str]) -> sql.Composed:

@@ -9,10 +9,10 @@ from commonplace.ports.journal import Entries
 from commonplace.values.principal import Key, Owner, OwnerKind, SignedIn, User
 
 
-class Registry(Protocol):
+class KeyRegistry(Protocol):
     """
     Secrets come in as SHA-256 hashes and never go out. Each write keeps its `entries` in the same transaction.
-    `tests/contracts/test_registry.py` holds each implementation to this.
+    `tests/contracts/test_keys.py` holds each implementation to this.
     """
 
     async def add_key(self, key: Key, secret: bytes, entries: Entries) -> None:
@@ -39,7 +39,7 @@ class Registry(Protocol):
         """Forget ended sessions that would be over by themselves; answers how many there were."""
         ...
 
-    async def keys(self, tenant: str | None) -> list[Key]:
+    async def list_keys(self, tenant: str | None) -> list[Key]:
         """Of a tenant, or (None) of all, newest first, revoked ones too."""
         ...
 

@@ -22,8 +22,8 @@ class Content(NamedTuple):
     at: datetime | None = None
 
 
-class StoreKeeper(Protocol):
-    """`tests/contracts/test_store_keeper.py` holds each implementation to this."""
+class StoreMaintenance(Protocol):
+    """`tests/contracts/test_maintenance.py` holds each implementation to this."""
 
     async def stats(self, tenant: str) -> Stats: ...
 
@@ -75,5 +75,3 @@ class StoreKeeper(Protocol):
     async def read_log(self, tenant: str, since: datetime | None, limit: int) -> list[Upkeep]:
         """Newest first."""
         ...
-
-    async def aclose(self) -> None: ...

@@ -8,17 +8,20 @@ from typing import Any
 
 from commonplace.errors import Conflict, NotFound
 from commonplace.ports.journal import Entries
-from commonplace.stores.postgres.connection import Connection, statements
-from commonplace.stores.postgres.part import Part
-from commonplace.stores.postgres.rows import to_ms_or_none
+from commonplace.stores.postgres.connection import statements
+from commonplace.stores.postgres.rows import moment, ms
+from commonplace.stores.postgres.transactions import Transactions
 from commonplace.values.moment import from_ms, to_ms
 from commonplace.values.principal import Key, Owner, OwnerKind, ScopePattern, SignedIn, User
 
-_SQL = statements("sql/registry.sql")
+_SQL = statements("sql/keys.sql")
 
 
-class Known(Part):
-    """Satisfies the port `Registry`."""
+class SqlKeys:
+    """Satisfies the port `KeyRegistry`."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
 
     async def add_key(self, key: Key, secret: bytes, entries: Entries) -> None:
         params = {
@@ -30,61 +33,58 @@ class Known(Part):
             "scopes": None if key.scopes is None else [str(pattern) for pattern in key.scopes],
             "created_at": to_ms(key.created_at),
             "created_by": key.created_by,
-            "expires_at": to_ms_or_none(key.expires_at),
-            "revoked_at": to_ms_or_none(key.revoked_at),
+            "expires_at": ms(key.expires_at),
+            "revoked_at": ms(key.revoked_at),
         }
         refused = Conflict("There is a key of that id or that secret already.")
-        await self._change(_SQL["add_key"], params, entries, refused)
+        await self._transactions.change(_SQL["add_key"], params, entries, refused)
 
     async def key_by_secret(self, secret: bytes) -> Key | None:
-        found = await self._database.ask(_SQL["key_by_secret"], {"secret": secret})
-        return _key_of(found[0]) if found else None
+        result = await self._transactions.ask(_SQL["key_by_secret"], {"secret": secret})
+        return _key_of(result[0]) if result else None
 
     async def key_of_session(self, secret: bytes, session: SignedIn) -> tuple[Key | None, bool]:
-        [(over, *row)] = await self._database.ask(_SQL["key_of_session"], {"secret": secret, **_session(session)})
+        [(over, *row)] = await self._transactions.ask(_SQL["key_of_session"], {"secret": secret, **_session(session)})
         return (None if row[1] is None else _key_of(row)), over
 
     async def is_over(self, session: SignedIn) -> bool:
-        [(over,)] = await self._database.ask(_SQL["is_over"], _session(session))
+        [(over,)] = await self._transactions.ask(_SQL["is_over"], _session(session))
         return over
 
     async def end_sessions(self, mark: str, until: datetime, entries: Entries) -> None:
         refused = Conflict("The session could not be ended. Try again.")
-        await self._change(_SQL["end_sessions"], {"mark": mark, "until": to_ms(until)}, entries, refused)
+        await self._transactions.change(_SQL["end_sessions"], {"mark": mark, "until": to_ms(until)}, entries, refused)
 
     async def trim_sessions(self) -> int:
-        async def work(connection: Connection) -> int:
-            return (await connection.execute(_SQL["trim_sessions"], {"now": to_ms(self._clock.now())})).rowcount
+        return await self._transactions.count(_SQL["trim_sessions"], {"now": to_ms(self._transactions.now())})
 
-        return await self._database.write(work)
-
-    async def keys(self, tenant: str | None) -> list[Key]:
-        return [_key_of(row) for row in await self._database.ask(_SQL["keys"], {"tenant": tenant})]
+    async def list_keys(self, tenant: str | None) -> list[Key]:
+        return [_key_of(row) for row in await self._transactions.ask(_SQL["keys"], {"tenant": tenant})]
 
     async def revoke_key(self, id: str, at: datetime, entries: Entries) -> Key:
         refused = NotFound(f"There is no key {id!r:.80}.")
-        [row] = await self._change(_SQL["revoke_key"], {"id": id, "at": to_ms(at)}, entries, refused)
+        [row] = await self._transactions.change(_SQL["revoke_key"], {"id": id, "at": to_ms(at)}, entries, refused)
         return _key_of(row)
 
     async def add_user(self, user: User, secret: bytes, entries: Entries) -> None:
         params = {"tenant": user.tenant, "id": user.id, "secret": secret, "created_at": to_ms(user.created_at)}
         refused = Conflict(f"There is a user {user.id!r:.80} already.")
-        await self._change(_SQL["add_user"], params, entries, refused)
+        await self._transactions.change(_SQL["add_user"], params, entries, refused)
 
     async def user(self, tenant: str, id: str) -> tuple[User, bytes] | None:
-        found = await self._database.ask(_SQL["user"], {"tenant": tenant, "id": id})
-        return (_user_of(found[0]), bytes(found[0][3])) if found else None
+        result = await self._transactions.ask(_SQL["user"], {"tenant": tenant, "id": id})
+        return (_user_of(result[0]), bytes(result[0][3])) if result else None
 
     async def users(self, tenant: str) -> list[User]:
-        return [_user_of(row) for row in await self._database.ask(_SQL["users"], {"tenant": tenant})]
+        return [_user_of(row) for row in await self._transactions.ask(_SQL["users"], {"tenant": tenant})]
 
     async def rotate_user(self, tenant: str, id: str, secret: bytes, entries: Entries) -> User:
         params = {"tenant": tenant, "id": id, "secret": secret}
-        [row] = await self._change(_SQL["rotate_user"], params, entries, _no_user(id))
+        [row] = await self._transactions.change(_SQL["rotate_user"], params, entries, _no_user(id))
         return _user_of(row)
 
     async def remove_user(self, tenant: str, id: str, entries: Entries) -> None:
-        await self._change(_SQL["remove_user"], {"tenant": tenant, "id": id}, entries, _no_user(id))
+        await self._transactions.change(_SQL["remove_user"], {"tenant": tenant, "id": id}, entries, _no_user(id))
 
     async def put_owner(self, owner: Owner, entries: Entries, *, new: bool) -> None:
         params = {
@@ -98,20 +98,22 @@ class Known(Part):
         }
         if new:
             refused = Conflict(f"There is a {owner.kind} {owner.id!r:.80} already.")
-            await self._change(_SQL["add_owner"], params, entries, refused)
+            await self._transactions.change(_SQL["add_owner"], params, entries, refused)
         else:
-            await self._change(_SQL["change_owner"], params, entries, _no_owner(owner.kind, owner.id))
+            await self._transactions.change(_SQL["change_owner"], params, entries, _no_owner(owner.kind, owner.id))
 
     async def owner(self, tenant: str, kind: OwnerKind, id: str) -> Owner | None:
-        found = await self._database.ask(_SQL["owner"], {"tenant": tenant, "kind": kind, "id": id})
-        return _owner_of(found[0]) if found else None
+        result = await self._transactions.ask(_SQL["owner"], {"tenant": tenant, "kind": kind, "id": id})
+        return _owner_of(result[0]) if result else None
 
     async def owners(self, tenant: str, kind: OwnerKind) -> list[Owner]:
-        return [_owner_of(row) for row in await self._database.ask(_SQL["owners"], {"tenant": tenant, "kind": kind})]
+        return [
+            _owner_of(row) for row in await self._transactions.ask(_SQL["owners"], {"tenant": tenant, "kind": kind})
+        ]
 
     async def remove_owner(self, tenant: str, kind: OwnerKind, id: str, entries: Entries) -> None:
         params = {"tenant": tenant, "kind": kind, "id": id}
-        await self._change(_SQL["remove_owner"], params, entries, _no_owner(kind, id))
+        await self._transactions.change(_SQL["remove_owner"], params, entries, _no_owner(kind, id))
 
 
 def _no_user(id: str) -> NotFound:
@@ -126,10 +128,6 @@ def _session(session: SignedIn) -> dict[str, Any]:
     return {"marks": [session.mark, session.whose], "ends": to_ms(session.ends_at)}
 
 
-def _moment(ms: int | None) -> datetime | None:
-    return None if ms is None else from_ms(ms)
-
-
 def _key_of(row: Sequence[Any]) -> Key:
     tenant, id, name, role, scopes, created_at, created_by, expires_at, revoked_at = row
     return Key(
@@ -139,9 +137,9 @@ def _key_of(row: Sequence[Any]) -> Key:
         role=role,
         created_at=from_ms(created_at),
         created_by=created_by,
-        scopes=None if scopes is None else tuple(ScopePattern(written) for written in scopes),
-        expires_at=_moment(expires_at),
-        revoked_at=_moment(revoked_at),
+        scopes=None if scopes is None else tuple(ScopePattern(pattern) for pattern in scopes),
+        expires_at=moment(expires_at),
+        revoked_at=moment(revoked_at),
     )
 
 

@@ -1,4 +1,4 @@
-"""What the port `Census` says, of every store."""
+"""What the port `StoreStatistics` says, of every store."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -23,7 +23,7 @@ MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 
 
 async def counted(store: Store, *by: By, filter: Filter = Filter()) -> list[tuple[object, ...]]:
-    tally = await store.tally(T, filter, by, 100)
+    tally = await store.statistics.tally(T, filter, by, 100)
     assert tally.total == sum(one.records for one in tally.counts)
     return [(*(one.by[name] for name in by), one.records) for one in tally.counts]
 
@@ -33,7 +33,7 @@ async def counted(store: Store, *by: By, filter: Filter = Filter()) -> list[tupl
 
 async def test_records_are_counted_by_each_of_their_fields(store: Store, draft: Drafting, clock: FakeClock) -> None:
     today = clock.now().date().isoformat()
-    await store.put(
+    await store.records.put(
         [
             draft("a", source="manual", kind="fact"),
             draft("b", source="manual", kind="note", trust="verified"),
@@ -53,9 +53,9 @@ async def test_two_fields_are_counted_together_and_days_come_in_their_order(
     store: Store, draft: Drafting, clock: FakeClock
 ) -> None:
     first, second = clock.now().date().isoformat(), (clock.now() + DAY).date().isoformat()
-    await store.put([draft("a", source="import")])
+    await store.records.put([draft("a", source="import")])
     clock.advance(DAY)
-    await store.put([draft("b", source="manual"), draft("c", source="manual"), draft("d", source="import")])
+    await store.records.put([draft("b", source="manual"), draft("c", source="manual"), draft("d", source="import")])
 
     assert await counted(store, "source", "day") == [
         ("import", first, 1),
@@ -70,7 +70,7 @@ async def test_two_fields_are_counted_together_and_days_come_in_their_order(
 
 
 async def test_only_what_fits_is_counted(store: Store, draft: Drafting) -> None:
-    await store.put([draft("a", pinned=True), draft("b", scope=ANN), draft("c", kind="fact")])
+    await store.records.put([draft("a", pinned=True), draft("b", scope=ANN), draft("c", kind="fact")])
 
     assert await counted(store, "scope", filter=Filter(scopes=(ANN,))) == [("user:ann", 1)]
     assert await counted(store, "scope", filter=Filter(scopes=(ANN, WEB), kinds=("note",))) == [
@@ -83,7 +83,7 @@ async def test_only_what_fits_is_counted(store: Store, draft: Drafting) -> None:
 
 
 async def test_states_are_counted_by_the_clock(store: Store, draft: Drafting, clock: FakeClock) -> None:
-    await store.put(
+    await store.records.put(
         [
             draft("a"),
             draft("b", demoted=True),
@@ -99,38 +99,38 @@ async def test_states_are_counted_by_the_clock(store: Store, draft: Drafting, cl
 
 
 async def test_more_counts_than_asked_for_are_left_out_but_not_of_the_sum(store: Store, draft: Drafting) -> None:
-    await store.put([draft(f"{n}", kind=f"kind-{n}") for n in range(5)])
+    await store.records.put([draft(f"{n}", kind=f"kind-{n}") for n in range(5)])
 
-    tally = await store.tally(T, Filter(), ["kind"], 3)
+    tally = await store.statistics.tally(T, Filter(), ["kind"], 3)
 
     assert [one.by["kind"] for one in tally.counts] == ["kind-0", "kind-1", "kind-2"]
     assert (tally.total, tally.truncated) == (5, True)
-    assert not (await store.tally(T, Filter(), ["kind"], 5)).truncated
+    assert not (await store.statistics.tally(T, Filter(), ["kind"], 5)).truncated
 
 
 async def test_of_another_tenant_nothing_is_counted(store: Store, draft: Drafting) -> None:
-    await store.put([draft("a", tenant="acme/rockets")])
+    await store.records.put([draft("a", tenant="acme/rockets")])
 
     assert [await counted(store, by) for by in BYS] == [[]] * len(BYS)
-    assert (await store.scopes(T, None, "", (), 10)).scopes == ()
+    assert (await store.statistics.scopes(T, None, "", (), 10)).scopes == ()
 
 
 # ---- scopes
 
 
 async def named(store: Store, text: str = "", among: tuple[Scope, ...] | None = None) -> list[str]:
-    return [str(one.scope) for one in (await store.scopes(T, among, text, (), 100)).scopes]
+    return [str(one.scope) for one in (await store.statistics.scopes(T, among, text, (), 100)).scopes]
 
 
 async def test_scopes_come_last_written_first_with_their_live_records(
     store: Store, draft: Drafting, clock: FakeClock
 ) -> None:
     began = clock.now()
-    [first, *_] = await store.put([draft("a"), draft("b"), draft("c", expires_at=began + MINUTE)])
+    [first, *_] = await store.records.put([draft("a"), draft("b"), draft("c", expires_at=began + MINUTE)])
     clock.advance(2 * MINUTE)
-    await store.put([draft("d", scope=ANN), draft("e", scope=ANN, demoted=True)])
+    await store.records.put([draft("d", scope=ANN), draft("e", scope=ANN, demoted=True)])
 
-    found = await store.scopes(T, None, "", (), 10)
+    found = await store.statistics.scopes(T, None, "", (), 10)
     assert [(one.scope, one.records, one.updated_at) for one in found.scopes] == [
         (ANN, 1, clock.now()),
         (WEB, 2, began),
@@ -138,14 +138,14 @@ async def test_scopes_come_last_written_first_with_their_live_records(
 
     clock.advance(MINUTE)
     edited = replace(first.record, text="A", updated_at=clock.now())
-    await store.revise([Draft(record=edited, expected=1)])
+    await store.records.revise([Draft(record=edited, expected=1)])
 
     assert await named(store) == ["workspace:web", "user:ann"]
 
 
 async def test_a_scope_is_found_by_any_part_of_its_name_whatever_the_case(store: Store, draft: Drafting) -> None:
     scopes = [Scope("workspace", "Straße 7"), Scope("user", "ÉMILE"), Scope("channel", "50%_off"), Scope("global")]
-    await store.put([draft("a", scope=scope) for scope in scopes])
+    await store.records.put([draft("a", scope=scope) for scope in scopes])
 
     assert await named(store, "strasse") == ["workspace:Straße 7"]
     assert await named(store, "émi") == ["user:ÉMILE"]
@@ -159,11 +159,11 @@ async def test_scopes_are_narrowed_by_kind_by_reach_and_by_number(
     store: Store, draft: Drafting, clock: FakeClock
 ) -> None:
     for scope in (WEB, ANN, Scope("user", "bob")):
-        await store.put([draft("a", scope=scope)])
+        await store.records.put([draft("a", scope=scope)])
         clock.advance(MINUTE)
 
-    users = await store.scopes(T, None, "", ("user",), 10)
-    first = await store.scopes(T, None, "", (), 2)
+    users = await store.statistics.scopes(T, None, "", ("user",), 10)
+    first = await store.statistics.scopes(T, None, "", (), 2)
     assert [str(one.scope) for one in users.scopes] == ["user:bob", "user:ann"]
     assert [str(one.scope) for one in first.scopes] == ["user:bob", "user:ann"]
     assert (users.more, first.more) == (False, True)
@@ -188,7 +188,7 @@ async def searched(store: Store, clock: FakeClock, *ids: str, action: str = "rec
         client="c1",
         details={"query": "0" * 64, "ids": told},
     )
-    await store.note(Entries(audit=(row,)))
+    await store.journal.note(Entries(audit=(row,)))
 
 
 async def test_where_a_record_was_recalled_is_told_with_its_rank(store: Store, clock: FakeClock) -> None:
@@ -199,7 +199,7 @@ async def test_where_a_record_was_recalled_is_told_with_its_rank(store: Store, c
     await searched(store, clock, "y", tenant="acme/rockets")
     await searched(store, clock)
 
-    found = await store.recalls(T, "y", 100, 100)
+    found = await store.statistics.recalls(T, "y", 100, 100)
 
     told = [(one.action, one.rank, one.by, one.door, one.run, one.client) for one in found.recalls]
     assert told == [
@@ -214,9 +214,9 @@ async def test_only_the_latest_searches_are_looked_through_and_that_is_told(stor
     for _ in range(4):
         await searched(store, clock, "x")
 
-    three = await store.recalls(T, "x", 3, 2)
+    three = await store.statistics.recalls(T, "x", 3, 2)
 
     assert (len(three.recalls), three.searched, three.complete) == (2, 3, False)
     assert three.recalls[0].at == clock.now()
-    assert (await store.recalls(T, "x", 4, 100)).complete
-    assert (await store.recalls(T, "nobody", 4, 100)).recalls == ()
+    assert (await store.statistics.recalls(T, "x", 4, 100)).complete
+    assert (await store.statistics.recalls(T, "nobody", 4, 100)).recalls == ()

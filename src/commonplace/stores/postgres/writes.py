@@ -2,7 +2,7 @@
 One write transaction.
 
 It locks the scopes it touches in one order and raises their `seq`; then it looks, decides, and writes all rows of the
-call at once: few round trips, however many records. A `Life` is what a call makes of one record; `Writing.store` turns
+call at once: few round trips, however many records. A `RecordPlan` is what a call makes of one record; `Writing.store` turns
 lives into rows of records, versions, contents, passages and vectors, and keeps the counters of the scopes exact.
 """
 
@@ -18,7 +18,6 @@ from commonplace.errors import EmbedderChanged, TextTooLarge, WrongDimension
 from commonplace.stores.postgres.adapt import Signed, Words
 from commonplace.stores.postgres.connection import Connection, rows, statements
 from commonplace.stores.postgres.entries import Entering, pipelined
-from commonplace.stores.postgres.inserting import are_few, insert
 from commonplace.stores.postgres.rows import (
     CONTENTS,
     DEPARTURES,
@@ -29,15 +28,17 @@ from commonplace.stores.postgres.rows import (
     VECTORS,
     VERSIONS,
     Held,
+    are_few,
+    insert,
     is_live,
+    ms,
     tenant_of,
-    to_ms_or_none,
     version_row,
 )
 from commonplace.values.record import Passage, Record
 from commonplace.values.scope import Scope
 
-_SQL = statements("sql/writing.sql")
+_SQL = statements("sql/writes.sql")
 
 Place = tuple[str, Scope]
 
@@ -57,10 +58,10 @@ class Known(NamedTuple):
 
 
 @dataclass(slots=True)
-class Life:
-    """What is held of a record, and the versions this call adds. `anew`: they replace all that is held."""
+class RecordPlan:
+    """What is stored of a record, and the versions this call adds. `anew`: they replace all that is stored."""
 
-    held: Held | None = None
+    stored: Held | None = None
     once: bytes | None = None
     anew: bool = False
     added: list[tuple[Record, Sequence[Passage] | None]] = field(
@@ -71,7 +72,7 @@ class Life:
     def current(self) -> Record | None:
         if self.added:
             return self.added[-1][0]
-        return self.held.record if self.held else None
+        return self.stored.record if self.stored else None
 
 
 @dataclass(slots=True)
@@ -128,11 +129,11 @@ def of_numbers(numbers: Iterable[int], name: str = "numbers") -> dict[str, list[
 
 async def lock(connection: Connection, places: Iterable[Place], *, epochs: int = 0) -> dict[Place, Locked]:
     """Make the scopes that are not there yet, lock them all and raise their `seq`."""
-    asked = list(dict.fromkeys(places))
+    distinct = list(dict.fromkeys(places))
     params = {
-        "tenants": [tenant for tenant, _ in asked],
-        "kinds": [scope.kind for _, scope in asked],
-        "ids": [scope.id for _, scope in asked],
+        "tenants": [tenant for tenant, _ in distinct],
+        "kinds": [scope.kind for _, scope in distinct],
+        "ids": [scope.id for _, scope in distinct],
         "epochs": epochs,
     }
     async with connection.pipeline():
@@ -140,8 +141,8 @@ async def lock(connection: Connection, places: Iterable[Place], *, epochs: int =
         await connection.execute(_SQL["make_tenants"], params)
         await connection.execute(_SQL["make_scopes"], params)
         locked = await connection.execute(_SQL["lock_scopes"], params, binary=True)
-    found: list[tuple[Any, ...]] = await locked.fetchall()
-    return {(tenant, Scope(kind, id)): Locked(number, seq) for tenant, kind, id, number, seq in found}
+    result: list[tuple[Any, ...]] = await locked.fetchall()
+    return {(tenant, Scope(kind, id)): Locked(number, seq) for tenant, kind, id, number, seq in result}
 
 
 async def known_embedders(connection: Connection) -> dict[str, Known]:
@@ -157,7 +158,7 @@ class Writing:
         self._rows = _Rows()
         self._counters = Counters()
 
-    async def store(self, lives: Sequence[Life], beside: Entering) -> None:
+    async def store(self, lives: Sequence[RecordPlan], beside: Entering) -> None:
         """Write the versions that `lives` add, and what belongs to them."""
         changed = [life for life in lives if life.added]
         if changed:
@@ -166,11 +167,13 @@ class Writing:
             await self._write(beside)
             beside.check()
 
-    async def _prepare(self, changed: Sequence[Life]) -> None:
+    async def _prepare(self, changed: Sequence[RecordPlan]) -> None:
         await self._drop_replaced([life for life in changed if life.anew])
         async with self._connection.pipeline():
             ask = self._connection.execute
-            records = await ask(_SQL["new_records"], {"count": sum(life.held is None for life in changed)}, binary=True)
+            records = await ask(
+                _SQL["new_records"], {"count": sum(life.stored is None for life in changed)}, binary=True
+            )
             texts = await ask(_SQL["new_contents"], {"count": sum(len(life.added) for life in changed)}, binary=True)
             embedders = await known_embedders(self._connection)
         numbers = iter([serial for (serial,) in await records.fetchall()])
@@ -178,30 +181,32 @@ class Writing:
         for life in changed:
             self._plan(life, numbers, contents, embedders)
 
-    async def _drop_replaced(self, lives: Sequence[Life]) -> None:
-        numbers = [life.held.number for life in lives if life.held]
+    async def _drop_replaced(self, lives: Sequence[RecordPlan]) -> None:
+        numbers = [life.stored.number for life in lives if life.stored]
         if numbers:
             await drop(self._connection, numbers, self._counters)
 
-    def _plan(self, life: Life, numbers: Iterator[int], contents: Iterator[int], embedders: dict[str, Known]) -> None:
+    def _plan(
+        self, life: RecordPlan, numbers: Iterator[int], contents: Iterator[int], embedders: dict[str, Known]
+    ) -> None:
         """Turn one life into rows."""
-        held = life.held
+        stored = life.stored
         last = life.added[-1][0]
         tenant = tenant_of(self._places[last.tenant, last.scope].number)
-        number = held.number if held else tenant << TENANT_BITS | next(numbers)
+        number = stored.number if stored else tenant << TENANT_BITS | next(numbers)
         texts: dict[tuple[str, str | None, datetime | None], int] = {}
         found_by: dict[int, Sequence[Passage] | None] = {}
         content = 0
-        if held and not life.anew:
-            content = held.content
-            texts[_said(held.record)] = content
+        if stored and not life.anew:
+            content = stored.content
+            texts[_said(stored.record)] = content
             self._rows.archived.append(number)
         for record, passages in life.added:
-            before, said = content, _said(record)
-            content = texts.get(said, 0)
+            before, source = content, _said(record)
+            content = texts.get(source, 0)
             if not content:
-                content = texts[said] = tenant << TENANT_BITS | next(contents)
-                at = to_ms_or_none(record.at)
+                content = texts[source] = tenant << TENANT_BITS | next(contents)
+                at = ms(record.at)
                 self._rows.contents.append((tenant, content, number, record.speaker, at, record.text))
                 self._new_passages(content, before, passages, found_by)
             scope = self._places[record.tenant, record.scope]
@@ -214,8 +219,8 @@ class Writing:
         for which, passages in found_by.items():
             here = scope if which == content and is_live(last) else None
             self._passage_rows(number, which, here, passages or (), embedders)
-        self._turn_over(held if not life.anew else None, last, content, scope, fresh=content in found_by)
-        self._depart(held, scope, number)
+        self._turn_over(stored if not life.anew else None, last, content, scope, fresh=content in found_by)
+        self._depart(stored, scope, number)
 
     def _new_passages(
         self,
@@ -234,27 +239,27 @@ class Writing:
     def _passage_rows(
         self, number: int, content: int, scope: int | None, passages: Sequence[Passage], embedders: dict[str, Known]
     ) -> None:
-        made, vectors = passage_rows(number, content, scope, passages, embedders)
-        self._rows.passages.extend(made)
+        rows_of_passages, vectors = passage_rows(number, content, scope, passages, embedders)
+        self._rows.passages.extend(rows_of_passages)
         self._rows.vectors.extend(vectors)
         if scope is not None:
             for passage in passages:
                 self._counters.add(scope, passage.length)
 
-    def _turn_over(self, held: Held | None, last: Record, content: int, scope: int, *, fresh: bool) -> None:
+    def _turn_over(self, stored: Held | None, last: Record, content: int, scope: int, *, fresh: bool) -> None:
         """Passages that were there before stop being found, or begin to."""
-        was = held.scope if held and is_live(held.record) else None
+        was = stored.scope if stored and is_live(stored.record) else None
         now = scope if is_live(last) else None
-        stays = held is not None and held.content == content and was == now
-        if held and was is not None and not stays:
-            self._rows.quiet[held.content] = was
+        stays = stored is not None and stored.content == content and was == now
+        if stored and was is not None and not stays:
+            self._rows.quiet[stored.content] = was
         if now is not None and not fresh and not stays:
             self._rows.awake[content] = now
 
-    def _depart(self, held: Held | None, scope: int, number: int) -> None:
-        if held and held.scope != scope:
-            place = (held.record.tenant, held.record.scope)
-            self._rows.departures.append((tenant_of(number), held.scope, self._places[place].seq, number))
+    def _depart(self, stored: Held | None, scope: int, number: int) -> None:
+        if stored and stored.scope != scope:
+            place = (stored.record.tenant, stored.record.scope)
+            self._rows.departures.append((tenant_of(number), stored.scope, self._places[place].seq, number))
 
     async def _write(self, beside: Entering) -> None:
         planned = self._rows
@@ -322,12 +327,12 @@ def passage_rows(
     if len(passages) > 1 << PASSAGE_BITS:
         raise TextTooLarge(f"The text falls into more than {1 << PASSAGE_BITS} passages. Split it.")
     tenant = tenant_of(content)
-    made: list[tuple[Any, ...]] = []
+    rows_of_passages: list[tuple[Any, ...]] = []
     vectors: list[tuple[Any, ...]] = []
     for n, passage in enumerate(passages):
         words = None if scope is None else Words(passage.terms, scope)
         place = (passage.start, passage.stop, passage.length, passage.terms)
-        made.append((tenant, content, n, number, scope, *place, words))
+        rows_of_passages.append((tenant, content, n, number, scope, *place, words))
         for name, values in passage.vectors.items():
             embedder = embedders.get(name)
             if embedder is None:
@@ -335,7 +340,7 @@ def passage_rows(
             if len(values) != embedder.dimension:
                 raise WrongDimension
             vectors.append((tenant, content, n, embedder.number, scope, Signed(values)))
-    return made, vectors
+    return rows_of_passages, vectors
 
 
 async def drop(connection: Connection, numbers: Sequence[int], counters: Counters) -> tuple[int, int]:

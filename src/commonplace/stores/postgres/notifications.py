@@ -1,5 +1,5 @@
 """
-An ear for the log: a connection of its own that hears the relays of every daemon.
+Notifications of new events: a connection of its own that hears the relays of every daemon.
 
 It is outside the pool, whose connections come and go. Only `LISTEN` goes over it. Where the server cannot be reached, or a
 pooler in between lets no notification through, the one who waits is woken by the clock instead.
@@ -21,7 +21,7 @@ from commonplace.stores.postgres.connection import Connection
 T = TypeVar("T")
 
 
-class Ear:
+class NotificationListener:
     """Belongs to one follower, who calls all of it but `close`, which anybody may call at any time."""
 
     def __init__(self, conninfo: str, channel: str) -> None:
@@ -48,7 +48,7 @@ class Ear:
 
     async def unless_closed(self, work: Coroutine[Any, Any, T]) -> T:
         """
-        Do `work`, to its end or until the ear is closed.
+        Do `work`, to its end or until the listener is closed.
 
         Raises:
             StoreClosed: it was closed first.
@@ -67,7 +67,7 @@ class Ear:
             self._doing = None
 
     async def wait(self, seconds: float) -> None:
-        """Until something is heard, the ear is closed, or that much time has passed."""
+        """Until something is heard, the listener is closed, or that much time has passed."""
         if self._drained():
             return
         loop = asyncio.get_running_loop()
@@ -79,7 +79,7 @@ class Ear:
                 async with asyncio.timeout(seconds):
                     await self._heard.wait()
         finally:
-            # Closing the ear has taken the reader away already, and the number may be another file's by now.
+            # Closing the listener has taken the reader away already, and the number may be another file's by now.
             if fd >= 0 and self._connection is not None:
                 loop.remove_reader(fd)
             if not self.closed:

@@ -6,13 +6,12 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, cast
 
 from commonplace.errors import InvalidQuery
 from commonplace.stores.postgres.connection import Connection, rows, statements
-from commonplace.stores.postgres.rows import as_uuid
+from commonplace.stores.postgres.rows import as_uuid, ms, some
 from commonplace.values.moment import to_ms
 from commonplace.values.query import ALL_STATES, LIVE, Filter, Order
 from commonplace.values.record import Record
@@ -41,46 +40,38 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def _some(values: Sequence[str]) -> list[str] | None:
-    return list(values) or None
-
-
-def _moment(moment: datetime | None) -> int | None:
-    return None if moment is None else to_ms(moment)
-
-
 async def filter_params(connection: Connection, tenant: str, filter: Filter, now: datetime) -> dict[str, Any] | None:
     """What the block `fits` asks for. None where nothing can fit: the tenant or all the scopes are unknown."""
-    found = await rows(connection, _SQL["tenant"], {"tenant": tenant})
-    if not found:
+    tenants = await rows(connection, _SQL["tenant"], {"tenant": tenant})
+    if not tenants:
         return None
-    number = found[0][0]
+    number = tenants[0][0]
     scopes: list[int] | None = None
     if filter.scopes is not None:
-        asked = {"tenant": number, "kinds": [s.kind for s in filter.scopes], "ids": [s.id for s in filter.scopes]}
-        scopes = [scope for (scope,) in await rows(connection, _SQL["scope_numbers"], asked)]
+        names = {"tenant": number, "kinds": [s.kind for s in filter.scopes], "ids": [s.id for s in filter.scopes]}
+        scopes = [scope for (scope,) in await rows(connection, _SQL["scope_numbers"], names)]
         if not scopes:
             return None
     ever_in: int | None = None
     if filter.ever_in is not None:
-        asked = {"tenant": number, "kinds": [filter.ever_in.kind], "ids": [filter.ever_in.id]}
-        once = await rows(connection, _SQL["scope_numbers"], asked)
+        names = {"tenant": number, "kinds": [filter.ever_in.kind], "ids": [filter.ever_in.id]}
+        once = await rows(connection, _SQL["scope_numbers"], names)
         if not once:
             return None
         ever_in = once[0][0]
-    ids = [known for known in map(as_uuid, filter.ids) if known]
+    ids = [uuid for uuid in map(as_uuid, filter.ids) if uuid]
     return {
         "tenant": number,
         "scopes": scopes if scopes is None or len(scopes) > 1 else None,
         "scope": scopes[0] if scopes is not None and len(scopes) == 1 else None,
         "live": filter.states == LIVE,
         "ids": ids if filter.ids else None,
-        "kinds": _some(filter.kinds),
-        "sources": _some(filter.sources),
-        "tags": _some(filter.tags),
-        "trust": _some(filter.trust),
+        "kinds": some(filter.kinds),
+        "sources": some(filter.sources),
+        "tags": some(filter.tags),
+        "trust": some(filter.trust),
         "visibility": filter.visibility,
-        "sessions": _some(filter.sessions),
+        "sessions": some(filter.sessions),
         "speaker": filter.speaker,
         "key": filter.key,
         "key_prefix": filter.key_prefix,
@@ -88,8 +79,8 @@ async def filter_params(connection: Connection, tenant: str, filter: Filter, now
         "pinned": filter.pinned,
         "ever_in": ever_in,
         "told_by": filter.told_by,
-        "since": _moment(filter.since),
-        "until": _moment(filter.until),
+        "since": ms(filter.since),
+        "until": ms(filter.until),
         "states": None if filter.states in (ALL_STATES, LIVE) else sorted(filter.states),
         "now": to_ms(now),
     }
@@ -128,12 +119,12 @@ def read_cursor(cursor: str | None, order: Order) -> dict[str, Any]:
     if cursor is None:
         return dict(_BEGIN)
     try:
-        read: object = json.loads(base64.urlsafe_b64decode(cursor.encode("ascii")))
+        value: object = json.loads(base64.urlsafe_b64decode(cursor.encode("ascii")))
     except (binascii.Error, ValueError):
-        read = None
-    if not isinstance(read, dict):
+        value = None
+    if not isinstance(value, dict):
         raise InvalidQuery("The cursor is not one of ours. Begin the listing anew.")
-    place = cast("dict[str, Any]", read)
+    place = cast("dict[str, Any]", value)
     if place.pop("order", None) != order:
         raise InvalidQuery("The cursor belongs to a listing in another order. Begin the listing anew.")
     good = place.keys() == _TYPES.keys() and all(isinstance(place[name], kinds) for name, kinds in _TYPES.items())

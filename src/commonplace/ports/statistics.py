@@ -10,8 +10,8 @@ from commonplace.values.query import Filter
 from commonplace.values.scope import Scope, ScopeKind
 
 
-class Census(Protocol):
-    """Reads only. `tests/contracts/test_census.py` holds each implementation to this."""
+class StoreStatistics(Protocol):
+    """Reads only. `tests/contracts/test_statistics.py` holds each implementation to this."""
 
     async def tally(self, tenant: str, filter: Filter, by: Sequence[By], limit: int) -> Tally:
         """How many records fit, by one or two of their fields; at most `limit` counts, and the sum of all."""

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from commonplace.stores.postgres.connection import Connection, Database, statements
+from commonplace.stores.postgres.connection import Connection, statements
+from commonplace.stores.postgres.transactions import Transactions
 
-_SQL = statements("sql/cache.sql")
+_SQL = statements("sql/vector_cache.sql")
 
 
-class Cache:
+class SqlVectorCache:
     """Satisfies the port `VectorCache`."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
 
     async def cached(self, embedder: str, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
         params = {"embedder": embedder, "hashes": list(hashes)}
-        return dict(await self._database.ask(_SQL["cached"], params) if hashes else [])
+        return dict(await self._transactions.ask(_SQL["cached"], params) if hashes else [])
 
     async def cache(self, embedder: str, vectors: dict[bytes, bytes]) -> None:
         async def work(connection: Connection) -> None:
@@ -25,11 +26,11 @@ class Cache:
             await connection.execute(_SQL["cache"], params)
 
         if vectors:
-            await self._database.write(work)
+            await self._transactions.write(work)
 
     async def uncache(self, hashes: Sequence[bytes]) -> None:
         async def work(connection: Connection) -> None:
             await connection.execute(_SQL["uncache"], {"hashes": list(hashes)})
 
         if hashes:
-            await self._database.write(work)
+            await self._transactions.write(work)

@@ -1,13 +1,13 @@
 # pyright: reportUnknownMemberType=false
 # (the stubs of apsw name a type that this Python may not have)
 
-"""Keys, users, agents and workspaces, and what they may spend."""
+"""Keys, users, agents and workspaces."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import apsw
@@ -15,18 +15,18 @@ import apsw
 from commonplace.errors import Conflict, NotFound
 from commonplace.ports.journal import Entries
 from commonplace.stores.queries import load
-from commonplace.stores.sqlite.part import Part
 from commonplace.stores.sqlite.rows import Row, moment, ms, one, rows
+from commonplace.stores.sqlite.transactions import Transactions
 from commonplace.values.moment import from_ms, to_ms
 from commonplace.values.principal import Key, Owner, OwnerKind, ScopePattern, SignedIn, User
 
-SQL = load("commonplace.stores.sqlite", "registry.sql")
+SQL = load("commonplace.stores.sqlite", "sql/keys.sql")
 
 
 def _key_values(key: Key, secret: bytes) -> Row:
     scopes = None if key.scopes is None else json.dumps([str(pattern) for pattern in key.scopes], ensure_ascii=False)
-    told = (key.id, secret, key.name, key.tenant, key.role, to_ms(key.created_at), key.created_by)
-    return (*told, scopes, ms(key.expires_at), ms(key.revoked_at))
+    values = (key.id, secret, key.name, key.tenant, key.role, to_ms(key.created_at), key.created_by)
+    return (*values, scopes, ms(key.expires_at), ms(key.revoked_at))
 
 
 def _key(row: Row) -> Key:
@@ -62,39 +62,42 @@ def _is_over(db: apsw.Connection, session: SignedIn) -> bool:
     return bool(db.execute(SQL["is_over"], bound).get)
 
 
-class Registry(Part):
-    """Satisfies the port `Registry`."""
+class SqlKeys:
+    """Satisfies the port `KeyRegistry`."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
 
     async def add_key(self, key: Key, secret: bytes, entries: Entries) -> None:
         taken = Conflict("A key with that id or secret is there already.")
         await self._insert("add_key", _key_values(key, secret), entries, taken)
 
     async def key_by_secret(self, secret: bytes) -> Key | None:
-        row = await self._readers.run(lambda db: one(db, SQL["key_by_secret"], (secret,)))
+        row = await self._transactions.read(lambda db: one(db, SQL["key_by_secret"], (secret,)))
         return None if row is None else _key(row)
 
     async def key_of_session(self, secret: bytes, session: SignedIn) -> tuple[Key | None, bool]:
         def work(db: apsw.Connection) -> tuple[Row | None, bool]:
             return one(db, SQL["key_by_secret"], (secret,)), _is_over(db, session)
 
-        row, over = await self._readers.run(work)
+        row, over = await self._transactions.read(work)
         return None if row is None else _key(row), over
 
     async def is_over(self, session: SignedIn) -> bool:
-        return await self._readers.run(lambda db: _is_over(db, session))
+        return await self._transactions.read(lambda db: _is_over(db, session))
 
     async def end_sessions(self, mark: str, until: datetime, entries: Entries) -> None:
         def end(db: apsw.Connection) -> None:
             db.execute(SQL["end_sessions"], (mark, to_ms(until)))
 
-        await self._keep(end, entries)
+        await self._transactions.keep(end, entries)
 
     async def trim_sessions(self) -> int:
-        return await self._change(SQL["trim_sessions"], (self._now(),))
+        return await self._transactions.change(SQL["trim_sessions"], (self._transactions.now(),))
 
-    async def keys(self, tenant: str | None) -> list[Key]:
-        found = await self._readers.run(lambda db: rows(db, SQL["keys"], {"tenant": tenant}))
-        return [_key(row) for row in found]
+    async def list_keys(self, tenant: str | None) -> list[Key]:
+        result = await self._transactions.read(lambda db: rows(db, SQL["keys"], {"tenant": tenant}))
+        return [_key(row) for row in result]
 
     async def revoke_key(self, id: str, at: datetime, entries: Entries) -> Key:
         return _key(await self._found("revoke_key", (to_ms(at), id), entries, NotFound("There is no such key.")))
@@ -104,12 +107,12 @@ class Registry(Part):
         await self._insert("add_user", (user.tenant, user.id, secret, to_ms(user.created_at)), entries, taken)
 
     async def user(self, tenant: str, id: str) -> tuple[User, bytes] | None:
-        row = await self._readers.run(lambda db: one(db, SQL["user"], (tenant, id)))
+        row = await self._transactions.read(lambda db: one(db, SQL["user"], (tenant, id)))
         return None if row is None else (User(id=id, tenant=tenant, created_at=from_ms(row[1])), row[0])
 
     async def users(self, tenant: str) -> list[User]:
-        found = await self._readers.run(lambda db: rows(db, SQL["users"], (tenant,)))
-        return [User(id=id, tenant=tenant, created_at=from_ms(created)) for id, created in found]
+        result = await self._transactions.read(lambda db: rows(db, SQL["users"], (tenant,)))
+        return [User(id=id, tenant=tenant, created_at=from_ms(created)) for id, created in result]
 
     async def rotate_user(self, tenant: str, id: str, secret: bytes, entries: Entries) -> User:
         bound = {"secret": secret, "tenant": tenant, "id": id}
@@ -129,12 +132,12 @@ class Registry(Part):
             await self._changed("change_owner", values, entries, NotFound(f"There is no such {owner.kind}."))
 
     async def owner(self, tenant: str, kind: OwnerKind, id: str) -> Owner | None:
-        row = await self._readers.run(lambda db: one(db, SQL["owner"], (tenant, kind, id)))
+        row = await self._transactions.read(lambda db: one(db, SQL["owner"], (tenant, kind, id)))
         return None if row is None else _owner(tenant, kind, row)
 
     async def owners(self, tenant: str, kind: OwnerKind) -> list[Owner]:
-        found = await self._readers.run(lambda db: rows(db, SQL["owners"], (tenant, kind)))
-        return [_owner(tenant, kind, row) for row in found]
+        result = await self._transactions.read(lambda db: rows(db, SQL["owners"], (tenant, kind)))
+        return [_owner(tenant, kind, row) for row in result]
 
     async def remove_owner(self, tenant: str, kind: OwnerKind, id: str, entries: Entries) -> None:
         await self._changed("remove_owner", (tenant, kind, id), entries, NotFound(f"There is no such {kind}."))
@@ -146,7 +149,7 @@ class Registry(Part):
             except apsw.ConstraintError as error:
                 raise taken from error
 
-        await self._keep(insert, entries)
+        await self._transactions.keep(insert, entries)
 
     async def _changed(self, statement: str, values: Row, entries: Entries, missing: NotFound) -> None:
         def change(db: apsw.Connection) -> None:
@@ -154,7 +157,7 @@ class Registry(Part):
             if not db.changes():
                 raise missing
 
-        await self._keep(change, entries)
+        await self._transactions.keep(change, entries)
 
     async def _found(
         self, statement: str, bound: Sequence[Any] | dict[str, Any], entries: Entries, missing: NotFound
@@ -165,37 +168,4 @@ class Registry(Part):
                 raise missing
             return row
 
-        return await self._keep(change, entries)
-
-
-class Quotas(Part):
-    """Satisfies the port `Quotas`. What decides is the writer's transaction, which nobody else can be in."""
-
-    async def spend(
-        self, tenant: str, name: str, window: timedelta, amounts: Mapping[str, int], limits: Mapping[str, int]
-    ) -> bool:
-        bound = self._window(tenant, name, window)
-
-        def job(db: apsw.Connection) -> bool:
-            row = one(db, SQL["quota"], bound)
-            spent: dict[str, int] = {} if row is None else json.loads(row[0])
-            after = {counter: max(spent.get(counter, 0) + amount, 0) for counter, amount in amounts.items()}
-            if any(counter in limits and total > limits[counter] for counter, total in after.items()):
-                return False
-            statement = SQL["begin_window" if row is None else "count_spent"]
-            db.execute(statement, bound | {"spent": json.dumps(spent | after)})
-            return True
-
-        return await self._writer.run(job)
-
-    async def spent(self, tenant: str, name: str, window: timedelta) -> dict[str, int]:
-        bound = self._window(tenant, name, window)
-        row = await self._readers.run(lambda db: one(db, SQL["quota"], bound))
-        return {} if row is None else json.loads(row[0])
-
-    async def trim_quotas(self) -> int:
-        return await self._change(SQL["trim_quotas"], (self._now(),))
-
-    def _window(self, tenant: str, name: str, window: timedelta) -> dict[str, Any]:
-        length = window // timedelta(milliseconds=1)
-        return {"tenant": tenant, "name": name, "length": length, "now": self._now()}
+        return await self._transactions.keep(change, entries)

@@ -1,4 +1,4 @@
-"""What the port `Registry` says, of every store."""
+"""What the port `KeyRegistry` says, of every store."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -65,7 +65,7 @@ def made(clock: FakeClock) -> Registering:
 
 
 async def told(store: Store) -> list[str]:
-    return [event.news.type for event in await store.read_events(0, 100)]
+    return [event.news.type for event in await store.events.read_events(0, 100)]
 
 
 # ---- keys
@@ -75,19 +75,19 @@ async def test_a_key_is_found_by_the_hash_of_its_secret(store: Store, made: Regi
     patterns = (ScopePattern("workspace:web-*"), ScopePattern("global"), ScopePattern("user:世 界"))
     plain, narrow = made.key(), made.key("narrow", role="reader", scopes=patterns, expires_at=made.clock.now() + MINUTE)
 
-    await store.add_key(plain, secret("one"), made.event())
-    await store.add_key(narrow, secret("two"), NOTHING)
+    await store.keys.add_key(plain, secret("one"), made.event())
+    await store.keys.add_key(narrow, secret("two"), NOTHING)
 
-    assert await store.key_by_secret(secret("one")) == plain
-    assert await store.key_by_secret(secret("two")) == narrow
-    assert await store.key_by_secret(secret("three")) is None
+    assert await store.keys.key_by_secret(secret("one")) == plain
+    assert await store.keys.key_by_secret(secret("two")) == narrow
+    assert await store.keys.key_by_secret(secret("three")) is None
     assert await told(store) == ["key.created"]
 
 
 async def test_a_key_without_any_scope_is_not_one_for_every_scope(store: Store, made: Registering) -> None:
-    await store.add_key(made.key(scopes=()), secret("one"), NOTHING)
+    await store.keys.add_key(made.key(scopes=()), secret("one"), NOTHING)
 
-    key = await store.key_by_secret(secret("one"))
+    key = await store.keys.key_by_secret(secret("one"))
 
     assert key is not None
     assert key.scopes == ()
@@ -95,56 +95,56 @@ async def test_a_key_without_any_scope_is_not_one_for_every_scope(store: Store, 
 
 async def test_an_id_or_a_secret_is_given_once(store: Store, made: Registering) -> None:
     key = made.key()
-    await store.add_key(key, secret("one"), NOTHING)
+    await store.keys.add_key(key, secret("one"), NOTHING)
 
     with pytest.raises(Conflict):
-        await store.add_key(replace(key, name="other"), secret("two"), made.event())
+        await store.keys.add_key(replace(key, name="other"), secret("two"), made.event())
     with pytest.raises(Conflict):
-        await store.add_key(made.key(tenant=OTHER), secret("one"), made.event())
+        await store.keys.add_key(made.key(tenant=OTHER), secret("one"), made.event())
 
-    assert await store.keys(None) == [key]
+    assert await store.keys.list_keys(None) == [key]
     assert await told(store) == []
 
 
 async def test_keys_are_listed_newest_first(store: Store, made: Registering) -> None:
     keys = [made.key("a"), made.key("b"), made.key("c", tenant=OTHER)]
     for key in keys:
-        await store.add_key(key, secret(key.name), NOTHING)
+        await store.keys.add_key(key, secret(key.name), NOTHING)
 
-    assert await store.keys(T) == [keys[1], keys[0]]
-    assert await store.keys(None) == keys[::-1]
-    assert await store.keys("no/body") == []
+    assert await store.keys.list_keys(T) == [keys[1], keys[0]]
+    assert await store.keys.list_keys(None) == keys[::-1]
+    assert await store.keys.list_keys("no/body") == []
 
 
 async def test_a_revoked_key_stays_to_be_seen_and_is_not_good_any_more(
     store: Store, made: Registering, clock: FakeClock
 ) -> None:
     key = made.key()
-    await store.add_key(key, secret("one"), NOTHING)
+    await store.keys.add_key(key, secret("one"), NOTHING)
     moment = clock.advance(MINUTE)
 
-    revoked = await store.revoke_key(key.id, moment, made.event("key.revoked"))
+    revoked = await store.keys.revoke_key(key.id, moment, made.event("key.revoked"))
 
     assert revoked == replace(key, revoked_at=moment)
-    assert await store.key_by_secret(secret("one")) == revoked
-    assert await store.keys(T) == [revoked]
+    assert await store.keys.key_by_secret(secret("one")) == revoked
+    assert await store.keys.list_keys(T) == [revoked]
     assert not revoked.is_good(moment)
     assert await told(store) == ["key.revoked"]
 
 
 async def test_revoking_twice_keeps_the_first_moment(store: Store, made: Registering, clock: FakeClock) -> None:
     key = made.key()
-    await store.add_key(key, secret("one"), NOTHING)
-    first = await store.revoke_key(key.id, clock.now(), NOTHING)
+    await store.keys.add_key(key, secret("one"), NOTHING)
+    first = await store.keys.revoke_key(key.id, clock.now(), NOTHING)
 
-    second = await store.revoke_key(key.id, clock.advance(MINUTE), NOTHING)
+    second = await store.keys.revoke_key(key.id, clock.advance(MINUTE), NOTHING)
 
     assert second == first
 
 
 async def test_a_key_that_is_not_there_cannot_be_revoked(store: Store, made: Registering, clock: FakeClock) -> None:
     with pytest.raises(NotFound):
-        await store.revoke_key("no such id", clock.now(), made.event())
+        await store.keys.revoke_key("no such id", clock.now(), made.event())
 
     assert await told(store) == []
 
@@ -158,39 +158,39 @@ def session(mark: str, ends_at: datetime, whose: str = "ana's") -> SignedIn:
 
 async def test_a_session_is_asked_about_together_with_its_key(store: Store, made: Registering) -> None:
     key, ends = made.key(), made.clock.now() + MINUTE
-    await store.add_key(key, secret("one"), NOTHING)
+    await store.keys.add_key(key, secret("one"), NOTHING)
 
-    await store.end_sessions("first", ends, made.event("auth.signed_out"))
+    await store.keys.end_sessions("first", ends, made.event("auth.signed_out"))
 
-    assert await store.key_of_session(secret("one"), session("first", ends)) == (key, True)
-    assert await store.key_of_session(secret("one"), session("second", ends)) == (key, False)
-    assert await store.key_of_session(secret("nobody"), session("first", ends)) == (None, True)
-    assert await store.key_of_session(secret("nobody"), session("second", ends)) == (None, False)
-    assert [await store.is_over(session(mark, ends)) for mark in ("first", "second")] == [True, False]
+    assert await store.keys.key_of_session(secret("one"), session("first", ends)) == (key, True)
+    assert await store.keys.key_of_session(secret("one"), session("second", ends)) == (key, False)
+    assert await store.keys.key_of_session(secret("nobody"), session("first", ends)) == (None, True)
+    assert await store.keys.key_of_session(secret("nobody"), session("second", ends)) == (None, False)
+    assert [await store.keys.is_over(session(mark, ends)) for mark in ("first", "second")] == [True, False]
     assert await told(store) == ["auth.signed_out"]
 
 
 async def test_all_sessions_of_a_key_are_ended_but_none_that_begins_later(store: Store, clock: FakeClock) -> None:
     until = clock.now() + MINUTE
 
-    await store.end_sessions("ana's", until, NOTHING)
+    await store.keys.end_sessions("ana's", until, NOTHING)
 
-    assert await store.is_over(session("first", until))
-    assert await store.is_over(session("second", until - MINUTE))
-    assert not await store.is_over(session("later", until + timedelta(milliseconds=1)))
-    assert not await store.is_over(session("another", until, whose="bob's"))
+    assert await store.keys.is_over(session("first", until))
+    assert await store.keys.is_over(session("second", until - MINUTE))
+    assert not await store.keys.is_over(session("later", until + timedelta(milliseconds=1)))
+    assert not await store.keys.is_over(session("another", until, whose="bob's"))
 
 
 async def test_what_was_ended_stays_so_until_it_would_be_over_by_itself(store: Store, clock: FakeClock) -> None:
     soon, late = clock.now() + MINUTE, clock.now() + 2 * MINUTE
-    await store.end_sessions("ana's", late, NOTHING)
-    await store.end_sessions("ana's", soon, NOTHING)
-    await store.end_sessions("short", soon, NOTHING)
+    await store.keys.end_sessions("ana's", late, NOTHING)
+    await store.keys.end_sessions("ana's", soon, NOTHING)
+    await store.keys.end_sessions("short", soon, NOTHING)
 
     clock.advance(MINUTE)
 
-    assert (await store.trim_sessions(), await store.trim_sessions()) == (1, 0)
-    assert await store.is_over(session("first", late))
+    assert (await store.keys.trim_sessions(), await store.keys.trim_sessions()) == (1, 0)
+    assert await store.keys.is_over(session("first", late))
 
 
 # ---- users
@@ -199,23 +199,23 @@ async def test_what_was_ended_stays_so_until_it_would_be_over_by_itself(store: S
 async def test_a_user_comes_with_the_hash_of_their_key(store: Store, made: Registering) -> None:
     ann = made.user("ann")
 
-    await store.add_user(ann, secret("one"), made.event("user.created"))
+    await store.keys.add_user(ann, secret("one"), made.event("user.created"))
 
-    assert await store.user(T, "ann") == (ann, secret("one"))
-    assert await store.user(T, "ben") is None
-    assert await store.user(OTHER, "ann") is None
+    assert await store.keys.user(T, "ann") == (ann, secret("one"))
+    assert await store.keys.user(T, "ben") is None
+    assert await store.keys.user(OTHER, "ann") is None
     assert await told(store) == ["user.created"]
 
 
 async def test_a_tenant_has_a_user_once(store: Store, made: Registering) -> None:
     ann = made.user("ann")
-    await store.add_user(ann, secret("one"), NOTHING)
+    await store.keys.add_user(ann, secret("one"), NOTHING)
 
     with pytest.raises(Conflict):
-        await store.add_user(made.user("ann"), secret("two"), made.event())
-    await store.add_user(made.user("ann", OTHER), secret("three"), NOTHING)
+        await store.keys.add_user(made.user("ann"), secret("two"), made.event())
+    await store.keys.add_user(made.user("ann", OTHER), secret("three"), NOTHING)
 
-    assert await store.user(T, "ann") == (ann, secret("one"))
+    assert await store.keys.user(T, "ann") == (ann, secret("one"))
     assert await told(store) == []
 
 
@@ -225,7 +225,7 @@ async def test_of_many_who_add_a_user_one_does(store: Store, open_store: Any, ma
 
     async def add(n: int) -> None:
         try:
-            await stores[n % 2].add_user(made.user("ann"), secret(f"{n}"), NOTHING)
+            await stores[n % 2].keys.add_user(made.user("ann"), secret(f"{n}"), NOTHING)
         except Conflict as conflict:
             refused.append(conflict.code)
 
@@ -235,43 +235,43 @@ async def test_of_many_who_add_a_user_one_does(store: Store, open_store: Any, ma
                 tasks.start_soon(add, n)
 
     assert len(refused) == 7
-    assert len(await store.users(T)) == 1
+    assert len(await store.keys.users(T)) == 1
 
 
 async def test_the_users_of_a_tenant_are_listed(store: Store, made: Registering) -> None:
     users = [made.user("ann"), made.user("ben"), made.user("cem", OTHER)]
     for user in users:
-        await store.add_user(user, secret(user.id), NOTHING)
+        await store.keys.add_user(user, secret(user.id), NOTHING)
 
-    assert sorted(user.id for user in await store.users(T)) == ["ann", "ben"]
+    assert sorted(user.id for user in await store.keys.users(T)) == ["ann", "ben"]
 
 
 async def test_a_rotated_key_takes_the_place_of_the_old_one(store: Store, made: Registering) -> None:
     ann = made.user("ann")
-    await store.add_user(ann, secret("old"), NOTHING)
+    await store.keys.add_user(ann, secret("old"), NOTHING)
 
-    assert await store.rotate_user(T, "ann", secret("new"), made.event("user.rotated")) == ann
+    assert await store.keys.rotate_user(T, "ann", secret("new"), made.event("user.rotated")) == ann
 
-    assert await store.user(T, "ann") == (ann, secret("new"))
+    assert await store.keys.user(T, "ann") == (ann, secret("new"))
     assert await told(store) == ["user.rotated"]
 
 
 async def test_a_removed_user_is_gone(store: Store, made: Registering) -> None:
-    await store.add_user(made.user("ann"), secret("one"), NOTHING)
+    await store.keys.add_user(made.user("ann"), secret("one"), NOTHING)
 
-    await store.remove_user(T, "ann", made.event("user.removed"))
+    await store.keys.remove_user(T, "ann", made.event("user.removed"))
 
-    assert await store.user(T, "ann") is None
+    assert await store.keys.user(T, "ann") is None
     assert await told(store) == ["user.removed"]
 
 
 async def test_a_user_who_is_not_there_is_neither_rotated_nor_removed(store: Store, made: Registering) -> None:
-    await store.add_user(made.user("ann", OTHER), secret("one"), NOTHING)
+    await store.keys.add_user(made.user("ann", OTHER), secret("one"), NOTHING)
 
     with pytest.raises(NotFound):
-        await store.rotate_user(T, "ann", secret("two"), made.event())
+        await store.keys.rotate_user(T, "ann", secret("two"), made.event())
     with pytest.raises(NotFound):
-        await store.remove_user(T, "ann", made.event())
+        await store.keys.remove_user(T, "ann", made.event())
 
     assert await told(store) == []
 
@@ -282,57 +282,57 @@ async def test_a_user_who_is_not_there_is_neither_rotated_nor_removed(store: Sto
 async def test_an_owner_comes_back_as_it_was_put(store: Store, made: Registering) -> None:
     agent, workspace = made.owner("x", name="Ünal's"), made.owner("x", kind="workspace", memory_enabled=True)
 
-    await store.put_owner(agent, made.event("agent.created"), new=True)
-    await store.put_owner(workspace, NOTHING, new=True)
+    await store.keys.put_owner(agent, made.event("agent.created"), new=True)
+    await store.keys.put_owner(workspace, NOTHING, new=True)
 
-    assert await store.owner(T, "agent", "x") == agent
-    assert await store.owner(T, "workspace", "x") == workspace
-    assert await store.owner(OTHER, "agent", "x") is None
-    assert await store.owner(T, "agent", "y") is None
+    assert await store.keys.owner(T, "agent", "x") == agent
+    assert await store.keys.owner(T, "workspace", "x") == workspace
+    assert await store.keys.owner(OTHER, "agent", "x") is None
+    assert await store.keys.owner(T, "agent", "y") is None
     assert await told(store) == ["agent.created"]
 
 
 async def test_the_id_of_an_owner_is_taken_once(store: Store, made: Registering) -> None:
     first = made.owner("x")
-    await store.put_owner(first, NOTHING, new=True)
+    await store.keys.put_owner(first, NOTHING, new=True)
 
     with pytest.raises(Conflict):
-        await store.put_owner(made.owner("x", name="other"), made.event(), new=True)
+        await store.keys.put_owner(made.owner("x", name="other"), made.event(), new=True)
 
-    assert await store.owner(T, "agent", "x") == first
+    assert await store.keys.owner(T, "agent", "x") == first
     assert await told(store) == []
 
 
 async def test_an_owner_is_changed_where_it_is_there(store: Store, made: Registering, clock: FakeClock) -> None:
     first = made.owner("x")
-    await store.put_owner(first, NOTHING, new=True)
+    await store.keys.put_owner(first, NOTHING, new=True)
     changed = replace(first, name="new name", memory_enabled=True, updated_at=clock.advance(MINUTE))
 
-    await store.put_owner(changed, made.event("agent.updated"), new=False)
+    await store.keys.put_owner(changed, made.event("agent.updated"), new=False)
     with pytest.raises(NotFound):
-        await store.put_owner(made.owner("y"), made.event(), new=False)
+        await store.keys.put_owner(made.owner("y"), made.event(), new=False)
 
-    assert await store.owners(T, "agent") == [changed]
+    assert await store.keys.owners(T, "agent") == [changed]
     assert await told(store) == ["agent.updated"]
 
 
 async def test_owners_are_listed_by_name_then_id(store: Store, made: Registering) -> None:
     for id, name in (("3", "b"), ("1", "c"), ("4", "a"), ("2", "b")):
-        await store.put_owner(made.owner(id, name=name), NOTHING, new=True)
-    await store.put_owner(made.owner("5", kind="workspace"), NOTHING, new=True)
-    await store.put_owner(made.owner("6", tenant=OTHER), NOTHING, new=True)
+        await store.keys.put_owner(made.owner(id, name=name), NOTHING, new=True)
+    await store.keys.put_owner(made.owner("5", kind="workspace"), NOTHING, new=True)
+    await store.keys.put_owner(made.owner("6", tenant=OTHER), NOTHING, new=True)
 
-    assert [owner.id for owner in await store.owners(T, "agent")] == ["4", "2", "3", "1"]
+    assert [owner.id for owner in await store.keys.owners(T, "agent")] == ["4", "2", "3", "1"]
 
 
 async def test_a_removed_owner_is_gone_and_another_stays(store: Store, made: Registering) -> None:
-    await store.put_owner(made.owner("x"), NOTHING, new=True)
-    await store.put_owner(made.owner("x", kind="workspace"), NOTHING, new=True)
+    await store.keys.put_owner(made.owner("x"), NOTHING, new=True)
+    await store.keys.put_owner(made.owner("x", kind="workspace"), NOTHING, new=True)
 
-    await store.remove_owner(T, "agent", "x", made.event("agent.removed"))
+    await store.keys.remove_owner(T, "agent", "x", made.event("agent.removed"))
     with pytest.raises(NotFound):
-        await store.remove_owner(T, "agent", "x", made.event())
+        await store.keys.remove_owner(T, "agent", "x", made.event())
 
-    assert await store.owner(T, "agent", "x") is None
-    assert await store.owner(T, "workspace", "x") is not None
+    assert await store.keys.owner(T, "agent", "x") is None
+    assert await store.keys.owner(T, "workspace", "x") is not None
     assert await told(store) == ["agent.removed"]

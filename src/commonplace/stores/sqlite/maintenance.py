@@ -6,31 +6,97 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import apsw
 
 from commonplace.errors import InvalidFile, NotAStore, PathNotFound, StoreError, StoreTooNew
-from commonplace.ports.keeping import Content, Progress
+from commonplace.ports.maintenance import Content, Progress
 from commonplace.stores.queries import load
+from commonplace.stores.sqlite.checks import findings, must_rebuild_words
 from commonplace.stores.sqlite.connection import APPLICATION_ID, connect, named_errors, patiently
-from commonplace.stores.sqlite.rows import one, rows
+from commonplace.stores.sqlite.rows import moment, one, rows
 from commonplace.stores.sqlite.schema import SCHEMA, migrate
+from commonplace.stores.sqlite.transactions import Transactions
 from commonplace.stores.sqlite.writes import PASSAGES, check_vector, words_of
 from commonplace.values.moment import from_ms, to_ms
 from commonplace.values.record import Passage
 from commonplace.values.scope import Scope
 from commonplace.values.upkeep import Finding, Rule, ScopeStats, Stats, Upkeep
 
-SQL = load("commonplace.stores.sqlite", "keeping.sql")
-_LOW_DISK = 200 * 1024 * 1024
+SQL = load("commonplace.stores.sqlite", "sql/maintenance.sql")
 _PAGES_A_STEP = 2048
+_MILLISECOND = timedelta(milliseconds=1)
 
 
-def stats(db: apsw.Connection, path: Path, tenant: str, now: int) -> Stats:
+class SqlMaintenance:
+    """Satisfies the port `StoreMaintenance`. `path` is where the file is."""
+
+    def __init__(self, transactions: Transactions, path: Path) -> None:
+        self._transactions = transactions
+        self._path = path
+
+    async def stats(self, tenant: str) -> Stats:
+        return await self._transactions.read(lambda db: _stats(db, self._path, tenant, self._transactions.now()))
+
+    async def check(self) -> list[Finding]:
+        return await self._transactions.write(lambda db: findings(db, self._path), alone=True)
+
+    async def embedders(self) -> dict[str, int]:
+        return await self._transactions.read(_embedders)
+
+    async def set_embedders(self, embedders: Mapping[str, int]) -> None:
+        await self._transactions.write(lambda db: _set_embedders(db, embedders))
+
+    async def contents(self, after: int, limit: int) -> list[Content]:
+        result = await self._transactions.read(lambda db: rows(db, SQL["contents"], (after, limit)))
+        return [Content(number, text, speaker, moment(at)) for number, text, speaker, at in result]
+
+    async def index(self, contents: Mapping[int, Sequence[Passage]]) -> None:
+        await self._transactions.write(lambda db: _index(db, contents))
+
+    async def backup(self, target: Path, progress: Progress | None = None) -> None:
+        await self._transactions.read(lambda db: _backup(db, target, progress))
+
+    async def restore(self, source: Path, progress: Progress | None = None) -> None:
+        await self._transactions.write(lambda db: _restore(db, source, progress), alone=True)
+
+    async def rules(self, tenant: str) -> list[Rule]:
+        result = await self._transactions.read(lambda db: rows(db, SQL["rules"], (tenant,)))
+        return [
+            Rule(scope=scope, max_age=None if age is None else age * _MILLISECOND, max_records=most)
+            for scope, age, most in result
+        ]
+
+    async def set_rule(self, tenant: str, rule: Rule) -> None:
+        def work(db: apsw.Connection) -> None:
+            db.execute("DELETE FROM rules WHERE tenant = ? AND scope = ?", (tenant, rule.scope))
+            if rule.max_age is not None or rule.max_records is not None:
+                age = None if rule.max_age is None else rule.max_age // _MILLISECOND
+                db.execute("INSERT INTO rules VALUES (?, ?, ?, ?)", (tenant, rule.scope, age, rule.max_records))
+
+        await self._transactions.write(work)
+
+    async def log(self, tenant: str, entries: Sequence[Upkeep]) -> None:
+        lines = [(tenant, to_ms(entry.at), entry.action, entry.scope, entry.records, entry.detail) for entry in entries]
+
+        def work(db: apsw.Connection) -> None:
+            db.executemany(SQL["log"], lines)
+
+        await self._transactions.write(work)
+
+    async def read_log(self, tenant: str, since: datetime | None, limit: int) -> list[Upkeep]:
+        bound = (tenant, 0 if since is None else to_ms(since), limit)
+        result = await self._transactions.read(lambda db: rows(db, SQL["read_log"], bound))
+        return [
+            Upkeep(at=from_ms(at), action=action, scope=scope, records=records, detail=detail)
+            for at, action, scope, records, detail in result
+        ]
+
+
+def _stats(db: apsw.Connection, path: Path, tenant: str, now: int) -> Stats:
     records, live, deleted = one(db, SQL["count_records"], {"tenant": tenant, "now": now}) or (0, 0, 0)
     scopes = tuple(
         ScopeStats(scope=Scope(kind, id), records=count, passages=passages)
@@ -46,86 +112,32 @@ def stats(db: apsw.Connection, path: Path, tenant: str, now: int) -> Stats:
         versions=db.execute(SQL["count_versions"], (tenant,)).get,
         passages=sum(scope.passages for scope in scopes),
         bytes=sum(file.stat().st_size for file in (path, Path(f"{path}-wal")) if file.exists()),
-        embedders=embedders(db),
+        embedders=_embedders(db),
         scopes=scopes,
     )
 
 
-def check(db: apsw.Connection, path: Path) -> list[Finding]:
-    findings = [_sound(db)]
-    if findings[0].severity == "error":
-        return findings
-    counted = (
-        ("contents", "bare_contents", "texts without passages"),
-        ("records", "bare_records", "records without a text"),
-        ("words", "missing_words", "live passages that no word finds"),
-        ("words", "stray_words", "entries in the word index without a live passage"),
-        ("vectors", "missing_vectors", "live passages without a vector"),
-        ("vectors", "stray_vectors", "vectors without a passage"),
-        ("versions", "missing_versions", "records whose past versions are not all there"),
-        ("counters", "wrong_counters", "scopes whose counters do not add up"),
-    )
-    for name, query, what in counted:
-        wrong = db.execute(SQL[query]).get
-        if wrong:
-            findings.append(Finding(name, "error", f"{wrong} {what}", "Run `commonplace reindex`."))
-        else:
-            findings.append(Finding(name, "ok", f"no {what}"))
-    findings.append(_words_sound(db))
-    free = shutil.disk_usage(path.parent).free
-    if free < _LOW_DISK:
-        findings.append(Finding("disk", "warning", f"{free >> 20} MiB free", "Make room before the store is full."))
-    else:
-        findings.append(Finding("disk", "ok", f"{free >> 30} GiB free"))
-    return findings
-
-
-def _sound(db: apsw.Connection) -> Finding:
-    # SQLite looks into the word index as well. That one can be made anew, and is a finding of its own.
-    told = [row[0] for row in rows(db, "PRAGMA quick_check(5)") if "fts5" not in str(row[0]).lower()]
-    if told in (["ok"], []):
-        return Finding("file", "ok", "the file is sound")
-    return Finding(
-        "file", "error", "; ".join(map(str, told)), "Restore a backup, or `commonplace export` what can be read."
-    )
-
-
-def _words_sound(db: apsw.Connection) -> Finding:
-    try:
-        db.execute("INSERT INTO words (words) VALUES ('integrity-check')")
-    except apsw.CorruptError:
-        return Finding("words", "error", "the word index is damaged", "Run `commonplace reindex`.")
-    except (apsw.ReadOnlyError, apsw.BusyError):
-        return Finding("words", "warning", "the word index could not be checked now", "Run `commonplace doctor` again.")
-    return Finding("words", "ok", "the word index is sound")
-
-
-def embedders(db: apsw.Connection) -> dict[str, int]:
+def _embedders(db: apsw.Connection) -> dict[str, int]:
     return dict[str, int](rows(db, "SELECT name, dimension FROM embedders ORDER BY number"))
 
 
-def set_embedders(db: apsw.Connection, wanted: Mapping[str, int]) -> None:
+def _set_embedders(db: apsw.Connection, embedders: Mapping[str, int]) -> None:
     for number, name, dimension in rows(db, "SELECT number, name, dimension FROM embedders"):
-        if wanted.get(name) != dimension:
+        if embedders.get(name) != dimension:
             db.execute("DELETE FROM vectors WHERE embedder = ?", (number,))
             db.execute("DELETE FROM embedders WHERE number = ?", (number,))
-    for name, dimension in wanted.items():
+    for name, dimension in embedders.items():
         db.execute("INSERT INTO embedders (name, dimension) VALUES (?, ?) ON CONFLICT DO NOTHING", (name, dimension))
     db.execute("UPDATE scopes SET epoch = epoch + 1")
 
 
-def contents(db: apsw.Connection, after: int, limit: int) -> list[Content]:
-    found = rows(db, SQL["contents"], (after, limit))
-    return [Content(number, text, speaker, None if at is None else from_ms(at)) for number, text, speaker, at in found]
-
-
-def index(db: apsw.Connection, wanted: Mapping[int, Sequence[Passage]]) -> None:
-    known = dict[str, int](rows(db, "SELECT name, number FROM embedders"))
-    dimensions = embedders(db)
+def _index(db: apsw.Connection, contents: Mapping[int, Sequence[Passage]]) -> None:
+    numbers = dict[str, int](rows(db, "SELECT name, number FROM embedders"))
+    dimensions = _embedders(db)
     touched: set[int] = set()
-    if db.execute("SELECT min(number) FROM contents").get in wanted:
+    if db.execute("SELECT min(number) FROM contents").get in contents:
         _mend(db)
-    for content, passages in wanted.items():
+    for content, passages in contents.items():
         row = one(db, SQL["home_of_content"], (content,))
         if row is None:
             continue
@@ -138,7 +150,7 @@ def index(db: apsw.Connection, wanted: Mapping[int, Sequence[Passage]]) -> None:
             for name, vector in passage.vectors.items():
                 check_vector(dimensions, name, vector)
                 shelf = scope if is_live else -scope
-                db.execute("INSERT INTO vectors VALUES (?, ?, ?, ?)", (known[name], shelf, number, vector))
+                db.execute("INSERT INTO vectors VALUES (?, ?, ?, ?)", (numbers[name], shelf, number, vector))
             if is_live:
                 db.execute("INSERT INTO words (rowid, terms) VALUES (?, ?)", (number, words_of(scope, passage.terms)))
                 db.execute(SQL["count_more"], (passage.length, scope))
@@ -147,7 +159,7 @@ def index(db: apsw.Connection, wanted: Mapping[int, Sequence[Passage]]) -> None:
 
 def _mend(db: apsw.Connection) -> None:
     """A reindex begins with the first text: first what cannot be replaced text by text is put right."""
-    if _words_sound(db).severity == "error" or db.execute(SQL["stray_words"]).get:
+    if must_rebuild_words(db):
         db.execute("INSERT INTO words (words) VALUES ('delete-all')")
         for number, scope, terms in rows(db, SQL["live_passages"]):
             db.execute("INSERT INTO words (rowid, terms) VALUES (?, ?)", (number, words_of(scope, terms)))
@@ -163,7 +175,7 @@ def _clear(db: apsw.Connection, content: int, scope: int) -> None:
         db.execute(SQL["clear_vectors"], bound | {"embedder": embedder})
 
 
-def backup(db: apsw.Connection, target: Path, progress: Progress | None) -> None:
+def _backup(db: apsw.Connection, target: Path, progress: Progress | None) -> None:
     """SQLite's own online copy: of one moment, while others write."""
     if not target.parent.is_dir():
         raise PathNotFound(f"There is no folder {target.parent}. Make it, or choose another place.")
@@ -182,14 +194,14 @@ def backup(db: apsw.Connection, target: Path, progress: Progress | None) -> None
             copy.execute("PRAGMA journal_mode = DELETE")
         finally:
             copy.close()
-        with partial.open("rb") as written:
-            os.fsync(written.fileno())
+        with partial.open("rb") as copied:
+            os.fsync(copied.fileno())
         partial.rename(target)
     finally:
         partial.unlink(missing_ok=True)
 
 
-def restore(db: apsw.Connection, source: Path, progress: Progress | None) -> None:
+def _restore(db: apsw.Connection, source: Path, progress: Progress | None) -> None:
     if db.execute(SQL["holds_something"]).get:
         raise InvalidFile("The store to restore into is not empty. Name a new file.")
     check_backup(source)
@@ -214,7 +226,7 @@ def check_backup(source: Path) -> None:
         with named_errors():
             db = connect(source, writes=False)
             try:
-                told = rows(db, "PRAGMA quick_check(1)")
+                damage = rows(db, "PRAGMA quick_check(1)")
                 ours, version = db.pragma("application_id"), db.pragma("user_version")
             finally:
                 db.close()
@@ -224,48 +236,5 @@ def check_backup(source: Path) -> None:
             raise StoreTooNew
     except StoreError as error:
         raise InvalidFile(f"{source} is not a sound backup: {error}") from error
-    if told != [("ok",)]:
-        raise InvalidFile(f"{source} is damaged: {told[0][0]}")
-
-
-def rules(db: apsw.Connection, tenant: str) -> list[Rule]:
-    return [
-        Rule(scope=scope, max_age=None if age is None else timedelta(milliseconds=age), max_records=most)
-        for scope, age, most in rows(db, SQL["rules"], (tenant,))
-    ]
-
-
-def set_rule(db: apsw.Connection, tenant: str, rule: Rule) -> None:
-    db.execute("DELETE FROM rules WHERE tenant = ? AND scope = ?", (tenant, rule.scope))
-    if rule.max_age is not None or rule.max_records is not None:
-        age = None if rule.max_age is None else rule.max_age // timedelta(milliseconds=1)
-        db.execute("INSERT INTO rules VALUES (?, ?, ?, ?)", (tenant, rule.scope, age, rule.max_records))
-
-
-def log(db: apsw.Connection, tenant: str, lines: Sequence[Upkeep]) -> None:
-    told = [(tenant, to_ms(line.at), line.action, line.scope, line.records, line.detail) for line in lines]
-    db.executemany(SQL["log"], told)
-
-
-def read_log(db: apsw.Connection, tenant: str, since: int, limit: int) -> list[Upkeep]:
-    return [
-        Upkeep(at=from_ms(at), action=action, scope=scope, records=records, detail=detail)
-        for at, action, scope, records, detail in rows(db, SQL["read_log"], (tenant, since, limit))
-    ]
-
-
-def cached(db: apsw.Connection, embedder: str, hashes: Sequence[bytes]) -> dict[bytes, bytes]:
-    sql = "SELECT vector FROM vector_cache WHERE hash = ? AND embedder = ?"
-    found = ((key, one(db, sql, (key, embedder))) for key in hashes)
-    return {key: row[0] for key, row in found if row}
-
-
-def cache(db: apsw.Connection, embedder: str, vectors: Mapping[bytes, bytes]) -> None:
-    db.executemany(
-        "INSERT OR REPLACE INTO vector_cache (hash, embedder, vector) VALUES (?, ?, ?)",
-        [(key, embedder, vector) for key, vector in vectors.items()],
-    )
-
-
-def uncache(db: apsw.Connection, hashes: Sequence[bytes]) -> None:
-    db.executemany("DELETE FROM vector_cache WHERE hash = ?", [(key,) for key in hashes])
+    if damage != [("ok",)]:
+        raise InvalidFile(f"{source} is damaged: {damage[0][0]}")
