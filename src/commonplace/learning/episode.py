@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from commonplace.guard.caution import is_suspect
 from commonplace.learning.extract import READ, read_turns, statements_in, voice_of
 from commonplace.learning.rules import grammar
-from commonplace.learning.rules.finding import Voice
+from commonplace.learning.rules.statement import Voice
 from commonplace.text.analyse import terms
 from commonplace.values.record import Turn
 

@@ -20,7 +20,7 @@ from typing import Final, Literal, TypeAlias
 
 from commonplace.guard.caution import is_attack, is_secret, is_suspect
 from commonplace.learning.rules import chinese, english
-from commonplace.learning.rules.finding import Category, Role, ScopeHint, Statement, Voice
+from commonplace.learning.rules.statement import Category, Role, ScopeHint, Statement, Voice
 from commonplace.learning.sentences import sentences, whole_sentences
 from commonplace.learning.times import meant, resolved
 from commonplace.text.scrub import scrub

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from commonplace.learning.rules.finding import Role
+from commonplace.learning.rules.statement import Role
 from commonplace.text.analyse import terms
 
 _ASSISTANT_SHARE: Final = 0.6

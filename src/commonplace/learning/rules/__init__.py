@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from commonplace.learning.rules.finding import Category, ScopeHint
+from commonplace.learning.rules.statement import Category, ScopeHint
 
 _KINDS: Final[dict[str, tuple[Category, ScopeHint]]] = {
     "liking": ("user_preference", "user"),

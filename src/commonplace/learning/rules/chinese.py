@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 from commonplace.learning.rules import Cue, load
-from commonplace.learning.rules.finding import EXPLICIT, ScopeHint, Statement, Voice
+from commonplace.learning.rules.statement import EXPLICIT, ScopeHint, Statement, Voice
 from commonplace.learning.sentences import bare, in_quotes, is_cut
 
 _CUES: Final = load("chinese")
