@@ -7,7 +7,7 @@ from typing import Final, cast, get_args
 
 from commonplace.guard.caution import is_secret, is_suspect
 from commonplace.learning.extract import CONFIDENCE, MOST, PREFIX, READ, Fact, key_of, voice_of
-from commonplace.learning.prompting import EXTRACT, ProposedFact, proposed_facts, transcript_prompt
+from commonplace.learning.prompts import EXTRACT, ProposedFact, proposed_facts, transcript_prompt
 from commonplace.learning.rules.statement import Category
 from commonplace.learning.times import resolved
 from commonplace.ports.models import LanguageModel, Limits, Spent, Task

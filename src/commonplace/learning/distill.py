@@ -15,7 +15,7 @@ from typing import Final, Literal, cast, get_args
 from commonplace.guard.caution import is_secret, is_suspect
 from commonplace.learning.by_model import MICRO_USD
 from commonplace.learning.extract import Fact, Method, extract_facts
-from commonplace.learning.prompting import DISTILL, distilled_facts, transcript_prompt
+from commonplace.learning.prompts import DISTILL, distilled_facts, transcript_prompt
 from commonplace.learning.rules.statement import Category
 from commonplace.ports.models import LanguageModel, Limits, Task
 from commonplace.text.tokens import TokenCounter, estimate

@@ -19,7 +19,7 @@ from commonplace.errors import (
     ModelUnavailable,
     SpendingCapReached,
 )
-from commonplace.learning.prompting import proposed_facts, transcript_prompt
+from commonplace.learning.prompts import proposed_facts, transcript_prompt
 from commonplace.service.extraction import Talk
 from commonplace.testing.callers import caller
 from commonplace.testing.learning import WHO, House
