@@ -18,7 +18,7 @@ from typing import Final, Literal
 from commonplace.guard.quarantine import is_protected
 from commonplace.learning.contradiction import contradicts
 from commonplace.learning.extract import Fact, Words, is_near, word_sets
-from commonplace.learning.recalled import ShownMemories
+from commonplace.learning.shown_memories import ShownMemories
 from commonplace.values.record import Record
 
 Kind = Literal["new", "known", "recalled", "outdated"]

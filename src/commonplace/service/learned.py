@@ -17,7 +17,7 @@ from typing import Final
 
 from commonplace.guard.quarantine import quarantined
 from commonplace.learning.news import CAPTURED, TOLD, KnownFacts, Lesson, rounds
-from commonplace.learning.recalled import ShownMemories
+from commonplace.learning.shown_memories import ShownMemories
 from commonplace.memory.lifecycle import SuccessorFields
 from commonplace.ports.records import RecordStore
 from commonplace.service.account import Account, Journaled

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from commonplace.learning.recalled import ShownMemories
+from commonplace.learning.shown_memories import ShownMemories
 from commonplace.service.desk import Desk
 from commonplace.values.audit import AuditQuery
 from commonplace.values.principal import Principal
