@@ -4,7 +4,7 @@ Talk becomes memory, by rules and without a model.
 A conversation is read sentence by sentence; a sentence that a cue rule recognises (`rules/`) becomes a fact in the third person
 with the turn it came from. What is asked, supposed, doubted, quoted, or so for the moment only is left out, and so are secrets and
 orders to agents (`caution`). An assistant is believed only where it tells an outcome or a lesson in plain words: what was recalled
-into its prompt must not come back as news (`recalled` sees to the rest of that). Days are dates where the turn has a time. The same conversation always gives the same facts; given those as `existing`, it
+into its prompt must not come back as news (`shown_memories` sees to the rest of that). Days are dates where the turn has a time. The same conversation always gives the same facts; given those as `existing`, it
 gives none.
 """
 

@@ -18,8 +18,8 @@ from commonplace.errors import (
     PathEscape,
     SpendingCapReached,
 )
-from commonplace.learning.dreaming import Dreamt, dream
-from commonplace.learning.remembering import SECONDS, Errand, take_back
+from commonplace.learning.consolidation_agent import Dreamt, dream
+from commonplace.learning.memory_agent import SECONDS, Errand, take_back
 from commonplace.markdown.changes import undo
 from commonplace.markdown.roots import INDEX
 from commonplace.markdown.state import LOCK, begin_consolidation, read_meta

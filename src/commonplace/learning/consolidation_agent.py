@@ -1,5 +1,5 @@
 """
-A memory tidied by a hidden agent, as `remembering` has it: five file tools, eight turns for each memory, 295 seconds and a sum of
+A memory tidied by a hidden agent, as `memory_agent` has it: five file tools, eight turns for each memory, 295 seconds and a sum of
 money for all of it.
 
 The memory of a person and that of a workspace are tidied apart, each by an agent that sees nothing of the other: what a
@@ -29,7 +29,7 @@ from commonplace.errors import (
     RememberPathEscape,
     SpendingCapReached,
 )
-from commonplace.learning.remembering import SECONDS, Errand, fenced, refuse, summary_of, take_back, tools_of
+from commonplace.learning.memory_agent import SECONDS, Errand, fenced, refuse, summary_of, take_back, tools_of
 from commonplace.markdown import consolidate as tidying
 from commonplace.markdown.changes import MAX_SUMMARY, Outcome
 from commonplace.markdown.entries import TYPES, EntryFile
