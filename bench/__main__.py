@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -14,6 +15,7 @@ from bench import daemon as daemons
 from bench import extraction as extractions
 from bench import learning as lessons
 from bench import report, versions
+from bench import routing as routes
 from bench.machine import ROOT, describe, keep
 from bench.peers import run as peers
 from bench.postgres import server
@@ -139,6 +141,14 @@ def daemon(asked: argparse.Namespace) -> None:
     _keep(asked, "daemon", figures)
 
 
+def routing(asked: argparse.Namespace) -> None:
+    """How long a request looks for its route."""
+    with scratch("routing") as folder:
+        rows = asyncio.run(routes.measure(folder / "home", asked.times))
+    print(table(rows))
+    _keep(asked, "routing", {"results": rows})
+
+
 # ---- the console
 
 
@@ -189,6 +199,7 @@ QUICK = (
     "extraction",
     "learning --runs 2 --facts 20 --pairs 20",
     "daemon --records 10000 --seconds 5",
+    "routing --times 100",
     "console --records 10000 --visits 3 --times 3",
     "peers --sizes 10000 --ingest-cap 30 --search-cap 10",
     "report",
@@ -203,6 +214,7 @@ FULL = (
     "extraction",
     "learning",
     "daemon",
+    "routing",
     "console",
     "peers",
     "report",
@@ -261,13 +273,6 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--records", type=int, default=10_000)
     one.add_argument("--times", type=int, default=11)
 
-    one = _named(
-        named, "versions", against, "import, cold search, search and put, beside another version, taking turns"
-    )
-    one.add_argument("--python", required=True, help="the Python of the environment that has the other version")
-    one.add_argument("--records", type=int, default=versions.RECORDS)
-    one.add_argument("--rounds", type=int, default=versions.ROUNDS)
-
     _named(
         named, "extraction", extraction, "how many facts the rules find in our own transcripts, and how many are right"
     )
@@ -285,6 +290,18 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--seconds", type=int, default=30, help="how long each is asked, after a warm-up")
     one.add_argument("--stores", type=lambda told: told.split(","), default=["sqlite", "postgres"])
 
+    one = _named(named, "routing", routing, "what the number of routes costs a request")
+    one.add_argument("--times", type=int, default=routes.TIMES, help="how often each request is sent")
+
+    _add_comparisons(named)
+
+    one = _named(named, "report", write_report, "docs/benchmarks.md from the results kept")
+    one.add_argument("--results", type=Path, default=report.RESULTS)
+    return parser
+
+
+def _add_comparisons(named: Any) -> None:
+    """What is measured beside something else."""
     one = _named(named, "console", console, "the console in Chromium: first paint, interaction, bytes; and Datasette")
     one.add_argument("--records", type=int, default=consoles.RECORDS)
     one.add_argument("--visits", type=int, default=consoles.VISITS, help="how often the first page is opened")
@@ -297,9 +314,12 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--ingest-cap", type=float, default=240.0, help="seconds a peer may put records in")
     one.add_argument("--search-cap", type=float, default=60.0)
 
-    one = _named(named, "report", write_report, "docs/benchmarks.md from the results kept")
-    one.add_argument("--results", type=Path, default=report.RESULTS)
-    return parser
+    one = _named(
+        named, "versions", against, "import, cold search, search and put, beside another version, taking turns"
+    )
+    one.add_argument("--python", required=True, help="the Python of the environment that has the other version")
+    one.add_argument("--records", type=int, default=versions.RECORDS)
+    one.add_argument("--rounds", type=int, default=versions.ROUNDS)
 
 
 def _named(named: Any, name: str, work: Callable[[argparse.Namespace], None], told: str) -> argparse.ArgumentParser:

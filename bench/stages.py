@@ -23,23 +23,23 @@ from bench.scale import scratch
 from bench.synthetic import Texts
 from commonplace.compose.daemon import bound, running
 from commonplace.compose.token import operator_token
+from commonplace.doors.native import search as search_door
 from commonplace.memory import holdings, recall
 from commonplace.server.protocol import BoundedProtocol
-from commonplace.server.watching import Watching
+from commonplace.server.request_log import RequestLog
 from commonplace.service.account import Account
 from commonplace.service.identity import Identity
 from commonplace.settings import Settings, load_settings
-from commonplace.wire.search import HitsAnswer
 
 STAGES: Final[tuple[tuple[str, Any, str], ...]] = (
-    ("request", Watching, "__call__"),
+    ("request", RequestLog, "__call__"),
     ("auth", Identity, "principal"),
     ("recall", recall.Recall, "search"),
     ("of it: looking whether the index is fresh", holdings.Holdings, "_up_to_date"),
     ("of it: gathering and ranking", recall, "_judge"),
     ("of it: reading the hits", recall.Recall, "_hits"),
     ("audit", Account, "note"),
-    ("answer", HitsAnswer, "of"),
+    ("answer", search_door, "answer"),
     ("answer", fastapi.routing, "serialize_response"),
 )
 """What is watched: a name, and the function that is the stage. Stages of one name are added up."""

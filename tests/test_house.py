@@ -26,11 +26,21 @@ MOST_LINES = 800
 # Where a broad `except` may end: the place that answers for everything below it. `path::function` -> why.
 BROAD_EXCEPTS: dict[str, str] = {
     "compose/background.py::_kept_at_work": "the top of a worker: it logs what a task raised and begins it again",
-    "server/watching.py::Watching._answered": "the server's error handler: what nobody expected becomes a 500",
+    "server/request_log.py::RequestLog._answer": "the server's error handler: what nobody expected becomes a 500",
     "jobs/worker.py::Worker._outliving": "the top of a worker: a job that cannot be ended must not end the others",
     "stores/sqlite/connection.py::WriterThread._savepoint": "the top of a worker: what a job raises is its caller's",
     "stores/sqlite/connection.py::WriterThread._settle": "the top of a worker, as above",
 }
+
+# A base that holds nothing but these says how its classes are built, and is no ancestor.
+SETTINGS_OF_A_CLASS = frozenset({"model_config", "__slots__", "__pydantic_config__"})
+MOST_DEEP = 2
+# Where inheritance is what callers use. A base -> why all below it may go deeper.
+KINDS: dict[str, str] = {
+    "commonplace.errors.CommonplaceError": "callers catch a kind of errors by its class, and the tree is drawn in errors.py",
+}
+# What is deeper today. It only ever shrinks.
+DEEPER: frozenset[str] = frozenset()
 
 # Who may import what, beyond the layers that `lint-imports` holds. A name stands for itself and all below it.
 READS_SETTINGS = ("cli", "compose", "testing")
@@ -128,6 +138,7 @@ def no_tree_outlives_this_module() -> Iterator[None]:
     """Every later test would pay for it, whenever garbage is looked for."""
     yield
     modules.cache_clear()
+    own_classes.cache_clear()
 
 
 def source() -> Iterator[Module]:
@@ -264,6 +275,60 @@ def test_only_the_places_that_answer_for_everything_catch_everything() -> None:
 
     report("Catch what can happen there, by name:", sorted(found - BROAD_EXCEPTS.keys()))
     report("No longer needed, take it out of BROAD_EXCEPTS:", sorted(BROAD_EXCEPTS.keys() - found))
+
+
+def dotted(module: Module) -> str:
+    parts = module.path.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts).removesuffix(".__init__")
+
+
+@cache
+def own_classes() -> dict[str, tuple[ast.ClassDef, tuple[str, ...]]]:
+    """Every class of ours by its full name, with the full names of its bases."""
+    classes: dict[str, tuple[ast.ClassDef, tuple[str, ...]]] = {}
+    for module in source():
+        place = dotted(module)
+        nodes = [node for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef)]
+        names = {name.rpartition(".")[2]: name for _, name in imports(module.tree)}
+        names |= {node.name: f"{place}.{node.name}" for node in nodes}
+        for node in nodes:
+            bases = [base.value if isinstance(base, ast.Subscript) else base for base in node.bases]
+            written = [ast.unparse(base).partition(".") for base in bases]
+            full = tuple(names.get(first, first) + dot + rest for first, dot, rest in written)
+            classes[f"{place}.{node.name}"] = node, full
+    return classes
+
+
+def says_only_how(node: ast.ClassDef) -> bool:
+    """Whether a class holds nothing but a docstring and its own settings."""
+    targets = [
+        ast.unparse(line.targets[0] if isinstance(line, ast.Assign) else line.target)
+        for line in node.body
+        if isinstance(line, ast.Assign | ast.AnnAssign)
+    ]
+    others = [line for line in node.body if not isinstance(line, ast.Assign | ast.AnnAssign | ast.Expr | ast.Pass)]
+    return not others and {*targets} <= SETTINGS_OF_A_CLASS and bool(targets)
+
+
+def own_depth(name: str) -> int:
+    """A class of ours and its ancestors of ours, those that only say how left out."""
+    if name not in own_classes():
+        return 0
+    node, bases = own_classes()[name]
+    return (not says_only_how(node)) + max(map(own_depth, bases), default=0)
+
+
+def is_of_kind(name: str) -> bool:
+    return name in KINDS or any(is_of_kind(base) for base in own_classes().get(name, (None, ()))[1])
+
+
+def test_inheritance_of_our_own_is_at_most_two_deep() -> None:
+    deep = {name: own_depth(name) for name in own_classes() if not is_of_kind(name) and own_depth(name) > MOST_DEEP}
+    found = [f"{name}: {depth} deep" for name, depth in sorted(deep.items()) if name not in DEEPER]
+
+    report("Hand it what it needs, or name the few fields again:", found)
+    report("No longer needed, take it out of DEEPER:", sorted(DEEPER - deep.keys()))
+    report("There is no such base, take it out of KINDS:", sorted(KINDS.keys() - own_classes().keys()))
 
 
 def test_only_the_composition_roots_read_settings_and_name_adapters() -> None:

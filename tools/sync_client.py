@@ -34,6 +34,7 @@ NAMES = {
     "__aexit__": "__exit__",
     "aclose": "close",
     "aiter_bytes": "iter_bytes",
+    "aiter_sse": "iter_sse",
     "aread": "read",
     "async_call": "plain_call",
     "async_connection": "connection",

@@ -20,6 +20,7 @@ import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fastapi.routing import iter_route_contexts
 
+from commonplace.server.auth import AppState
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.daemon import TOKEN, InProcess, served
 
@@ -354,7 +355,7 @@ def house(opened: House) -> House:
 
 
 def routes(running: InProcess) -> Iterator[str]:
-    for context in iter_route_contexts(running.app.routes):
+    for context in iter_route_contexts(AppState.of(running.app).routes):
         for method in sorted(context.methods or ()):
             yield f"{method} {context.path}"
 

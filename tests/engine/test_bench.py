@@ -1,12 +1,13 @@
 """The bench counts as it says it does. Tiny worlds, no public data, nothing about speed."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from bench import console, learning, report
+from bench import console, learning, report, routing
 from bench.__main__ import main
 from bench.counting import gain, means, of_sessions, of_turns, share
 from bench.machine import describe, keep, percentile
@@ -231,6 +232,12 @@ def test_the_report_names_what_is_missed(tmp_path: Path):
     assert [one.met for one in judged(results)] == [False, True, True]
     assert "**missed**" in page
     assert "`python -m bench recall`" in page
+
+
+def test_every_request_that_routing_is_measured_with_is_answered(tmp_path: Path):
+    rows = asyncio.run(routing.measure(tmp_path / "home", times=1))
+
+    assert [row["request"] for row in rows] == list(routing.REQUESTS)
 
 
 def test_the_command_says_which_sets_it_skips(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from commonplace.errors import InvalidInput
-from commonplace.values.moment import utc
+from commonplace.values.moment import from_iso
 
 _UNITS = {
     "s": timedelta(seconds=1),
@@ -48,7 +48,7 @@ def moment(written: str, *, ahead: bool = False) -> datetime:
     try:
         if _SPANS.fullmatch(text):
             return now() + span(text) if ahead else now() - span(text)
-        return utc(datetime.fromisoformat(written.strip()))
+        return from_iso(written.strip())
     except (ValueError, OverflowError):
         raise InvalidInput(
             f"{written!r} is not a time. Write an ISO date (2026-03-01, 2026-03-01T09:30Z), `yesterday`, or a span: 2d, 3h."

@@ -54,7 +54,7 @@ class AsyncMemory(LocalMemory):
             embedders=choice.embedders,
             count=choice.count,
             budget=IndexBudget(settings.cache_bytes),
-            files=HomeFiles(store, clock),
+            files=HomeFiles(store.jobs, store.journal, clock),
         )
         self._reads = ReadJournal(store.journal)
         desk = Desk(

@@ -10,12 +10,12 @@ from typing import Final, TypeAlias
 import anyio
 
 from commonplace.compose.work import follow_events, follow_files, warm_up, work_on_jobs
-from commonplace.server.auth import Standing
+from commonplace.server.auth import AppState
 from commonplace.server.logs import log
 from commonplace.settings import Settings
 from commonplace.values.retry import Backoff
 
-Background: TypeAlias = Callable[[Standing, Settings], Awaitable[None]]
+Background: TypeAlias = Callable[[AppState, Settings], Awaitable[None]]
 
 BACKGROUND: Final[tuple[Background, ...]] = (follow_events, follow_files, work_on_jobs, warm_up)
 """Each runs in every worker; what must happen once is claimed by lease."""
@@ -24,22 +24,22 @@ _BACKOFF: Final = Backoff(first=1.0, longest=60.0)
 
 
 @asynccontextmanager
-async def at_work(tasks: Sequence[Background], standing: Standing, settings: Settings) -> AsyncGenerator[None]:
+async def at_work(tasks: Sequence[Background], app_state: AppState, settings: Settings) -> AsyncGenerator[None]:
     """All tasks at work, until the block ends."""
     async with anyio.create_task_group() as group:
         for task in tasks:
-            group.start_soon(_kept_at_work, task, standing, settings)
+            group.start_soon(_kept_at_work, task, app_state, settings)
         yield
         group.cancel_scope.cancel()
 
 
-async def _kept_at_work(task: Background, standing: Standing, settings: Settings) -> None:
+async def _kept_at_work(task: Background, app_state: AppState, settings: Settings) -> None:
     """A task that fails is logged and begun again, after a pause that grows."""
     failures = 1
     while True:
         begun = anyio.current_time()
         try:
-            await task(standing, settings)
+            await task(app_state, settings)
         except Exception as error:
             log(logging.ERROR, "background", error, task=getattr(task, "__name__", "task"))
         else:

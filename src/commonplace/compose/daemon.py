@@ -3,6 +3,9 @@
 
 Each worker reads the settings from the environment, opens the store for itself and serves until a signal stops it; then it
 takes no new requests, ends its streams, and finishes the requests it has.
+
+Several workers are started by uvicorn's `Multiprocess`, not by `uvicorn.run`: that takes a socket that is bound already for one of
+the file system, and its answers then wait for the caller's acknowledgement.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ from commonplace.errors import AddressTaken, CommonplaceError, InvalidInput, Pat
 from commonplace.governance.limits import RequestTier
 from commonplace.ports.clock import Clock
 from commonplace.server.app import make_app
-from commonplace.server.auth import Standing
+from commonplace.server.auth import AppState
 from commonplace.server.logs import configure_logs, log
 from commonplace.server.metrics import FOLDER, forget_worker
 from commonplace.server.options import Options, is_loopback
@@ -115,9 +118,8 @@ async def running(
         token = await to_thread.run_sync(operator_token, settings)
         services = await stack.enter_async_context(composed(settings, ComposeOptions(token=token, clock=clock)))
         app = make_app(services, options_of(settings, tracing), DOORS)
-        await stack.enter_async_context(app.router.lifespan_context(app))
         ending = partial(end_streams, app.state.stopping)
-        await stack.enter_async_context(at_work((*tasks, ending), Standing.of(app), settings))
+        await stack.enter_async_context(at_work((*tasks, ending), AppState.of(app), settings))
         yield app
         app.state.stopping.set()
 

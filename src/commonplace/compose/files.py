@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from commonplace.ports.clock import Clock
 from commonplace.ports.files import LockedFiles
-from commonplace.ports.store import Store
+from commonplace.ports.jobs import JobQueue
+from commonplace.ports.journal import Journal
 from commonplace.values.file_ref import FileRef
 from commonplace.values.scope import Scope
 
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 class HomeFiles:
     """Satisfies `FileEraser`: the folders are those of the settings, as a daemon with these settings would have them."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
-        self._store = store
+    def __init__(self, jobs: JobQueue, journal: Journal, clock: Clock) -> None:
+        self._jobs = jobs
+        self._journal = journal
         self._clock = clock
 
     @asynccontextmanager
@@ -45,6 +47,4 @@ class HomeFiles:
         settings = load_settings()
         workspace = (settings.workspace or workspace_folder()).absolute()
         places = Places(home=settings.home, workspace=workspace, tenant=settings.tenant, local=settings.managed_local)
-        return MemoryFolders(
-            places=places, jobs=self._store.jobs, journal=self._store.journal, clock=self._clock, follows=False
-        )
+        return MemoryFolders(places=places, jobs=self._jobs, journal=self._journal, clock=self._clock, follows=False)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO, Unpack
 
 from commonplace.compose.sync_memory import SyncMemory
-from commonplace.memory.asking import Filters, Scopes
 from commonplace.service.local import Progress
 from commonplace.values.audit import AuditPage, AuditQuery
 from commonplace.values.changes import Changes, SuccessorFields
@@ -22,9 +21,9 @@ from commonplace.values.event import Heard
 from commonplace.values.extraction import Extracted, TalkFields
 from commonplace.values.note import Note
 from commonplace.values.principal import Key, Principal, Role, User
-from commonplace.values.query import Hit, Mode, Order, Page
+from commonplace.values.query import Filters, Hit, Mode, Order, Page
 from commonplace.values.record import Json, Record, State, Trust, Turn, Visibility
-from commonplace.values.scope import Scope, ScopeKind
+from commonplace.values.scope import Scope, ScopeKind, Scopes
 from commonplace.values.task import ContextMode, MemoryTask, TargetScope
 from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
 

@@ -11,10 +11,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any, Final
-
-from uvicorn.loops.auto import auto_loop_factory
 
 _PAUSE: Final = 1.0
 """Seconds until we try again if the system had no room for another connection."""
@@ -35,7 +33,7 @@ class SharedListener:
         self._socket = listener
         self._protocol = protocol
         self._beginning: set[asyncio.Task[None]] = set()
-        self._open: Collection[object] = ()
+        self._latest: object = None
         self._closed = False
         listener.setblocking(False)
         self._listen()
@@ -55,7 +53,9 @@ class SharedListener:
 
     def _hesitate(self) -> None:
         self._loop.remove_reader(self._socket)
-        wait = min(_HESITATION * (len(self._open) + len(self._beginning)), _LONGEST)
+        # Each connection of a worker knows how many it has (see `server.protocol`).
+        count = getattr(self._latest, "open_connections", 0) + len(self._beginning)
+        wait = min(_HESITATION * count, _LONGEST)
         self._loop.call_later(wait, self._accept)
 
     def _accept(self) -> None:
@@ -79,19 +79,24 @@ class SharedListener:
     async def _begin(self, connection: socket.socket) -> None:
         # A caller that hung up in the meantime needs no answer.
         with contextlib.suppress(OSError):
-            _, protocol = await self._loop.connect_accepted_socket(self._protocol, connection)
-            # uvicorn's own set of those that are open, which all of them know.
-            self._open = getattr(protocol, "connections", ())
+            _, self._latest = await self._loop.connect_accepted_socket(self._protocol, connection)
 
 
 def sharing_loop() -> asyncio.AbstractEventLoop:
     """The loop that uvicorn would choose, except for how it accepts connections."""
-    default = auto_loop_factory()()
-    kind: Any = type(default)
-    default.close()
+    kind: Any = _loop_class()
 
     class SharingLoop(kind):
         async def create_server(self, protocol: Callable[[], asyncio.BaseProtocol], **options: Any) -> SharedListener:
             return SharedListener(self, options["sock"], protocol)
 
     return SharingLoop()
+
+
+def _loop_class() -> type[asyncio.AbstractEventLoop]:
+    try:
+        # Not on every system.
+        from uvloop import Loop  # noqa: PLC0415
+    except ImportError:
+        return asyncio.SelectorEventLoop
+    return Loop

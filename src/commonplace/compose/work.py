@@ -9,7 +9,7 @@ from typing import Any
 from commonplace.jobs.payloads import IMPORT_PAYLOAD, NO_PAYLOAD, TALK_PAYLOAD
 from commonplace.jobs.queue import Queue
 from commonplace.jobs.worker import Worker
-from commonplace.server.auth import Standing
+from commonplace.server.auth import AppState
 from commonplace.service.extraction import AT_ONCE, EXTRACT
 from commonplace.service.lanes import memory_queues
 from commonplace.service.moving import IMPORT
@@ -18,19 +18,19 @@ from commonplace.service.upkeep import EVERY, UPKEEP, Housekeeping
 from commonplace.settings import Settings
 
 
-async def follow_events(standing: Standing, settings: Settings) -> None:
+async def follow_events(app_state: AppState, settings: Settings) -> None:
     """One follower for all who listen to this process."""
     del settings
-    with standing.services.job_waiter.followed():
-        await standing.services.events.hub.run()
+    with app_state.services.job_waiter.followed():
+        await app_state.services.events.hub.run()
 
 
-async def end_streams(stopping: asyncio.Event, standing: Standing, settings: Settings) -> None:
+async def end_streams(stopping: asyncio.Event, app_state: AppState, settings: Settings) -> None:
     """A stream has no last answer to wait for: when the process is told to stop, its listeners are let go, and all who wait."""
     del settings
     await stopping.wait()
-    standing.services.events.hub.close()
-    standing.services.job_waiter.close()
+    app_state.services.events.hub.close()
+    app_state.services.job_waiter.close()
 
 
 def queues_of(services: Services, settings: Settings) -> dict[str, Queue[Any]]:
@@ -49,8 +49,8 @@ def queues_of(services: Services, settings: Settings) -> dict[str, Queue[Any]]:
     }
 
 
-async def work_on_jobs(standing: Standing, settings: Settings) -> None:
-    services, desk = standing.services, standing.services.desk
+async def work_on_jobs(app_state: AppState, settings: Settings) -> None:
+    services, desk = app_state.services, app_state.services.desk
     if not desk.works_on_jobs:
         return
     worker = Worker(
@@ -58,7 +58,7 @@ async def work_on_jobs(standing: Standing, settings: Settings) -> None:
         desk.clock,
         queues_of(services, settings),
         lease=timedelta(seconds=settings.job_lease_seconds),
-        counted=lambda kind, state: standing.metrics.jobs.labels(kind, state).inc(),
+        counted=lambda kind, state: app_state.metrics.jobs.labels(kind, state).inc(),
         ended=services.job_waiter.wake,
     )
     services.lanes.on_queued(worker.wake)
@@ -67,13 +67,13 @@ async def work_on_jobs(standing: Standing, settings: Settings) -> None:
         await worker.run()
 
 
-async def warm_up(standing: Standing, settings: Settings) -> None:
+async def warm_up(app_state: AppState, settings: Settings) -> None:
     """The first who asks does not wait for what only the first would wait for."""
     del settings
-    await asyncio.to_thread(standing.services.extraction.rehearse)
+    await asyncio.to_thread(app_state.services.extraction.rehearse)
 
 
-async def follow_files(standing: Standing, settings: Settings) -> None:
+async def follow_files(app_state: AppState, settings: Settings) -> None:
     """What people edit in their Markdown is noticed."""
     del settings
-    await standing.services.managed.watch()
+    await app_state.services.managed.watch()

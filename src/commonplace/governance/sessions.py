@@ -2,7 +2,8 @@
 What is in a session's cookie and in a one-time code: a hash of the key that was shown, a nonce, an end, and a signature.
 
 Nothing of it is kept anywhere: whoever has the signing secret knows a pass of its own again. Only that one was ended before its
-time has to be kept, under its nonce. A code is never a session, nor the other way round: the kind is signed, too.
+time has to be kept, under its nonce. A code is never a session, nor the other way round: each kind has a salt of its own.
+`itsdangerous` signs and verifies.
 """
 
 from __future__ import annotations
@@ -10,24 +11,24 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-import struct
-from base64 import urlsafe_b64decode, urlsafe_b64encode
-from binascii import Error as NotBase64
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+if TYPE_CHECKING:
+    from itsdangerous import URLSafeSerializer
 
 PassKind = Literal["session", "code"]
 
 SESSION_LASTS: Final = timedelta(hours=12)
 CODE_LASTS: Final = timedelta(minutes=1)
 
-_HEADS: Final[dict[PassKind, str]] = {"session": "s1", "code": "c1"}
-_LONGEST: Final = 200
+# A pass of another kind or version has another salt, and so another signature.
+_SALTS: Final[dict[PassKind, bytes]] = {"session": b"commonplace session 2", "code": b"commonplace code 2"}
+_SIGNER: Final[dict[str, Any]] = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
+_LONGEST: Final = 300
 _NONCE: Final = 16
-# When it ends, in milliseconds since 1970; the nonce; the hash of the key.
-_INSIDE: Final = struct.Struct(f">q{_NONCE}s32s")
 _PURPOSE: Final = b"commonplace sessions 1"
 _WHOSE: Final = b"all sessions of "
 # A signature lets whoever holds one try tokens in peace, and an operator may have chosen a short one.
@@ -57,25 +58,28 @@ def new_signing_secret() -> bytes:
 
 def sign(secret: bytes, kind: PassKind, hashed: bytes, ends_at: datetime) -> str:
     """A new pass, of letters that a cookie and an address can hold."""
-    inside = _INSIDE.pack(int(ends_at.timestamp() * 1000), secrets.token_bytes(_NONCE), hashed)
-    return _signed(secret, f"{_HEADS[kind]}.{_written(inside)}")
+    nonce = secrets.token_bytes(_NONCE)
+    return _serializer(secret, kind).dumps([int(ends_at.timestamp() * 1000), nonce.hex(), hashed.hex()])
 
 
 def verify(secret: bytes, kind: PassKind, text: str, now: datetime) -> Pass | None:
     """The pass in `text`; None if it is not of this kind, not signed with this secret, or expired."""
+    # Part of the extra `server`, as below.
+    from itsdangerous import BadData  # noqa: PLC0415
+
     if len(text) > _LONGEST or not text.isascii():
         return None
-    body = text.rpartition(".")[0]
-    head, _, inside = body.partition(".")
-    # The whole text is compared, not the bytes it stands for: those may be written in more than one way.
-    if not hmac.compare_digest(_signed(secret, body), text) or head != _HEADS[kind]:
-        return None
+    serializer = _serializer(secret, kind)
     try:
-        ends, nonce, hashed = _INSIDE.unpack(urlsafe_b64decode(inside + "=" * (-len(inside) % 4)))
-    except (NotBase64, struct.error):
+        signed: Any = serializer.loads(text)
+    except BadData:
         return None
+    # Base64 can be written in more than one way, and only one of them is what we signed.
+    if serializer.dumps(signed) != text:
+        return None
+    ends, nonce, hashed = signed
     ends_at = datetime.fromtimestamp(ends / 1000, UTC)
-    return Pass(kind=kind, hashed=hashed, nonce=nonce.hex(), ends_at=ends_at) if now < ends_at else None
+    return Pass(kind=kind, hashed=bytes.fromhex(hashed), nonce=nonce, ends_at=ends_at) if now < ends_at else None
 
 
 def whose(secret: bytes, hashed: bytes) -> str:
@@ -83,9 +87,8 @@ def whose(secret: bytes, hashed: bytes) -> str:
     return hmac.digest(secret, _WHOSE + hashed, "sha256").hex()
 
 
-def _signed(secret: bytes, body: str) -> str:
-    return f"{body}.{_written(hmac.digest(secret, body.encode(), 'sha256'))}"
+def _serializer(secret: bytes, kind: PassKind) -> URLSafeSerializer:
+    # Part of the extra `server`: only a daemon has sessions.
+    from itsdangerous import URLSafeSerializer  # noqa: PLC0415
 
-
-def _written(data: bytes) -> str:
-    return urlsafe_b64encode(data).rstrip(b"=").decode()
+    return URLSafeSerializer(secret, salt=_SALTS[kind], signer_kwargs=_SIGNER)

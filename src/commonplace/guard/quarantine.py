@@ -17,7 +17,7 @@ from typing import Final, Literal, cast
 
 from commonplace.guard.signs import Sign, forms_in, hides, mixes, plain
 from commonplace.text.fence import neutral
-from commonplace.values.moment import utc
+from commonplace.values.moment import to_iso
 from commonplace.values.record import TRUSTED, Json, Record, Trust
 
 Reason = Sign | Literal["repeated", "rate", "trusted_record"]
@@ -134,7 +134,7 @@ def quarantined(record: Record, reasons: tuple[Reason, ...], now: datetime, *, b
     """
     The record in quarantine. One that would have changed another record is kept `beside` it, without its key.
     """
-    why: dict[str, Json] = {"reasons": list[Json](reasons), "at": utc(now).isoformat()}
+    why: dict[str, Json] = {"reasons": list[Json](reasons), "at": to_iso(now)}
     if beside is not None:
         why |= {"beside": beside.id, "key": record.key}
     tags = tuple(dict.fromkeys((*record.tags, TAG)))
@@ -156,7 +156,7 @@ def still_quarantined(previous: Record, following: Record) -> Record:
 def let_out(record: Record, by: str | None, now: datetime) -> Record:
     """The record out of quarantine, with who let it out and why it had been there."""
     why = reasons_of(record)
-    review: dict[str, Json] = {"by": by, "at": utc(now).isoformat(), "reasons": list[Json](why)}
+    review: dict[str, Json] = {"by": by, "at": to_iso(now), "reasons": list[Json](why)}
     metadata = {name: value for name, value in record.metadata.items() if name != WHY}
     return replace(record, tags=tuple(tag for tag in record.tags if tag != TAG), metadata={**metadata, REVIEW: review})
 

@@ -17,7 +17,7 @@ from hashlib import sha256
 from typing import Final, Literal, TypeAlias
 
 from commonplace.errors import InvalidInput, InvalidTransition, NotFound, NotInReview, ReviewRequired
-from commonplace.memory.validate import check_label, check_line, check_text
+from commonplace.memory.validate import check_label, check_text
 from commonplace.memory.write import clean
 from commonplace.ports.clock import Clock
 from commonplace.ports.journal import Entries
@@ -25,7 +25,8 @@ from commonplace.ports.knowledge import KnowledgeStore
 from commonplace.text.fence import POLICY, entry, name
 from commonplace.text.unicode import normal_form
 from commonplace.values.knowledge import Item, ItemStatus, Space, SpaceScope, TrustLevel
-from commonplace.values.moment import new_id, utc
+from commonplace.values.line import check_line
+from commonplace.values.moment import new_id, to_iso, utc
 from commonplace.values.record import Json
 
 MAX_SEGMENT: Final = 64
@@ -234,7 +235,7 @@ class KnowledgeBase:
         if item.status != "quarantined":
             raise NotInReview(id=id)
         now = utc(self._clock.now())
-        review: dict[str, Json] = {"by": by, "at": now.isoformat(), "reasons": list[Json](reasons_of(item))}
+        review: dict[str, Json] = {"by": by, "at": to_iso(now), "reasons": list[Json](reasons_of(item))}
         payload = {name: value for name, value in item.payload.items() if name != WHY}
         out = replace(item, status="working", payload={**payload, REVIEW: review}, updated_at=now)
         return await self._store.change_item(out, "quarantined", entries)
@@ -405,7 +406,7 @@ def _cleaned(finding: NewFinding) -> tuple[str, str, dict[str, Json]]:
 
 def _apart(item: Item, against: tuple[str, ...]) -> Item:
     """In quarantine, under a dedupe key of its own: it must not block an honest finding with the same key."""
-    why: dict[str, Json] = {"reasons": list[Json](against), "at": item.created_at.isoformat()}
+    why: dict[str, Json] = {"reasons": list[Json](against), "at": to_iso(item.created_at)}
     key = _same("quarantine", item.dedupe_key, item.title, item.summary)
     return replace(item, status="quarantined", dedupe_key=key, payload={**item.payload, WHY: why})
 

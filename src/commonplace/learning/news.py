@@ -19,6 +19,7 @@ from commonplace.guard.quarantine import is_protected
 from commonplace.learning.contradiction import contradicts
 from commonplace.learning.extract import Fact, Words, is_near, word_sets
 from commonplace.learning.shown_memories import ShownMemories
+from commonplace.values.moment import from_iso
 from commonplace.values.record import Record
 
 Kind = Literal["new", "known", "recalled", "outdated"]
@@ -144,7 +145,7 @@ def said_at(record: Record) -> datetime | None:
     if not isinstance(text, str):
         return None
     try:
-        return datetime.fromisoformat(text)
+        return from_iso(text)
     except ValueError:
         return None
 

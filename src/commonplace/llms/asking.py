@@ -92,7 +92,8 @@ class PydanticAiModel:
         ok = False
         try:
             with told_plainly():
-                async with asyncio.timeout(task.limits.seconds):
+                # Unlike asyncio's, it leaves a reservation alone that is being made or settled.
+                with anyio.fail_after(task.limits.seconds):
                     made = await work(model)
             ok = True
             return made, tab.spent

@@ -65,10 +65,13 @@ def is_passing(error: AgentRunError | TimeoutError) -> bool:
 
 
 def is_free(error: AgentRunError) -> bool:
-    """Whether the vendor cannot have charged for it: it was never sent, or refused with a status that says so."""
+    """
+    Whether the vendor cannot have charged for it: it was never sent, or refused with a status that says so. A stream that had
+    begun was not refused.
+    """
     if isinstance(error, ModelConnectionError):
         return error.phase in ("pool", "connect")
-    return isinstance(error, ModelHTTPError) and error.status_code not in _LATE
+    return isinstance(error, ModelHTTPError) and not error.in_stream and error.status_code not in _LATE
 
 
 def retry_after(error: AgentRunError | TimeoutError) -> float | None:

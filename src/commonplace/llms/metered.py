@@ -2,25 +2,34 @@
 A pydantic-ai model that pays for each request before it is sent.
 
 It stands around every request that the library makes, also those by which it lets a model mend a malformed answer or go on
-after a tool, so none goes unpaid. It also sends again what failed for a passing reason; the vendors' clients are told not to,
-since what they send a second time nobody would have paid for.
+after a tool, so none goes unpaid; what it cannot meter (batches, compaction by the vendor) it refuses. It also sends again what
+failed for a passing reason; the vendors' clients are told not to, since what they send a second time nobody would have paid for.
+
+A stream is paid for in the same way: the most it can cost is reserved before it begins, and its reservation is settled once,
+when it ends. If it ends early (the reader stops, the connection breaks, the task is cancelled), it costs what is known by
+then: the usage that the vendor reported and the text that arrived, or the whole reservation if the vendor reported nothing.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
-from pydantic_ai.exceptions import AgentRunError
+import anyio
+from pydantic_ai import RunContext
+from pydantic_ai.exceptions import AgentRunError, UserError
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse
-from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.models import Model, ModelRequestContext, ModelRequestParameters, StreamedResponse
+from pydantic_ai.models.batch import Batch, EncodedBatchRequest
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
 from commonplace.llms.failures import is_free, is_passing, retry_after
 from commonplace.llms.prices import Prices, Tokens
-from commonplace.llms.purse import Reserved, Tab
+from commonplace.llms.purse import Tab
 from commonplace.text.tokens import estimate
 from commonplace.values.retry import Backoff
 
@@ -31,8 +40,20 @@ _LONGEST_PAUSE: Final = 10.0
 _FRAME: Final = 200
 _MARGIN: Final = 1.25
 _SENT: Final = ("content", "args", "tool_name")
+_PATIENCE: Final = 5.0
+"""Seconds for the store to reserve or to settle, also while the task is being cancelled."""
+
+_UNMETERED: Final = "A metered model answers requests and streams. Nobody would pay for anything else."
 
 Pause = Callable[[float], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class Bill:
+    """What a call costs: all that was reserved, until its answer says otherwise. `tokens` are those read and written."""
+
+    micro_usd: int
+    tokens: tuple[int, int] | None = None
 
 
 class MeteredModel(WrapperModel):
@@ -51,48 +72,122 @@ class MeteredModel(WrapperModel):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        settings = ModelSettings(**{**(model_settings or {}), "max_tokens": self._output_tokens})  # pyright: ignore[reportArgumentType] - of that type already
-        read = input_tokens(messages, model_request_parameters)
-        most = self._prices.cost(Tokens(input=read, output=self._output_tokens))
-        for attempt in range(1, ATTEMPTS + 1):
-            reserved = await self._tab.reserve(most)
-            try:
-                response = await self.wrapped.request(messages, settings, model_request_parameters)
-            except AgentRunError as error:
-                if is_free(error):
-                    await self._tab.give_back(reserved)
-                wait = retry_after(error) or _BACKOFF.after(attempt)
-                if attempt == ATTEMPTS or not is_passing(error) or wait > _LONGEST_PAUSE:
-                    raise
-            else:
-                await self._settle(reserved, response)
-                return response
+        settings, most = self._limited(model_settings), self._most(messages, model_request_parameters)
+        attempt = 0
+        while True:
+            attempt += 1
+            async with self._billed(most) as bill:
+                try:
+                    response = await self.wrapped.request(messages, settings, model_request_parameters)
+                except AgentRunError as error:
+                    wait = _wait_after(error, attempt, bill)
+                else:
+                    self._charge(bill, response)
+                    return response
             await self._pause(wait)
-        raise AssertionError  # The last attempt returned or raised.
 
-    async def _settle(self, reserved: Reserved, response: ModelResponse) -> None:
+    @asynccontextmanager
+    async def request_stream(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+        run_context: RunContext[Any] | None = None,
+    ) -> AsyncGenerator[StreamedResponse]:
+        settings, most = self._limited(model_settings), self._most(messages, model_request_parameters)
+        attempt = 0
+        while True:
+            attempt += 1
+            async with AsyncExitStack() as stack:
+                bill = await stack.enter_async_context(self._billed(most))
+                try:
+                    stream = await stack.enter_async_context(
+                        self.wrapped.request_stream(messages, settings, model_request_parameters, run_context)
+                    )
+                except AgentRunError as error:
+                    wait = _wait_after(error, attempt, bill)
+                else:
+                    try:
+                        yield stream
+                    finally:
+                        self._charge(bill, stream.get())
+                    return
+            await self._pause(wait)
+
+    async def batch_create(self, requests: Sequence[EncodedBatchRequest]) -> Batch:
+        del requests
+        raise UserError(_UNMETERED)
+
+    async def compact_messages(
+        self, request_context: ModelRequestContext, *, instructions: str | None = None
+    ) -> ModelResponse:
+        del request_context, instructions
+        raise UserError(_UNMETERED)
+
+    def _limited(self, settings: ModelSettings | None) -> ModelSettings:
+        return ModelSettings(**{**(settings or {}), "max_tokens": self._output_tokens})  # pyright: ignore[reportArgumentType] - of that type already
+
+    def _most(self, messages: Sequence[ModelMessage], parameters: ModelRequestParameters) -> int:
+        """The most that a call can cost."""
+        return self._prices.cost(Tokens(input=input_tokens(messages, parameters), output=self._output_tokens))
+
+    @asynccontextmanager
+    async def _billed(self, most: int) -> AsyncGenerator[Bill]:
+        """Reserves, and settles once, whatever happens in between. Neither is left half done by a cancellation."""
+        with anyio.fail_after(_PATIENCE, shield=True):
+            reserved = await self._tab.reserve(most)
+        bill = Bill(reserved.micro_usd)
+        try:
+            yield bill
+        finally:
+            with anyio.move_on_after(_PATIENCE, shield=True):
+                await self._tab.settle(reserved, bill.micro_usd, tokens=bill.tokens)
+
+    def _charge(self, bill: Bill, response: ModelResponse) -> None:
         usage = response.usage
+        bill.tokens = usage.input_tokens, usage.output_tokens
+        # A server that does not report what it used may have used all of it.
+        if not any(bill.tokens):
+            return
+        output = usage.output_tokens
+        if response.state != "complete":
+            # Some vendors count what they wrote only at the end of a stream.
+            output = max(output, min(self._output_tokens, output_tokens(response)))
         tokens = Tokens(
             input=usage.input_tokens,
-            output=usage.output_tokens,
+            output=output,
             cache_read=usage.cache_read_tokens,
             cache_write=usage.cache_write_tokens,
         )
-        # A server that does not say what it used may have used all of it.
-        is_told = bool(tokens.input or tokens.output)
-        cost = self._prices.cost(tokens) if is_told else reserved.micro_usd
-        await self._tab.settle(reserved, cost, tokens=(tokens.input, tokens.output))
+        bill.tokens = tokens.input, tokens.output
+        bill.micro_usd = self._prices.cost(tokens)
+
+
+def _wait_after(error: AgentRunError, attempt: int, bill: Bill) -> float:
+    """Seconds until the next attempt. Raises `error` if there is none."""
+    if is_free(error):
+        bill.micro_usd = 0
+    wait = retry_after(error) or _BACKOFF.after(attempt)
+    if attempt == ATTEMPTS or not is_passing(error) or wait > _LONGEST_PAUSE:
+        raise error
+    return wait
 
 
 def input_tokens(messages: Sequence[ModelMessage], parameters: ModelRequestParameters) -> int:
     """About as many tokens as the request has, rather more than fewer."""
     tools = [*parameters.function_tools, *parameters.output_tools]
-    shown = [[tool.name, tool.description, tool.parameters_json_schema] for tool in tools]
-    text = json.dumps([*_told(messages), *shown], ensure_ascii=False)
+    schemas = [[tool.name, tool.description, tool.parameters_json_schema] for tool in tools]
+    text = json.dumps([*_contents(messages), *schemas], ensure_ascii=False)
     return round(estimate(text) * _MARGIN) + _FRAME
 
 
-def _told(messages: Sequence[ModelMessage]) -> Iterator[Any]:
+def output_tokens(response: ModelResponse) -> int:
+    """About as many tokens as have arrived."""
+    [message] = ModelMessagesTypeAdapter.dump_python([response], mode="json")
+    return sum(estimate(str(part[name])) for part in message["parts"] for name in _SENT if part.get(name))
+
+
+def _contents(messages: Sequence[ModelMessage]) -> Iterator[Any]:
     """What a vendor is sent of the messages, without times and ids, which are the library's own."""
     for message in ModelMessagesTypeAdapter.dump_python(list(messages), mode="json"):
         yield message.get("instructions")

@@ -8,6 +8,7 @@ is given back. A process that dies in between leaves it taken: the budget is the
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -102,6 +103,7 @@ class Tab:
         self._task = task
         self._model = model
         self._calls = self._input = self._output = self._micro_usd = 0
+        self._open: list[Reserved] = []
 
     @property
     def spent(self) -> Spent:
@@ -113,6 +115,11 @@ class Tab:
             cost_micro_usd=self._micro_usd,
         )
 
+    @property
+    def open_reservations(self) -> int:
+        """How many calls have not been settled."""
+        return len(self._open)
+
     async def reserve(self, micro_usd: int) -> Reserved:
         """Raises SpendingCapReached: the task, its pot, or the day, has not so much left."""
         cap = self._task.limits.micro_usd
@@ -122,20 +129,29 @@ class Tab:
                 cap="task",
                 task_usd=to_usd(cap),
             )
-        reserved = await self._purse.reserve(self._task.tenant, micro_usd, self._task.limits.pot)
-        self._micro_usd += micro_usd
+        # Counted at once: another call of the task may ask while the store decides.
+        self._count(micro_usd)
+        with ExitStack() as undo:
+            undo.callback(self._count, -micro_usd)
+            reserved = await self._purse.reserve(self._task.tenant, micro_usd, self._task.limits.pot)
+            undo.pop_all()
+        self._open.append(reserved)
         return reserved
 
-    async def settle(self, reserved: Reserved, micro_usd: int, *, tokens: tuple[int, int]) -> None:
-        """The call was answered."""
-        self._calls += 1
-        self._input += tokens[0]
-        self._output += tokens[1]
-        await self._cost(reserved, micro_usd)
+    async def settle(self, reserved: Reserved, micro_usd: int, *, tokens: tuple[int, int] | None = None) -> None:
+        """
+        End a call: it cost so much. `tokens`, read and written, are None if it was not answered.
 
-    async def give_back(self, reserved: Reserved) -> None:
-        """The call was not made, or not answered for."""
-        await self._cost(reserved, 0)
+        Raises:
+            ValueError: this call was settled before.
+        """
+        self._open.remove(reserved)
+        if tokens is not None:
+            self._calls += 1
+            self._input += tokens[0]
+            self._output += tokens[1]
+        await self._purse.settle(self._task.tenant, reserved, micro_usd)
+        self._count(micro_usd - reserved.micro_usd)
 
     async def close(self, *, ok: bool) -> None:
         """Leave a line, where there is anything to tell."""
@@ -143,6 +159,5 @@ class Tab:
         if spent.input_tokens or spent.output_tokens or spent.cost_micro_usd:
             await self._purse.note(self._task, spent, ok=ok)
 
-    async def _cost(self, reserved: Reserved, micro_usd: int) -> None:
-        await self._purse.settle(self._task.tenant, reserved, micro_usd)
-        self._micro_usd += micro_usd - reserved.micro_usd
+    def _count(self, micro_usd: int) -> None:
+        self._micro_usd += micro_usd

@@ -23,7 +23,7 @@ from commonplace.markdown.gate import epoch_of, shared
 from commonplace.markdown.roots import Root
 from commonplace.markdown.shelf import Shelf
 from commonplace.values.file_ref import RootKind
-from commonplace.values.moment import new_id, utc
+from commonplace.values.moment import new_id, to_iso, utc
 from commonplace.values.record import Json
 
 ChangeOf = Literal["remember", "forget", "dream", "edit", "undo", "purge"]
@@ -177,7 +177,7 @@ class ChangeSet:
         change = Past(
             id=self.id,
             what=self._what,
-            at=self._at.isoformat(),
+            at=to_iso(self._at),
             paths=tuple(self._steps),
             by=self._by,
             about=self._about,

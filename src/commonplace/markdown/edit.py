@@ -20,7 +20,7 @@ from commonplace.markdown.recall import staleness
 from commonplace.markdown.roots import INDEX, Root
 from commonplace.markdown.shelf import Shelf
 from commonplace.text.scrub import scrub
-from commonplace.values.moment import from_ms, utc
+from commonplace.values.moment import from_iso, from_ms
 from commonplace.values.shelf import (
     ShelfChange,
     ShelfFile,
@@ -110,7 +110,7 @@ def changes(root: Root) -> list[ShelfChange]:
     undoable: list[ShelfChange] = []
     for change in past(root):
         try:
-            at = utc(datetime.fromisoformat(change.at))
+            at = from_iso(change.at)
         except ValueError:
             # Somebody else may have written the folder, and its history with it.
             continue

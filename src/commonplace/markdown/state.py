@@ -16,10 +16,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, cast
 
-from commonplace.errors import CommonplaceError, InvalidInput
+from commonplace.errors import CommonplaceError
 from commonplace.markdown.confine import FileSnapshot, Folder
 from commonplace.markdown.roots import META
-from commonplace.values.moment import to_iso, utc
+from commonplace.values.moment import from_iso, to_iso, utc
 from commonplace.values.record import Json
 
 CURSOR: Final = "extract-cursor.json"
@@ -247,6 +247,6 @@ def _moment(value: Json) -> datetime | None:
     if not isinstance(value, str):
         return None
     try:
-        return utc(datetime.fromisoformat(value))
-    except (ValueError, InvalidInput):
+        return from_iso(value)
+    except ValueError:
         return None

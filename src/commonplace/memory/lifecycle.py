@@ -24,11 +24,12 @@ from commonplace.errors import (
     TrustedRecord,
 )
 from commonplace.memory.prepare import Preparer, Told
-from commonplace.memory.validate import check_importance, check_key, check_label, check_line, check_metadata, check_tags
+from commonplace.memory.validate import check_importance, check_key, check_label, check_metadata, check_tags
 from commonplace.memory.write import clean
 from commonplace.ports.clock import Clock
 from commonplace.ports.records import RecordStore
 from commonplace.values.changes import Changes, SuccessorFields
+from commonplace.values.line import check_line
 from commonplace.values.moment import new_id, utc
 from commonplace.values.record import ChangeKind, Draft, Json, Provenance, Record, Trust, Visibility
 from commonplace.values.retry import Backoff, attempts

@@ -11,7 +11,6 @@ from commonplace.values.record import MAX_KEY, MAX_TEXT_BYTES, Json
 MAX_TAGS = 64
 MAX_LABEL = 255
 MAX_POSITION = 2**31 - 1
-MAX_LINE = 4_096
 MAX_METADATA_BYTES = 64 * 1024
 
 
@@ -60,21 +59,6 @@ def check_label(what: str, label: str) -> str:
 def check_choice(what: str, choice: str, known: tuple[str, ...]) -> None:
     if choice not in known:
         raise InvalidInput(f"{choice!r:.40} is no {what}. Use one of {', '.join(known)}.")
-
-
-def check_line(what: str, line: str | None) -> str | None:
-    """A reason, an actor, the file or the message something comes from."""
-    if line is not None and not (len(line) <= MAX_LINE and "\0" not in line and _is_text(line)):
-        raise InvalidInput(f"{what.capitalize()}: at most {MAX_LINE:,} characters, without NUL or lone surrogates.")
-    return line
-
-
-def _is_text(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def check_tags(tags: tuple[str, ...]) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ from commonplace.memory.validate import (
     check_importance,
     check_key,
     check_label,
-    check_line,
     check_metadata,
     check_position,
     check_tags,
@@ -28,6 +27,7 @@ from commonplace.ports.records import RecordStore
 from commonplace.text.postings import hashes
 from commonplace.text.scrub import scrub
 from commonplace.text.similarity import jaccard
+from commonplace.values.line import check_line
 from commonplace.values.moment import new_id, to_ms, utc
 from commonplace.values.note import Note
 from commonplace.values.query import Filter

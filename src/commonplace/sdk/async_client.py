@@ -8,18 +8,31 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, TextIO, Unpack
+from typing import Literal, Self, TextIO, TypeVar, Unpack
 
 import httpx
 
 from commonplace.errors import InvalidInput
 from commonplace.sdk.address import TIMEOUT, address
 from commonplace.sdk.async_connection import AsyncDaemonConnection
-from commonplace.sdk.calls import budgets, census, extraction, keeping, lanes, moving, recall, records, review, shelf
-from commonplace.sdk.documents import named_scopes, query, texts
-from commonplace.sdk.event_listener import SILENCE, EventListener
+from commonplace.sdk.calls import extraction, moving, recall, records
+from commonplace.sdk.documents import (
+    changed,
+    document,
+    file_path,
+    given,
+    named,
+    named_scopes,
+    part,
+    query,
+    record_path,
+    reviewed,
+    texts,
+    written,
+)
+from commonplace.sdk.event_listener import MAX_FRAME, SILENCE, EventListener
 from commonplace.sdk.lines import MEDIA_TYPE, Arriving, opened_source, opened_target
-from commonplace.sdk.talk import Reply
+from commonplace.sdk.talk import Call, Reply, asked, waiting
 from commonplace.sdk.threads import async_call
 from commonplace.values.audit import AuditPage, AuditQuery
 from commonplace.values.census import By, Latency, Recalls, ScopeCounts, Tally, Weight
@@ -30,7 +43,7 @@ from commonplace.values.extraction import Extracted, TalkFields
 from commonplace.values.moving import ImportReport, Layout, LoadReport, Progress
 from commonplace.values.note import Note
 from commonplace.values.principal import Key, Principal, Role, User
-from commonplace.values.query import Filters, Hit, Mode, Order, Page
+from commonplace.values.query import Filter, Filters, Hit, Mode, Order, Page
 from commonplace.values.record import Json, Provenance, Record, State, Trust, Turn, Visibility
 from commonplace.values.review import Origin, RolledBack, WaitingPage
 from commonplace.values.scope import Scope, ScopeKind, Scopes
@@ -46,6 +59,17 @@ from commonplace.values.shelf import (
 from commonplace.values.task import ContextMode, MemoryTask, TargetScope
 from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
 from commonplace.values.usage import Budget
+from commonplace.wire.budgets import BudgetAnswer
+from commonplace.wire.census import LatencyAnswer, ScopesAnswer, WeightsAnswer
+from commonplace.wire.extraction import LearningsAnswer
+from commonplace.wire.keeping import FindingsAnswer, LogAnswer, ReindexedAnswer, RulesAnswer
+from commonplace.wire.people import CodeAnswer, KeysAnswer, MeAnswer, NewKeyAnswer, NewUserAnswer, UsersAnswer
+from commonplace.wire.queries import AuditFilter
+from commonplace.wire.review import ReleasedAnswer, RollbackBody
+from commonplace.wire.shapes import reader
+from commonplace.wire.shelf import ShelfChangesAnswer, ShelvesAnswer
+
+T = TypeVar("T")
 
 
 class AsyncClient:
@@ -81,6 +105,40 @@ class AsyncClient:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
+
+    async def _get(
+        self, path: str, answer: type[T], parameters: Mapping[str, object] | None = None, *, waits: float = 0.0
+    ) -> T:
+        params = (*query(parameters or {}), *waiting(waits))
+        call = Call(method="GET", path=path, query=params, read=reader(answer), reads=True, waits=waits)
+        return await self._daemon.ask(asked(call))
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        answer: type[T],
+        body: Mapping[str, Json] | None = None,
+        *,
+        reads: bool = False,
+        endless: bool = False,
+        condition: tuple[str, str] | None = None,
+    ) -> T:
+        call = Call(
+            method=method,
+            path=path,
+            body=None if body is None else written(body),
+            read=reader(answer),
+            reads=reads,
+            endless=endless,
+            condition=condition,
+        )
+        return await self._daemon.ask(asked(call))
+
+    async def _send_only(self, method: str, path: str, body: Mapping[str, Json] | None = None) -> None:
+        """As above, for an answer that nobody reads."""
+        content = None if body is None else written(body)
+        await self._daemon.ask(asked(Call(method=method, path=path, body=content, read=len)))
 
     # ---- write
 
@@ -200,10 +258,11 @@ class AsyncClient:
 
         `scopes` None reads every scope that the key reaches. `as_of` searches the memory as it stood at that moment.
         """
-        options: dict[str, Any] = {"limit": limit, "mode": mode, "diversity": diversity, "weights": weights or {}}
-        options |= {"kinds": kinds, "sources": sources, "tags": tags, "trust": trust, "sessions": sessions}
-        options |= {"speaker": speaker, "pinned": pinned, "since": since, "until": until, "as_of": as_of}
-        return await self._daemon.ask(recall.search(text, scopes, options))
+        filters: Filters = {"kinds": kinds, "sources": sources, "tags": tags, "trust": trust, "sessions": sessions}
+        filters |= {"speaker": speaker, "pinned": pinned, "since": since, "until": until}
+        filter = Filter.parse(scopes, ("live",), filters)
+        options = {"limit": limit, "mode": mode, "as_of": as_of, "diversity": diversity, "weights": weights}
+        return await self._daemon.ask(recall.search(text, filter, options))
 
     async def get(self, id: str, *, version: int | None = None) -> Record:
         """The record as it is, or as it was in `version`. Raises RecordNotFound, VersionNotFound."""
@@ -295,7 +354,7 @@ class AsyncClient:
 
     async def scopes(self, text: str = "", *, kinds: Sequence[ScopeKind] = (), limit: int = 100) -> ScopeCounts:
         """The scopes that the key reaches and that have `text` in their names, last written first."""
-        return await self._daemon.ask(census.scopes(text, kinds, limit))
+        return (await self._get("/v1/scopes", ScopesAnswer, {"q": text or None, "kind": kinds, "limit": limit})).value()
 
     async def counts(
         self,
@@ -306,19 +365,19 @@ class AsyncClient:
         **filters: Unpack[Filters],
     ) -> Tally:
         """How many records fit, by one or two of `source`, `kind`, `scope`, `trust`, `state` and `day`."""
-        return await self._daemon.ask(census.counts(by, scopes, states, filters))
+        return await self._daemon.ask(records.counts(by, scopes, states, filters))
 
     async def recalls(self, id: str, *, limit: int = 50) -> Recalls:
         """Which of the latest searches showed a record, newest first. Never what was asked."""
-        return await self._daemon.ask(census.recalls(id, limit))
+        return await self._get(record_path(id, "recalls"), Recalls, {"limit": limit})
 
     async def weights(self) -> builtins.list[Weight]:
         """What `weights` of a search may name, with the defaults."""
-        return await self._daemon.ask(census.weights())
+        return builtins.list((await self._get("/v1/weights", WeightsAnswer)).weights)
 
     async def latency(self) -> Latency:
         """How long the daemon's recalls of the last hour took."""
-        return await self._daemon.ask(census.latency())
+        return (await self._get("/v1/latency", LatencyAnswer)).value()
 
     # ---- context
 
@@ -375,7 +434,7 @@ class AsyncClient:
     async def load(self, source: str | Path | TextIO, *, progress: Progress | None = None) -> LoadReport:
         """Read what `export` wrote, here or elsewhere."""
         with opened_source(source, progress) as parts:
-            return moving.loaded(await self._daemon.upload("/v1/load", parts, MEDIA_TYPE))
+            return reader(LoadReport)(await self._daemon.upload("/v1/load", parts, MEDIA_TYPE))
 
     async def backup(self, target: str | Path, *, progress: Progress | None = None) -> None:
         """Not over the network: a store is backed up where it is. Raises InvalidInput."""
@@ -399,61 +458,66 @@ class AsyncClient:
 
     async def learn(self, agents: Sequence[str], learning: str, *, run: str | None = None) -> Record:
         """Keep what a director learned in a run of these agents, with the first of them."""
-        return await self._daemon.ask(extraction.learn(agents, learning, run))
+        return await self._send(
+            "POST", "/v1/agents/learnings", Record, given({"agents": [*agents], "learning": learning, "run": run})
+        )
 
     async def learnings(self, agents: Sequence[str]) -> builtins.list[Record]:
         """What was learned in runs of these agents, the newest 20."""
-        return await self._daemon.ask(extraction.learnings(agents))
+        return builtins.list((await self._get("/v1/agents/learnings", LearningsAnswer, {"agent": [*agents]})).learnings)
 
     # ---- upkeep
 
     async def reindex(self, *, progress: Progress | None = None) -> int:
         """Make all words and vectors anew from the texts, and answer how many there were. For the operator."""
         del progress
-        return await self._daemon.ask(keeping.reindex())
+        return (await self._send("POST", "/v1/reindex", ReindexedAnswer, endless=True)).texts
 
     async def stats(self) -> Stats:
-        return await self._daemon.ask(keeping.stats())
+        return await self._get("/v1/stats", Stats)
 
     async def check(self) -> builtins.list[Finding]:
         """Look for faults in the store and its embedders, without changing anything."""
-        return await self._daemon.ask(keeping.check())
+        return builtins.list((await self._get("/v1/check", FindingsAnswer)).findings)
 
     async def rules(self) -> builtins.list[Rule]:
         """How long the records of which scopes are kept."""
-        return await self._daemon.ask(keeping.rules())
+        return builtins.list((await self._get("/v1/rules", RulesAnswer)).rules)
 
     async def set_rule(self, rule: Rule) -> None:
         """Keep a rule for its scope; one without limits lifts the rule before."""
-        await self._daemon.ask(keeping.set_rule(rule))
+        limits = {"scope": rule.scope, "max_age": rule.max_age, "max_records": rule.max_records}
+        await self._send("PUT", "/v1/rules", RulesAnswer, changed(limits))
 
     async def tidy(self, *, purge_after: timedelta | None = None) -> builtins.list[Upkeep]:
         """
         Delete what has expired and what the rules no longer keep; undo brings it back. Deleted records that are older
         than `purge_after` are removed for good; None keeps them.
         """
-        return await self._daemon.ask(keeping.tidy(purge_after))
+        body = changed({"purge_after": purge_after})
+        return builtins.list((await self._send("POST", "/v1/tidy", LogAnswer, body, endless=True)).log)
 
     async def upkeep_log(self, *, since: datetime | None = None, limit: int = 100) -> builtins.list[Upkeep]:
         """What `tidy` and `reindex` did, newest first."""
-        return await self._daemon.ask(keeping.upkeep_log(since, limit))
+        return builtins.list((await self._get("/v1/upkeep", LogAnswer, {"since": since, "limit": limit})).log)
 
     # ---- files of managed memory
 
     async def managed_files(self) -> builtins.list[ShelfFiles]:
         """The folders of managed memory that the key reaches, with their files."""
-        return await self._daemon.ask(shelf.survey())
+        return builtins.list((await self._get("/v1/managed", ShelvesAnswer)).roots)
 
     async def recall_managed(self, query: str, tools: Sequence[str] = (), *, run: str | None = None) -> ShelfRecall:
         """
         The entries of managed memory that fit a question, at most five, and their block for a prompt. What only explains one of
         the `tools` at hand is left out.
         """
-        return await self._daemon.ask(shelf.recall(query, tools, run))
+        body = changed({"query": query, "tools": texts(tools), "run": run})
+        return await self._send("POST", "/v1/managed/recall", ShelfRecall, body, reads=True)
 
     async def managed_file(self, root: ShelfName, path: str) -> ShelfText:
         """A file as it is, and the `etag` that a write of it needs. Raises PathNotFound."""
-        return await self._daemon.ask(shelf.read(root, path))
+        return await self._get(file_path(root, path), ShelfText)
 
     async def write_managed_file(
         self, root: ShelfName, path: str, text: str, *, etag: str | None = None
@@ -462,19 +526,22 @@ class AsyncClient:
         Change the file that was read with this `etag`, or (None) make one. Raises FilePreconditionFailed, whose details hold the
         `text` and `etag` of the file as it is now.
         """
-        return await self._daemon.ask(shelf.write(root, path, text, etag))
+        condition = ("If-None-Match", "*") if etag is None else ("If-Match", etag)
+        return await self._send(
+            "PUT", file_path(root, path), ShelfWritten, changed({"text": text}), condition=condition
+        )
 
     async def delete_managed_file(self, root: ShelfName, path: str, *, etag: str) -> ShelfWritten:
         """Remove the file that was read with this `etag`. Raises FilePreconditionFailed, PathNotFound."""
-        return await self._daemon.ask(shelf.remove(root, path, etag))
+        return await self._send("DELETE", file_path(root, path), ShelfWritten, condition=("If-Match", etag))
 
     async def managed_changes(self) -> builtins.list[ShelfChange]:
         """What changed in managed memory and can be undone, newest first."""
-        return await self._daemon.ask(shelf.changes())
+        return builtins.list((await self._get("/v1/managed/changes", ShelfChangesAnswer)).changes)
 
     async def undo_managed_change(self, id: str) -> ShelfUndone:
         """Take a change back; files that somebody edited since are left. Raises NothingToUndo."""
-        return await self._daemon.ask(shelf.undo(id))
+        return await self._send("POST", f"/v1/managed/changes/{part(id)}/undo", ShelfUndone)
 
     # ---- the Markdown of the daemon's workspace
 
@@ -485,30 +552,31 @@ class AsyncClient:
         Hand over a fact, to be filed in the daemon's Markdown. Look at the task until it `is_over`. In the mode `clean` no
         existing memory is looked at.
         """
-        return await self._daemon.ask(lanes.remember(content, context_mode, scope))
+        body = given({"content": content, "context_mode": context_mode, "scope": scope})
+        return await self._send("POST", "/v1/remember", MemoryTask, body)
 
     async def get_workspace_memory_remember_task(self, id: str, *, wait: float = 0.0) -> MemoryTask:
         """
         How it goes: as soon as it `is_over`, or after `wait` seconds, at most 30. Only for the client id that asked. A daemon that
         cannot wait answers at once, so pause before you ask again.
         """
-        return await self._daemon.ask(lanes.task("remember", id, wait))
+        return await self._get(f"/v1/remember/{part(id)}", MemoryTask, waits=wait)
 
     async def forget_workspace_memory(self, query: str, *, scope: TargetScope | None = None) -> MemoryTask:
         """Have entries removed that are about `query`, at most five."""
-        return await self._daemon.ask(lanes.forget(query, scope))
+        return await self._send("POST", "/v1/forget", MemoryTask, given({"query": query, "scope": scope}))
 
     async def get_workspace_memory_forget_task(self, id: str, *, wait: float = 0.0) -> MemoryTask:
         """As for a fact that was handed over."""
-        return await self._daemon.ask(lanes.task("forget", id, wait))
+        return await self._get(f"/v1/forget/{part(id)}", MemoryTask, waits=wait)
 
     async def dream_workspace_memory(self) -> MemoryTask:
         """Have entries that say nearly the same made one."""
-        return await self._daemon.ask(lanes.dream())
+        return await self._send("POST", "/v1/dream", MemoryTask)
 
     async def get_workspace_memory_dream_task(self, id: str, *, wait: float = 0.0) -> MemoryTask:
         """As for a fact that was handed over."""
-        return await self._daemon.ask(lanes.task("dream", id, wait))
+        return await self._get(f"/v1/dream/{part(id)}", MemoryTask, waits=wait)
 
     # ---- review
 
@@ -522,7 +590,8 @@ class AsyncClient:
         cursor: str | None = None,
     ) -> WaitingPage:
         """What is in quarantine, newest first, a page at a time. For reviewers."""
-        return await self._daemon.ask(review.waiting(scopes, source, session, limit, cursor))
+        which = {"scope": named_scopes(scopes), "source": source, "session": session}
+        return await self._get("/v1/review", WaitingPage, {**which, "limit": limit, "cursor": cursor})
 
     async def release(
         self,
@@ -538,21 +607,25 @@ class AsyncClient:
         Let records out of quarantine: these, or all of a source or a session. `expected` are the versions that were looked at,
         by id; where one is another by now, none is let out. For reviewers. Raises RecordChanged.
         """
-        return await self._daemon.ask(review.release(ids, source, session, reason, trust, expected))
+        body = reviewed(ids, source, session, reason) | given({"trust": trust, "versions": expected})
+        return builtins.list(
+            (await self._send("POST", "/v1/review/release", ReleasedAnswer, body, endless=True)).records
+        )
 
     async def purge_reviewed(
         self, ids: Sequence[str] = (), *, source: str | None = None, session: str | None = None, reason: str
     ) -> Purged:
         """Remove records in quarantine for good: these, or all of a source or a session. For reviewers."""
-        return await self._daemon.ask(review.purge(ids, source, session, reason))
+        body = reviewed(ids, source, session, reason)
+        return await self._send("POST", "/v1/review/purge", Purged, body, endless=True)
 
     async def release_finding(self, id: str, *, reason: str) -> None:
         """Let a finding of the knowledge registry out of quarantine. For reviewers."""
-        await self._daemon.ask(review.decide_finding(id, "release", reason))
+        await self._send_only("POST", f"/v1/review/findings/{part(id)}/release", {"reason": reason})
 
     async def purge_finding(self, id: str, *, reason: str) -> None:
         """Remove a finding in quarantine for good. For reviewers."""
-        await self._daemon.ask(review.decide_finding(id, "purge", reason))
+        await self._send_only("POST", f"/v1/review/findings/{part(id)}/purge", {"reason": reason})
 
     async def promote_finding(
         self,
@@ -570,41 +643,43 @@ class AsyncClient:
         """
         fields = {"status": to, "reviewer_id": reviewer, "approval_id": approval, "reason": reason}
         changes = {**fields, "freshness_expires_at": freshness_expires_at}
-        await self._daemon.ask(review.change_finding(id, "promote", changes))
+        await self._send_only("POST", f"/v1/knowledge/items/{part(id)}/promote", changed(changes))
 
     async def deprecate_finding(
         self, id: str, *, reviewer: str | None = None, approval: str | None = None, reason: str | None = None
     ) -> None:
         """Give a finding up, for good. The reason is kept in the audit. For reviewers. Raises InvalidTransition."""
         changes = {"reviewer_id": reviewer, "approval_id": approval, "reason": reason}
-        await self._daemon.ask(review.change_finding(id, "deprecate", changes))
+        await self._send_only("POST", f"/v1/knowledge/items/{part(id)}/deprecate", changed(changes))
 
     async def rollback(self, origin: Origin, *, reason: str, dry_run: bool = False) -> RolledBack:
         """
         Take back all that one source, session, actor or import wrote: each record is set back to the version before, or
         deleted. `Origin(rollback=…)` takes a rollback back. For reviewers.
         """
-        return await self._daemon.ask(review.rollback(origin, reason, dry_run))
+        body = changed({**named(RollbackBody, origin), "reason": reason, "dry_run": dry_run})
+        return await self._send("POST", "/v1/rollback", RolledBack, body, endless=True)
 
     # ---- budgets
 
     async def budgets(self, *, days: int = 1, limit: int = 20) -> Budget:
         """Today's budget, what it went into on the last `days` days (UTC), and the latest tasks. For admins."""
-        return await self._daemon.ask(budgets.budgets(days, limit))
+        return (await self._get("/v1/budgets", BudgetAnswer, {"days": days, "limit": limit})).value()
 
     async def set_budget(self, daily_usd: float | None) -> Budget:
         """Set what the tenant may spend in a day: 0 turns models off, None goes back to the daemon's setting. For admins."""
-        return await self._daemon.ask(budgets.set_budget(daily_usd))
+        return (await self._send("PUT", "/v1/budgets", BudgetAnswer, {"daily_usd": daily_usd})).value()
 
     # ---- what only a daemon has
 
     async def me(self) -> Principal:
         """Whose key this is, its role, and which scopes it reaches."""
-        return await self._daemon.ask(keeping.me())
+        return (await self._get("/v1/me", MeAnswer)).value()
 
     async def sign_in_url(self) -> tuple[str, datetime]:
         """An address that signs a browser in to the console, once, and until when it does."""
-        return await self._daemon.ask(keeping.sign_in_url())
+        code = await self._send("POST", "/v1/codes", CodeAnswer)
+        return code.url, code.expires_at
 
     async def create_key(
         self,
@@ -615,37 +690,40 @@ class AsyncClient:
         expires_at: datetime | None = None,
     ) -> tuple[Key, str]:
         """A new key and its secret, which nobody can read again. For admins."""
-        return await self._daemon.ask(keeping.create_key(name, role, scopes, expires_at))
+        body = changed({"name": name, "role": role, "scopes": scopes, "expires_at": expires_at})
+        new = await self._send("POST", "/v1/keys", NewKeyAnswer, body)
+        return new.key, new.secret
 
     async def keys(self) -> builtins.list[Key]:
         """All keys of the tenant, revoked ones too, without their secrets. For admins."""
-        return await self._daemon.ask(keeping.keys())
+        return builtins.list((await self._get("/v1/keys", KeysAnswer)).keys)
 
     async def revoke_key(self, id: str) -> Key:
         """From now on it opens nothing. For admins."""
-        return await self._daemon.ask(keeping.revoke_key(id))
+        return await self._send("DELETE", f"/v1/keys/{part(id)}", Key)
 
     async def create_user(self, user: str) -> tuple[User, str]:
         """A new user of the gateway and their key, shown this once. Raises Conflict on a known id."""
-        return await self._daemon.ask(keeping.create_user(user))
+        return (await self._send("POST", "/v1/users", NewUserAnswer, {"user_id": document(user)})).value()
 
     async def users(self) -> builtins.list[User]:
         """The users of the gateway. For admins."""
-        return await self._daemon.ask(keeping.users())
+        return [user.value() for user in (await self._get("/v1/users", UsersAnswer)).users]
 
     async def rotate_user(self, user: str) -> tuple[User, str]:
         """A new key for a user; the old one opens nothing any more. For admins."""
-        return await self._daemon.ask(keeping.rotate_user(user))
+        return (await self._send("POST", f"/v1/users/{part(user)}/rotate", NewUserAnswer)).value()
 
     async def remove_user(self, user: str) -> None:
         """Their key opens nothing any more. `purge(user=…)` removes what they told."""
-        await self._daemon.ask(keeping.remove_user(user))
+        await self._send_only("DELETE", f"/v1/users/{part(user)}")
 
     async def audit(
         self, wanted: AuditQuery | None = None, *, limit: int = 100, cursor: str | None = None
     ) -> AuditPage:
         """Who did what, newest first, a page at a time. For reviewers."""
-        return await self._daemon.ask(keeping.audit(wanted or AuditQuery(), limit, cursor))
+        parameters = named(AuditFilter, wanted or AuditQuery())
+        return await self._get("/v1/audit", AuditPage, {**parameters, "limit": limit, "cursor": cursor})
 
     async def events(
         self, *, types: Sequence[str] = (), scopes: Scopes = None, after: int | None = None
@@ -663,8 +741,9 @@ class AsyncClient:
                     if response.status_code != 200:
                         listener.refused(Reply.of(response, await response.aread()))
                     else:
-                        async for part in response.aiter_bytes():
-                            for event in listener.feed(part):
+                        async for frame in self._daemon.frames(response, MAX_FRAME):
+                            event = listener.event_of(frame)
+                            if event is not None:
                                 yield event
             except httpx.TransportError as error:
                 listener.dropped(error)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, TypeVar
 
 import httpx
+from httpx_sse import EventSource, ServerSentEvent
 
 from commonplace.errors import StoreClosed
 from commonplace.sdk.address import Address
@@ -55,6 +56,30 @@ class AsyncDaemonConnection:
         """An answer that has no end. After `silence` seconds without a byte it counts as lost."""
         limits = httpx.Timeout(self._timeout, read=silence)
         return self._open.stream("GET", path, params=query, headers=headers, timeout=limits)
+
+    async def frames(self, response: httpx.Response, most: int) -> AsyncIterator[ServerSentEvent]:
+        """
+        The frames of a stream of events.
+
+        Raises:
+            httpx.TransportError: it is no such stream, it breaks, or a frame has more than `most` bytes.
+        """
+        size = 0
+
+        async def parts() -> AsyncIterator[bytes]:
+            nonlocal size
+            async for part in response.aiter_bytes():
+                size += len(part)
+                if size > most:
+                    # The parser keeps what has arrived of a frame, without a limit.
+                    raise httpx.RemoteProtocolError("A frame of the event stream is too large.")
+                yield part
+
+        media_type = {"Content-Type": response.headers.get("Content-Type", "")}
+        bounded = httpx.Response(response.status_code, headers=media_type, content=parts())
+        async for frame in EventSource(bounded).aiter_sse():
+            size = 0
+            yield frame
 
     async def download(self, path: str, query: tuple[tuple[str, str], ...], save: Callable[[bytes], None]) -> None:
         """

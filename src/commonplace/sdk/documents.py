@@ -11,6 +11,8 @@ from pathlib import PurePath
 from typing import Final, cast
 from urllib.parse import quote
 
+from pydantic import BaseModel
+
 from commonplace.errors import InvalidInput, RecordNotFound
 from commonplace.values.moment import to_iso
 from commonplace.values.record import Json
@@ -100,6 +102,18 @@ def named_scopes(scopes: Scopes) -> tuple[Scope, ...] | None:
     return read
 
 
+def named(request: type[BaseModel], value: object) -> dict[str, object]:
+    """What a value has of a request's fields, under the names that the request sends."""
+    fields = request.model_fields.items()
+    return {field.alias or name: getattr(value, name) for name, field in fields if hasattr(value, name)}
+
+
+def reviewed(ids: Sequence[str], source: str | None, session: str | None, reason: str) -> dict[str, Json]:
+    """Which records in quarantine, and why."""
+    body = changed({"source": source, "session": session, "reason": reason})
+    return {**body, **given({"ids": texts(ids)})}
+
+
 def record_path(id: str, *rest: str) -> str:
     """
     Raises:
@@ -111,6 +125,12 @@ def record_path(id: str, *rest: str) -> str:
             f"There is no record {id!r:.60}. Give its id, or at least the first 8 digits of it.", id=id
         )
     return "/".join(["/v1/records", str(id).strip(), *rest])
+
+
+def file_path(root: str, path: str) -> str:
+    if not path:
+        raise InvalidInput("Name the file.")
+    return f"/v1/managed/{part(root)}/{part(path)}"
 
 
 def part(name: str) -> str:

@@ -1,5 +1,5 @@
 """
-The stream of events, without a connection: which request begins it, what its bytes say, and when to come back.
+The stream of events, without a connection: which request begins it, what its frames say, and when to come back.
 
 A connection that drops is taken up again where it ended, by the id of the last event heard.
 """
@@ -7,25 +7,28 @@ A connection that drops is taken up again where it ended, by the id of the last 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import httpx
+from httpx_sse import ServerSentEvent
 from pydantic import ValidationError
 
 from commonplace.sdk.documents import named_scopes, query, texts
-from commonplace.sdk.sse import FrameParser
 from commonplace.sdk.talk import LONGEST_WAIT, PASSING, Reply, problem, unreachable, wait_named
 from commonplace.values.event import Heard
 from commonplace.values.retry import Backoff
 from commonplace.values.scope import Scopes
 from commonplace.wire.events import EventAnswer
-from commonplace.wire.records import scope_value
 
 SILENCE: Final = 60.0
 """After so many seconds without a heartbeat nobody is there any more."""
 
+MAX_FRAME: Final = 16 << 20
+"""Bytes. No event of ours is nearly as large."""
+
 _PATIENCE: Final = 10
+_RETRY: Final = 3.0
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 25.6
 
@@ -38,29 +41,28 @@ class EventListener:
     def __init__(self, types: Sequence[str], scopes: Scopes, after: int | None) -> None:
         self.query = query({"type": texts(types), "scope": named_scopes(scopes)})
         self._after = after
-        self._frames = FrameParser()
+        self._retry = _RETRY
         self._failures = 0
         self._wait: float | None = None
 
     def begin(self) -> dict[str, str]:
         """The headers of the next connection."""
-        retry = self._frames.retry
-        self._frames = FrameParser(retry=retry)
         self._wait = None
         headers = {"Accept": "text/event-stream"}
         return headers if self._after is None else {**headers, "Last-Event-ID": str(self._after)}
 
-    def feed(self, part: bytes) -> Iterator[Heard]:
-        for data in self._frames.feed(part):
-            try:
-                answer = EventAnswer.model_validate_json(data)
-            except ValidationError:
-                # Of a later version; the next one may be ours again.
-                continue
-            self._failures = 0
-            if answer.id is not None:
-                self._after = answer.id
-            yield _event(answer)
+    def event_of(self, frame: ServerSentEvent) -> Heard | None:
+        """What a frame says; None for one without an event, or with one of a later version."""
+        if frame.retry is not None:
+            self._retry = min(max(frame.retry, 0), _LONGEST_PAUSE * 1000) / 1000
+        try:
+            answer = EventAnswer.model_validate_json(frame.data)
+        except ValidationError:
+            return None
+        self._failures = 0
+        if answer.id is not None:
+            self._after = answer.id
+        return Heard(**{name: value for name, value in answer if name != "v"})
 
     def refused(self, reply: Reply) -> None:
         """
@@ -90,18 +92,5 @@ class EventListener:
 
     def pause(self) -> float:
         """How long to wait before the next connection: at first a moment, then as long as the daemon asks."""
-        longest = self._frames.retry if self._frames.retry is not None else 3.0
-        backoff = Backoff(first=_FIRST_PAUSE, longest=min(longest, _LONGEST_PAUSE))
+        backoff = Backoff(first=_FIRST_PAUSE, longest=self._retry)
         return max(self._wait or 0.0, backoff.after(self._failures + 1)) * random.uniform(1.0, 1.25)
-
-
-def _event(answer: EventAnswer) -> Heard:
-    return Heard(
-        type=answer.type,
-        id=answer.id,
-        at=answer.at,
-        scope=None if answer.scope is None else scope_value(answer.scope),
-        actor=answer.actor,
-        client=answer.client,
-        data=answer.data,
-    )

@@ -12,18 +12,18 @@ from starlette.middleware import Middleware
 
 from commonplace.governance.limits import RateLimits
 from commonplace.server import console, operators
-from commonplace.server.auth import Standing, is_open, require_access
+from commonplace.server.auth import AppState, is_open, require_access
 from commonplace.server.bodies import Bodies, Deadlines
+from commonplace.server.close_after_response import CloseAfterResponse
 from commonplace.server.door import ApiDoor
 from commonplace.server.errors import HANDLERS
 from commonplace.server.guarding import Gate, Hosts, Origins
 from commonplace.server.metrics import Metrics
 from commonplace.server.observing import Observed, observe
 from commonplace.server.options import Options, our_version
-from commonplace.server.parting import Parting
-from commonplace.server.routing import Signpost
+from commonplace.server.request_log import RequestLog
+from commonplace.server.routing import RouteTable
 from commonplace.server.tracing import OFF
-from commonplace.server.watching import Watching
 from commonplace.service.services import Services
 
 ABOUT: Final = (
@@ -41,6 +41,10 @@ def make_app(services: Services, options: Options, doors: Sequence[ApiDoor]) -> 
     """
     metrics = Metrics()
     more: dict[str, Any] = {"telemetry": OFF}
+    routers = (console.router, operators.router, *(router for door in doors for router in door.routers))
+    # Not `include_router`, which makes every route a second time: no app here says more about a route than its router.
+    routes = [route for router in routers for route in router.routes]
+    require_access(routes)
     app = FastAPI(
         title="Commonplace",
         version=our_version(),
@@ -49,16 +53,18 @@ def make_app(services: Services, options: Options, doors: Sequence[ApiDoor]) -> 
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
+        routes=[RouteTable(routes)],
         exception_handlers=HANDLERS,
         middleware=_middleware(options, metrics),
         **more,
     )
-    app.state.standing = Standing(
+    app.state.shared = AppState(
         services=observe(services, metrics, options.tracing),
         options=options,
         metrics=metrics,
         limits=RateLimits(options.rate_limits),
         version=app.version,
+        routes=routes,
         use_cases={
             type(use_case): Observed(use_case, type(use_case).__name__.lower(), metrics, options.tracing)
             for door in doors
@@ -66,19 +72,14 @@ def make_app(services: Services, options: Options, doors: Sequence[ApiDoor]) -> 
         },
     )
     app.state.stopping = asyncio.Event()
-    for router in (console.router, operators.router, *(router for door in doors for router in door.routers)):
-        # Not `include_router`, which builds every route a second time: no app here says more about a route than its router.
-        app.router.routes.extend(router.routes)
-    require_access(app)
-    app.router.middleware_stack = Signpost(app.router)
     return app
 
 
 def _middleware(options: Options, metrics: Metrics) -> list[Middleware]:
     """From the outside in."""
     chain = [
-        Middleware(Watching, metrics=metrics, tracing=options.tracing),
-        Middleware(Parting),
+        Middleware(RequestLog, metrics=metrics, tracing=options.tracing),
+        Middleware(CloseAfterResponse),
         Middleware(Hosts, bound=options.host, allowed=options.allowed_hosts),
         Middleware(Origins, allowed=options.allowed_origins),
         Middleware(Gate, is_open=partial(is_open, options)),

@@ -9,15 +9,16 @@ none of them keeps the server from starting, unless it is named here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Annotated, Any, Final
+from inspect import signature
+from typing import Annotated, Any, Final, get_args
 
-from fastapi import Depends, FastAPI, Header, Request, Security
-from fastapi.dependencies.models import Dependant
+from fastapi import Depends, Header, Request, Security, params
 from fastapi.routing import iter_route_contexts
 from fastapi.security import HTTPBearer
+from starlette.routing import BaseRoute
 
 from commonplace.errors import InvalidClientId, InvalidInput, TooManyRequests, Unauthenticated
 from commonplace.governance.limits import RateLimits, RequestTier
@@ -26,7 +27,7 @@ from commonplace.server.exchange import exchange_of
 from commonplace.server.guarding import require_own_page, session_of
 from commonplace.server.metrics import Metrics
 from commonplace.server.options import Options
-from commonplace.service.account import Once
+from commonplace.service.account import Idempotency
 from commonplace.service.identity import Visit
 from commonplace.service.services import Services
 from commonplace.values.principal import Principal
@@ -56,33 +57,34 @@ key = HTTPBearer(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Standing:
-    """What the routes of an app share; `app.state.standing`."""
+class AppState:
+    """What the routes of an app share; `app.state.shared`."""
 
     services: Services
     options: Options
     metrics: Metrics
     limits: RateLimits
     version: str
+    routes: Sequence[BaseRoute]
     use_cases: Mapping[type, Any] = field(default_factory=dict[type, Any])
     """Those of the doors, by their classes."""
 
     @classmethod
-    def of(cls, app: Any) -> Standing:
-        found: Standing = app.state.standing
+    def of(cls, app: Any) -> AppState:
+        found: AppState = app.state.shared
         return found
 
 
-def standing(request: Request) -> Standing:
-    return Standing.of(request.app)
+def app_state(request: Request) -> AppState:
+    return AppState.of(request.app)
 
 
 def services(request: Request) -> Services:
-    return standing(request).services
+    return app_state(request).services
 
 
 def options(request: Request) -> Options:
-    return standing(request).options
+    return app_state(request).options
 
 
 async def _served(request: Request) -> Services:
@@ -102,7 +104,7 @@ def use_case(kind: type) -> Any:
     """As a dependency: what a door brought along (`Door.use_cases`)."""
 
     async def brought(request: Request) -> Any:
-        return standing(request).use_cases[kind]
+        return app_state(request).use_cases[kind]
 
     return Depends(brought)
 
@@ -180,7 +182,7 @@ def admitted(request: Request, who: Principal) -> Principal:
     """Note who it is, and refuse whoever asks too often."""
     exchange = exchange_of(request.scope)
     exchange.who = who
-    held = standing(request)
+    held = app_state(request)
     tier = tier_of(request.method, request.url.path)
     name = who.identity if who.key or who.operator else f"{who.tenant} {who.identity} {who.address}"
     wait = held.limits.check(name, tier, held.services.desk.clock.now().timestamp())
@@ -212,7 +214,7 @@ def bearer(request: Request) -> str | None:
 # ---- requests that come twice
 
 
-async def once(
+async def idempotency(
     request: Request,
     idempotency_key: Annotated[
         str | None,
@@ -223,7 +225,7 @@ async def once(
             description="The same key again, within a day, answers as before and writes nothing twice.",
         ),
     ] = None,
-) -> Once | None:
+) -> Idempotency | None:
     if idempotency_key is None:
         return None
     if not _PRINTABLE.fullmatch(idempotency_key):
@@ -232,38 +234,41 @@ async def once(
     hashed = sha256()
     for part in (request.method.encode(), request.url.path.encode(), query, await request.body()):
         hashed.update(len(part).to_bytes(8, "big") + part)
-    return Once(key=idempotency_key, fingerprint=hashed.digest())
+    return Idempotency(key=idempotency_key, fingerprint=hashed.digest())
 
 
-Idempotent = Annotated[Once | None, Depends(once)]
+Idempotent = Annotated[Idempotency | None, Depends(idempotency)]
 
 
 # ---- no way in that nobody thought of
 
 
-def require_access(app: FastAPI) -> None:
+def require_access(routes: Sequence[BaseRoute]) -> None:
     """
     Raises:
         RuntimeError: a route does not say how it is entered.
     """
-    open_routes = [path for path, is_guarded in entrances(app) if not is_guarded and path not in PUBLIC]
+    open_routes = [path for path, is_guarded in entrances(routes) if not is_guarded and path not in PUBLIC]
     if open_routes:
         raise RuntimeError(f"These routes do not say who may enter (see server/auth.py): {', '.join(open_routes)}")
 
 
-def entrances(app: FastAPI) -> Iterator[tuple[str, bool]]:
+def entrances(routes: Sequence[BaseRoute]) -> Iterator[tuple[str, bool]]:
     """Every route, and whether it says how it is entered."""
-    for context in iter_route_contexts(app.routes):
+    for context in iter_route_contexts(routes):
         # A mount or a plain route has no dependencies, and so no way to say it.
-        dependant: Dependant | None = getattr(context, "dependant", None)
-        is_guarded = dependant is not None and any(call in ACCESS for call in _calls(dependant))
+        endpoint = context.endpoint
+        is_guarded = endpoint is not None and not ACCESS.isdisjoint(_dependencies(endpoint))
         yield context.path or str(context.route), is_guarded
 
 
-def _calls(dependant: Dependant) -> Iterator[Any]:
-    for one in dependant.dependencies:
-        yield one.call
-        yield from _calls(one)
+def _dependencies(call: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
+    """What is called before it, as its parameters say, and before those."""
+    for parameter in signature(call, eval_str=True).parameters.values():
+        for mark in (*get_args(parameter.annotation), parameter.default):
+            if isinstance(mark, params.Depends) and mark.dependency is not None:
+                yield mark.dependency
+                yield from _dependencies(mark.dependency)
 
 
 def is_open(options: Options, path: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal, cast
+from typing import Final, Literal, cast
 
 from starlette.types import Scope
 
@@ -70,12 +70,8 @@ def exchange_of(scope: Scope) -> Exchange:
 
 def template_of(scope: Scope) -> str:
     """The route as it is written down, so that no id of anybody's gets into a log or a metric."""
-    context: Any = scope.get("fastapi", {}).get("effective_route_context")
-    for route in (context, scope.get("route")):
-        path = getattr(route, "path_format", None)
-        if isinstance(path, str) and path:
-            return path
-    return "unmatched"
+    path = getattr(scope.get("route"), "path_format", None)
+    return path if isinstance(path, str) and path else "unmatched"
 
 
 def header(scope: Scope, name: bytes) -> str | None:

@@ -1,6 +1,11 @@
 """
 Who may knock at all: the right host (against DNS rebinding), the right origin (against pages of others), and a key or a
 session in the hand. Whether it opens anything is for `auth`.
+
+Starlette's `TrustedHostMiddleware` cannot check the hosts: it compares names, and every loopback address is a host of ours; it
+sends `example.org` on to an allowed `www.example.org`; and it answers in plain text, not in the shape of a door. Its
+`CORSMiddleware` answers the pages that were allowed. Which ones those are is decided here: alone it would keep the others from
+reading an answer, but still do what they ask.
 """
 
 from __future__ import annotations
@@ -9,24 +14,21 @@ from collections.abc import Callable, Collection
 from typing import Final
 from urllib.parse import urlsplit
 
-from starlette.datastructures import MutableHeaders
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import HTTPConnection
-from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from commonplace.errors import HostNotAllowed, OriginNotAllowed, Unauthenticated
 from commonplace.server.errors import error_response
 from commonplace.server.exchange import header
 from commonplace.server.options import is_loopback
 
-_EXPOSED: Final = "ETag, Link, Location, Retry-After, X-Request-Id"
-_METHODS: Final = "DELETE, GET, PATCH, POST, PUT"
+_EXPOSED: Final = ("ETag", "Link", "Location", "Retry-After", "X-Request-Id")
+_METHODS: Final = ("DELETE", "GET", "PATCH", "POST", "PUT")
 _HEADERS: Final = (
-    "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Mcp-Protocol-Version, "
-    "Mcp-Session-Id, X-Client-Id, X-Qwen-Client-Id, X-Request-Id, X-Tenant"
-)
-
-
+    "Authorization Content-Type Idempotency-Key If-Match If-None-Match Last-Event-ID Mcp-Protocol-Version Mcp-Session-Id "
+    "X-Client-Id X-Qwen-Client-Id X-Request-Id X-Tenant"
+).split()
 _OWN_SITES: Final = frozenset({None, "same-origin", "none"})
 _SAFE: Final = frozenset({"GET", "HEAD"})
 OURS: Final = ("x-commonplace", "console")
@@ -66,6 +68,15 @@ class Origins:
     def __init__(self, app: ASGIApp, *, allowed: Collection[str]) -> None:
         self._app = app
         self._allowed = frozenset(origin.lower().rstrip("/") for origin in allowed)
+        self._shared = CORSMiddleware(
+            app,
+            # Only pages that were allowed get as far as this.
+            allow_origin_regex=".*",
+            allow_methods=_METHODS,
+            allow_headers=_HEADERS,
+            allow_private_network=True,
+            expose_headers=_EXPOSED,
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -79,31 +90,12 @@ class Origins:
         if own:
             await self._app(scope, receive, send)
         elif origin is not None and len(sent) == 1 and self._fits(origin):
-            await self._shared(scope, receive, send, origin)
+            await self._shared(scope, receive, send)
         else:
             await error_response(scope, OriginNotAllowed())(scope, receive, send)
 
     def _fits(self, origin: str) -> bool:
         return "*" in self._allowed or origin.lower() in self._allowed
-
-    async def _shared(self, scope: Scope, receive: Receive, send: Send, origin: str) -> None:
-        async def told(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers["access-control-allow-origin"] = origin
-                headers["access-control-expose-headers"] = _EXPOSED
-                headers.add_vary_header("Origin")
-            await send(message)
-
-        if scope["method"] == "OPTIONS" and header(scope, b"access-control-request-method"):
-            allowed = {
-                "access-control-allow-methods": _METHODS,
-                "access-control-allow-headers": _HEADERS,
-                "access-control-max-age": "600",
-            }
-            await Response(status_code=204, headers=allowed)(scope, receive, told)
-        else:
-            await self._app(scope, receive, told)
 
 
 class Gate:

@@ -22,7 +22,7 @@ from prometheus_client.multiprocess import (
 )
 
 from commonplace.errors import CommonplaceError
-from commonplace.server.latency import Latencies
+from commonplace.server.latency import BUCKETS, Latencies
 
 FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 _BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0)
@@ -36,7 +36,6 @@ class Metrics:
     """`subscribers` and `jobs` are for the event stream and the workers to count in; `recalls` are this process's own."""
 
     def __init__(self) -> None:
-        self.recalls = Latencies()
         # When each counter was made interests nobody, and doubles the page.
         disable_created_metrics()
         own = self._registry = CollectorRegistry()
@@ -57,6 +56,14 @@ class Metrics:
             "commonplace_call_seconds", "How long use cases took.", ["use_case"], buckets=_BUCKETS, registry=own
         )
         self.searches = Counter("commonplace_searches", "Searches and context blocks.", ["outcome"], registry=own)
+        self.recalls = Latencies(
+            Histogram(
+                "commonplace_search_seconds",
+                "How long searches and context blocks took that ended well.",
+                buckets=BUCKETS,
+                registry=own,
+            )
+        )
         self.writes = Counter("commonplace_writes", "Changes of records.", ["outcome"], registry=own)
         self.subscribers = Gauge(
             "commonplace_event_subscribers",

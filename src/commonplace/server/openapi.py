@@ -8,6 +8,7 @@ from typing import Any, Final
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from commonplace.server.auth import AppState
 from commonplace.server.exchange import DoorName, door_of
 
 DOORS: Final[dict[DoorName, str]] = {
@@ -64,7 +65,7 @@ def document(app: FastAPI) -> dict[str, Any]:
 
 def _made(app: FastAPI) -> dict[str, Any]:
     made: dict[str, Any] = get_openapi(
-        title=app.title, version=app.version, description=app.description, routes=app.routes
+        title=app.title, version=app.version, description=app.description, routes=AppState.of(app).routes
     )
     schemas = made.setdefault("components", {}).setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Res
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from commonplace.errors import StoreError
-from commonplace.server.auth import Local, Served, Strict, standing
+from commonplace.server.auth import Local, Served, Strict, app_state
 from commonplace.server.docs import CSP, page
 from commonplace.server.openapi import document
 from commonplace.service.services import Services
@@ -24,7 +24,7 @@ router = APIRouter(tags=["operators"])
 @router.get("/health", summary="Are you there?")
 async def health(request: Request) -> dict[str, str]:
     """Answers as long as the process runs. Needs no key."""
-    return {"status": "ok", "version": standing(request).version}
+    return {"status": "ok", "version": app_state(request).version}
 
 
 @router.get("/ready", summary="Can you work?", responses={503: {"description": "The store does not answer."}})
@@ -42,7 +42,7 @@ async def metrics(request: Request, services: Served, who: Strict) -> Response:
     """For Prometheus. Needs a key."""
     del who
     up = await is_up(services)
-    text = await anyio.to_thread.run_sync(lambda: standing(request).metrics.text(store_up=up))
+    text = await anyio.to_thread.run_sync(lambda: app_state(request).metrics.text(store_up=up))
     return Response(text, media_type=CONTENT_TYPE_LATEST)
 
 

@@ -24,6 +24,7 @@ from commonplace.errors import (
     InvalidInput,
     NotFound,
     QueryTooBroad,
+    RecordChanged,
     SecretRefused,
     StoreError,
     Unauthenticated,
@@ -61,7 +62,7 @@ _ENDINGS: Final[tuple[tuple[type[CommonplaceError], AuditOutcome], ...]] = (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Once:
+class Idempotency:
     """A request that may come twice and is to be done once: its idempotency key, and a hash of what it asks."""
 
     key: str
@@ -73,7 +74,8 @@ class Account:
     """
     Entered for the time of a request: an error that ends it leaves a row that says how. `details` are those of every row.
     `noted` tells whether something was kept already. `homes` are the scopes in which records stood when the request came: one
-    that leaves, or is purged, is told of there.
+    that leaves, or is purged, is told of there. `snapshots` are the records as the request has read them: until it writes, its engines look
+    at the same.
     """
 
     who: Principal
@@ -84,11 +86,12 @@ class Account:
     """Rows of reads go there, if they are written in groups."""
     quotas: Quotas | None = None
     limits: FloodLimits = STANDARD
-    once: Once | None = None
+    once: Idempotency | None = None
     run: str | None = None
     scope: Scope | None = None
     record: str | None = None
     homes: dict[str, Scope] = field(default_factory=dict[str, Scope])
+    snapshots: dict[str, Record] = field(default_factory=dict[str, Record])
     details: dict[str, Json] = field(default_factory=dict[str, Json])
     noted: bool = False
     last: AuditRow | None = None
@@ -201,6 +204,11 @@ class Account:
         await (self.reads or self.journal).note(Entries(audit=(self.row("ok", details=details),)))
         self.noted = True
 
+    def wrote(self) -> None:
+        """What was written is noted beside it; what was read before is no longer what is there."""
+        self.noted = True
+        self.snapshots.clear()
+
     async def note_unchanged(self, record: Record) -> None:
         """The record is as it was to become: nothing was written, and that is the answer."""
         if not self.noted:
@@ -234,7 +242,7 @@ class Journaled:
         self._account = account
         who = account.who
         self._guard = Guard(
-            store=store,
+            store=self,
             clock=account.clock,
             tenant=who.tenant,
             actor=who.subject,
@@ -246,29 +254,35 @@ class Journaled:
     async def put(self, drafts: Sequence[Draft], *, beside: object = None) -> list[Written]:
         del beside
         written = await self._guard.put(drafts, partial(self._store.put, beside=self._account.beside))
-        self._account.noted = True
+        self._account.wrote()
         return written
 
     async def revise(self, drafts: Sequence[Draft], *, beside: object = None) -> list[Record]:
         del beside
-        revised = await self._guard.revise(drafts, partial(self._store.revise, beside=self._account.beside))
-        self._account.noted = True
+        try:
+            revised = await self._guard.revise(drafts, partial(self._store.revise, beside=self._account.beside))
+        except RecordChanged:
+            # Another writer was first: the next attempt reads what that one left.
+            self._account.snapshots.clear()
+            raise
+        self._account.wrote()
         return revised
 
     async def load(self, lineages: Sequence[Lineage], *, beside: object = None) -> list[Written]:
         del beside
         loaded = await self._guard.load(lineages, partial(self._store.load, beside=self._account.beside))
-        self._account.noted = True
+        self._account.wrote()
         return loaded
 
     async def purge(self, tenant: str, filters: Sequence[Filter], *, beside: object = None) -> Purged:
         del beside
         purged = await self._store.purge(tenant, filters, beside=self._account.beside_purge)
-        self._account.noted = True
+        self._account.wrote()
         return purged
 
     async def get(self, tenant: str, ids: Sequence[str]) -> list[Record]:
-        return await self._store.get(tenant, ids)
+        snapshots = self._account.snapshots
+        return [snapshots[id] for id in ids] if snapshots.keys() >= {*ids} else await self._store.get(tenant, ids)
 
     async def history(self, tenant: str, id: str) -> list[Record]:
         return await self._store.history(tenant, id)

@@ -12,7 +12,7 @@ from commonplace.memory.asking import is_whole, resolve
 from commonplace.ports.clock import Clock
 from commonplace.ports.journal import Reply
 from commonplace.ports.store import Store
-from commonplace.service.account import Account, Once
+from commonplace.service.account import Account, Idempotency
 from commonplace.service.engines import EngineRoom, Engines
 from commonplace.service.read_journal import ReadJournal
 from commonplace.values.flood import STANDARD, FloodLimits
@@ -48,7 +48,7 @@ class Desk:
         who: Principal,
         action: str,
         *,
-        once: Once | None = None,
+        once: Idempotency | None = None,
         run: str | None = None,
         scope: Scope | None = None,
         record: str | None = None,
@@ -112,6 +112,7 @@ class Desk:
             await account.note("denied")
             raise RecordNotFound(ids=[full])
         account.scope = account.homes[full] = record.scope
+        account.snapshots[full] = record
         return record
 
     async def resolved(self, who: Principal, id: str) -> str:
@@ -132,7 +133,7 @@ class Desk:
 
     # ---- requests that come twice
 
-    async def answered(self, who: Principal, once: Once | None) -> list[Written] | None:
+    async def answered(self, who: Principal, once: Idempotency | None) -> list[Written] | None:
         """
         What an earlier request under the same idempotency key wrote; None where there was none.
 
@@ -145,14 +146,14 @@ class Desk:
         reply = await self.store.journal.reply(who.tenant, who.identity, once.key)
         return None if reply is None else await self._rewritten(who, once, reply)
 
-    async def answered_meanwhile(self, who: Principal, once: Once | None) -> list[Written]:
+    async def answered_meanwhile(self, who: Principal, once: Idempotency | None) -> list[Written]:
         """As above, where the store has just said that there is one."""
         written = await self.answered(who, once)
         if written is None:
             raise AlreadyAnswered
         return written
 
-    async def _rewritten(self, who: Principal, once: Once, reply: Reply) -> list[Written]:
+    async def _rewritten(self, who: Principal, once: Idempotency, reply: Reply) -> list[Written]:
         if reply.fingerprint != once.fingerprint:
             raise IdempotencyKeyReused
         found: list[Written] = []

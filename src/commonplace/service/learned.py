@@ -24,6 +24,7 @@ from commonplace.service.account import Account, Journaled
 from commonplace.service.captured import held_under, worth_writing
 from commonplace.service.desk import Desk
 from commonplace.service.marked import mark_of
+from commonplace.values.moment import to_iso
 from commonplace.values.note import Note
 from commonplace.values.principal import Principal
 from commonplace.values.query import ALL_STATES, Filter, Query
@@ -269,7 +270,7 @@ def _note(placed: Placed, run: str | None) -> Note:
     lesson, fact = placed.lesson, placed.lesson.fact
     metadata: dict[str, Json] = {"category": fact.category, "confidence": fact.confidence, "method": fact.method}
     if lesson.said_at is not None:
-        metadata[TOLD] = lesson.said_at.isoformat()
+        metadata[TOLD] = to_iso(lesson.said_at)
     return Note(
         text=fact.text[:LONGEST],
         scope=placed.scope,

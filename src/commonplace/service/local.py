@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TextIO, TypeAlias, Unpack, get_args
 
 from commonplace.errors import InvalidInput, InvalidQuery, TokenRequired
-from commonplace.memory.asking import Filters, Scopes, filter_of, path_of, scopes_of, texts
+from commonplace.memory.asking import path_of
 from commonplace.memory.write import Telling
 from commonplace.service.records import Change
 from commonplace.service.services import Services
@@ -24,12 +24,13 @@ from commonplace.values.changes import Changes, SuccessorFields
 from commonplace.values.context import ContextBlock
 from commonplace.values.event import Heard
 from commonplace.values.extraction import Extracted, TalkFields
+from commonplace.values.line import check_lines
 from commonplace.values.moment import utc
 from commonplace.values.note import Note
 from commonplace.values.principal import Key, Principal, Role, User
-from commonplace.values.query import Hit, Mode, Order, Page, Query
+from commonplace.values.query import Filter, Filters, Hit, Mode, Order, Page, Query
 from commonplace.values.record import Json, Provenance, Record, State, Trust, Turn, Visibility
-from commonplace.values.scope import Scope, ScopeKind
+from commonplace.values.scope import Scope, ScopeKind, Scopes, scopes_of
 from commonplace.values.task import ContextMode, MemoryTask, TargetScope, TaskKind
 from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
 
@@ -109,7 +110,7 @@ class LocalMemory:
             key=key,
             kind=kind,
             source=source,
-            tags=texts("tags", tags),
+            tags=check_lines("tags", tags),
             metadata=metadata or {},
             pinned=pinned,
             importance=importance,
@@ -145,7 +146,7 @@ class LocalMemory:
         Remember what was said, one record a turn, in order. A turn told before, which is one with the same session, time,
         speaker and text, is not stored twice: give each turn its time, or the same words said again later are not kept.
         """
-        telling = Telling(session=session, scope=scope, source=source, trust=trust, tags=texts("tags", tags))
+        telling = Telling(session=session, scope=scope, source=source, trust=trust, tags=check_lines("tags", tags))
         written = await self._now.records.add_turns(self._principal, telling, turns)
         return [outcome.record for outcome in written]
 
@@ -194,7 +195,7 @@ class LocalMemory:
         filters |= {"speaker": speaker, "pinned": pinned, "since": since, "until": until}
         query = Query(
             text=text,
-            filter=filter_of(scopes, ("live",), filters),
+            filter=Filter.parse(scopes, ("live",), filters),
             limit=limit,
             mode=mode,
             as_of=utc(as_of) if as_of else None,
@@ -222,7 +223,7 @@ class LocalMemory:
             raise InvalidInput(f"A page has 1 to {MAX_PAGE:,} records.")
         if order not in get_args(Order):
             raise InvalidQuery(f"{order!r:.40} is no order. Use one of {', '.join(get_args(Order))}.")
-        filter = filter_of(scopes, states, filters)
+        filter = Filter.parse(scopes, states, filters)
         return await self._now.records.list(self._principal, filter, order=order, limit=limit, cursor=cursor)
 
     async def history(self, id: str) -> builtins.list[Record]:
@@ -312,7 +313,7 @@ class LocalMemory:
         target = None if scope is None else Scope.parse(scope)
         return await self._now.records.purge(
             self._principal,
-            ids=texts("ids", ids),
+            ids=check_lines("ids", ids),
             scope=target,
             user=user,
             source=source,
@@ -421,7 +422,7 @@ class LocalMemory:
     ) -> Tally:
         """How many records fit, by one or two of `source`, `kind`, `scope`, `trust`, `state` and `day`."""
         fields: tuple[By, ...] = (by,) if isinstance(by, str) else tuple(by)
-        return await self._now.census.counts(self._principal, filter_of(scopes, states, filters), fields)
+        return await self._now.census.counts(self._principal, Filter.parse(scopes, states, filters), fields)
 
     async def recalls(self, id: str, *, limit: int = 50) -> Recalls:
         """Which of the latest searches showed a record, newest first. Never what was asked."""

@@ -11,7 +11,7 @@ from commonplace.errors import AlreadyAnswered, Forbidden, InvalidInput, RecordN
 from commonplace.governance.access import require_role, require_scope, require_scopes, require_trust, visible
 from commonplace.memory.lifecycle import Changes, Lifecycle, SuccessorFields
 from commonplace.memory.write import Dedupe, Telling
-from commonplace.service.account import Account, Journaled, Once
+from commonplace.service.account import Account, Idempotency, Journaled
 from commonplace.service.desk import Desk
 from commonplace.values.note import Note
 from commonplace.values.principal import Principal
@@ -31,7 +31,7 @@ class Change:
 
     expected: int | None = None
     reason: str | None = None
-    once: Once | None = None
+    once: Idempotency | None = None
     run: str | None = None
 
 
@@ -53,7 +53,7 @@ class Records:
         notes: Sequence[Note],
         *,
         dedupe: Dedupe | None = None,
-        once: Once | None = None,
+        once: Idempotency | None = None,
         run: str | None = None,
     ) -> list[Written]:
         """Remember each note, in order; all of them or none."""
@@ -80,7 +80,7 @@ class Records:
             return written
 
     async def add_turns(
-        self, who: Principal, telling: Telling, turns: Sequence[Turn], *, once: Once | None = None
+        self, who: Principal, telling: Telling, turns: Sequence[Turn], *, once: Idempotency | None = None
     ) -> list[Written]:
         """Remember what was said, one record a turn, in order; a turn told before is not stored twice."""
         desk, scope = self._desk, Scope.parse(telling.scope)

@@ -14,14 +14,14 @@ from commonplace.governance.access import require_role, visible
 from commonplace.guard.quarantine import TAG, is_quarantined, quarantine_note, reasons_of
 from commonplace.memory.prepare import Told
 from commonplace.memory.rollback import Move, Rollback, filter_of, reason_of
-from commonplace.memory.validate import check_line
 from commonplace.service.account import Account, Journaled
 from commonplace.service.desk import Desk
 from commonplace.service.knowledge import Registry
 from commonplace.text.scrub import scrub
 from commonplace.values.audit import AuditQuery
 from commonplace.values.knowledge import Item
-from commonplace.values.moment import new_id, utc
+from commonplace.values.line import check_line
+from commonplace.values.moment import new_id, to_iso, utc
 from commonplace.values.principal import Principal
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Draft, Record, Trust
@@ -269,7 +269,7 @@ def _told(origin: Origin) -> dict[str, str]:
         "actor": origin.actor,
         "import": origin.imported,
         "rollback": origin.rollback,
-        "since": None if since is None else utc(since).isoformat(),
+        "since": None if since is None else to_iso(since),
     }
     return {f"of_{name}": value for name, value in named.items() if value is not None}
 

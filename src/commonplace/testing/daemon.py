@@ -27,7 +27,7 @@ from commonplace.compose.doors import DOORS
 from commonplace.compose.services import ComposeOptions, composed
 from commonplace.ports.clock import Clock
 from commonplace.server.app import make_app
-from commonplace.server.auth import Standing
+from commonplace.server.auth import AppState
 from commonplace.server.door import ApiDoor
 from commonplace.service.services import Services
 from commonplace.settings import load_settings
@@ -144,7 +144,7 @@ class InProcess:
 
     def use_case(self, kind: type[T]) -> T:
         """What a door brought along."""
-        return Standing.of(self.app).use_cases[kind]
+        return AppState.of(self.app).use_cases[kind]
 
 
 Opened: TypeAlias = Callable[..., AbstractAsyncContextManager[InProcess]]
@@ -170,7 +170,6 @@ async def served(
         base = f"http://127.0.0.1:{settings.port}"
         headers = {"Authorization": f"Bearer {TOKEN}"}
         async with (
-            app.router.lifespan_context(app),
             httpx.AsyncClient(transport=transport, base_url=base, headers=headers, timeout=5.0) as client,
             httpx.AsyncClient(transport=transport, base_url=base, timeout=5.0) as stranger,
         ):

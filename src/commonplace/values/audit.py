@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from commonplace.values.record import Json
+from commonplace.values.json import Json, JsonObject
+from commonplace.values.moment import Moment
 from commonplace.values.scope import Scope
 
 AuditOutcome = Literal["ok", "unchanged", "denied", "not_found", "refused", "failed", "blocked", "budget_exhausted"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AuditRow:
+class AuditRow(JsonObject):
     """
     One line of the audit. `action` is a verb with its noun (`record.put`, `record.search`, `key.create`, `memory_put` at
     the governed door). `details` holds ids, counts and hashes; a search leaves the hash of its question and the ids it
@@ -22,7 +23,7 @@ class AuditRow:
     """
 
     id: str
-    at: datetime
+    at: Moment
     tenant: str
     actor: str
     action: str
@@ -54,7 +55,7 @@ class AuditQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditPage:
+class AuditPage(JsonObject):
     """Newest first. `cursor` continues; None is the end."""
 
     rows: tuple[AuditRow, ...]

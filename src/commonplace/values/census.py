@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal, get_args
 
+from commonplace.values.json import JsonObject, Natural
+from commonplace.values.moment import Moment
 from commonplace.values.scope import Scope
 
 By = Literal["source", "kind", "scope", "trust", "state", "day"]
@@ -26,16 +28,16 @@ def bears(kind: str, id: str, text: str) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ScopeCount:
+class ScopeCount(JsonObject):
     """A scope, its live records, and when one of its records was last written (None: it holds none any more)."""
 
     scope: Scope
-    records: int
-    updated_at: datetime | None
+    records: Natural
+    updated_at: Moment | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ScopeCounts:
+class ScopeCounts(JsonObject):
     """Last written first. `more`: there are others that fit."""
 
     scopes: tuple[ScopeCount, ...]
@@ -43,47 +45,47 @@ class ScopeCounts:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Count:
+class Count(JsonObject):
     by: Mapping[By, str]
-    records: int
+    records: Natural
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Tally:
+class Tally(JsonObject):
     """
     The days in order where days are counted, else most records first. `total` is the sum of all; `truncated`: there were
     more counts than were asked for, and the rest was left out.
     """
 
     counts: tuple[Count, ...] = ()
-    total: int = 0
+    total: Natural = 0
     truncated: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Recalled:
+class Recalled(JsonObject):
     """A search or a context block that showed a record, at which `rank` (the best is 1). Never the question."""
 
-    at: datetime
+    at: Moment
     by: str
     action: str
     door: str
-    rank: int
+    rank: Natural
     run: str | None = None
     client: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Recalls:
+class Recalls(JsonObject):
     """Newest first. `searched` audit rows were looked through; not `complete`: there are older ones."""
 
     recalls: tuple[Recalled, ...] = ()
-    searched: int = 0
+    searched: Natural = 0
     complete: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Weight:
+class Weight(JsonObject):
     """A weight of the ranking that a search may override."""
 
     name: str

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from commonplace.values.json import JsonObject, Natural
 from commonplace.values.query import Hit
 from commonplace.values.record import Record
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ContextMeta:
+class ContextMeta(JsonObject):
     """How much of what is in a block, and how well it fits the question."""
 
     used: bool = False
-    records_total: int = 0
-    session_records: int = 0
-    history_records: int = 0
-    fact_records: int = 0
+    records_total: Natural = 0
+    session_records: Natural = 0
+    history_records: Natural = 0
+    fact_records: Natural = 0
     score_min: float | None = None
     score_max: float | None = None
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import secrets
 import uuid
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
-from commonplace.errors import InvalidInput
+from commonplace.errors import CommonplaceError, InvalidInput
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -33,6 +33,46 @@ def utc(moment: datetime) -> datetime:
 def to_iso(moment: datetime, *, timespec: Literal["milliseconds", "auto"] = "milliseconds") -> str:
     """ISO 8601 in UTC, ending in Z. The `timespec` is that of `datetime.isoformat`; a naive time is taken as UTC."""
     return utc(moment).isoformat(timespec=timespec).removesuffix("+00:00") + "Z"
+
+
+def from_iso(text: object) -> datetime:
+    """
+    The time that an ISO 8601 text names; without a zone it is UTC. A datetime stays as it is.
+
+    Raises:
+        ValueError: it is none, or none that UTC has a year for.
+    """
+    if isinstance(text, datetime):
+        return text
+    if not isinstance(text, str):
+        raise ValueError("a time is written in ISO 8601, for instance 2026-03-01T09:30:00Z")
+    try:
+        return utc(datetime.fromisoformat(text))
+    except (ValueError, OverflowError, CommonplaceError):
+        raise ValueError("not a time in ISO 8601, for instance 2026-03-01T09:30:00Z") from None
+
+
+class _IsoTime:
+    """How pydantic reads and writes a time."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        del source, handler
+        from pydantic_core import core_schema  # noqa: PLC0415 - loaded by whoever asks, and slow for those who do not
+
+        to_json = core_schema.plain_serializer_function_ser_schema(
+            to_iso, return_schema=core_schema.str_schema(), when_used="json"
+        )
+        return core_schema.no_info_before_validator_function(
+            from_iso, core_schema.datetime_schema(), serialization=to_json
+        )
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        del schema, handler
+        return {"type": "string", "format": "date-time", "examples": ["2026-03-01T09:30:00.000Z"]}
+
+
+Moment: TypeAlias = Annotated[datetime, _IsoTime()]
+"""A time that is sent as ISO 8601; without a zone it is UTC."""
 
 
 def to_ms(moment: datetime) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from commonplace.values.json import JsonObject, Natural
 from commonplace.values.record import Written
 
 Layout = Literal["directory", "openclaw"]
@@ -21,13 +22,13 @@ class SentFile:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class LoadReport:
+class LoadReport(JsonObject):
     """`unchanged` were here already, at the same version or a later one."""
 
-    records: int = 0
-    created: int = 0
-    updated: int = 0
-    unchanged: int = 0
+    records: Natural = 0
+    created: Natural = 0
+    updated: Natural = 0
+    unchanged: Natural = 0
 
     def plus(self, written: Sequence[Written]) -> LoadReport:
         outcomes = [one.outcome for one in written]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from commonplace.errors import InvalidInput
+from commonplace.values.json import JsonObject, written_as_text
+from commonplace.values.moment import Moment
 from commonplace.values.scope import SCOPE_KINDS, Scope
 
 Role = Literal["reader", "writer", "reviewer", "admin"]
@@ -47,6 +49,11 @@ class ScopePattern:
 
     def __str__(self) -> str:
         return self.written
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        del source, handler
+        return written_as_text(cls, cls)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,18 +115,18 @@ class Principal:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Key:
+class Key(JsonObject):
     """A key that was handed out. Its secret was shown once; only its hash is kept, and not in here."""
 
     id: str
     name: str
     tenant: str
     role: Role
-    created_at: datetime
+    created_at: Moment
     created_by: str
     scopes: tuple[ScopePattern, ...] | None = None
-    expires_at: datetime | None = None
-    revoked_at: datetime | None = None
+    expires_at: Moment | None = None
+    revoked_at: Moment | None = None
 
     def is_good(self, now: datetime) -> bool:
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, TypedDict
+from typing import Literal, TypedDict, get_args
 
+from commonplace.errors import InvalidQuery
+from commonplace.values.json import JsonObject
+from commonplace.values.line import check_line, check_lines
+from commonplace.values.moment import utc
 from commonplace.values.record import Record, State, Trust, Visibility
-from commonplace.values.scope import Scope
+from commonplace.values.scope import Scope, Scopes, scopes_of
 
 Mode = Literal["hybrid", "words", "meaning"]
 Order = Literal["newest", "oldest", "pinned", "key", "position"]
@@ -43,6 +47,41 @@ class Filter:
     ever_in: Scope | None = None
     told_by: str | None = None
     states: frozenset[State] = LIVE
+
+    @classmethod
+    def parse(cls, scopes: Scopes, states: Sequence[State], filters: Filters) -> Filter:
+        """
+        What callers of any door write as a filter.
+
+        Raises:
+            InvalidQuery: there is no such filter, state or trust label.
+            InvalidInput: a text that no record can have.
+        """
+        trust = check_lines("trust labels", filters.get("trust"))
+        _refuse_others("trust label", set(trust), get_args(Trust))
+        names = check_lines("states", states)
+        _refuse_others("state", set(names), sorted(ALL_STATES))
+        _refuse_others("filter", set(filters), sorted(Filters.__optional_keys__))
+        for name in ("speaker", "key", "key_prefix", "superseded_by"):
+            check_line(name, filters.get(name))
+        since, until = filters.get("since"), filters.get("until")
+        return cls(
+            scopes=scopes_of(scopes),
+            kinds=check_lines("kinds", filters.get("kinds")),
+            sources=check_lines("sources", filters.get("sources")),
+            tags=check_lines("tags", filters.get("tags")),
+            trust=tuple(label for label in get_args(Trust) if label in trust),
+            visibility=filters.get("visibility"),
+            sessions=check_lines("sessions", filters.get("sessions")),
+            speaker=filters.get("speaker"),
+            key=filters.get("key"),
+            key_prefix=filters.get("key_prefix"),
+            superseded_by=filters.get("superseded_by"),
+            pinned=filters.get("pinned"),
+            since=utc(since) if since else None,
+            until=utc(until) if until else None,
+            states=frozenset(state for state in ALL_STATES if state in names),
+        )
 
     @property
     def is_plain(self) -> bool:
@@ -99,6 +138,11 @@ class Filters(TypedDict, total=False):
     until: datetime | None
 
 
+def _refuse_others(what: str, names: Set[str], allowed: Sequence[str]) -> None:
+    if unknown := names - set(allowed):
+        raise InvalidQuery(f"{', '.join(sorted(unknown))}: no such {what}. Use {', '.join(allowed)}.")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Query:
     text: str
@@ -111,7 +155,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class Why(JsonObject):
     """
     Why a hit is where it is. The parts sum to the hit's score. `words` are the analysed words of the question found in
     the passage; `start` and `stop` are the passage's place in the record's text. `bm25` is what the words scored before they
@@ -143,7 +187,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class Page(JsonObject):
     """A stretch of a listing. `cursor` continues it; None is the end."""
 
     records: tuple[Record, ...]

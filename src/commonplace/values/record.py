@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import Any, Literal, get_args
 
+from commonplace.values.json import Json, JsonObject
+from commonplace.values.moment import Moment
 from commonplace.values.scope import DEFAULT_TENANT, Scope
-
-Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 Trust = Literal["system_generated", "verified", "human_approved", "external_user_supplied", "connector_sourced"]
 Visibility = Literal["private", "shared"]
@@ -24,7 +24,7 @@ MAX_TEXT_BYTES = 2 * 1024 * 1024
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Provenance:
+class Provenance(JsonObject):
     """Where a record comes from, beyond its session: the run, the message or the file that told it."""
 
     run: str | None = None
@@ -33,7 +33,7 @@ class Provenance:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Record:
+class Record(JsonObject):
     """
     One version of a record. `at` is the time of what it tells, `created_at` when we first heard of it, `updated_at`
     when this version was written. `change`, `actor` and `reason` say what made this version. `restores` is the version
@@ -43,8 +43,8 @@ class Record:
     id: str
     scope: Scope
     text: str
-    created_at: datetime
-    updated_at: datetime
+    created_at: Moment
+    updated_at: Moment
     tenant: str = DEFAULT_TENANT
     version: int = 1
     kind: str = "note"
@@ -56,15 +56,15 @@ class Record:
     importance: int = 0
     trust: Trust = "system_generated"
     visibility: Visibility = "private"
-    at: datetime | None = None
-    expires_at: datetime | None = None
+    at: Moment | None = None
+    expires_at: Moment | None = None
     session: str | None = None
     position: int | None = None
     speaker: str | None = None
     provenance: Provenance = Provenance()
     demoted: bool = False
     superseded_by: str | None = None
-    deleted_at: datetime | None = None
+    deleted_at: Moment | None = None
     change: ChangeKind = "created"
     actor: str | None = None
     reason: str | None = None
@@ -80,6 +80,21 @@ class Record:
         if self.expires_at is not None and self.expires_at <= now:
             return "expired"
         return "live"
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """As JSON a record has its `state`, too, as it is at the `now` of the context that it is written with."""
+        from pydantic_core import core_schema  # noqa: PLC0415 - loaded by whoever asks, and slow for those who do not
+
+        states = core_schema.literal_schema([*get_args(State)])
+        of_now = core_schema.plain_serializer_function_ser_schema(_state_now, info_arg=True, return_schema=states)
+        schema = handler(source)
+        schema["schema"]["computed_fields"] = [core_schema.computed_field("state", {**states, "serialization": of_now})]
+        return schema
+
+
+def _state_now(state: Callable[[datetime], State], info: Any) -> State:
+    return state(info.context["now"])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,7 +145,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class Written(JsonObject):
     record: Record
     outcome: Outcome
 

@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import Literal
 
 from commonplace.errors import InvalidInput
+from commonplace.values.json import JsonObject, Natural
+from commonplace.values.moment import Moment
 from commonplace.values.record import Record
 from commonplace.values.scope import Scope
 
@@ -14,7 +16,7 @@ StepKind = Literal["deleted", "set_back", "left"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Waiting:
+class Waiting(JsonObject):
     """A record in quarantine, why and since when. `beside` is the record that it would have changed, under `key`."""
 
     record: Record
@@ -25,7 +27,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WaitingFinding:
+class WaitingFinding(JsonObject):
     """An item of knowledge in quarantine, why and since when."""
 
     id: str
@@ -35,11 +37,11 @@ class WaitingFinding:
     title: str
     summary: str
     reasons: tuple[str, ...]
-    since: datetime
+    since: Moment
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingPage:
+class WaitingPage(JsonObject):
     """`cursor` continues it; None is the end. The first page has the newest thousand `findings` as well."""
 
     waiting: tuple[Waiting, ...]
@@ -68,7 +70,7 @@ class Origin:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RollbackStep:
+class RollbackStep(JsonObject):
     """
     What becomes of a record: deleted, set back to the content of version `to`, or left as it is, and `why`. `version` is the
     one it stands at before.
@@ -83,11 +85,11 @@ class RollbackStep:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RolledBack:
+class RolledBack(JsonObject):
     """`id` takes all of it back again. A dry run only says what would be done, and has none."""
 
     id: str | None
-    deleted: int
-    set_back: int
-    left: int
+    deleted: Natural
+    set_back: Natural
+    left: Natural
     steps: tuple[RollbackStep, ...]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Self, TypeAlias, get_args
+from typing import Any, Literal, Self, TypeAlias, get_args
 
 from commonplace.errors import InvalidScope
+from commonplace.values.json import written_as_text
 
 ScopeKind = Literal["session", "agent", "workspace", "channel", "user", "global"]
 SCOPE_KINDS: tuple[ScopeKind, ...] = get_args(ScopeKind)
@@ -48,6 +49,11 @@ class Scope:
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.id}" if self.id else self.kind
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        del source, handler
+        return written_as_text(cls, cls.parse)
 
 
 def scopes_of(scopes: Scopes) -> tuple[Scope, ...] | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Literal
 
+from commonplace.values.json import JsonObject, Natural
+from commonplace.values.moment import Moment
 from commonplace.values.record import Trust
 from commonplace.values.scope import Scope
 
@@ -14,15 +15,15 @@ ShelfName = Literal["user", "project"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ShelfFile:
+class ShelfFile(JsonObject):
     """
     A file of a shelf. `stale`: it was last written so long ago that a recall says so. `problem` says why it is no entry; then
     it has no type, name or description.
     """
 
     path: str
-    bytes: int
-    modified_at: datetime
+    bytes: Natural
+    modified_at: Moment
     etag: str | None = None
     type: str | None = None
     name: str | None = None
@@ -32,7 +33,7 @@ class ShelfFile:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ShelfFiles:
+class ShelfFiles(JsonObject):
     """A folder of memory: its index, and its files, newest first; `total` counts those that were left out, too."""
 
     root: ShelfName
@@ -40,23 +41,23 @@ class ShelfFiles:
     trust: Trust
     index: str
     files: tuple[ShelfFile, ...]
-    total: int
+    total: Natural
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ShelfText:
+class ShelfText(JsonObject):
     """A file as it is. `etag` names this very content."""
 
     root: ShelfName
     path: str
     text: str
-    bytes: int
-    modified_at: datetime
+    bytes: Natural
+    modified_at: Moment
     etag: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ShelfWritten:
+class ShelfWritten(JsonObject):
     """`file` is None where it was removed, `change` None where nothing changed: there is nothing to undo then."""
 
     file: ShelfText | None
@@ -64,19 +65,19 @@ class ShelfWritten:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ShelfChange:
+class ShelfChange(JsonObject):
     """A change of one or several files that can be taken back. `task` is the one that made it, where one did."""
 
     id: str
     root: ShelfName
     what: str
-    at: datetime
+    at: Moment
     paths: tuple[str, ...]
     task: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ShelfUndone:
+class ShelfUndone(JsonObject):
     """What was put back, and what was left because somebody had edited it since."""
 
     restored: tuple[str, ...]
@@ -84,7 +85,7 @@ class ShelfUndone:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ShelfRecalled:
+class ShelfRecalled(JsonObject):
     """An entry that fits a question, without secrets; `body` may be cut. `note` is what to say about its age, if anything."""
 
     root: ShelfName
@@ -93,13 +94,13 @@ class ShelfRecalled:
     name: str
     description: str
     body: str
-    score: int
+    score: Natural
     note: str | None
     trust: Trust
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ShelfRecall:
+class ShelfRecall(JsonObject):
     """The entries that fit best, best first, and the block for a prompt that shows them; empty where none does."""
 
     entries: tuple[ShelfRecalled, ...]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Literal
 
-from commonplace.values.record import Json
+from commonplace.values.json import Json, JsonObject
+from commonplace.values.moment import Moment
 
 TaskKind = Literal["remember", "forget", "dream"]
 TaskStatus = Literal["queued", "running", "completed", "failed"]
@@ -17,7 +17,7 @@ OVER: frozenset[TaskStatus] = frozenset({"completed", "failed"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TaskFailure:
+class TaskFailure(JsonObject):
     """`code` is one that clients may know, `details` our own code for what went wrong."""
 
     code: str
@@ -26,7 +26,7 @@ class TaskFailure:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MemoryTask:
+class MemoryTask(JsonObject):
     """
     Something to be remembered, forgotten or tidied. `result` is there once it is completed: `summary`, `files_touched`,
     `touched_scopes`, `method` and, as the kind has it, `removed_entries`, `touched_topics`, `deduped_entries`. `error` is
@@ -36,8 +36,8 @@ class MemoryTask:
     id: str
     kind: TaskKind
     status: TaskStatus
-    created_at: datetime
-    updated_at: datetime
+    created_at: Moment
+    updated_at: Moment
     context_mode: ContextMode | None = None
     scope: TargetScope | None = None
     result: Mapping[str, Json] | None = None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Literal
 
+from commonplace.values.json import JsonObject, Natural
+from commonplace.values.moment import Moment
 from commonplace.values.scope import Scope
 
 Severity = Literal["ok", "warning", "error"]
@@ -14,7 +16,7 @@ Action = Literal["expired", "aged_out", "evicted", "purged", "spared", "reindexe
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(JsonObject):
     """One thing `doctor` looked at. `advice` says what to do; it is empty where all is well."""
 
     check: str
@@ -24,31 +26,31 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ScopeStats:
+class ScopeStats(JsonObject):
     scope: Scope
-    records: int
-    passages: int
+    records: Natural
+    passages: Natural
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Stats:
+class Stats(JsonObject):
     """Live records are those a search can find; `versions` counts the past ones."""
 
     store: str
     tenant: str
     schema: int
-    records: int
-    live: int
-    deleted: int
-    versions: int
-    passages: int
-    bytes: int
+    records: Natural
+    live: Natural
+    deleted: Natural
+    versions: Natural
+    passages: Natural
+    bytes: Natural
     embedders: Mapping[str, int] = field(default_factory=dict[str, int])
     scopes: tuple[ScopeStats, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rule:
+class Rule(JsonObject):
     """
     How long the records of a scope are kept. `scope` is `kind:id`, or a kind alone for all of them (`session`).
     Pinned records are always kept.
@@ -60,13 +62,13 @@ class Rule:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Upkeep:
+class Upkeep(JsonObject):
     """One line of the hygiene log: which rule did what to how many records."""
 
-    at: datetime
+    at: Moment
     action: Action
     scope: str
-    records: int
+    records: Natural
     detail: str = ""
 
 
@@ -77,7 +79,7 @@ class Purged:
     since whoever purged said so.
     """
 
-    records: int
-    versions: int
-    files: int = 0
+    records: Natural
+    versions: Natural
+    files: Natural = 0
     files_left: tuple[str, ...] = ()

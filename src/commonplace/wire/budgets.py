@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pydantic import ConfigDict, Field
 
+from commonplace.values.json import Natural
+from commonplace.values.moment import Moment
 from commonplace.values.usage import Budget, Usage, UsageTotal, to_micro, to_usd
-from commonplace.wire.queries import Asked
-from commonplace.wire.shapes import Answer, Body, Count, Moment
+from commonplace.wire.queries import UrlQuery
+from commonplace.wire.shapes import Answer, Body, shared
 
 
-class BudgetQuery(Asked):
+class BudgetQuery(UrlQuery):
     days: int = Field(default=1, ge=1, le=366, description="Of how many days the totals are, today included.")
     limit: int = Field(default=20, ge=0, le=1000, description="How many of the latest tasks are told.")
 
@@ -31,34 +33,19 @@ class TotalAnswer(Answer):
 
     purpose: str
     model: str
-    tasks: Count
-    failed: Count
-    input_tokens: Count
-    output_tokens: Count
+    tasks: Natural
+    failed: Natural
+    input_tokens: Natural
+    output_tokens: Natural
     cost_usd: float
 
     @classmethod
     def of(cls, total: UsageTotal) -> TotalAnswer:
-        return cls(
-            purpose=total.purpose,
-            model=total.model,
-            tasks=total.tasks,
-            failed=total.failed,
-            input_tokens=total.input_tokens,
-            output_tokens=total.output_tokens,
-            cost_usd=to_usd(total.cost_micro_usd),
-        )
+        return cls(**shared(cls, total), cost_usd=to_usd(total.cost_micro_usd))
 
     def value(self) -> UsageTotal:
-        return UsageTotal(
-            purpose=self.purpose,
-            model=self.model,
-            tasks=self.tasks,
-            failed=self.failed,
-            input_tokens=self.input_tokens,
-            output_tokens=self.output_tokens,
-            cost_micro_usd=to_micro(self.cost_usd),
-        )
+        fields = {name: value for name, value in self if name != "cost_usd"}
+        return UsageTotal(**fields, cost_micro_usd=to_micro(self.cost_usd))
 
 
 class UsageAnswer(Answer):
@@ -71,41 +58,18 @@ class UsageAnswer(Answer):
     model: str
     agent: str | None
     workspace: str | None
-    input_tokens: Count
-    output_tokens: Count
+    input_tokens: Natural
+    output_tokens: Natural
     cost_usd: float
     ok: bool
 
     @classmethod
     def of(cls, usage: Usage) -> UsageAnswer:
-        return cls(
-            tenant=usage.tenant,
-            at=usage.at,
-            session=usage.session,
-            purpose=usage.purpose,
-            model=usage.model,
-            agent=usage.agent,
-            workspace=usage.workspace,
-            input_tokens=usage.input_tokens,
-            output_tokens=usage.output_tokens,
-            cost_usd=to_usd(usage.cost_micro_usd),
-            ok=usage.ok,
-        )
+        return cls(**shared(cls, usage), cost_usd=to_usd(usage.cost_micro_usd))
 
     def value(self) -> Usage:
-        return Usage(
-            tenant=self.tenant,
-            at=self.at,
-            session=self.session,
-            purpose=self.purpose,
-            model=self.model,
-            agent=self.agent,
-            workspace=self.workspace,
-            input_tokens=self.input_tokens,
-            output_tokens=self.output_tokens,
-            cost_micro_usd=to_micro(self.cost_usd),
-            ok=self.ok,
-        )
+        fields = {name: value for name, value in self if name != "cost_usd"}
+        return Usage(**fields, cost_micro_usd=to_micro(self.cost_usd))
 
 
 class BudgetAnswer(Answer):

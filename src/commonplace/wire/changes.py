@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 from pydantic import ConfigDict, Field
 
 from commonplace.values.changes import Changes, SuccessorFields
+from commonplace.values.moment import Moment
 from commonplace.values.record import Trust, Visibility
-from commonplace.values.upkeep import Purged
 from commonplace.wire.records import Importance, Metadata, Position
-from commonplace.wire.shapes import (
-    MAX_LIST,
-    Answer,
-    Body,
-    Count,
-    KeyName,
-    Label,
-    Line,
-    Moment,
-    RecordId,
-    ScopeName,
-    Text,
-    Version,
-)
+from commonplace.wire.shapes import MAX_LIST, Body, KeyName, Label, Line, RecordId, ScopeName, Text, Version
 
 Tags = Annotated[list[Label], Field(max_length=MAX_LIST, json_schema_extra={"maxItems": 64})]
 Cleared = Literal["key", "at", "expires_at", "tags", "metadata"]
@@ -55,19 +42,7 @@ class EditBody(ChangeBody):
     clear: list[Cleared] = Field(default=[], max_length=8)
 
     def changes(self) -> Changes:
-        return {
-            "text": self.text,
-            "key": self.key,
-            "kind": self.kind,
-            "tags": self.tags,
-            "metadata": None if self.metadata is None else {**self.metadata},
-            "pinned": self.pinned,
-            "importance": self.importance,
-            "trust": self.trust,
-            "visibility": self.visibility,
-            "at": self.at,
-            "expires_at": self.expires_at,
-        }
+        return cast(Changes, {name: value for name, value in self if name in Changes.__optional_keys__})
 
 
 class SupersedeBody(ChangeBody):
@@ -93,23 +68,7 @@ class SupersedeBody(ChangeBody):
     speaker: Label | None = None
 
     def fields(self) -> SuccessorFields:
-        return {
-            "scope": self.scope,
-            "key": self.key,
-            "kind": self.kind,
-            "source": self.source,
-            "tags": self.tags,
-            "metadata": None if self.metadata is None else {**self.metadata},
-            "pinned": self.pinned,
-            "importance": self.importance,
-            "trust": self.trust,
-            "visibility": self.visibility,
-            "at": self.at,
-            "expires_at": self.expires_at,
-            "session": self.session,
-            "position": self.position,
-            "speaker": self.speaker,
-        }
+        return cast(SuccessorFields, {name: value for name, value in self if name in SuccessorFields.__optional_keys__})
 
 
 class PinBody(ChangeBody):
@@ -147,21 +106,3 @@ class PurgeBody(Body):
     user: Label | None = None
     source: Label | None = None
     leave_files: bool = False
-
-
-class PurgedAnswer(Answer):
-    """`files` of managed memory went with the records; `files_left` names those that stay, and why. Both only where there are some."""
-
-    records: Count
-    versions: Count
-    files: Count = 0
-    files_left: list[str] = Field(default=[])
-
-    @classmethod
-    def of(cls, purged: Purged) -> PurgedAnswer:
-        return cls(
-            records=purged.records, versions=purged.versions, files=purged.files, files_left=list(purged.files_left)
-        )
-
-    def value(self) -> Purged:
-        return Purged(self.records, self.versions, self.files, tuple(self.files_left))

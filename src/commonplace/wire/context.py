@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from datetime import datetime
+from dataclasses import dataclass, fields
+from typing import Any
 
 from pydantic import ConfigDict, Field
 
 from commonplace.values.context import ContextBlock, ContextMeta
-from commonplace.wire.records import RecordAnswer
+from commonplace.values.json import JsonObject, Natural
+from commonplace.values.query import Hit
+from commonplace.values.record import Record
 from commonplace.wire.search import RecalledAnswer
-from commonplace.wire.shapes import Answer, Body, Count, Label, Question, ScopeName
+from commonplace.wire.shapes import Body, Label, Question, ScopeName
 
 
 class ContextBody(Body):
@@ -40,45 +42,27 @@ class ContextBody(Body):
     )
 
 
-class ContextMetaAnswer(Answer):
-    used: bool
-    records_total: Count
-    session_records: Count
-    history_records: Count
-    fact_records: Count
-    score_min: float | None
-    score_max: float | None
-
-
-class ContextAnswer(Answer):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ContextAnswer(JsonObject):
     """Without records the text is empty. `left_out` were too many for the budget."""
 
     text: str
-    tokens: Count
-    records: list[RecordAnswer]
-    hits: list[RecalledAnswer]
-    left_out: Count
-    meta: ContextMetaAnswer
+    tokens: Natural
+    records: tuple[Record, ...]
+    hits: tuple[RecalledAnswer, ...]
+    left_out: Natural
+    meta: ContextMeta
 
     @classmethod
-    def of(cls, block: ContextBlock, now: datetime) -> ContextAnswer:
-        return cls.model_construct(
-            text=block.text,
-            tokens=block.tokens,
-            records=[RecordAnswer.of(record, now) for record in block.records],
-            hits=[RecalledAnswer.of(hit) for hit in block.hits],
-            left_out=block.left_out,
-            meta=ContextMetaAnswer.model_construct(**asdict(block.meta)),
-        )
+    def of(cls, block: ContextBlock) -> ContextAnswer:
+        hits = tuple(RecalledAnswer(hit.record.id, hit.score, hit.why) for hit in block.hits)
+        return cls(**_fields(block), hits=hits)
 
-    def value(self) -> ContextBlock:
-        records = tuple(one.value() for one in self.records)
-        held = {record.id: record for record in records}
-        return ContextBlock(
-            text=self.text,
-            tokens=self.tokens,
-            records=records,
-            hits=tuple(hit.value(held[hit.id]) for hit in self.hits if hit.id in held),
-            left_out=self.left_out,
-            meta=ContextMeta(**self.meta.model_dump()),
-        )
+    def block(self) -> ContextBlock:
+        held = {record.id: record for record in self.records}
+        hits = tuple(Hit(held[hit.id], hit.score, hit.why) for hit in self.hits if hit.id in held)
+        return ContextBlock(**_fields(self), hits=hits)
+
+
+def _fields(block: ContextBlock | ContextAnswer) -> dict[str, Any]:
+    return {field.name: getattr(block, field.name) for field in fields(block) if field.name != "hits"}

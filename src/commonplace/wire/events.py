@@ -6,7 +6,9 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from commonplace.wire.shapes import Answer, Moment
+from commonplace.values.moment import Moment
+from commonplace.values.scope import Scope
+from commonplace.wire.shapes import Answer
 
 
 class EventAnswer(Answer):
@@ -20,7 +22,7 @@ class EventAnswer(Answer):
     v: Literal[1] = 1
     type: str = Field(examples=["record.created"])
     at: Moment | None = None
-    scope: str | None = Field(default=None, examples=["workspace:web"])
+    scope: Scope | None = Field(default=None, examples=["workspace:web"])
     actor: str | None = None
     client: str | None = None
     data: dict[str, JsonValue] = Field(default={}, examples=[{"id": "0197…", "version": 1, "kind": "note"}])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
 from commonplace.values.extraction import Extracted, ExtractionStatus
+from commonplace.values.json import JsonObject, Natural
+from commonplace.values.moment import Moment
 from commonplace.values.record import Record
-from commonplace.wire.records import RecordAnswer, TurnBody
-from commonplace.wire.shapes import MAX_LIST, MAX_TEXT, Answer, Body, Count, Label, Moment, RecordId, ScopeName
+from commonplace.wire.records import TurnBody
+from commonplace.wire.shapes import MAX_LIST, MAX_TEXT, Body, Label, RecordId, ScopeName
 
 _MOST_AGENTS = 100
 
@@ -49,39 +52,26 @@ class ExtractBody(Body):
     at: Moment | None = Field(default=None, description="When it was, for turns that do not say so themselves.")
 
 
-class ExtractAnswer(Answer):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExtractAnswer(JsonObject):
     """
     `facts` were written; `superseded` are the records they took the place of. `dropped` counts what was found and not kept:
     `known`, `recalled`, `outdated`, `memory_disabled`, `no_target`. `fallback` says why a model was not used.
     """
 
     status: ExtractionStatus
-    method: str = Field(examples=["rules", "model"])
+    method: Literal["rules", "model"]
     fallback: str | None
-    facts: list[RecordAnswer]
-    superseded: list[str]
-    dropped: dict[str, int]
+    facts: tuple[Record, ...]
+    superseded: tuple[str, ...]
+    dropped: Mapping[str, int]
 
     @classmethod
-    def of(cls, done: Extracted, now: datetime) -> ExtractAnswer:
-        return cls(
-            status=done.status,
-            method=done.method,
-            fallback=done.fallback,
-            facts=[RecordAnswer.of(fact, now) for fact in done.facts],
-            superseded=list(done.superseded),
-            dropped=dict(done.dropped),
-        )
+    def of(cls, done: Extracted) -> ExtractAnswer:
+        return cls(**{field.name: getattr(done, field.name) for field in fields(cls)})
 
-    def value(self) -> Extracted:
-        return Extracted(
-            status=self.status,
-            method="model" if self.method == "model" else "rules",
-            fallback=self.fallback,
-            facts=tuple(fact.value() for fact in self.facts),
-            superseded=tuple(self.superseded),
-            dropped=self.dropped,
-        )
+    def extracted(self) -> Extracted:
+        return Extracted(**{field.name: getattr(self, field.name) for field in fields(self)})
 
 
 class LearningBody(Body):
@@ -98,12 +88,9 @@ class LearningBody(Body):
     run: Label | None = None
 
 
-class LearningsAnswer(Answer):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LearningsAnswer(JsonObject):
     """Newest first."""
 
-    count: Count
-    learnings: list[RecordAnswer]
-
-    @classmethod
-    def of(cls, found: list[Record], now: datetime) -> LearningsAnswer:
-        return cls(count=len(found), learnings=[RecordAnswer.of(record, now) for record in found])
+    count: Natural
+    learnings: tuple[Record, ...]

@@ -2,98 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import timedelta
 
 from pydantic import ConfigDict, Field
 
-from commonplace.values.upkeep import Action, Finding, Rule, ScopeStats, Severity, Stats, Upkeep
-from commonplace.wire.records import scope_value
-from commonplace.wire.shapes import MAX_COUNT, Answer, Body, Count, Moment, ScopeName
+from commonplace.values.json import JsonObject, Natural
+from commonplace.values.upkeep import Finding, Rule, Upkeep
+from commonplace.wire.shapes import MAX_COUNT, Answer, Body, ScopeName
 
 _LONGEST = 3_155_760_000_000.0
 
 
-class ScopeStatsAnswer(Answer):
-    scope: str
-    records: Count
-    passages: Count
-
-
-class StatsAnswer(Answer):
-    """Live records are those a search can find; `versions` counts the past ones. `embedders`: name and dimensions."""
-
-    store: str
-    tenant: str
-    schema_: int = Field(alias="schema")
-    records: Count
-    live: Count
-    deleted: Count
-    versions: Count
-    passages: Count
-    bytes: Count
-    embedders: dict[str, int]
-    scopes: list[ScopeStatsAnswer]
-
-    @classmethod
-    def of(cls, stats: Stats) -> StatsAnswer:
-        scopes = [
-            ScopeStatsAnswer(scope=str(one.scope), records=one.records, passages=one.passages) for one in stats.scopes
-        ]
-        return cls(
-            store=stats.store,
-            tenant=stats.tenant,
-            schema=stats.schema,
-            records=stats.records,
-            live=stats.live,
-            deleted=stats.deleted,
-            versions=stats.versions,
-            passages=stats.passages,
-            bytes=stats.bytes,
-            embedders=dict(stats.embedders),
-            scopes=scopes,
-        )
-
-    def value(self) -> Stats:
-        scopes = [
-            ScopeStats(scope=scope_value(one.scope), records=one.records, passages=one.passages) for one in self.scopes
-        ]
-        return Stats(
-            store=self.store,
-            tenant=self.tenant,
-            schema=self.schema_,
-            records=self.records,
-            live=self.live,
-            deleted=self.deleted,
-            versions=self.versions,
-            passages=self.passages,
-            bytes=self.bytes,
-            embedders=self.embedders,
-            scopes=tuple(scopes),
-        )
-
-
-class FindingAnswer(Answer):
-    check: str
-    severity: Severity
-    message: str
-    advice: str
-
-    def value(self) -> Finding:
-        return Finding(self.check, self.severity, self.message, self.advice)
-
-
-class FindingsAnswer(Answer):
-    findings: list[FindingAnswer]
-
-    @classmethod
-    def of(cls, findings: Iterable[Finding]) -> FindingsAnswer:
-        return cls(
-            findings=[
-                FindingAnswer(check=one.check, severity=one.severity, message=one.message, advice=one.advice)
-                for one in findings
-            ]
-        )
+@dataclass(frozen=True, slots=True)
+class FindingsAnswer(JsonObject):
+    findings: tuple[Finding, ...]
 
 
 class RuleBody(Body):
@@ -110,31 +33,9 @@ class RuleBody(Body):
         return Rule(scope=self.scope, max_age=age, max_records=self.max_records)
 
 
-class RuleAnswer(Answer):
-    scope: str
-    max_age: float | None
-    max_records: int | None
-
-    def value(self) -> Rule:
-        age = None if self.max_age is None else timedelta(seconds=self.max_age)
-        return Rule(scope=self.scope, max_age=age, max_records=self.max_records)
-
-
-class RulesAnswer(Answer):
-    rules: list[RuleAnswer]
-
-    @classmethod
-    def of(cls, rules: Iterable[Rule]) -> RulesAnswer:
-        return cls(
-            rules=[
-                RuleAnswer(
-                    scope=rule.scope,
-                    max_age=None if rule.max_age is None else rule.max_age.total_seconds(),
-                    max_records=rule.max_records,
-                )
-                for rule in rules
-            ]
-        )
+@dataclass(frozen=True, slots=True)
+class RulesAnswer(JsonObject):
+    rules: tuple[Rule, ...]
 
 
 class TidyBody(Body):
@@ -145,31 +46,10 @@ class TidyBody(Body):
     purge_after: float | None = Field(default=None, ge=0, le=_LONGEST, allow_inf_nan=False)
 
 
-class UpkeepAnswer(Answer):
-    """One line of the log: which rule did what to how many records."""
-
-    at: Moment
-    action: Action
-    scope: str
-    records: Count
-    detail: str
-
-    def value(self) -> Upkeep:
-        return Upkeep(at=self.at, action=self.action, scope=self.scope, records=self.records, detail=self.detail)
-
-
-class LogAnswer(Answer):
-    log: list[UpkeepAnswer]
-
-    @classmethod
-    def of(cls, lines: Iterable[Upkeep]) -> LogAnswer:
-        return cls(
-            log=[
-                UpkeepAnswer(at=one.at, action=one.action, scope=one.scope, records=one.records, detail=one.detail)
-                for one in lines
-            ]
-        )
+@dataclass(frozen=True, slots=True)
+class LogAnswer(JsonObject):
+    log: tuple[Upkeep, ...]
 
 
 class ReindexedAnswer(Answer):
-    texts: Count
+    texts: Natural

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue
 
-from commonplace.values.knowledge import Coverage, Item, ItemStatus, Space, SpaceScope, TrustLevel
-from commonplace.wire.shapes import MAX_LINE, Answer, Body, Label, Moment
+from commonplace.values.knowledge import ItemStatus, Space, SpaceScope, TrustLevel
+from commonplace.values.moment import Moment
+from commonplace.wire.shapes import MAX_LINE, Answer, Body, Label, shared
 
 Metadata = dict[str, JsonValue]
 
@@ -59,18 +60,12 @@ class SpaceAnswer(Answer):
 
     @classmethod
     def of(cls, space: Space) -> SpaceAnswer:
+        """A space of a run names it where one of a project names that."""
         of_run = space.scope == "run"
-        return cls(
-            id=space.id,
-            scope=space.scope,
-            project=None if of_run else space.project,
-            run=space.project if of_run else None,
-            namespace=space.namespace,
-            title=space.title,
-            trust_level=space.trust_level,
-            created_at=space.created_at,
-            updated_at=space.updated_at,
+        named: dict[str, Any] = (
+            {"project": None, "run": space.project} if of_run else {"project": space.project, "run": None}
         )
+        return cls(**{**shared(cls, space), **named})
 
 
 class SpacesAnswer(Answer):
@@ -128,34 +123,11 @@ class ItemAnswer(Answer):
     run: str | None
     artifact_refs: list[str]
     source_memory_ids: list[str]
-    reviewer_id: str | None
-    approval_id: str | None
+    reviewer_id: str | None = Field(validation_alias="reviewer")
+    approval_id: str | None = Field(validation_alias="approval")
     freshness_expires_at: Moment | None
     created_at: Moment
     updated_at: Moment
-
-    @classmethod
-    def of(cls, item: Item) -> ItemAnswer:
-        return cls(
-            id=item.id,
-            space=item.space,
-            coverage_key=item.coverage_key,
-            dedupe_key=item.dedupe_key,
-            item_type=item.item_type,
-            title=item.title,
-            summary=item.summary,
-            payload=dict(item.payload),
-            trust_level=item.trust_level,
-            status=item.status,
-            run=item.run,
-            artifact_refs=list(item.artifact_refs),
-            source_memory_ids=list(item.source_memory_ids),
-            reviewer_id=item.reviewer,
-            approval_id=item.approval,
-            freshness_expires_at=item.freshness_expires_at,
-            created_at=item.created_at,
-            updated_at=item.updated_at,
-        )
 
 
 class ItemsAnswer(Answer):
@@ -192,17 +164,6 @@ class CoverageAnswer(Answer):
     last_seen_at: Moment
     last_promoted_at: Moment | None
     freshness_expires_at: Moment | None
-
-    @classmethod
-    def of(cls, one: Coverage) -> CoverageAnswer:
-        return cls(
-            space=one.space,
-            coverage_key=one.coverage_key,
-            latest_item=one.latest_item,
-            last_seen_at=one.last_seen_at,
-            last_promoted_at=one.last_promoted_at,
-            freshness_expires_at=one.freshness_expires_at,
-        )
 
 
 class CoveragesAnswer(Answer):

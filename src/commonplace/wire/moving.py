@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pydantic import ConfigDict, Field
 
-from commonplace.values.moving import ImportReport, Layout, LoadReport, SentFile
-from commonplace.wire.shapes import MAX_LIST, MAX_TEXT, Answer, Body, Count, Line, ScopeName
+from commonplace.values.json import Natural
+from commonplace.values.moving import ImportReport, Layout, SentFile
+from commonplace.wire.shapes import MAX_LIST, MAX_TEXT, Answer, Body, Line, ScopeName
 from commonplace.wire.tasks import TaskAnswer
 
 
@@ -63,41 +64,18 @@ class ImportReportAnswer(Answer):
     lead out of the folder, and the daemon's home folder.
     """
 
-    discovered_files: Count
-    files_processed: Count
-    indexed_files: Count
-    skipped_files: Count
-    deleted_files: Count
-    chunks_created: Count
-    errors: Count
+    discovered_files: Natural
+    files_processed: Natural
+    indexed_files: Natural
+    skipped_files: Natural
+    deleted_files: Natural
+    chunks_created: Natural
+    errors: Natural
     problems: list[ImportProblem]
     left_out: list[ImportProblem] = Field(default=[])
 
     def value(self) -> ImportReport:
-        return ImportReport(
-            discovered_files=self.discovered_files,
-            files_processed=self.files_processed,
-            indexed_files=self.indexed_files,
-            skipped_files=self.skipped_files,
-            deleted_files=self.deleted_files,
-            chunks_created=self.chunks_created,
-            errors=self.errors,
-            problems=tuple((one.file, one.reason) for one in self.problems),
-            left_out=tuple((one.file, one.reason) for one in self.left_out),
-        )
-
-
-class LoadAnswer(Answer):
-    """`unchanged` were here already, at the same version or a later one."""
-
-    records: Count
-    created: Count
-    updated: Count
-    unchanged: Count
-
-    @classmethod
-    def of(cls, report: LoadReport) -> LoadAnswer:
-        return cls(records=report.records, created=report.created, updated=report.updated, unchanged=report.unchanged)
-
-    def value(self) -> LoadReport:
-        return LoadReport(records=self.records, created=self.created, updated=self.updated, unchanged=self.unchanged)
+        lists = ("problems", "left_out")
+        counts = {name: value for name, value in self if name not in lists}
+        problems, left_out = (tuple((one.file, one.reason) for one in getattr(self, name)) for name in lists)
+        return ImportReport(**counts, problems=problems, left_out=left_out)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Annotated, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import AliasChoices, ConfigDict, Field, model_validator
 
+from commonplace.values.json import JsonObject
+from commonplace.values.moment import Moment
 from commonplace.values.principal import Key, Principal, Role, ScopePattern, User
-from commonplace.wire.shapes import Answer, Body, Label, Line, Moment
+from commonplace.wire.shapes import Answer, Body, Label, Line, shared
 
 Pattern = Annotated[str, Field(min_length=1, max_length=300, examples=["workspace:web-*"])]
 
@@ -19,7 +21,7 @@ class MeAnswer(Answer):
     subject: str
     tenant: str
     role: Role
-    scopes: list[str] | None
+    scopes: tuple[ScopePattern, ...] | None
     operator: bool
     key: str | None
     client: str | None
@@ -27,27 +29,10 @@ class MeAnswer(Answer):
 
     @classmethod
     def of(cls, who: Principal, *, open: bool = False) -> MeAnswer:  # noqa: A002 - as the field is called
-        return cls(
-            open=open,
-            subject=who.subject,
-            tenant=who.tenant,
-            role=who.role,
-            scopes=_written(who.scopes),
-            operator=who.operator,
-            key=who.key,
-            client=who.client,
-        )
+        return cls(**shared(cls, who), open=open)
 
     def value(self) -> Principal:
-        return Principal(
-            subject=self.subject,
-            tenant=self.tenant,
-            role=self.role,
-            scopes=_patterns(self.scopes),
-            operator=self.operator,
-            key=self.key,
-            client=self.client,
-        )
+        return Principal(**{name: value for name, value in self if name != "open"})
 
 
 class SignInBody(Body):
@@ -94,58 +79,17 @@ class KeyBody(Body):
     expires_at: Moment | None = None
 
 
-class KeyAnswer(Answer):
-    id: str
-    name: str
-    tenant: str
-    role: Role
-    scopes: list[str] | None
-    created_at: Moment
-    created_by: str
-    expires_at: Moment | None
-    revoked_at: Moment | None
-
-    @classmethod
-    def of(cls, key: Key) -> KeyAnswer:
-        return cls(
-            id=key.id,
-            name=key.name,
-            tenant=key.tenant,
-            role=key.role,
-            scopes=_written(key.scopes),
-            created_at=key.created_at,
-            created_by=key.created_by,
-            expires_at=key.expires_at,
-            revoked_at=key.revoked_at,
-        )
-
-    def value(self) -> Key:
-        return Key(
-            id=self.id,
-            name=self.name,
-            tenant=self.tenant,
-            role=self.role,
-            scopes=_patterns(self.scopes),
-            created_at=self.created_at,
-            created_by=self.created_by,
-            expires_at=self.expires_at,
-            revoked_at=self.revoked_at,
-        )
-
-
-class NewKeyAnswer(Answer):
+@dataclass(frozen=True, slots=True)
+class NewKeyAnswer(JsonObject):
     """The secret is shown this once."""
 
-    key: KeyAnswer
+    key: Key
     secret: str
 
 
-class KeysAnswer(Answer):
-    keys: list[KeyAnswer]
-
-    @classmethod
-    def of(cls, keys: Iterable[Key]) -> KeysAnswer:
-        return cls(keys=[KeyAnswer.of(key) for key in keys])
+@dataclass(frozen=True, slots=True)
+class KeysAnswer(JsonObject):
+    keys: tuple[Key, ...]
 
 
 class UserBody(Body):
@@ -157,13 +101,9 @@ class UserBody(Body):
 
 
 class UserAnswer(Answer):
-    user_id: str
+    user_id: str = Field(validation_alias=AliasChoices("user_id", "id"))
     tenant: str
     created_at: Moment
-
-    @classmethod
-    def of(cls, user: User) -> UserAnswer:
-        return cls(user_id=user.id, tenant=user.tenant, created_at=user.created_at)
 
     def value(self) -> User:
         return User(id=self.user_id, tenant=self.tenant, created_at=self.created_at)
@@ -175,18 +115,9 @@ class NewUserAnswer(Answer):
     user: UserAnswer
     user_key: str
 
+    def value(self) -> tuple[User, str]:
+        return self.user.value(), self.user_key
+
 
 class UsersAnswer(Answer):
     users: list[UserAnswer]
-
-    @classmethod
-    def of(cls, users: Iterable[User]) -> UsersAnswer:
-        return cls(users=[UserAnswer.of(user) for user in users])
-
-
-def _written(scopes: tuple[ScopePattern, ...] | None) -> list[str] | None:
-    return None if scopes is None else [str(pattern) for pattern in scopes]
-
-
-def _patterns(scopes: list[str] | None) -> tuple[ScopePattern, ...] | None:
-    return None if scopes is None else tuple(ScopePattern(pattern) for pattern in scopes)

@@ -2,39 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime
-from typing import Annotated, Literal
+from dataclasses import dataclass, fields
+from typing import Annotated, Final, Literal
 
 from pydantic import ConfigDict, Field, JsonValue
 
+from commonplace.values.json import JsonObject
+from commonplace.values.moment import Moment
 from commonplace.values.note import Note
-from commonplace.values.query import Page
-from commonplace.values.record import (
-    ChangeKind,
-    Outcome,
-    Provenance,
-    Record,
-    State,
-    Trust,
-    Turn,
-    Visibility,
-    Written,
-)
-from commonplace.values.scope import Scope
-from commonplace.wire.shapes import (
-    MAX_LIST,
-    Answer,
-    Body,
-    KeyName,
-    Label,
-    Line,
-    Moment,
-    ScopeName,
-    Text,
-    Version,
-)
+from commonplace.values.record import Provenance, Record, Trust, Turn, Visibility, Written
+from commonplace.wire.shapes import MAX_LIST, Body, KeyName, Label, Line, ScopeName, Text, Version
 
+_PLAIN: Final = {field.name for field in fields(Note)} - {"tags", "provenance"}
 Metadata = dict[str, JsonValue]
 Importance = Annotated[int, Field(json_schema_extra={"minimum": 0, "maximum": 100})]
 Position = Annotated[int, Field(json_schema_extra={"minimum": 0, "maximum": 2**31 - 1})]
@@ -43,164 +22,18 @@ Position = Annotated[int, Field(json_schema_extra={"minimum": 0, "maximum": 2**3
 # ---- out
 
 
-class ProvenanceAnswer(Answer):
-    run: str | None = None
-    message: str | None = None
-    file: str | None = None
-
-
-class RecordAnswer(Answer):
-    """One version of a record, as `commonplace show --json` prints it."""
-
-    id: str
-    scope: str
-    text: str
-    created_at: Moment
-    updated_at: Moment
-    tenant: str
-    version: int
-    kind: str
-    key: str | None
-    source: str
-    tags: list[str]
-    metadata: Metadata
-    pinned: bool
-    importance: int
-    trust: Trust
-    visibility: Visibility
-    at: Moment | None
-    expires_at: Moment | None
-    session: str | None
-    position: int | None
-    speaker: str | None
-    provenance: ProvenanceAnswer
-    demoted: bool
-    superseded_by: str | None
-    deleted_at: Moment | None
-    change: ChangeKind
-    actor: str | None
-    reason: str | None
-    restores: int | None
-    state: State
-
-    @classmethod
-    def of(cls, record: Record, now: datetime) -> RecordAnswer:
-        # Built as it is: it comes from our own store, and a search builds many.
-        made = record.provenance
-        return cls.model_construct(
-            id=record.id,
-            scope=str(record.scope),
-            text=record.text,
-            created_at=record.created_at,
-            updated_at=record.updated_at,
-            tenant=record.tenant,
-            version=record.version,
-            kind=record.kind,
-            key=record.key,
-            source=record.source,
-            tags=list(record.tags),
-            metadata=dict(record.metadata),
-            pinned=record.pinned,
-            importance=record.importance,
-            trust=record.trust,
-            visibility=record.visibility,
-            at=record.at,
-            expires_at=record.expires_at,
-            session=record.session,
-            position=record.position,
-            speaker=record.speaker,
-            provenance=ProvenanceAnswer.model_construct(run=made.run, message=made.message, file=made.file),
-            demoted=record.demoted,
-            superseded_by=record.superseded_by,
-            deleted_at=record.deleted_at,
-            change=record.change,
-            actor=record.actor,
-            reason=record.reason,
-            restores=record.restores,
-            state=record.state(now),
-        )
-
-    def value(self) -> Record:
-        made = self.provenance
-        return Record(
-            id=self.id,
-            scope=scope_value(self.scope),
-            text=self.text,
-            created_at=self.created_at,
-            updated_at=self.updated_at,
-            tenant=self.tenant,
-            version=self.version,
-            kind=self.kind,
-            key=self.key,
-            source=self.source,
-            tags=tuple(self.tags),
-            metadata=self.metadata,
-            pinned=self.pinned,
-            importance=self.importance,
-            trust=self.trust,
-            visibility=self.visibility,
-            at=self.at,
-            expires_at=self.expires_at,
-            session=self.session,
-            position=self.position,
-            speaker=self.speaker,
-            provenance=Provenance(run=made.run, message=made.message, file=made.file),
-            demoted=self.demoted,
-            superseded_by=self.superseded_by,
-            deleted_at=self.deleted_at,
-            change=self.change,
-            actor=self.actor,
-            reason=self.reason,
-            restores=self.restores,
-        )
-
-
-class WrittenAnswer(Answer):
-    """A record and what became of the write: `unchanged` means that it said so already."""
-
-    record: RecordAnswer
-    outcome: Outcome
-
-    @classmethod
-    def of(cls, written: Written, now: datetime) -> WrittenAnswer:
-        return cls.model_construct(record=RecordAnswer.of(written.record, now), outcome=written.outcome)
-
-
-class ManyWrittenAnswer(Answer):
+@dataclass(frozen=True, slots=True)
+class ManyWrittenAnswer(JsonObject):
     """In the order they were sent."""
 
-    written: list[WrittenAnswer]
-
-    @classmethod
-    def of(cls, written: Iterable[Written], now: datetime) -> ManyWrittenAnswer:
-        return cls.model_construct(written=[WrittenAnswer.of(one, now) for one in written])
-
-    def records(self) -> list[Record]:
-        return [one.record.value() for one in self.written]
+    written: tuple[Written, ...]
 
 
-class PageAnswer(Answer):
-    """A stretch of a listing. `cursor` gets the next one; null is the end."""
-
-    records: list[RecordAnswer]
-    cursor: str | None
-
-    @classmethod
-    def of(cls, page: Page, now: datetime) -> PageAnswer:
-        return cls.model_construct(records=[RecordAnswer.of(one, now) for one in page.records], cursor=page.cursor)
-
-    def value(self) -> Page:
-        return Page(tuple(one.value() for one in self.records), self.cursor)
-
-
-class VersionsAnswer(Answer):
+@dataclass(frozen=True, slots=True)
+class VersionsAnswer(JsonObject):
     """Oldest first."""
 
-    versions: list[RecordAnswer]
-
-    @classmethod
-    def of(cls, versions: Iterable[Record], now: datetime) -> VersionsAnswer:
-        return cls.model_construct(versions=[RecordAnswer.of(one, now) for one in versions])
+    versions: tuple[Record, ...]
 
 
 # ---- in
@@ -241,28 +74,8 @@ class NoteBody(Body):
     reason: Line | None = None
 
     def note(self) -> Note:
-        made = self.provenance
-        return Note(
-            text=self.text,
-            scope=self.scope,
-            key=self.key,
-            kind=self.kind,
-            source=self.source,
-            tags=tuple(self.tags),
-            metadata=self.metadata,
-            pinned=self.pinned,
-            importance=self.importance,
-            trust=self.trust,
-            visibility=self.visibility,
-            at=self.at,
-            expires_at=self.expires_at,
-            session=self.session,
-            position=self.position,
-            speaker=self.speaker,
-            provenance=Provenance(run=made.run, message=made.message, file=made.file),
-            expected=self.expected,
-            reason=self.reason,
-        )
+        plain = {name: value for name, value in self if name in _PLAIN}
+        return Note(**plain, tags=tuple(self.tags), provenance=Provenance(**dict(self.provenance)))
 
 
 class PutBody(NoteBody):
@@ -298,7 +111,7 @@ class TurnBody(Body):
     metadata: Metadata = Field(default={})
 
     def turn(self) -> Turn:
-        return Turn(speaker=self.speaker, text=self.text, at=self.at, message=self.message, metadata=self.metadata)
+        return Turn(**dict(self))
 
 
 class TurnsBody(Body):
@@ -322,8 +135,3 @@ class TurnsBody(Body):
     source: Label = "turn"
     trust: Trust = "system_generated"
     tags: list[Label] = Field(default=[], max_length=MAX_LIST, json_schema_extra={"maxItems": 64})
-
-
-def scope_value(written: str) -> Scope:
-    parsed = Scope.parse(written)
-    return Scope(parsed.kind, parsed.id)

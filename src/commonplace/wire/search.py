@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from commonplace.values.query import Filters, Hit, Mode, Why
+from commonplace.values.json import JsonObject
+from commonplace.values.moment import Moment
+from commonplace.values.query import Hit, Mode, Why
 from commonplace.values.record import Record, Trust
-from commonplace.wire.records import RecordAnswer
-from commonplace.wire.shapes import Answer, Body, Label, Line, Moment, Question, ScopeName
+from commonplace.wire.shapes import Body, Label, Line, Question, ScopeName
 
 Labels = Annotated[list[Label], Field(max_length=100)]
 Weight = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]
@@ -47,83 +48,35 @@ class SearchBody(Body):
         default=None, description="Into which run it is recalled: it is not learned from it again."
     )
 
-    def filters(self) -> Filters:
-        return {
-            "kinds": self.kinds,
-            "sources": self.sources,
-            "tags": self.tags,
-            "trust": self.trust,
-            "sessions": self.sessions,
-            "speaker": self.speaker,
-            "pinned": self.pinned,
-            "since": self.since,
-            "until": self.until,
-        }
 
+@dataclass(frozen=True, slots=True)
+class HitAnswer(JsonObject):
+    """`passage` is the stretch of the text that was found."""
 
-class WhyAnswer(Answer):
-    """
-    The parts sum to the score. `start` and `stop` are the passage's place in the record's text, `bm25` is what its words
-    scored by themselves.
-    """
-
-    parts: dict[str, float]
-    words: list[str]
-    start: int
-    stop: int
-    bm25: float = 0.0
-
-    @classmethod
-    def of(cls, why: Why) -> WhyAnswer:
-        return cls.model_construct(
-            parts=dict(why.parts), words=list(why.words), start=why.start, stop=why.stop, bm25=why.bm25
-        )
-
-    def value(self) -> Why:
-        return Why(self.parts, tuple(self.words), self.start, self.stop, self.bm25)
-
-
-class HitAnswer(Answer):
-    record: RecordAnswer
+    record: Record
     score: float
     passage: str
-    why: WhyAnswer | None
+    why: Why | None
 
-    @classmethod
-    def of(cls, hit: Hit, now: datetime, *, explain: bool) -> HitAnswer:
-        return cls.model_construct(
-            record=RecordAnswer.of(hit.record, now),
-            score=hit.score,
-            passage=hit.passage,
-            why=WhyAnswer.of(hit.why) if explain else None,
-        )
-
-    def value(self) -> Hit:
-        record = self.record.value()
-        why = self.why.value() if self.why else Why({}, (), 0, len(record.text))
-        return Hit(record, self.score, why)
+    def hit(self) -> Hit:
+        return Hit(self.record, self.score, self.why or Why({}, (), 0, len(self.record.text)))
 
 
-class HitsAnswer(Answer):
+@dataclass(frozen=True, slots=True)
+class HitsAnswer(JsonObject):
     """Best first."""
 
-    hits: list[HitAnswer]
+    hits: tuple[HitAnswer, ...]
 
     @classmethod
-    def of(cls, hits: Iterable[Hit], now: datetime, *, explain: bool = True) -> HitsAnswer:
-        return cls.model_construct(hits=[HitAnswer.of(hit, now, explain=explain) for hit in hits])
+    def of(cls, hits: Iterable[Hit], *, explain: bool = True) -> HitsAnswer:
+        return cls(tuple(HitAnswer(hit.record, hit.score, hit.passage, hit.why if explain else None) for hit in hits))
 
 
-class RecalledAnswer(Answer):
+@dataclass(frozen=True, slots=True)
+class RecalledAnswer(JsonObject):
     """Which of a block's records a question recalled, and why."""
 
     id: str
     score: float
-    why: WhyAnswer
-
-    @classmethod
-    def of(cls, hit: Hit) -> RecalledAnswer:
-        return cls.model_construct(id=hit.record.id, score=hit.score, why=WhyAnswer.of(hit.why))
-
-    def value(self, record: Record) -> Hit:
-        return Hit(record, self.score, self.why.value())
+    why: Why

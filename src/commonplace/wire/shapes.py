@@ -1,5 +1,5 @@
 """
-What every body shares: how strict it is, how times and short texts are written.
+What every body shares: how strict it is, how short texts are written, and how answers are made of values and read again.
 
 What comes in is checked here only for what it is; whether it may be kept is the engine's to say, with an error of its own
 (`invalid_key`, `text_too_large`). So a bound here is often wider than the one the schema shows.
@@ -7,15 +7,17 @@ What comes in is checked here only for what it is; whether it may be kept is the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Any, Final, TypeAlias
+from functools import cache
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
-from commonplace.errors import CommonplaceError
-from commonplace.values.moment import to_iso, utc
 from commonplace.values.record import MAX_KEY
 from commonplace.values.scope import MAX_SCOPE_ID
+
+T = TypeVar("T")
 
 MAX_LABEL: Final = 255
 MAX_LINE: Final = 4_096
@@ -33,18 +35,31 @@ class Body(BaseModel):
 class Answer(BaseModel):
     """What we send back. A field that is new since the reader was written does not disturb it."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, from_attributes=True)
 
 
-def _read_moment(written: Any) -> datetime:
-    if isinstance(written, datetime):
-        return written
-    if not isinstance(written, str):
-        raise ValueError("a time is written in ISO 8601, for instance 2026-03-01T09:30:00Z")
-    try:
-        return utc(datetime.fromisoformat(written))
-    except (ValueError, OverflowError, CommonplaceError):
-        raise ValueError("not a time in ISO 8601, for instance 2026-03-01T09:30:00Z") from None
+def shared(answer: type[Answer], value: object) -> dict[str, Any]:
+    """What a value has under the same names as its answer."""
+    return {name: getattr(value, name) for name in answer.model_fields if hasattr(value, name)}
+
+
+@cache
+def _adapter(shape: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(shape)
+
+
+def reader(shape: type[T]) -> Callable[[bytes | str], T]:
+    """What reads a value of this shape from JSON. Its adapter is made when it is first needed."""
+
+    def read(body: bytes | str) -> T:
+        return _adapter(shape).validate_json(body)
+
+    return read
+
+
+def to_json(value: object, now: datetime | None = None, *, indent: int | None = None) -> bytes:
+    """A value as JSON, the records in it with the state that they have at `now`."""
+    return _adapter(type(value)).dump_json(value, indent=indent, context={"now": now})
 
 
 def _without_nul(text: str) -> str:
@@ -52,14 +67,6 @@ def _without_nul(text: str) -> str:
         raise ValueError("must not hold a NUL character")
     return text
 
-
-Moment: TypeAlias = Annotated[
-    datetime,
-    BeforeValidator(_read_moment),
-    PlainSerializer(to_iso, return_type=str, when_used="json"),
-    WithJsonSchema({"type": "string", "format": "date-time", "examples": ["2026-03-01T09:30:00.000Z"]}),
-]
-"""A time in ISO 8601; without a zone it is UTC."""
 
 _NoNul: Final = AfterValidator(_without_nul)
 
@@ -81,4 +88,3 @@ ScopeName: TypeAlias = Annotated[
 RecordId: TypeAlias = Annotated[str, Field(max_length=MAX_LABEL), _NoNul]
 """A record's id, or the first eight digits of it or more, while only one record has them."""
 Version: TypeAlias = Annotated[int, Field(ge=0, le=MAX_COUNT)]
-Count: TypeAlias = Annotated[int, Field(ge=0)]

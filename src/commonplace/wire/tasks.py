@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import Field, JsonValue
 
 from commonplace.values.job import Job, JobState
-from commonplace.wire.shapes import Answer, Count, Moment
+from commonplace.values.json import Natural
+from commonplace.values.moment import Moment
+from commonplace.wire.shapes import Answer, shared
 
 
 class TaskError(Answer):
@@ -29,10 +33,10 @@ class TaskAnswer(Answer):
     not_before: Moment | None
     client: str | None
     line: str | None = Field(default=None, description="Tasks of one line are done one after another.")
-    attempts: Count
-    max_attempts: Count
-    done: Count
-    total: Count
+    attempts: Natural
+    max_attempts: Natural
+    done: Natural
+    total: Natural
     result: dict[str, JsonValue] | None = Field(description="What came of it, once it is done.")
     error: TaskError | None
 
@@ -41,24 +45,12 @@ class TaskAnswer(Answer):
         """Without the payload, which says from where and in whose name."""
         scope = job.payload.get("scope")
         error = None if job.error_code is None else TaskError(code=job.error_code, message=job.error or "")
-        return cls(
-            id=job.id,
-            kind=job.kind,
-            state=job.state,
-            scope=scope if isinstance(scope, str) else None,
-            created_at=job.created_at,
-            created_by=job.created_by,
-            updated_at=job.updated_at,
-            not_before=job.not_before,
-            client=job.client,
-            line=job.line,
-            attempts=job.attempts,
-            max_attempts=job.max_attempts,
-            done=job.done,
-            total=job.total,
-            result={**job.result} if job.state == "done" else None,
-            error=None if job.state == "done" else error,
-        )
+        more: dict[str, Any] = {
+            "scope": scope if isinstance(scope, str) else None,
+            "result": job.result if job.state == "done" else None,
+            "error": None if job.state == "done" else error,
+        }
+        return cls(**{**shared(cls, job), **more})
 
 
 class TasksAnswer(Answer):

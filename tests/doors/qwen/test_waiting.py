@@ -16,7 +16,7 @@ from commonplace import AsyncClient
 from commonplace.compose.background import Background
 from commonplace.compose.daemon import running
 from commonplace.compose.work import follow_events, work_on_jobs
-from commonplace.server.auth import Standing
+from commonplace.server.auth import AppState
 from commonplace.settings import load_settings
 from commonplace.testing.daemon import TOKEN
 from commonplace.testing.lanes import SHIP, MemoryDesk
@@ -164,7 +164,7 @@ async def test_the_time_somebody_waited_is_not_taken_for_slowness(desk: MemoryDe
 @asynccontextmanager
 async def daemon(
     tmp_path: Path, store: object, tasks: tuple[Background, ...]
-) -> AsyncGenerator[tuple[httpx.AsyncClient, Standing, asyncio.Event]]:
+) -> AsyncGenerator[tuple[httpx.AsyncClient, AppState, asyncio.Event]]:
     """All of a daemon but for the network."""
     workspace = tmp_path / "web"
     workspace.mkdir(exist_ok=True)
@@ -174,7 +174,7 @@ async def daemon(
         headers = {"Authorization": f"Bearer {TOKEN}"}
         transport = httpx.ASGITransport(app=app)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers) as client:
-            yield client, Standing.of(app), app.state.stopping
+            yield client, AppState.of(app), app.state.stopping
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -186,7 +186,7 @@ def shared(request: pytest.FixtureRequest, tmp_path: Path, home: Path) -> object
 
 async def test_a_task_that_another_daemon_does_is_waited_for(tmp_path: Path, shared: object) -> None:
     async with (
-        daemon(tmp_path, shared, (follow_events,)) as (idle, standing, _),
+        daemon(tmp_path, shared, (follow_events,)) as (idle, app_state, _),
         daemon(tmp_path, shared, (follow_events, work_on_jobs)),
     ):
         with anyio.fail_after(5):
@@ -194,15 +194,15 @@ async def test_a_task_that_another_daemon_does_is_waited_for(tmp_path: Path, sha
             told = (await idle.get(f"/v1/remember/{id}", params={"wait": 30})).json()
 
     assert told["status"] == "completed"
-    assert standing.services.job_waiter.waiting == 0
+    assert app_state.services.job_waiter.waiting == 0
 
 
 async def test_a_daemon_that_stops_tells_whoever_waits_how_the_task_stands(tmp_path: Path, home: Path) -> None:
-    async with daemon(tmp_path, home / "memory.db", ()) as (client, standing, stopping):
+    async with daemon(tmp_path, home / "memory.db", ()) as (client, app_state, stopping):
         id = (await client.post("/v1/remember", json={"content": SHIP})).json()["id"]
         waiting = asyncio.create_task(client.get(f"/v1/remember/{id}", params={"wait": 30}))
         with anyio.fail_after(5):
-            while not standing.services.job_waiter.waiting:
+            while not app_state.services.job_waiter.waiting:
                 await anyio.lowlevel.checkpoint()
             stopping.set()
             told = await waiting

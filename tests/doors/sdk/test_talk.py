@@ -21,7 +21,7 @@ from commonplace.errors import (
     TooManyRequests,
 )
 from commonplace.sdk import talk
-from commonplace.sdk.sse import FrameParser
+from commonplace.sdk.event_listener import MAX_FRAME
 
 ME = {"subject": "x", "tenant": "a/b", "role": "reader", "scopes": None, "operator": False, "key": None, "client": None}
 Step = httpx.Response | Exception
@@ -274,7 +274,7 @@ def frame(id: int | None, type: str) -> bytes:  # noqa: A002 - as events call it
 
 
 def streamed(*parts: bytes) -> httpx.Response:
-    return httpx.Response(200, content=iter(parts))
+    return httpx.Response(200, headers={"Content-Type": "text/event-stream"}, content=iter(parts))
 
 
 def test_a_listener_takes_up_a_dropped_connection_where_it_ended(pauses: list[float]) -> None:
@@ -314,16 +314,56 @@ def test_a_listener_gives_up_in_the_end() -> None:
     assert len(server.requests) < 20
 
 
-def test_frames_are_read_however_they_are_cut() -> None:
-    whole = "retry: 50\r\ndata: één\r\ndata:  two\r\n\r\n: comment\nid: 3\n\ndata\n\ndata: last\r\rdata: open".encode()
+def test_frames_are_read_however_they_are_cut(pauses: list[float]) -> None:
+    event = {"id": 7, "v": 1, "type": "record.created", "at": "2026-03-01T00:00:00.000Z", "data": {"id": "één"}}
+    lines = json.dumps(event, ensure_ascii=False, indent=1).split("\n")
+    spread = "".join(f"data: {line}\r\n" for line in lines)
+    whole = f"retry: 50\r\n{spread}\r\n: comment\nid: 3\n\ndata\n\ndata:{json.dumps(event)}\r\rdata: open".encode()
 
     for size in range(1, len(whole)):
-        frames = FrameParser()
         parts = [whole[start : start + size] for start in range(0, len(whole), size)]
-        found = [data for part in parts for data in frames.feed(part)]
+        heard = Scripted(streamed(*parts), refused(403, "forbidden")).client().events()
 
-        assert found == ["één\n two", "", "last"]
-        assert frames.retry == 0.05
+        assert [next(heard).data for _ in range(2)] == [{"id": "één"}] * 2
+        with pytest.raises(Forbidden):
+            next(heard)
+    assert all(pause <= 0.05 * 1.25 for pause in pauses)
+
+
+def test_a_frame_without_an_end_is_given_up_and_the_listener_goes_on(pauses: list[float]) -> None:
+    endless = streamed(frame(7, "record.created"), b"data: ", *[b"x" * 65_536] * 2 * (MAX_FRAME // 65_536))
+    server = Scripted(endless, streamed(frame(8, "record.deleted")))
+    heard = server.client().events()
+
+    events = [next(heard) for _ in range(2)]
+
+    assert [event.id for event in events] == [7, 8]
+    assert server.requests[1].headers["Last-Event-ID"] == "7"
+
+
+@pytest.mark.parametrize("retry", ["-5", "9" * 400, "soon", "1.5"])
+def test_a_pause_that_is_none_keeps_no_listener_away(pauses: list[float], retry: str) -> None:
+    server = Scripted(streamed(f"retry: {retry}\n\n".encode()), streamed(frame(8, "record.deleted")))
+
+    event = next(server.client().events())
+
+    assert event.id == 8
+    assert [0.0 <= pause < 60.0 for pause in pauses] == [True]
+
+
+def test_what_is_no_utf_8_costs_a_listener_one_event(pauses: list[float]) -> None:
+    server = Scripted(streamed(b"data: \xff\xfe\n\n", frame(8, "record.deleted")))
+
+    assert next(server.client().events()).id == 8
+
+
+def test_something_else_than_a_stream_is_not_listened_to_for_ever(pauses: list[float]) -> None:
+    server = Scripted(*[httpx.Response(200, text="<html>")] * 50)
+
+    with pytest.raises(DaemonUnavailable):
+        next(server.client().events())
+
+    assert len(server.requests) < 20
 
 
 async def _me(client: AsyncClient) -> str:

@@ -5,15 +5,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Annotated
 
 import pytest
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import iter_route_contexts
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
 
-from commonplace.server.auth import LOCAL, PUBLIC, require_access
+from commonplace.server.auth import LOCAL, PUBLIC, AppState, Asking, require_access
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.daemon import InProcess, Opened, served
 from commonplace.values.audit import AuditQuery
@@ -25,7 +26,7 @@ OPERATOR = Principal(subject="operator", tenant="default/default", role="admin",
 
 def routes(app: FastAPI) -> Iterator[tuple[str, str]]:
     """Every method and path there is, with something in place of each name."""
-    for context in iter_route_contexts(app.routes):
+    for context in iter_route_contexts(AppState.of(app).routes):
         for method in sorted(context.methods or {"GET"}):
             yield method, re.sub(r"\{[^}]*\}", "x", context.path or "/")
 
@@ -67,7 +68,24 @@ def test_a_route_that_does_not_say_who_may_enter_keeps_the_server_from_starting(
     app.include_router(forgotten)
 
     with pytest.raises(RuntimeError, match="/v1/forgotten"):
-        require_access(app)
+        require_access(app.routes)
+
+
+def test_a_route_may_leave_it_to_its_dependencies_to_say_who_may_enter() -> None:
+    async def tenant(who: Asking) -> str:
+        return who.tenant
+
+    async def by_annotation(tenant: Annotated[str, Depends(tenant)]) -> str:
+        return tenant
+
+    async def by_default(tenant: str = Depends(tenant)) -> str:
+        return tenant
+
+    router = APIRouter()
+    router.add_api_route("/a", by_annotation)
+    router.add_api_route("/b", by_default)
+
+    require_access(router.routes)
 
 
 def test_nor_may_a_mount_or_a_plain_route_be_forgotten() -> None:
@@ -77,7 +95,7 @@ def test_nor_may_a_mount_or_a_plain_route_be_forgotten() -> None:
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, routes=[Route("/a", plain), Mount("/b", routes=[])])
 
     with pytest.raises(RuntimeError, match="/a, /b"):
-        require_access(app)
+        require_access(app.routes)
 
 
 async def test_a_request_is_known_by_its_key_door_and_id(running: InProcess) -> None:

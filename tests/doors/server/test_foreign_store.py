@@ -12,7 +12,7 @@ import pytest
 
 from commonplace.compose.adoption import adopt_store
 from commonplace.compose.work import work_on_jobs
-from commonplace.server.auth import Standing
+from commonplace.server.auth import AppState
 from commonplace.settings import load_settings
 from commonplace.testing.daemon import Daemon, InProcess, running_daemon, served
 from commonplace.workspace.file import read_workspace_file
@@ -114,7 +114,7 @@ async def test_its_jobs_are_not_worked_on(key: str, home: Path) -> None:
     async with foreign(home) as running:
         store = running.services.desk.store
         async with asyncio.timeout(5):
-            await work_on_jobs(Standing.of(running.app), load_settings(home=home))
+            await work_on_jobs(AppState.of(running.app), load_settings(home=home))
         claimed = await store.jobs.claim_job(["import", "upkeep"], "us", timedelta(minutes=1))
         listed = await store.jobs.list_jobs("default/default")
         queued = await running.client.post("/v1/import", json={"path": str(home)})

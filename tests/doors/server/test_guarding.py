@@ -65,10 +65,56 @@ async def test_an_allowed_origin_may_ask_and_read_errors_too(opened: Opened) -> 
         answer = await running.client.get("/v1/trial/missing", headers={"Origin": mine})
         other = await running.client.get("/v1/trial/whoami", headers={"Origin": "https://evil.example"})
 
-    assert preflight.status_code == 204
+    assert (preflight.status_code, preflight.headers["access-control-allow-origin"]) == (200, mine)
     assert "Authorization" in preflight.headers["access-control-allow-headers"]
+    assert "POST" in preflight.headers["access-control-allow-methods"]
     assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (404, mine)
-    assert other.status_code == 403
+    assert "X-Request-Id" in answer.headers["access-control-expose-headers"]
+    assert "Origin" in answer.headers["vary"]
+    assert (other.status_code, other.headers.get("access-control-allow-origin")) == (403, None)
+
+
+async def test_a_page_of_the_internet_that_was_allowed_may_ask_a_daemon_of_this_machine(opened: Opened) -> None:
+    asked = {
+        "Origin": "https://app.example",
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization,content-type",
+        "Access-Control-Request-Private-Network": "true",
+    }
+    async with opened(allowed_origins=["https://app.example"]) as running:
+        preflight = await running.stranger.options("/v1/trial/echo", headers=asked)
+
+    assert (preflight.status_code, preflight.headers["access-control-allow-private-network"]) == (200, "true")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"Access-Control-Request-Method": "TRACE"},
+        {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "X-Commonplace"},
+    ],
+)
+async def test_an_allowed_origin_may_not_ask_in_every_way(opened: Opened, more: dict[str, str]) -> None:
+    async with opened(allowed_origins=["https://app.example"]) as running:
+        preflight = await running.stranger.options("/v1/trial/echo", headers={"Origin": "https://app.example", **more})
+
+    assert preflight.status_code == 400
+
+
+async def test_where_every_origin_is_allowed_each_is_answered_by_its_name(opened: Opened) -> None:
+    async with opened(allowed_origins=["*"]) as running:
+        answer = await running.client.get("/v1/trial/whoami", headers={"Origin": "https://any.example"})
+
+    assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (200, "https://any.example")
+    assert "access-control-allow-credentials" not in answer.headers
+
+
+async def test_a_request_of_two_origins_is_refused_though_one_is_allowed(opened: Opened) -> None:
+    origins = [("Origin", "https://app.example"), ("Origin", "https://evil.example")]
+    async with opened(allowed_origins=["https://app.example"]) as running:
+        answer = await running.client.get("/v1/trial/whoami", headers=origins)
+
+    assert answer.status_code == 403
 
 
 async def test_nobody_gets_as_far_as_a_route_without_a_key(running: InProcess) -> None:

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Counting(asyncio.Protocol):
-    """Keeps those of its worker that are open, as uvicorn's protocols do."""
+    """Knows how many of its worker are open, as the daemon's protocol does."""
 
     def __init__(self, connections: "set[Counting]", met: asyncio.Semaphore) -> None:
         self.connections = connections
@@ -21,6 +21,10 @@ class Counting(asyncio.Protocol):
         self.connections.add(self)
         self._transport = transport
         self._met.release()
+
+    @property
+    def open_connections(self) -> int:
+        return len(self.connections)
 
     def close(self) -> None:
         self._transport.close()

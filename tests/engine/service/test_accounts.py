@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from commonplace.errors import Forbidden, IdempotencyKeyReused, RecordChanged, RecordNotFound, SecretRefused
-from commonplace.service.account import Once
+from commonplace.service.account import Idempotency
 from commonplace.service.desk import Desk
 from commonplace.service.keeping import Keeping
 from commonplace.service.recall import Recalling
@@ -145,7 +145,7 @@ async def test_a_purge_leaves_its_ids_in_the_audit_and_nothing_else(desk: Desk, 
 
 
 async def test_the_same_request_again_is_answered_and_not_done(desk: Desk, records: Records) -> None:
-    once = Once(key="a", fingerprint=b"1" * 32)
+    once = Idempotency(key="a", fingerprint=b"1" * 32)
     [first] = await records.put(WRITER, [Note(text="We ship on Fridays", scope=WEB)], once=once)
     await records.edit(WRITER, first.record.id, {"text": "We ship on Mondays"})
 
@@ -156,7 +156,7 @@ async def test_the_same_request_again_is_answered_and_not_done(desk: Desk, recor
 
 
 async def test_an_idempotency_key_is_for_one_request_of_one_caller(desk: Desk, records: Records) -> None:
-    once = Once(key="a", fingerprint=b"1" * 32)
+    once = Idempotency(key="a", fingerprint=b"1" * 32)
     await records.put(WRITER, [Note(text="We ship on Fridays", scope=WEB)], once=once)
 
     with pytest.raises(IdempotencyKeyReused):
@@ -167,7 +167,7 @@ async def test_an_idempotency_key_is_for_one_request_of_one_caller(desk: Desk, r
 
 
 async def test_an_idempotency_key_is_forgotten_after_a_day(desk: Desk, records: Records, clock: FakeClock) -> None:
-    once = Once(key="a", fingerprint=b"1" * 32)
+    once = Idempotency(key="a", fingerprint=b"1" * 32)
     await records.put(WRITER, [Note(text="We ship on Fridays", scope=WEB)], once=once)
     clock.advance(timedelta(days=2))
 
@@ -178,7 +178,7 @@ async def test_an_idempotency_key_is_forgotten_after_a_day(desk: Desk, records: 
 
 async def test_a_change_is_repeated_with_its_answer(desk: Desk, records: Records) -> None:
     [written] = await records.put(WRITER, [Note(text="We ship on Fridays", scope=WEB)])
-    once = Once(key="b", fingerprint=b"1" * 32)
+    once = Idempotency(key="b", fingerprint=b"1" * 32)
     first = await records.supersede(WRITER, written.record.id, "We ship on Mondays", {}, change=Change(once=once))
 
     again = await records.supersede(WRITER, written.record.id, "We ship on Mondays", {}, change=Change(once=once))

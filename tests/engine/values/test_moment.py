@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.errors import InvalidInput
-from commonplace.values.moment import to_iso
+from commonplace.values.moment import from_iso, to_iso
 
 SOURCE = Path(__file__).parents[3] / "src" / "commonplace"
 
@@ -44,7 +44,24 @@ def test_a_time_outside_the_years_of_utc_is_refused(year: int, hours: int) -> No
         to_iso(moment)
 
 
-def test_no_other_module_writes_the_z_itself() -> None:
-    found = [path.name for path in SOURCE.rglob("*.py") if '"+00:00"' in path.read_text(encoding="utf-8")]
+def test_no_other_module_writes_times() -> None:
+    others = {
+        "moment.py",  # the one
+        "due.py",  # the mark of a recurring job, by which stores know it since before
+        "times.py",  # a day, not a time
+    }
 
-    assert found == ["moment.py"]
+    found = {path.name for path in SOURCE.rglob("*.py") if ".isoformat(" in path.read_text(encoding="utf-8")}
+
+    assert found == others
+
+
+@pytest.mark.parametrize("text", ["2026-03-01T09:30:00Z", "2026-03-01T10:30:00+01:00", "2026-03-01T09:30"])
+def test_a_time_is_read_from_iso_8601_in_any_zone(text: str) -> None:
+    assert from_iso(text) == datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "2026-13-01", "9999-12-31T23:59:59-14:00", 7, None])
+def test_what_is_no_time_is_not_read_as_one(text: object) -> None:
+    with pytest.raises(ValueError, match="ISO 8601"):
+        from_iso(text)

@@ -10,7 +10,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from commonplace.wire.shapes import MAX_TEXT, Answer, Label, Line, Moment
+from commonplace.values.moment import Moment
+from commonplace.wire.shapes import MAX_TEXT, Answer, Label, Line
 
 MAX_MESSAGES = 500
 _LAST_MOMENT = 253_402_300_799_999

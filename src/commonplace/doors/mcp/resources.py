@@ -14,7 +14,7 @@ from commonplace.errors import RecordNotFound
 from commonplace.text.fence import label, shown
 from commonplace.values.moment import to_iso
 from commonplace.values.record import Record
-from commonplace.wire.records import RecordAnswer
+from commonplace.wire.shapes import to_json
 
 JSON: Final = "application/json"
 MARKDOWN: Final = "text/markdown"
@@ -54,8 +54,7 @@ async def read(asker: Asker, uri: str) -> TextResourceContents:
     record = await asker.record(match["id"])
     if match["markdown"]:
         return TextResourceContents(uri=uri, mime_type=MARKDOWN, text=_markdown(record))
-    told = RecordAnswer.of(record, datetime.now(UTC)).model_dump_json(indent=2)
-    return TextResourceContents(uri=uri, mime_type=JSON, text=told)
+    return TextResourceContents(uri=uri, mime_type=JSON, text=to_json(record, datetime.now(UTC), indent=2).decode())
 
 
 def _resource(record: Record) -> Resource:

@@ -11,20 +11,20 @@ from fastapi.responses import StreamingResponse
 from commonplace.doors.native.conditions import problems
 from commonplace.doors.native.streams import LINES_OUT, streamed
 from commonplace.server.auth import Asking, Served
-from commonplace.values.audit import AuditRow
-from commonplace.wire.audit import AuditAnswer, AuditRowAnswer
+from commonplace.values.audit import AuditPage, AuditRow
 from commonplace.wire.queries import AuditFilter, AuditListing
+from commonplace.wire.shapes import to_json
 
 router = APIRouter(prefix="/v1", tags=["native"])
 
 
 @router.get("/audit", summary="Who did what", responses=problems())
-async def audit(query: Annotated[AuditListing, Query()], who: Asking, served: Served) -> AuditAnswer:
+async def audit(query: Annotated[AuditListing, Query()], who: Asking, served: Served) -> AuditPage:
     """
     Every write, every denial and every search, newest first: who, what, which record, from where, how it ended. A search
     leaves a hash of its question, never its words. For reviewers.
     """
-    return AuditAnswer.of(await served.keeping.audit(who, query.query(), limit=query.limit, cursor=query.cursor))
+    return await served.keeping.audit(who, query.query(), limit=query.limit, cursor=query.cursor)
 
 
 @router.get(
@@ -38,6 +38,6 @@ async def export(query: Annotated[AuditFilter, Query()], who: Asking, served: Se
     return await streamed(_lines(served.keeping.audit_stream(who, query.query())), "audit.jsonl")
 
 
-async def _lines(pages: AsyncIterator[Sequence[AuditRow]]) -> AsyncIterator[str]:
+async def _lines(pages: AsyncIterator[Sequence[AuditRow]]) -> AsyncIterator[bytes]:
     async for rows in pages:
-        yield "".join(f"{AuditRowAnswer.of(row).model_dump_json()}\n" for row in rows)
+        yield b"".join(to_json(row) + b"\n" for row in rows)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
-from contextlib import contextmanager
-from typing import Annotated, Any, Final, TypeAlias
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Protocol, TypeAlias
 
 from fastapi import Depends, Header, Response
 
 from commonplace.errors import InvalidInput, PreconditionFailed, RecordChanged
-from commonplace.service.account import Once
+from commonplace.server.auth import Idempotent, Served
+from commonplace.service.account import Idempotency
 from commonplace.service.records import Change
+from commonplace.service.services import Services
 from commonplace.values.record import Record
 from commonplace.wire.changes import ChangeBody
 from commonplace.wire.problems import ProblemAnswer
-from commonplace.wire.records import RecordAnswer
-from commonplace.wire.shapes import MAX_COUNT
+from commonplace.wire.shapes import MAX_COUNT, to_json
 
 _TAG: Final = re.compile(r'(?:W/)?"([0-9]{1,10})"')
 _WHY: Final = {
@@ -45,33 +46,15 @@ def problems(*statuses: int) -> Responses:
     }
 
 
-def told(response: Response, record: Record, *, status: int | None = None) -> None:
-    """Put the version of the answer's record, and its status, on the answer."""
-    response.headers["ETag"] = etag(record)
-    if status is not None:
-        response.status_code = status
+def answer(served: Services, value: object, *, status: int = 200, version_of: Record | None = None) -> Response:
+    """A value that holds records, which have their states of now. The version of `version_of` is the `ETag`."""
+    headers = None if version_of is None else {"ETag": etag(version_of)}
+    body = to_json(value, served.desk.clock.now())
+    return Response(body, status_code=status, headers=headers, media_type="application/json")
 
 
 def etag(record: Record) -> str:
     return f'"{record.version}"'
-
-
-def if_match(
-    if_match: Annotated[
-        str | None,
-        Header(alias="If-Match", max_length=100, description='The `ETag` you saw, for instance "3"; else 412.'),
-    ] = None,
-) -> int | None:
-    if if_match is None or if_match.strip() == "*":
-        return None
-    found = _TAG.fullmatch(if_match.strip())
-    if found is None or int(found[1]) > MAX_COUNT:
-        raise InvalidInput('If-Match names one version, as the ETag did: "3".')
-    return int(found[1])
-
-
-Seen: TypeAlias = Annotated[int | None, Depends(if_match)]
-"""The version in `If-Match`."""
 
 
 def is_known(record: Record, if_none_match: str | None) -> bool:
@@ -82,21 +65,52 @@ def is_known(record: Record, if_none_match: str | None) -> bool:
     return "*" in tags or etag(record) in tags
 
 
-def change_of(body: ChangeBody, seen: int | None, once: Once | None) -> Change:
-    if seen is not None and body.expected not in (None, seen):
-        raise InvalidInput("If-Match and `expected` name two versions. Send one of them.")
-    return Change(expected=body.expected if seen is None else seen, reason=body.reason, once=once)
+class RecordStep(Protocol):
+    """A change of a record that lacks only what every change may come with."""
+
+    def __call__(self, *, change: Change) -> Awaitable[Record]: ...
 
 
-@contextmanager
-def preconditions(seen: int | None) -> Generator[None]:
-    """A version that came as `If-Match` and is not the one held is 412, as HTTP has it; in the body it is 409."""
-    try:
-        yield
-    except RecordChanged as error:
-        if seen is None:
-            raise
-        raise PreconditionFailed(error.message, **error.details) from error
+@dataclass(frozen=True, slots=True)
+class ChangeRequest:
+    """How a change is asked for: `version` in `If-Match`, and an idempotency key."""
+
+    served: Services
+    version: int | None
+    once: Idempotency | None
+
+    async def __call__(self, body: ChangeBody, step: RecordStep, *, status: int = 200) -> Response:
+        """Take the step, and answer the record as it is then."""
+        if self.version is not None and body.expected not in (None, self.version):
+            raise InvalidInput("If-Match and `expected` name two versions. Send one of them.")
+        expected = body.expected if self.version is None else self.version
+        change = Change(expected=expected, reason=body.reason, once=self.once)
+        try:
+            record = await step(change=change)
+        except RecordChanged as error:
+            # As HTTP has it. A version in the body that is not the one held is 409.
+            if self.version is None:
+                raise
+            raise PreconditionFailed(error.message, **error.details) from error
+        return answer(self.served, record, status=status, version_of=record)
 
 
-RECORD: Final[Responses] = {200: {"model": RecordAnswer, "headers": ETAG, "description": "The record as it is now."}}
+async def change_request(
+    served: Served,
+    once: Idempotent,
+    if_match: Annotated[
+        str | None,
+        Header(alias="If-Match", max_length=100, description='The `ETag` you saw, for instance "3"; else 412.'),
+    ] = None,
+) -> ChangeRequest:
+    if if_match is None or if_match.strip() == "*":
+        return ChangeRequest(served, None, once)
+    tag = _TAG.fullmatch(if_match.strip())
+    if tag is None or int(tag[1]) > MAX_COUNT:
+        raise InvalidInput('If-Match names one version, as the ETag did: "3".')
+    return ChangeRequest(served, int(tag[1]), once)
+
+
+Changer: TypeAlias = Annotated[ChangeRequest, Depends(change_request)]
+
+RECORD: Final[Responses] = {200: {"headers": ETAG, "description": "The record as it is now."}}

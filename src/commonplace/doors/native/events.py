@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from commonplace.errors import InvalidInput
 from commonplace.events.hub import LONGEST_QUEUE, QUEUE, SHORTEST_QUEUE
 from commonplace.events.stream import Stream
-from commonplace.server.auth import Asking, Served, standing
+from commonplace.server.auth import Asking, Served, app_state
 from commonplace.service.events import MOST_FILTERS, Wanted
 from commonplace.values import scope as scopes
 from commonplace.wire.events import EventAnswer
@@ -119,7 +119,7 @@ async def events(request: Request, stream: Annotated[Stream, Depends(listening)]
     what you missed, then `replay_complete`; `state_resync_required` comes first where the log does not reach back as far.
     You hear of what your key may read, and of nothing else. Every 15 seconds a comment shows that the line is open.
     """
-    return EventStream(stream, standing(request).metrics.subscribers)
+    return EventStream(stream, app_state(request).metrics.subscribers)
 
 
 def _read_id(written: str | None) -> int | None:

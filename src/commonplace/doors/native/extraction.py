@@ -4,15 +4,15 @@ from typing import Annotated
 
 from fastapi import APIRouter, BackgroundTasks, Query, Response
 
-from commonplace.doors.native.conditions import problems
+from commonplace.doors.native.conditions import answer, problems
 from commonplace.errors import InvalidInput
 from commonplace.learning.distill import turns_of
 from commonplace.server.auth import Asking, Served
 from commonplace.service.extraction import Talk
+from commonplace.values.record import Record
 from commonplace.values.scope import Scope
 from commonplace.wire.extraction import ExtractAnswer, ExtractBody, LearningBody, LearningsAnswer
 from commonplace.wire.moving import QueuedAnswer
-from commonplace.wire.records import RecordAnswer
 from commonplace.wire.shapes import Label
 from commonplace.wire.tasks import TaskAnswer
 
@@ -43,28 +43,39 @@ async def extract(
     if talk.session is not None:
         after.add_task(served.lanes.met, who, talk.session)
     if wait:
-        done = ExtractAnswer.of(await served.extraction.extract(who, talk), served.desk.clock.now())
-        return Response(done.model_dump_json(), media_type="application/json")
+        return answer(served, ExtractAnswer.of(await served.extraction.extract(who, talk)))
     job = await served.extraction.queue(who, talk)
     response.headers["Location"] = f"/v1/tasks/{job.id}"
     return QueuedAnswer(job=TaskAnswer.of(job))
 
 
-@router.post("/agents/learnings", status_code=201, summary="Keep what a director learned", responses=problems(422))
-async def learn(body: LearningBody, who: Asking, served: Served) -> RecordAnswer:
+@router.post(
+    "/agents/learnings",
+    status_code=201,
+    summary="Keep what a director learned",
+    response_model=Record,
+    responses=problems(422),
+)
+async def learn(body: LearningBody, who: Asking, served: Served) -> Response:
     """Under `director:learning:<time>` in the memory of the first agent, so that none takes another one's place."""
     record = await served.director.learn(who, body.agents, body.learning, run=body.run)
-    return RecordAnswer.of(record, served.desk.clock.now())
+    return answer(served, record, status=201)
 
 
-@router.get("/agents/learnings", summary="What a director learned before", responses=problems())
+@router.get(
+    "/agents/learnings",
+    summary="What a director learned before",
+    response_model=LearningsAnswer,
+    responses=problems(),
+)
 async def learnings(
     who: Asking,
     served: Served,
     agent: Annotated[list[Label], Query(min_length=1, max_length=100, description="All agents of the chain.")],
-) -> LearningsAnswer:
+) -> Response:
     """The newest 20, over all agents of the chain."""
-    return LearningsAnswer.of(await served.director.learnings(who, agent), served.desk.clock.now())
+    found = await served.director.learnings(who, agent)
+    return answer(served, LearningsAnswer(count=len(found), learnings=tuple(found)))
 
 
 def _talk(body: ExtractBody) -> Talk:

@@ -77,7 +77,7 @@ async def create_item(body: ItemBody, who: Asking, served: Served) -> ItemAnswer
         source_memory_ids=tuple(body.source_memory_ids),
         freshness_expires_at=body.freshness_expires_at,
     )
-    return ItemAnswer.of(await served.knowledge.create_item(who, finding))
+    return ItemAnswer.model_validate(await served.knowledge.create_item(who, finding))
 
 
 @router.get("/items", summary="Findings in reach, newest first", responses=problems())
@@ -90,12 +90,12 @@ async def items(
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
 ) -> ItemsAnswer:
     sought = Sought(spaces=tuple(space), coverage_key=coverage_key, statuses=tuple(status), limit=limit)
-    return ItemsAnswer(items=[ItemAnswer.of(item) for item in await served.knowledge.items(who, sought)])
+    return ItemsAnswer(items=[ItemAnswer.model_validate(item) for item in await served.knowledge.items(who, sought)])
 
 
 @router.get("/items/{id}", summary="One finding", responses=problems(404))
 async def item(id: ItemId, who: Asking, served: Served) -> ItemAnswer:
-    return ItemAnswer.of(await served.knowledge.item(who, id))
+    return ItemAnswer.model_validate(await served.knowledge.item(who, id))
 
 
 @router.post("/items/{id}/promote", summary="Promote or approve a finding", responses=problems(404, 409))
@@ -107,7 +107,7 @@ async def promote(id: ItemId, body: PromoteItemBody, who: Asking, served: Served
         freshness_expires_at=body.freshness_expires_at,
         reason=body.reason,
     )
-    return ItemAnswer.of(await served.knowledge.promote(who, id, body.status, review))
+    return ItemAnswer.model_validate(await served.knowledge.promote(who, id, body.status, review))
 
 
 @router.post("/items/{id}/deprecate", summary="Give a finding up, for good", responses=problems(404, 409))
@@ -115,7 +115,7 @@ async def deprecate(id: ItemId, who: Asking, served: Served, body: DeprecateItem
     """For reviewers."""
     told = body or DeprecateItemBody()
     review = Review(reviewer=told.reviewer_id, approval=told.approval_id, reason=told.reason)
-    return ItemAnswer.of(await served.knowledge.deprecate(who, id, review))
+    return ItemAnswer.model_validate(await served.knowledge.deprecate(who, id, review))
 
 
 @router.delete("/items/{id}", status_code=204, summary="Remove a finding, for good", responses=problems(404))
@@ -127,7 +127,7 @@ async def remove(id: ItemId, who: Asking, served: Served) -> None:
 @router.get("/coverage", summary="What is known about one thing, by space", responses=problems())
 async def coverage(coverage_key: Annotated[CoverageKey, Query()], who: Asking, served: Served) -> CoveragesAnswer:
     found = await served.knowledge.coverage(who, coverage_key)
-    return CoveragesAnswer(coverage=[CoverageAnswer.of(one) for one in found])
+    return CoveragesAnswer(coverage=[CoverageAnswer.model_validate(one) for one in found])
 
 
 @router.post("/preflight", summary="Is it known already?", responses=problems())
@@ -137,13 +137,7 @@ async def preflight(body: PreflightBody, who: Asking, served: Served) -> Preflig
     known, fenced as data, for the prompt.
     """
     found = await served.knowledge.preflight(who, _binding(body))
-    return PreflightAnswer(
-        decision=found.decision,
-        reason=found.reason,
-        coverage_key=found.coverage_key,
-        items=[ItemAnswer.of(one) for one in found.items],
-        context=found.context,
-    )
+    return PreflightAnswer.model_validate(found)
 
 
 def _binding(body: PreflightBody) -> Binding:

@@ -7,44 +7,44 @@ from fastapi import APIRouter, Path
 
 from commonplace.server.auth import Served, Strict
 from commonplace.server.waiting import Patient
-from commonplace.wire.lanes import ForgetBody, MemoryTaskAnswer, RememberBody
+from commonplace.values.task import MemoryTask
+from commonplace.wire.lanes import ForgetBody, RememberBody
 
 router = APIRouter(prefix="/v1", tags=["native"])
 TaskId = Annotated[str, Path(max_length=128, description="As the answer that queued it says.")]
 
 
 @router.post("/remember", status_code=202, summary="Hand over a fact")
-async def remember(body: RememberBody, who: Strict, served: Served) -> MemoryTaskAnswer:
+async def remember(body: RememberBody, who: Strict, served: Served) -> MemoryTask:
     """It is filed in the background, by a model or by rules. Look at the task until it is `completed` or `failed`."""
-    task = await served.lanes.remember(who, body.content, context_mode=body.context_mode, scope=body.scope)
-    return MemoryTaskAnswer.of(task)
+    return await served.lanes.remember(who, body.content, context_mode=body.context_mode, scope=body.scope)
 
 
 @router.get("/remember/{id}", summary="Look at a fact that was handed over")
-async def remember_task(id: TaskId, who: Strict, served: Served, ended: Patient) -> MemoryTaskAnswer:
+async def remember_task(id: TaskId, who: Strict, served: Served, ended: Patient) -> MemoryTask:
     """For the client that asked: one that sends another `X-Client-Id`, or none, does not see it."""
-    return MemoryTaskAnswer.of(await ended(who, id, partial(served.lanes.task, who, "remember", id)))
+    return await ended(who, id, partial(served.lanes.task, who, "remember", id))
 
 
 @router.post("/forget", status_code=202, summary="Have something forgotten")
-async def forget(body: ForgetBody, who: Strict, served: Served) -> MemoryTaskAnswer:
+async def forget(body: ForgetBody, who: Strict, served: Served) -> MemoryTask:
     """At most five entries that fit are removed."""
-    return MemoryTaskAnswer.of(await served.lanes.forget(who, body.query, scope=body.scope))
+    return await served.lanes.forget(who, body.query, scope=body.scope)
 
 
 @router.get("/forget/{id}", summary="Look at what is to be forgotten")
-async def forget_task(id: TaskId, who: Strict, served: Served, ended: Patient) -> MemoryTaskAnswer:
+async def forget_task(id: TaskId, who: Strict, served: Served, ended: Patient) -> MemoryTask:
     """As for a fact that was handed over."""
-    return MemoryTaskAnswer.of(await ended(who, id, partial(served.lanes.task, who, "forget", id)))
+    return await ended(who, id, partial(served.lanes.task, who, "forget", id))
 
 
 @router.post("/dream", status_code=202, summary="Have the memory tidied")
-async def dream(who: Strict, served: Served) -> MemoryTaskAnswer:
+async def dream(who: Strict, served: Served) -> MemoryTask:
     """Entries that say nearly the same become one, as one change."""
-    return MemoryTaskAnswer.of(await served.lanes.dream(who))
+    return await served.lanes.dream(who)
 
 
 @router.get("/dream/{id}", summary="Look at how the tidying goes")
-async def dream_task(id: TaskId, who: Strict, served: Served, ended: Patient) -> MemoryTaskAnswer:
+async def dream_task(id: TaskId, who: Strict, served: Served, ended: Patient) -> MemoryTask:
     """As for a fact that was handed over."""
-    return MemoryTaskAnswer.of(await ended(who, id, partial(served.lanes.task, who, "dream", id)))
+    return await ended(who, id, partial(served.lanes.task, who, "dream", id))

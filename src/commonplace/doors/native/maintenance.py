@@ -9,13 +9,13 @@ from fastapi import APIRouter, Query
 
 from commonplace.doors.native.conditions import problems
 from commonplace.server.auth import Asking, Served, Strict
+from commonplace.values.upkeep import Stats
 from commonplace.wire.keeping import (
     FindingsAnswer,
     LogAnswer,
     ReindexedAnswer,
     RuleBody,
     RulesAnswer,
-    StatsAnswer,
     TidyBody,
 )
 from commonplace.wire.queries import LogQuery
@@ -27,28 +27,28 @@ _TIDY = TidyBody()
 
 
 @router.get("/stats", summary="How much there is", responses=problems())
-async def stats(who: Asking, served: Served) -> StatsAnswer:
+async def stats(who: Asking, served: Served) -> Stats:
     """Of the tenant, or of those of its scopes that the key reaches."""
-    return StatsAnswer.of(await served.keeping.stats(who))
+    return await served.keeping.stats(who)
 
 
 @router.get("/check", summary="Look for faults", responses=problems())
 async def check(who: Asking, served: Served) -> FindingsAnswer:
     """What the store finds when it looks at itself, each with advice. For admins."""
-    return FindingsAnswer.of(await served.keeping.check(who))
+    return FindingsAnswer(tuple(await served.keeping.check(who)))
 
 
 @router.get("/rules", summary="How long things are kept", responses=problems())
 async def rules(who: Asking, served: Served) -> RulesAnswer:
     """Each rule with its scope, and its `max_age` in seconds. For admins."""
-    return RulesAnswer.of(await served.keeping.rules(who))
+    return RulesAnswer(tuple(await served.keeping.rules(who)))
 
 
 @router.put("/rules", summary="Set the rule of a scope", responses=problems())
 async def set_rule(body: RuleBody, who: Asking, served: Served) -> RulesAnswer:
     """In place of the one before; one without limits lifts it. Answers all rules. For admins."""
     await served.keeping.set_rule(who, body.rule())
-    return RulesAnswer.of(await served.keeping.rules(who))
+    return RulesAnswer(tuple(await served.keeping.rules(who)))
 
 
 @router.post("/tidy", summary="Apply the rules now", responses=problems())
@@ -58,13 +58,13 @@ async def tidy(who: Asking, served: Served, body: TidyBody = _TIDY) -> LogAnswer
     older deletions are removed for good.
     """
     after = None if body.purge_after is None else timedelta(seconds=body.purge_after)
-    return LogAnswer.of(await served.keeping.tidy(who, purge_after=after))
+    return LogAnswer(tuple(await served.keeping.tidy(who, purge_after=after)))
 
 
 @router.get("/upkeep", summary="What tidying did", responses=problems())
 async def upkeep(query: Annotated[LogQuery, Query()], who: Asking, served: Served) -> LogAnswer:
     """Newest first. For admins."""
-    return LogAnswer.of(await served.keeping.upkeep_log(who, since=query.since, limit=query.limit))
+    return LogAnswer(tuple(await served.keeping.upkeep_log(who, since=query.since, limit=query.limit)))
 
 
 @router.post("/reindex", summary="Make all words and vectors anew", responses=problems())

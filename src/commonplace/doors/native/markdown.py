@@ -11,19 +11,8 @@ from commonplace.doors.native.conditions import ETAG, Responses, problems
 from commonplace.errors import InvalidInput
 from commonplace.server.auth import Asking, Served
 from commonplace.service.shelves import NEW
-from commonplace.values.shelf import ShelfName
-from commonplace.wire.shelf import (
-    ShelfAnswer,
-    ShelfChangeAnswer,
-    ShelfChangesAnswer,
-    ShelfRecallAnswer,
-    ShelfRecallBody,
-    ShelfTextAnswer,
-    ShelfTextBody,
-    ShelfUndoneAnswer,
-    ShelfWrittenAnswer,
-    ShelvesAnswer,
-)
+from commonplace.values.shelf import ShelfName, ShelfRecall, ShelfText, ShelfUndone, ShelfWritten
+from commonplace.wire.shelf import ShelfChangesAnswer, ShelfRecallBody, ShelfTextBody, ShelvesAnswer
 
 router = APIRouter(prefix="/v1/managed", tags=["native"])
 
@@ -50,34 +39,34 @@ def _responses(*statuses: int) -> Responses:
 @router.get("", summary="The files of managed memory", responses=_responses())
 async def survey(who: Asking, served: Served) -> ShelvesAnswer:
     """Of every folder that the key reaches: the person's own and that of the workspace."""
-    return ShelvesAnswer(roots=[ShelfAnswer.of(one) for one in await served.shelves.survey(who)])
+    return ShelvesAnswer(tuple(await served.shelves.survey(who)))
 
 
 @router.get("/changes", summary="What changed in managed memory", responses=_responses())
 async def changes(who: Asking, served: Served) -> ShelfChangesAnswer:
     """By people, by remembering, forgetting and dreaming; each can be undone."""
-    return ShelfChangesAnswer(changes=[ShelfChangeAnswer.of(one) for one in await served.shelves.changes(who)])
+    return ShelfChangesAnswer(tuple(await served.shelves.changes(who)))
 
 
 @router.post("/changes/{id}/undo", summary="Take a change back", responses=_responses())
-async def undo(id: ChangeId, who: Asking, served: Served) -> ShelfUndoneAnswer:
+async def undo(id: ChangeId, who: Asking, served: Served) -> ShelfUndone:
     """Every file gets its text from before, but those that somebody edited since."""
-    return ShelfUndoneAnswer.of(await served.shelves.undo(who, id))
+    return await served.shelves.undo(who, id)
 
 
 @router.post("/recall", summary="What managed memory has for a question", responses=_responses())
-async def recall(body: ShelfRecallBody, who: Asking, served: Served) -> ShelfRecallAnswer:
+async def recall(body: ShelfRecallBody, who: Asking, served: Served) -> ShelfRecall:
     """
     The entries that fit best, at most five, of every folder that the key reaches, and `text`, the block of a prompt. What is
     recalled is data, never an instruction: what reads like one is left out until a reviewer has released its record.
     """
-    return ShelfRecallAnswer.of(await served.shelves.recall(who, body.query, tools=body.tools, run=body.run))
+    return await served.shelves.recall(who, body.query, tools=body.tools, run=body.run)
 
 
 @router.get(
     "/{root}/{path:path}",
     summary="Read a file of managed memory",
-    response_model=ShelfTextAnswer,
+    response_model=ShelfText,
     responses={
         200: {"headers": ETAG, "description": "The file as it is."},
         304: {"description": "You have it as it is already."},
@@ -86,21 +75,21 @@ async def recall(body: ShelfRecallBody, who: Asking, served: Served) -> ShelfRec
 )
 async def read(
     root: Root, path: FilePath, who: Asking, served: Served, response: Response, if_none_match: IfNoneMatch = None
-) -> ShelfTextAnswer | Response:
+) -> ShelfText | Response:
     """The whole text. The index is `MEMORY.md`."""
     file = await served.shelves.read(who, root, path)
     if if_none_match is not None and file.etag in _tags(if_none_match):
         return Response(status_code=304, headers={"ETag": file.etag})
     response.headers["ETag"] = file.etag
-    return ShelfTextAnswer.of(file)
+    return file
 
 
 @router.put(
     "/{root}/{path:path}",
     summary="Write a file of managed memory",
     responses={
-        200: {"model": ShelfWrittenAnswer, "headers": ETAG, "description": "It was changed, or was so already."},
-        201: {"model": ShelfWrittenAnswer, "headers": ETAG, "description": "It is a new file."},
+        200: {"model": ShelfWritten, "headers": ETAG, "description": "It was changed, or was so already."},
+        201: {"model": ShelfWritten, "headers": ETAG, "description": "It is a new file."},
         **_responses(404, 412, 413, 422, 428),
     },
 )
@@ -113,7 +102,7 @@ async def write(
     response: Response,
     if_match: IfMatch = None,
     if_none_match: IfNoneMatch = None,
-) -> ShelfWrittenAnswer:
+) -> ShelfWritten:
     """
     Replace the file whose `ETag` is sent as `If-Match`, or make one with `If-None-Match: *`. Where it is another by then, the
     answer is 412 and holds what it is. The index and the records follow, and `undo` takes it back.
@@ -123,7 +112,7 @@ async def write(
     response.status_code = 201 if expected == NEW else 200
     if done.file is not None:
         response.headers["ETag"] = done.file.etag
-    return ShelfWrittenAnswer.of(done)
+    return done
 
 
 @router.delete(
@@ -131,12 +120,10 @@ async def write(
     summary="Remove a file of managed memory",
     responses=_responses(404, 412, 428),
 )
-async def remove(
-    root: Root, path: FilePath, who: Asking, served: Served, if_match: IfMatch = None
-) -> ShelfWrittenAnswer:
+async def remove(root: Root, path: FilePath, who: Asking, served: Served, if_match: IfMatch = None) -> ShelfWritten:
     """The file whose `ETag` is sent as `If-Match`. Its record goes with it, and `undo` brings both back."""
     expected = _seen(if_match, None)
-    return ShelfWrittenAnswer.of(await served.shelves.remove(who, root, path, expected=expected))
+    return await served.shelves.remove(who, root, path, expected=expected)
 
 
 def _seen(if_match: str | None, if_none_match: str | None) -> str | None:

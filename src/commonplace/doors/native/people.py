@@ -8,8 +8,8 @@ from fastapi import APIRouter, Path, Response
 
 from commonplace.doors.native.conditions import problems
 from commonplace.server.auth import Asking, Served, Strict, Told
+from commonplace.values.principal import Key
 from commonplace.wire.people import (
-    KeyAnswer,
     KeyBody,
     KeysAnswer,
     MeAnswer,
@@ -45,19 +45,19 @@ async def create_key(body: KeyBody, who: Strict, served: Served, response: Respo
         who, body.name, body.role, scopes=body.scopes, expires_at=body.expires_at
     )
     _unkept(response)
-    return NewKeyAnswer(key=KeyAnswer.of(key), secret=secret)
+    return NewKeyAnswer(key, secret)
 
 
 @router.get("/keys", summary="List keys", responses=problems())
 async def keys(who: Strict, served: Served) -> KeysAnswer:
     """All that were made in the tenant, revoked ones too, without their secrets. For admins."""
-    return KeysAnswer.of(await served.identity.keys(who))
+    return KeysAnswer(tuple(await served.identity.keys(who)))
 
 
 @router.delete("/keys/{id}", summary="Revoke a key", responses=problems(404))
-async def revoke_key(id: KeyId, who: Strict, served: Served) -> KeyAnswer:
+async def revoke_key(id: KeyId, who: Strict, served: Served) -> Key:
     """From now on it opens nothing. For admins."""
-    return KeyAnswer.of(await served.identity.revoke_key(who, id))
+    return await served.identity.revoke_key(who, id)
 
 
 @router.post("/users", status_code=201, summary="Add a user of the gateway", responses=problems(409))
@@ -65,13 +65,13 @@ async def create_user(body: UserBody, who: Strict, served: Served, response: Res
     """A new user and their key, which is shown this once. For admins."""
     user, secret = await served.identity.create_user(who, body.user_id)
     _unkept(response)
-    return NewUserAnswer(user=UserAnswer.of(user), user_key=secret)
+    return NewUserAnswer(user=UserAnswer.model_validate(user), user_key=secret)
 
 
 @router.get("/users", summary="List the users of the gateway", responses=problems())
 async def users(who: Strict, served: Served) -> UsersAnswer:
     """Without their keys. For admins."""
-    return UsersAnswer.of(await served.identity.users(who))
+    return UsersAnswer(users=[UserAnswer.model_validate(user) for user in await served.identity.users(who)])
 
 
 @router.post("/users/{id:path}/rotate", summary="Give a user a new key", responses=problems(404))
@@ -79,7 +79,7 @@ async def rotate_user(id: UserId, who: Strict, served: Served, response: Respons
     """The old one opens nothing any more. For admins."""
     user, secret = await served.identity.rotate_user(who, id)
     _unkept(response)
-    return NewUserAnswer(user=UserAnswer.of(user), user_key=secret)
+    return NewUserAnswer(user=UserAnswer.model_validate(user), user_key=secret)
 
 
 @router.delete("/users/{id:path}", status_code=204, summary="Remove a user", responses=problems(404))

@@ -6,22 +6,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Query, Response
 
-from commonplace.doors.native.conditions import ETAG, RECORD, etag, is_known, problems, told
-from commonplace.memory.asking import filter_of
+from commonplace.doors.native.conditions import ETAG, RECORD, answer, etag, is_known, problems
 from commonplace.memory.write import Telling
 from commonplace.server.auth import Asking, Idempotent, Served
 from commonplace.service.records import MAX_PAGE
-from commonplace.wire.queries import ListQuery
-from commonplace.wire.records import (
-    ManyWrittenAnswer,
-    PageAnswer,
-    PutBody,
-    PutManyBody,
-    RecordAnswer,
-    TurnsBody,
-    VersionsAnswer,
-    WrittenAnswer,
-)
+from commonplace.values.query import Filter, Page
+from commonplace.values.record import Record, Written
+from commonplace.wire.queries import ListQuery, filters_of
+from commonplace.wire.records import ManyWrittenAnswer, PutBody, PutManyBody, TurnsBody, VersionsAnswer
 from commonplace.wire.shapes import MAX_COUNT, RecordId
 
 router = APIRouter(prefix="/v1", tags=["native"])
@@ -33,75 +25,90 @@ Id = Annotated[RecordId, Path(description="Its id, or the first eight digits or 
     "/records",
     status_code=201,
     summary="Remember something",
+    response_model=Written,
     responses={
         201: {"headers": ETAG, "description": "It is a new record."},
-        200: {"model": WrittenAnswer, "headers": ETAG, "description": "It is the next version of one, or was there."},
+        200: {"model": Written, "headers": ETAG, "description": "It is the next version of one, or was there."},
         **problems(409, 413, 422),
     },
 )
-async def put(body: PutBody, who: Asking, served: Served, once: Idempotent, response: Response) -> WrittenAnswer:
+async def put(body: PutBody, who: Asking, served: Served, once: Idempotent) -> Response:
     """
     Keep one note, and answer the record and what became of it. It is found by the next search. Under a `key` that the scope
     has already it becomes the next version of that record.
     """
     [written] = await served.records.put(who, [body.note()], dedupe=body.dedupe, once=once)
-    told(response, written.record, status=201 if written.outcome == "created" else 200)
-    return WrittenAnswer.of(written, served.desk.clock.now())
+    return answer(served, written, status=201 if written.outcome == "created" else 200, version_of=written.record)
 
 
-@router.post("/records/bulk", status_code=201, summary="Remember several things", responses=problems(409, 413, 422))
-async def put_many(body: PutManyBody, who: Asking, served: Served, once: Idempotent) -> ManyWrittenAnswer:
+@router.post(
+    "/records/bulk",
+    status_code=201,
+    summary="Remember several things",
+    response_model=ManyWrittenAnswer,
+    responses=problems(409, 413, 422),
+)
+async def put_many(body: PutManyBody, who: Asking, served: Served, once: Idempotent) -> Response:
     """Keep up to 1,000 notes, in order: all of them or none."""
     notes = [note.note() for note in body.records]
     written = await served.records.put(who, notes, dedupe=body.dedupe, once=once)
-    return ManyWrittenAnswer.of(written, served.desk.clock.now())
+    return answer(served, ManyWrittenAnswer(tuple(written)), status=201)
 
 
-@router.post("/turns", status_code=201, summary="Remember what was said", responses=problems(409, 413, 422))
-async def add_turns(body: TurnsBody, who: Asking, served: Served, once: Idempotent) -> ManyWrittenAnswer:
+@router.post(
+    "/turns",
+    status_code=201,
+    summary="Remember what was said",
+    response_model=ManyWrittenAnswer,
+    responses=problems(409, 413, 422),
+)
+async def add_turns(body: TurnsBody, who: Asking, served: Served, once: Idempotent) -> Response:
     """One record a turn, in order. A turn with the same session, time, speaker and text as an earlier one is not stored twice."""
     telling = Telling(
         session=body.session, scope=body.scope, source=body.source, trust=body.trust, tags=tuple(body.tags)
     )
     written = await served.records.add_turns(who, telling, [turn.turn() for turn in body.turns], once=once)
-    return ManyWrittenAnswer.of(written, served.desk.clock.now())
+    return answer(served, ManyWrittenAnswer(tuple(written)), status=201)
 
 
-@router.get("/records", summary="List records", responses=problems())
-async def list_records(query: Annotated[ListQuery, Query()], who: Asking, served: Served) -> PageAnswer:
+@router.get("/records", summary="List records", response_model=Page, responses=problems())
+async def list_records(query: Annotated[ListQuery, Query()], who: Asking, served: Served) -> Response:
     """
     Records that fit, a page at a time. `cursor` of one page gets the next, and holds while others write. Parameters that
     select (`scope`, `kind`, `source`, `tag`, `trust`, `session`, `state`) may be repeated.
     """
-    wanted = filter_of(query.scope, query.states(), query.filters())
+    wanted = Filter.parse(query.scopes, query.states(), filters_of(query))
     limit = min(query.limit, MAX_PAGE)
     page = await served.records.list(who, wanted, order=query.order, limit=limit, cursor=query.cursor)
-    return PageAnswer.of(page, served.desk.clock.now())
+    return answer(served, page)
 
 
 @router.get(
     "/records/{id}",
     summary="Read one record",
-    response_model=RecordAnswer,
+    response_model=Record,
     responses={**RECORD, 304: {"description": "You have this version already."}, **problems(404)},
 )
 async def get(
     id: Id,
     who: Asking,
     served: Served,
-    response: Response,
     version: Annotated[int | None, Query(ge=1, le=MAX_COUNT, description="As it was in this version.")] = None,
     if_none_match: Annotated[str | None, Header(alias="If-None-Match", max_length=1000)] = None,
-) -> RecordAnswer | Response:
+) -> Response:
     """The record as it is, or as it was in `version`. Deleted ones too: `state` tells."""
     record = await served.records.get(who, id, version=version)
     if is_known(record, if_none_match):
         return Response(status_code=304, headers={"ETag": etag(record)})
-    told(response, record)
-    return RecordAnswer.of(record, served.desk.clock.now())
+    return answer(served, record, version_of=record)
 
 
-@router.get("/records/{id}/versions", summary="Read every version of a record", responses=problems(404))
-async def history(id: Id, who: Asking, served: Served) -> VersionsAnswer:
+@router.get(
+    "/records/{id}/versions",
+    summary="Read every version of a record",
+    response_model=VersionsAnswer,
+    responses=problems(404),
+)
+async def history(id: Id, who: Asking, served: Served) -> Response:
     """Oldest first. Versions from scopes that the key does not reach are left out."""
-    return VersionsAnswer.of(await served.records.history(who, id), served.desk.clock.now())
+    return answer(served, VersionsAnswer(tuple(await served.records.history(who, id))))

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
-from commonplace.doors.native.conditions import problems
+from commonplace.doors.native.conditions import answer, problems
 from commonplace.doors.native.knowledge import ItemId
 from commonplace.doors.native.records import Id
 from commonplace.server.auth import Asking, Served
 from commonplace.service.review import Named
+from commonplace.values.knowledge import Item
+from commonplace.values.record import Record
+from commonplace.values.review import RolledBack, WaitingPage
 from commonplace.values.scope import scopes_of
-from commonplace.wire.changes import PurgedAnswer
+from commonplace.values.upkeep import Purged
 from commonplace.wire.knowledge import ItemAnswer
-from commonplace.wire.records import RecordAnswer
 from commonplace.wire.review import (
     ReasonBody,
     ReleaseBody,
@@ -22,16 +24,14 @@ from commonplace.wire.review import (
     ReleaseSeveralBody,
     ReviewQuery,
     RollbackBody,
-    RolledBackAnswer,
     SeveralBody,
-    WaitingPageAnswer,
 )
 
 router = APIRouter(prefix="/v1", tags=["native"])
 
 
-@router.get("/review", summary="What is in quarantine", responses=problems())
-async def waiting(query: Annotated[ReviewQuery, Query()], who: Asking, served: Served) -> WaitingPageAnswer:
+@router.get("/review", summary="What is in quarantine", response_model=WaitingPage, responses=problems())
+async def waiting(query: Annotated[ReviewQuery, Query()], who: Asking, served: Served) -> Response:
     """
     Records from outside that look like an attack, that would have changed what a person wrote, or that came in too great
     number: kept, and not recalled. Newest first, with the findings that look like an attack. For reviewers.
@@ -44,16 +44,20 @@ async def waiting(query: Annotated[ReviewQuery, Query()], who: Asking, served: S
         limit=query.limit,
         cursor=query.cursor,
     )
-    return WaitingPageAnswer.of(page, served.desk.clock.now())
+    return answer(served, page)
 
 
-@router.post("/review/release", summary="Let several records out of quarantine", responses=problems(404, 409))
-async def release_several(body: ReleaseSeveralBody, who: Asking, served: Served) -> ReleasedAnswer:
+@router.post(
+    "/review/release",
+    summary="Let several records out of quarantine",
+    response_model=ReleasedAnswer,
+    responses=problems(404, 409),
+)
+async def release_several(body: ReleaseSeveralBody, who: Asking, served: Served) -> Response:
     """From now on they are recalled. All of them must be in quarantine. For reviewers."""
     named = Named(ids=tuple(body.ids), source=body.source, session=body.session)
     found = await served.review.release(who, named, body.reason, trust=body.trust, seen=body.versions)
-    now = served.desk.clock.now()
-    return ReleasedAnswer.model_construct(records=[RecordAnswer.of(one, now) for one in found])
+    return answer(served, ReleasedAnswer(tuple(found)))
 
 
 @router.post(
@@ -62,18 +66,23 @@ async def release_several(body: ReleaseSeveralBody, who: Asking, served: Served)
     response_model_exclude_defaults=True,
     responses=problems(404, 409),
 )
-async def purge_several(body: SeveralBody, who: Asking, served: Served) -> PurgedAnswer:
+async def purge_several(body: SeveralBody, who: Asking, served: Served) -> Purged:
     """Every version of them. All of them must be in quarantine. For reviewers."""
     named = Named(ids=tuple(body.ids), source=body.source, session=body.session)
-    return PurgedAnswer.of(await served.review.purge(who, named, body.reason))
+    return await served.review.purge(who, named, body.reason)
 
 
-@router.post("/review/{id}/release", summary="Let a record out of quarantine", responses=problems(404, 409))
-async def release(id: Id, body: ReleaseBody, who: Asking, served: Served) -> RecordAnswer:
+@router.post(
+    "/review/{id}/release",
+    summary="Let a record out of quarantine",
+    response_model=Record,
+    responses=problems(404, 409),
+)
+async def release(id: Id, body: ReleaseBody, who: Asking, served: Served) -> Response:
     """From now on it is recalled, labelled as untrusted unless `trust` says otherwise. For reviewers."""
     seen = None if body.expected is None else {id: body.expected}
     [record] = await served.review.release(who, Named(ids=(id,)), body.reason, trust=body.trust, seen=seen)
-    return RecordAnswer.of(record, served.desk.clock.now())
+    return answer(served, record)
 
 
 @router.post(
@@ -82,15 +91,20 @@ async def release(id: Id, body: ReleaseBody, who: Asking, served: Served) -> Rec
     response_model_exclude_defaults=True,
     responses=problems(404, 409),
 )
-async def purge(id: Id, body: ReasonBody, who: Asking, served: Served) -> PurgedAnswer:
+async def purge(id: Id, body: ReasonBody, who: Asking, served: Served) -> Purged:
     """Every version of it. The reason stays in the audit. For reviewers."""
-    return PurgedAnswer.of(await served.review.purge(who, Named(ids=(id,)), body.reason))
+    return await served.review.purge(who, Named(ids=(id,)), body.reason)
 
 
-@router.post("/review/findings/{id}/release", summary="Let a finding out of quarantine", responses=problems(404, 409))
-async def release_finding(id: ItemId, body: ReasonBody, who: Asking, served: Served) -> ItemAnswer:
+@router.post(
+    "/review/findings/{id}/release",
+    summary="Let a finding out of quarantine",
+    response_model=ItemAnswer,
+    responses=problems(404, 409),
+)
+async def release_finding(id: ItemId, body: ReasonBody, who: Asking, served: Served) -> Item:
     """It is `working` from now on, and can be promoted. For reviewers."""
-    return ItemAnswer.of(await served.review.release_finding(who, id, body.reason))
+    return await served.review.release_finding(who, id, body.reason)
 
 
 @router.post(
@@ -105,10 +119,9 @@ async def purge_finding(id: ItemId, body: ReasonBody, who: Asking, served: Serve
 
 
 @router.post("/rollback", summary="Take back all that one source wrote", responses=problems(404, 409))
-async def rollback(body: RollbackBody, who: Asking, served: Served) -> RolledBackAnswer:
+async def rollback(body: RollbackBody, who: Asking, served: Served) -> RolledBack:
     """
     Every record that stands as a source, a session, an actor or an import wrote it is set back to the version before, or deleted
     where there is none. What others wrote since stays. It is itself taken back by its id. For reviewers.
     """
-    done = await served.review.rollback(who, body.origin(), body.reason, dry_run=body.dry_run)
-    return RolledBackAnswer.of(done)
+    return await served.review.rollback(who, body.origin(), body.reason, dry_run=body.dry_run)

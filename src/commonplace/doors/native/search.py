@@ -2,55 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
-from commonplace.doors.native.conditions import problems
+from commonplace.doors.native.conditions import answer, problems
 from commonplace.errors import InvalidInput
-from commonplace.memory.asking import filter_of
 from commonplace.server.auth import Asking, Served, Told
 from commonplace.values import query as values
 from commonplace.values.principal import Principal
 from commonplace.values.scope import scopes_of
 from commonplace.wire.context import ContextAnswer, ContextBody
-from commonplace.wire.queries import SearchQuery
+from commonplace.wire.queries import SearchQuery, filters_of
 from commonplace.wire.search import HitsAnswer, SearchBody
 
 router = APIRouter(prefix="/v1", tags=["native"])
 
 
-@router.post("/search", summary="Find what answers a question", responses=problems())
-async def search(body: SearchBody, who: Asking, served: Served) -> HitsAnswer:
+@router.post("/search", summary="Find what answers a question", response_model=HitsAnswer, responses=problems())
+async def search(body: SearchBody, who: Asking, served: Served) -> Response:
     """
     Hits, best first, by words and by meaning. Each says why it is there: `parts` sum to its score, `words` are those of the
     question that were found, `start` and `stop` are the passage's place in the text.
     """
-    return await _found(body, who, served)
+    return await _found(body, who, served, weights=body.weights, run=body.run)
 
 
-@router.get("/search", summary="Find what answers a question, by a plain URL", responses=problems())
-async def search_by_url(query: Annotated[SearchQuery, Query()], who: Asking, served: Served) -> HitsAnswer:
+@router.get(
+    "/search",
+    summary="Find what answers a question, by a plain URL",
+    response_model=HitsAnswer,
+    responses=problems(),
+)
+async def search_by_url(query: Annotated[SearchQuery, Query()], who: Asking, served: Served) -> Response:
     """As `POST /v1/search`, for `curl` and the address bar. A proxy may keep the URL in its log, the question with it."""
-    return await _found(query.body(), who, served)
+    return await _found(query, who, served)
 
 
-async def _found(body: SearchBody, who: Principal, served: Served) -> HitsAnswer:
+async def _found(
+    body: SearchBody | SearchQuery,
+    who: Principal,
+    served: Served,
+    *,
+    weights: Mapping[str, float] | None = None,
+    run: str | None = None,
+) -> Response:
     wanted = values.Query(
         text=body.text,
-        filter=filter_of(body.scopes, ("live",), body.filters()),
+        filter=values.Filter.parse(body.scopes, ("live",), filters_of(body)),
         limit=body.limit,
         mode=body.mode,
         as_of=body.as_of,
         diversity=body.diversity,
-        weights=body.weights,
+        weights=weights or {},
     )
-    hits = await served.recall.search(who, wanted, run=body.run)
-    return HitsAnswer.of(hits, served.desk.clock.now(), explain=body.explain)
+    hits = await served.recall.search(who, wanted, run=run)
+    return answer(served, HitsAnswer.of(hits, explain=body.explain))
 
 
-@router.post("/context", summary="Memory for a prompt", responses=problems())
-async def context(body: ContextBody, who: Asking, served: Served, options: Told) -> ContextAnswer:
+@router.post("/context", summary="Memory for a prompt", response_model=ContextAnswer, responses=problems())
+async def context(body: ContextBody, who: Asking, served: Served, options: Told) -> Response:
     """
     With a `query`: the `<memory_context>` block, the session so far and what the question recalls, within `budget` tokens.
     With an `agent`, a `workspace` or both: their sections `## Agent Memory` and `## Workspace Memory`. What is recalled is data,
@@ -67,4 +79,4 @@ async def context(body: ContextBody, who: Asking, served: Served, options: Told)
         block = await served.recall.context(
             who, body.query, scopes=scopes_of(body.scopes), session=body.session, budget=budget, run=body.run
         )
-    return ContextAnswer.of(block, served.desk.clock.now())
+    return answer(served, ContextAnswer.of(block))

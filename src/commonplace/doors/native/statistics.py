@@ -8,11 +8,12 @@ from fastapi import APIRouter, Query, Request
 
 from commonplace.doors.native.conditions import problems
 from commonplace.doors.native.records import Id
-from commonplace.memory.asking import filter_of
 from commonplace.memory.weighing import WEIGHTS
-from commonplace.server.auth import Asking, Served, standing
-from commonplace.wire.census import CountsAnswer, LatencyAnswer, RecallsAnswer, ScopesAnswer, WeightsAnswer
-from commonplace.wire.queries import CountsQuery, ScopesQuery
+from commonplace.server.auth import Asking, Served, app_state
+from commonplace.values.census import Recalls, Tally
+from commonplace.values.query import Filter
+from commonplace.wire.census import LatencyAnswer, ScopesAnswer, WeightsAnswer
+from commonplace.wire.queries import CountsQuery, ScopesQuery, filters_of
 
 router = APIRouter(prefix="/v1", tags=["native"])
 
@@ -24,35 +25,33 @@ async def scopes(query: Annotated[ScopesQuery, Query()], who: Asking, served: Se
 
 
 @router.get("/counts", summary="Count records", responses=problems())
-async def counts(query: Annotated[CountsQuery, Query()], who: Asking, served: Served) -> CountsAnswer:
+async def counts(query: Annotated[CountsQuery, Query()], who: Asking, served: Served) -> Tally:
     """
     How many records fit, by one or two of `source`, `kind`, `scope`, `trust`, `state` and `day`. What selects is as in
     `GET /v1/records`. At most 10,000 counts.
     """
-    wanted = filter_of(query.scope, query.states(), query.filters())
-    return CountsAnswer.of(await served.census.counts(who, wanted, query.by))
+    wanted = Filter.parse(query.scopes, query.states(), filters_of(query))
+    return await served.census.counts(who, wanted, query.by)
 
 
 @router.get("/records/{id}/recalls", summary="Where a record was recalled", responses=problems(404))
-async def recalls(
-    id: Id, who: Asking, served: Served, limit: Annotated[int, Query(ge=1, le=1000)] = 50
-) -> RecallsAnswer:
+async def recalls(id: Id, who: Asking, served: Served, limit: Annotated[int, Query(ge=1, le=1000)] = 50) -> Recalls:
     """
     Searches and context blocks that showed the record, newest first: when, by whom, for which run, at which rank. Never what
     was asked. The latest 5,000 of the tenant are looked through.
     """
-    return RecallsAnswer.of(await served.census.recalls(who, id, limit=limit))
+    return await served.census.recalls(who, id, limit=limit)
 
 
 @router.get("/weights", summary="What a search weighs", responses=problems())
 async def weights(who: Asking) -> WeightsAnswer:
     """Each weight that a search may override, with its default."""
     del who
-    return WeightsAnswer.of(WEIGHTS)
+    return WeightsAnswer(WEIGHTS)
 
 
 @router.get("/latency", summary="How long recalls take", responses=problems())
 async def latency(who: Asking, request: Request) -> LatencyAnswer:
     """Searches and context blocks of the last hour, in seconds, as the worker that answers has served them."""
     del who
-    return LatencyAnswer.of(standing(request).metrics.recalls.told())
+    return LatencyAnswer.of(app_state(request).metrics.recalls.summary())

@@ -23,11 +23,11 @@ LINES_OUT: Final[dict[str, Any]] = {
 }
 
 
-async def streamed(lines: AsyncIterator[str], name: str) -> StreamingResponse:
+async def streamed(lines: AsyncIterator[str | bytes], name: str) -> StreamingResponse:
     """The lines, once the first are there: what goes wrong before them is answered as an error."""
     first = await anext(lines, "")
 
-    async def told() -> AsyncIterator[str]:
+    async def told() -> AsyncIterator[str | bytes]:
         yield first
         async for more in lines:
             yield more

@@ -10,8 +10,9 @@ from fastapi.responses import StreamingResponse
 from commonplace.doors.native.conditions import problems
 from commonplace.doors.native.streams import LINES, LINES_OUT, nothing, spooled, streamed
 from commonplace.server.auth import Asking, Served
+from commonplace.values.moving import LoadReport
 from commonplace.values.scope import Scope, scopes_of
-from commonplace.wire.moving import ImportBody, ImportFilesBody, LoadAnswer, QueuedAnswer
+from commonplace.wire.moving import ImportBody, ImportFilesBody, QueuedAnswer
 from commonplace.wire.queries import ExportQuery
 from commonplace.wire.tasks import TaskAnswer
 
@@ -63,11 +64,11 @@ async def export(query: Annotated[ExportQuery, Query()], who: Asking, served: Se
 
 
 @router.post("/load", summary="Read an export", responses=problems(409, 413), openapi_extra=_LINES_IN)
-async def load(request: Request, who: Asking, served: Served) -> LoadAnswer:
+async def load(request: Request, who: Asking, served: Served) -> LoadReport:
     """
     Records with all their versions, ids and times unchanged. Those that are here already, at the same version or a later
     one, are left alone. For admins. Send it as `application/x-ndjson`.
     """
     # What the caller may not load is not kept for a moment either: the service refuses before it reads.
     async with spooled(request) if who.is_at_least("admin") else nothing() as path:
-        return LoadAnswer.of(await served.moving.load(who, path))
+        return await served.moving.load(who, path)

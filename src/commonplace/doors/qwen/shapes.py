@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_serializer, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
-from pydantic_core.core_schema import SerializerFunctionWrapHandler
 
-from commonplace.wire.shapes import Count, Moment
+from commonplace.values.json import Natural
+from commonplace.values.moment import Moment
 
 TaskStatus = Literal["queued", "running", "completed", "failed"]
 Topic = Literal["user", "feedback", "project", "reference"]
@@ -57,17 +57,13 @@ class Told(BaseModel):
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True, serialize_by_alias=True)
 
 
-class WithoutScope(Told):
-    """A task that was for no scope in particular does not speak of any."""
-
-    scope: Target | None = Field(default=None, json_schema_extra={"description": "Only where the request named one."})
-
-    @model_serializer(mode="wrap")
-    def _said(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        told: dict[str, Any] = handler(self)
-        if self.scope is None:
-            told.pop("scope", None)
-        return told
+NamedScope = Annotated[
+    Target | None,
+    Field(
+        exclude_if=lambda scope: scope is None, json_schema_extra={"description": "Only where the request named one."}
+    ),
+]
+"""A task that was for no scope in particular does not speak of any."""
 
 
 class TaskFailure(Told):
@@ -76,7 +72,8 @@ class TaskFailure(Told):
     details: str = Field(description="Our own code for what went wrong.")
 
 
-class RememberQueued(WithoutScope):
+class RememberQueued(Told):
+    scope: NamedScope = None
     task_id: str
     status: TaskStatus
     context_mode: Literal["workspace", "clean"]
@@ -96,7 +93,8 @@ class RememberTask(RememberQueued):
     error: TaskFailure | None
 
 
-class ForgetQueued(WithoutScope):
+class ForgetQueued(Told):
+    scope: NamedScope = None
     task_id: str
     status: TaskStatus
     created_at: Moment
@@ -132,7 +130,7 @@ class DreamQueued(Told):
 class DreamResult(Told):
     summary: str
     touched_topics: list[str]
-    deduped_entries: Count
+    deduped_entries: Natural
     method: Literal["rules", "model"]
     fallback: str | None = Field(default=None, description="The code for which rules did what a model was to do.")
 
@@ -149,7 +147,7 @@ class FileTold(Told):
     kind: Literal["memory_file"] = "memory_file"
     path: str
     scope: Literal["workspace", "global"]
-    bytes: Count
+    bytes: Natural
 
 
 class FileProblem(Told):
@@ -164,16 +162,16 @@ class MemoryStatus(Told):
     workspace_cwd: str
     initialized: bool
     files: list[FileTold]
-    total_bytes: Count
-    file_count: Count
-    rule_count: Count
+    total_bytes: Natural
+    file_count: Natural
+    rule_count: Natural
     errors: list[FileProblem]
 
 
 class Written(Told):
     ok: Literal[True] = True
     file_path: str
-    bytes_written: Count = Field(description="The size of the file now; 0 where nothing changed.")
+    bytes_written: Natural = Field(description="The size of the file now; 0 where nothing changed.")
     mode: Literal["append", "replace"]
     changed: bool
 

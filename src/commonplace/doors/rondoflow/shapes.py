@@ -11,8 +11,9 @@ from typing import Annotated, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from commonplace.values.moment import Moment
 from commonplace.values.record import MAX_KEY
-from commonplace.wire.shapes import MAX_TEXT, Moment
+from commonplace.wire.shapes import MAX_TEXT
 
 T = TypeVar("T")
 

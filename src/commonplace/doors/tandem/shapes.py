@@ -23,10 +23,10 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from commonplace.values.moment import from_ms
+from commonplace.values.moment import Moment, from_ms
 from commonplace.values.principal import Capability, Tier
 from commonplace.values.record import Trust
-from commonplace.wire.shapes import MAX_LINE, MAX_TEXT, Answer, Label, Line, Moment, RecordId
+from commonplace.wire.shapes import MAX_LINE, MAX_TEXT, Answer, Label, Line, RecordId
 
 MAX_CAPABILITY = 65_536
 MAX_REFS = 200

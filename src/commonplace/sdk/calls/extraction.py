@@ -1,4 +1,4 @@
-"""Talk becomes memory: extraction, and what a director learned."""
+"""Talk becomes memory."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 from commonplace.sdk.documents import given, written
 from commonplace.sdk.talk import Call, Talk, asked
 from commonplace.values.extraction import Extracted, TalkFields
-from commonplace.values.record import Json, Record, Turn
-from commonplace.wire.extraction import ExtractAnswer, LearningsAnswer
+from commonplace.values.record import Json, Turn
+from commonplace.wire.extraction import ExtractAnswer
 from commonplace.wire.moving import QueuedAnswer
-from commonplace.wire.records import RecordAnswer
+from commonplace.wire.shapes import reader
 
 
 def extract(talk: str | Sequence[Turn] | None, told: TalkFields, *, wait: bool) -> Talk[Extracted]:
     def done(body: bytes) -> Extracted:
-        return ExtractAnswer.model_validate_json(body).value()
+        return reader(ExtractAnswer)(body).extracted()
 
     def queued(body: bytes) -> Extracted:
         return Extracted(status="queued", job=QueuedAnswer.model_validate_json(body).job.id)
@@ -36,22 +36,6 @@ def extract(talk: str | Sequence[Turn] | None, told: TalkFields, *, wait: bool) 
             endless=wait,
         )
     )
-
-
-def learn(agents: Sequence[str], learning: str, run: str | None) -> Talk[Record]:
-    def read(body: bytes) -> Record:
-        return RecordAnswer.model_validate_json(body).value()
-
-    body = given({"agents": list(agents), "learning": learning, "run": run})
-    return asked(Call(method="POST", path="/v1/agents/learnings", body=written(body), read=read))
-
-
-def learnings(agents: Sequence[str]) -> Talk[list[Record]]:
-    def read(body: bytes) -> list[Record]:
-        return [one.value() for one in LearningsAnswer.model_validate_json(body).learnings]
-
-    query = tuple(("agent", agent) for agent in agents)
-    return asked(Call(method="GET", path="/v1/agents/learnings", query=query, read=read, reads=True))
 
 
 def _turn(turn: Turn) -> dict[str, Any]:

@@ -12,11 +12,11 @@ from commonplace.errors import InvalidInput
 from commonplace.sdk.documents import document, given, part, written
 from commonplace.sdk.talk import Call, Pause, Talk, asked, error_of, waiting
 from commonplace.values.job import ENDED
-from commonplace.values.moving import ImportReport, Layout, LoadReport
+from commonplace.values.moving import ImportReport, Layout
 from commonplace.values.pauses import Pauses
 from commonplace.values.record import Json
 from commonplace.values.scope import Scope
-from commonplace.wire.moving import ImportReportAnswer, LoadAnswer, QueuedAnswer
+from commonplace.wire.moving import ImportReportAnswer, QueuedAnswer
 from commonplace.wire.tasks import TaskAnswer
 
 NO_BACKUP: Final = "A daemon's store is backed up on its own machine: `commonplace backup FILE --store …`."
@@ -79,10 +79,6 @@ def _done(path: str, body: Mapping[str, Json], progress: Callable[[int, int], No
         error = job.error
         raise error_of(error.code, error.message, {}) if error else InvalidInput("The import failed.")
     return ImportReportAnswer.model_validate(job.result).value()
-
-
-def loaded(body: bytes) -> LoadReport:
-    return LoadAnswer.model_validate_json(body).value()
 
 
 def count_of(last: bytes) -> int | None:

@@ -7,26 +7,26 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Final, Literal, TypeVar
 
-from commonplace.errors import InvalidInput, InvalidQuery
+from commonplace.errors import InvalidInput
 from commonplace.sdk.documents import changed, document, given, query, record_path, texts, written
 from commonplace.sdk.talk import Call, Talk, asked
+from commonplace.values.census import By, Tally
 from commonplace.values.changes import Changes, SuccessorFields
 from commonplace.values.note import Note
-from commonplace.values.query import Filters, Order, Page
-from commonplace.values.record import Json, Record, State, Trust, Turn
-from commonplace.values.scope import Scope, Scopes, scopes_of
+from commonplace.values.query import Filter, Filters, Order, Page
+from commonplace.values.record import Json, Record, State, Trust, Turn, Written
+from commonplace.values.scope import Scope, Scopes
 from commonplace.values.upkeep import Purged
-from commonplace.wire.changes import PurgedAnswer
-from commonplace.wire.records import ManyWrittenAnswer, PageAnswer, RecordAnswer, VersionsAnswer, WrittenAnswer
+from commonplace.wire.queries import NAMES
+from commonplace.wire.records import ManyWrittenAnswer, VersionsAnswer
+from commonplace.wire.shapes import reader
 
 T = TypeVar("T")
 PAGE: Final = 1_000
 MAX_PAGE: Final = 1_000_000
-_FILTERS: Final = {"kinds": "kind", "sources": "source", "tags": "tag", "sessions": "session"}
 
 
-def _record(body: bytes) -> Record:
-    return RecordAnswer.model_validate_json(body).value()
+_record: Final = reader(Record)
 
 
 def write(method: str, path: str, body: Mapping[str, Json], read: Callable[[bytes], T]) -> Call[T]:
@@ -38,10 +38,8 @@ def write(method: str, path: str, body: Mapping[str, Json], read: Callable[[byte
 
 
 def put(note: Note, dedupe: Literal["near"] | None) -> Talk[Record]:
-    def read(body: bytes) -> Record:
-        return WrittenAnswer.model_validate_json(body).record.value()
-
-    return asked(write("POST", "/v1/records", {**_note(note), **given({"dedupe": dedupe})}, read))
+    body = {**_note(note), **given({"dedupe": dedupe})}
+    return (yield from asked(write("POST", "/v1/records", body, reader(Written)))).record
 
 
 def put_many(notes: Sequence[Note], dedupe: Literal["near"] | None) -> Talk[list[Record]]:
@@ -49,7 +47,8 @@ def put_many(notes: Sequence[Note], dedupe: Literal["near"] | None) -> Talk[list
         return []
     told: list[Json] = [_note(note) for note in notes]
     body = {"records": told, **given({"dedupe": dedupe})}
-    return (yield from asked(write("POST", "/v1/records/bulk", body, _many)))
+    answer = yield from asked(write("POST", "/v1/records/bulk", body, reader(ManyWrittenAnswer)))
+    return [one.record for one in answer.written]
 
 
 def add_turns(
@@ -60,7 +59,8 @@ def add_turns(
     body = given({"scope": scope, "source": source, "trust": trust, "tags": texts(tags)})
     told: list[Json] = [_turn(turn) for turn in turns]
     body |= {"session": session, "turns": told}
-    return (yield from asked(write("POST", "/v1/turns", body, _many)))
+    answer = yield from asked(write("POST", "/v1/turns", body, reader(ManyWrittenAnswer)))
+    return [one.record for one in answer.written]
 
 
 def _note(note: Note) -> dict[str, Json]:
@@ -78,10 +78,6 @@ def changed_fields(value: Note | Turn) -> dict[str, Json]:
     return told
 
 
-def _many(body: bytes) -> list[Record]:
-    return ManyWrittenAnswer.model_validate_json(body).records()
-
-
 # ---- read
 
 
@@ -90,10 +86,8 @@ def get(id: str, version: int | None) -> Talk[Record]:
 
 
 def history(id: str) -> Talk[list[Record]]:
-    def read(body: bytes) -> list[Record]:
-        return [one.value() for one in VersionsAnswer.model_validate_json(body).versions]
-
-    return asked(Call(method="GET", path=record_path(id, "versions"), read=read, reads=True))
+    call = Call(method="GET", path=record_path(id, "versions"), read=reader(VersionsAnswer), reads=True)
+    return [*(yield from asked(call)).versions]
 
 
 def listing(
@@ -108,31 +102,31 @@ def listing(
     while True:
         size = min(PAGE, limit - len(found))
         more = query({"order": order, "limit": size, "cursor": cursor})
-        page = yield from asked(Call(method="GET", path="/v1/records", query=(*wanted, *more), read=_page, reads=True))
+        call = Call(method="GET", path="/v1/records", query=(*wanted, *more), read=reader(Page), reads=True)
+        page = yield from asked(call)
         found += page.records
         cursor = page.cursor
         if cursor is None or len(found) >= limit:
             return Page(tuple(found), cursor)
 
 
+def counts(by: By | Sequence[By], scopes: Scopes, states: Sequence[State], filters: Filters) -> Talk[Tally]:
+    if (wanted := narrowed(scopes, states, filters)) is None:
+        return Tally()
+    fields = texts(by)
+    if not fields:
+        raise InvalidInput("Say by what to count.")
+    params = (*wanted, *query({"by": fields}))
+    return (yield from asked(Call(method="GET", path="/v1/counts", query=params, read=reader(Tally), reads=True)))
+
+
 def narrowed(scopes: Scopes, states: Sequence[State], filters: Filters) -> tuple[tuple[str, str], ...] | None:
     """The filters as a query; None where nothing fits them: no scope at all, or no state."""
-    if unknown := set(filters) - Filters.__optional_keys__:
-        raise InvalidQuery(
-            f"{', '.join(sorted(unknown))}: no such filter. Use {', '.join(sorted(Filters.__optional_keys__))}."
-        )
-    read, wanted = scopes_of(scopes), texts(states)
-    if read == () or not wanted:
+    filter = Filter.parse(scopes, states, filters)
+    if filter.scopes == () or not filter.states:
         return None
-    told: dict[str, object] = {_FILTERS.get(name, name): value for name, value in filters.items()}
-    for name in ("kind", "source", "tag", "session", "trust"):
-        if isinstance(one := told.get(name), str):
-            told[name] = [one]
-    return query({"scope": read, "state": wanted, **told})
-
-
-def _page(body: bytes) -> Page:
-    return PageAnswer.model_validate_json(body).value()
+    fields = {NAMES[name]: getattr(filter, name) for name in ("scopes", *Filters.__optional_keys__)}
+    return query({**fields, "state": sorted(filter.states)})
 
 
 # ---- change
@@ -188,13 +182,10 @@ def expire(id: str, at: datetime | None, *, expected: int | None, reason: str | 
 def purge(
     *, ids: Sequence[str], scope: Scope | str | None, user: str | None, source: str | None, leave_files: bool = False
 ) -> Talk[Purged]:
-    def read(body: bytes) -> Purged:
-        return PurgedAnswer.model_validate_json(body).value()
-
     told = changed({"scope": scope, "user": user, "source": source})
     if ids:
         named: list[Json] = [*texts(ids)]
         told["ids"] = named
     if leave_files:
         told["leave_files"] = True
-    return asked(Call(method="POST", path="/v1/purge", body=written(told), read=read))
+    return asked(Call(method="POST", path="/v1/purge", body=written(told), read=reader(Purged)))

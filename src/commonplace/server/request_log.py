@@ -34,7 +34,7 @@ _HEADERS: Final = {
 }
 
 
-class Watching:
+class RequestLog:
     def __init__(self, app: ASGIApp, *, metrics: Metrics, tracing: Tracing | None = None) -> None:
         self._app = app
         self._metrics = metrics
@@ -44,18 +44,22 @@ class Watching:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        given = header(scope, b"x-request-id") or ""
-        exchange = begin(scope, given if _ID.fullmatch(given) else uuid4().hex)
+        request_id = header(scope, b"x-request-id") or ""
+        exchange = begin(scope, request_id if _ID.fullmatch(request_id) else uuid4().hex)
         started = perf_counter()
         with ExitStack() as stack:
-            span = stack.enter_context(self._tracing.request(exchange.method, _sent(scope))) if self._tracing else None
+            span = (
+                stack.enter_context(self._tracing.request(exchange.method, _trace_headers(scope)))
+                if self._tracing
+                else None
+            )
             try:
-                await self._answered(scope, receive, send, exchange)
+                await self._answer(scope, receive, send, exchange)
             finally:
-                self._told(scope, exchange, perf_counter() - started, span)
+                self._record(scope, exchange, perf_counter() - started, span)
 
-    async def _answered(self, scope: Scope, receive: Receive, send: Send, exchange: Exchange) -> None:
-        async def told(message: Message) -> None:
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, exchange: Exchange) -> None:
+        async def send_on(message: Message) -> None:
             if message["type"] == "http.response.start":
                 exchange.status = message["status"]
                 headers = MutableHeaders(scope=message)
@@ -65,16 +69,16 @@ class Watching:
             await send(message)
 
         try:
-            await self._app(scope, receive, told)
+            await self._app(scope, receive, send_on)
         except Exception as error:
-            begun = exchange.status is not None
+            has_begun = exchange.status is not None
             log(logging.ERROR, "unexpected", error, request=exchange.id, route=template_of(scope))
-            if begun:
+            if has_begun:
                 # Half an answer cannot be taken back: the connection is closed.
                 raise
-            await error_response(scope, InternalError())(scope, receive, told)
+            await error_response(scope, InternalError())(scope, receive, send_on)
 
-    def _told(self, scope: Scope, exchange: Exchange, seconds: float, span: Any) -> None:
+    def _record(self, scope: Scope, exchange: Exchange, seconds: float, span: Any) -> None:
         route, status, who = template_of(scope), exchange.status or GONE, exchange.who
         self._metrics.requests.labels(exchange.door, route, exchange.method, str(status)).inc()
         self._metrics.seconds.labels(exchange.door, route, exchange.method).observe(seconds - exchange.waited)
@@ -93,7 +97,7 @@ class Watching:
             code=exchange.error,
         )
         if self._tracing is not None and span is not None:
-            told = {
+            attributes = {
                 "http.request.method": exchange.method,
                 "http.route": route,
                 "http.response.status_code": status,
@@ -101,9 +105,9 @@ class Watching:
                 "commonplace.request": exchange.id,
                 "error.type": exchange.error,
             }
-            self._tracing.end(span, route, told)
+            self._tracing.end(span, route, attributes)
 
 
-def _sent(scope: Scope) -> dict[str, str]:
-    wanted = (b"traceparent", b"tracestate")
-    return {name.decode(): value.decode("latin-1") for name, value in scope["headers"] if name in wanted}
+def _trace_headers(scope: Scope) -> dict[str, str]:
+    names = (b"traceparent", b"tracestate")
+    return {name.decode(): value.decode("latin-1") for name, value in scope["headers"] if name in names}

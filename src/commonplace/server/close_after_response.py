@@ -18,22 +18,22 @@ from commonplace.server.exchange import exchange_of, header
 _LIBRARY: Final = "python-httpx/"
 
 
-class Parting:
+class CloseAfterResponse:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not _parts(scope):
+        if scope["type"] != "http" or not _closes(scope):
             await self._app(scope, receive, send)
             return
 
-        async def told(message: Message) -> None:
+        async def send_closing(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message)["connection"] = "close"
             await send(message)
 
-        await self._app(scope, receive, told)
+        await self._app(scope, receive, send_closing)
 
 
-def _parts(scope: Scope) -> bool:
+def _closes(scope: Scope) -> bool:
     return exchange_of(scope).door == "governed" and (header(scope, b"user-agent") or "").startswith(_LIBRARY)
