@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from commonplace.compose.async_memory import AsyncMemory
-    from commonplace.compose.embedded import open_memory, open_memory_async, restore_backup
     from commonplace.compose.memory import Memory
+    from commonplace.compose.open_memory import open_memory, open_memory_async, restore_backup
     from commonplace.errors import CommonplaceError
     from commonplace.sdk.async_client import AsyncClient
     from commonplace.sdk.client import Client
@@ -70,9 +70,9 @@ _HOMES = {
     "Scope": "values.scope",
     "Turn": "values.record",
     "Why": "values.query",
-    "open_memory": "compose.embedded",
-    "open_memory_async": "compose.embedded",
-    "restore_backup": "compose.embedded",
+    "open_memory": "compose.open_memory",
+    "open_memory_async": "compose.open_memory",
+    "restore_backup": "compose.open_memory",
 }
 
 

@@ -19,7 +19,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from commonplace.compose.services import Wanted, composed
+from commonplace.compose.services import ComposeOptions, composed
 from commonplace.jobs.payloads import TaskPayload
 from commonplace.jobs.worker import Worker
 from commonplace.service.lanes import Lanes, memory_queues
@@ -79,7 +79,7 @@ async def asked(services: Services, kind: str, text: str) -> MemoryTask:
 
 async def main(home: Path, workspace: Path, moment: str, how: str, task: tuple[str, str] | None) -> None:
     settings = load_settings(home=home, workspace=workspace, embedder="none")
-    async with composed(settings, Wanted(clock=None if task else Later())) as services:
+    async with composed(settings, ComposeOptions(clock=None if task else Later())) as services:
         if task is not None:
             sys.stdout.write(f"{(await asked(services, *task)).id}\n")
             sys.stdout.flush()

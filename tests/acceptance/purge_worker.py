@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from commonplace.compose.services import Wanted, composed
+from commonplace.compose.services import ComposeOptions, composed
 from commonplace.settings import load_settings
 from commonplace.stores.sqlite.records import SqlRecords
 from commonplace.testing.callers import operator
@@ -36,7 +36,7 @@ def counted(call: Callable[..., Any], moments: list[int]) -> Callable[..., Any]:
 
 async def main(home: Path, workspace: Path, moment: str, id: str) -> None:
     settings = load_settings(home=home, workspace=workspace, embedder="none")
-    async with composed(settings, Wanted()) as services:
+    async with composed(settings, ComposeOptions()) as services:
         if moment == "rows":
             setattr(SqlRecords, "purge", die)  # noqa: B010 - no method of ours looks like this
         else:

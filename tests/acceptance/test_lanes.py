@@ -18,7 +18,7 @@ import pytest
 from pydantic import BaseModel
 
 from commonplace.markdown.changes import past, undo
-from commonplace.markdown.entries import Kept
+from commonplace.markdown.entries import EntryFile
 from commonplace.markdown.roots import Root
 from commonplace.markdown.shelf import Shelf
 from commonplace.ports.models import Answer, Done, Question, Spent, Task, Tool
@@ -86,12 +86,12 @@ def entries(desk: MemoryDesk) -> list[str]:
     """What each entry says. A file that is torn is none."""
     scans = [Shelf(root).scan() for root in desk.running.services.managed.ground.roots]
     assert [problem for scan in scans for problem in scan.problems] == []
-    found: list[Kept] = [kept for scan in scans for kept in scan.entries]
+    found: list[EntryFile] = [kept for scan in scans for kept in scan.entries]
     return [kept.entry.body.strip() for kept in found]
 
 
 def entries_of(root: Root) -> dict[str, str]:
-    return {kept.path: kept.held.data.decode() for kept in Shelf(root).scan().entries}
+    return {kept.path: kept.snapshot.data.decode() for kept in Shelf(root).scan().entries}
 
 
 def held(home: Path) -> list[Path]:

@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from commonplace.compose.services import Wanted, composed
-from commonplace.knowledge.findings import Finding, NewSpace
+from commonplace.compose.services import ComposeOptions, composed
+from commonplace.knowledge.findings import NewFinding, NewSpace
 from commonplace.settings import load_settings
 from commonplace.testing.callers import operator
 
@@ -96,10 +96,10 @@ def findings(cli: Any, folder: Path) -> list[str]:
 
     async def found() -> list[str]:
         settings = load_settings(store=str(folder / "memory.db"), embedder="none")
-        async with composed(settings, Wanted()) as services:
+        async with composed(settings, ComposeOptions()) as services:
             who = operator()
             space = await services.knowledge.create_space(who, home)
-            told = [Finding(space=space.id, title=f"{ATTACK} {n}") for n in range(2)]
+            told = [NewFinding(space=space.id, title=f"{ATTACK} {n}") for n in range(2)]
             return [(await services.knowledge.create_item(who, one)).id for one in told]
 
     if "COMMONPLACE_URL" not in cli.env:

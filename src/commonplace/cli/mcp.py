@@ -87,7 +87,7 @@ async def _asker(door: Door, place: "Place", stack: AsyncExitStack) -> "Asker":
         client = await stack.enter_async_context(AsyncClient(door.url, told.token, door.tenant or tenant, ACTOR))
         return Asker(client, place.of(await client.me()))
     # The engine brings numpy and the stores: a daemon's client does without.
-    from commonplace.compose.embedded import open_memory_async
+    from commonplace.compose.open_memory import open_memory_async
 
     actor = told.actor or ACTOR
     opening = open_memory_async(door.store, tenant=door.tenant, embedder=door.embedder, actor=actor)

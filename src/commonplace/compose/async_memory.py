@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from commonplace.compose.configuration import Configuration
-from commonplace.compose.embedders import Chosen
+from commonplace.compose.embedders import EmbedderChoice
 from commonplace.compose.files import HomeFiles
 from commonplace.compose.stores import Opened
 from commonplace.errors import StoreClosed
@@ -39,14 +39,20 @@ class AsyncMemory(LocalMemory):
     """
 
     def __init__(
-        self, opened: Opened, chosen: Chosen, clock: Clock, tenant: str, actor: str | None, settings: Configuration
+        self,
+        opened: Opened,
+        choice: EmbedderChoice,
+        clock: Clock,
+        tenant: str,
+        actor: str | None,
+        settings: Configuration,
     ) -> None:
         store = opened.store
         room = EngineRoom(
             store=store,
             clock=clock,
-            embedders=chosen.embedders,
-            count=chosen.count,
+            embedders=choice.embedders,
+            count=choice.count,
             budget=IndexBudget(settings.cache_bytes),
             files=HomeFiles(store.jobs, store.journal, clock),
         )
@@ -63,8 +69,8 @@ class AsyncMemory(LocalMemory):
         who = Principal(subject=actor or LOCAL, tenant=tenant, role="admin", operator=True, door=DOOR)
         super().__init__(Services(desk, ServiceOptions(most_records=MAX_PAGE)), who, token_budget=settings.token_budget)
         self._opened = opened
-        self._chosen = chosen
-        self._stale = chosen.stale
+        self._choice = choice
+        self._stale = choice.stale
         self._closed = False
         self._learner: Services | None = None
         self._one_learner = asyncio.Lock()
@@ -78,7 +84,7 @@ class AsyncMemory(LocalMemory):
     @property
     def embedders(self) -> tuple[str, ...]:
         """The names of the embedders by which meaning is searched; none: by words only."""
-        return tuple(embedder.name for embedder in self._chosen.embedders)
+        return tuple(embedder.name for embedder in self._choice.embedders)
 
     async def reindex(self, *, progress: Progress | None = None) -> int:
         """Make all words and vectors anew from the texts, and answer how many there were."""
@@ -121,7 +127,7 @@ class AsyncMemory(LocalMemory):
             await self._stop_learning()
             await self._services.desk.room.aclose()
             await self._reads.aclose()
-            for embedder in self._chosen.own:
+            for embedder in self._choice.own:
                 await embedder.aclose()
             await self._opened.aclose()
 
@@ -178,14 +184,14 @@ class AsyncMemory(LocalMemory):
             from commonplace.service.lanes import memory_queues  # noqa: PLC0415
 
             desk, queues = services.desk, memory_queues(services.lanes, own=True)
-            worker = Worker(desk.store, desk.clock, queues, ended=services.endings.told)
+            worker = Worker(desk.store, desk.clock, queues, ended=services.job_waiter.wake)
             services.lanes.on_queued(worker.wake)
             self._working = asyncio.create_task(worker.run())
 
     async def _stop_learning(self) -> None:
         """What is not done yet goes back to the line."""
         if self._learner is not None:
-            self._learner.endings.close()
+            self._learner.job_waiter.close()
         if self._working is not None:
             self._working.cancel()
             await asyncio.wait({self._working})

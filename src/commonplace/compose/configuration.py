@@ -1,8 +1,8 @@
 """
-The settings this package needs.
+The settings that a memory inside a program needs.
 
-Reading them takes as long as everything else a short command does, so where nothing is set, in the environment or in a
-file, nothing is read.
+Loading settings takes as long as everything else a short command does, so if nothing is set, in the environment or in a
+file, none are loaded.
 """
 
 from __future__ import annotations
@@ -41,32 +41,32 @@ def configuration() -> Configuration:
     here = Path.cwd()
     workspace = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
     files = [folder / name for folder in (home, workspace / ".commonplace") for name in ("config.toml", "config.json")]
-    named = {name for name in os.environ if name.startswith("COMMONPLACE_")} - {"COMMONPLACE_HOME"}
-    if not named and not any(map(_may_be_there, files)):
+    variables = {name for name in os.environ if name.startswith("COMMONPLACE_")} - {"COMMONPLACE_HOME"}
+    if not variables and not any(map(_may_be_there, files)):
         return Configuration(home=home)
     # pydantic and its settings load slowly.
     from commonplace.settings import load_settings  # noqa: PLC0415
 
-    read = load_settings()
+    settings = load_settings()
     return Configuration(
-        home=read.home,
-        store=read.store,
-        store_from_workspace="store" in read.from_workspace,
-        tenant=read.tenant,
-        actor=read.actor,
-        embedder=read.embedder,
-        api_key=read.openai_api_key.get_secret_value() if read.openai_api_key else None,
-        base_url=read.openai_base_url,
-        cache_bytes=read.cache_mb << 20,
-        token_budget=read.token_budget,
-        url=read.url,
-        token=read.token.get_secret_value() if read.token else None,
-        limits=read.flood_limits,
+        home=settings.home,
+        store=settings.store,
+        store_from_workspace="store" in settings.from_workspace,
+        tenant=settings.tenant,
+        actor=settings.actor,
+        embedder=settings.embedder,
+        api_key=settings.openai_api_key.get_secret_value() if settings.openai_api_key else None,
+        base_url=settings.openai_base_url,
+        cache_bytes=settings.cache_mb << 20,
+        token_budget=settings.token_budget,
+        url=settings.url,
+        token=settings.token.get_secret_value() if settings.token else None,
+        limits=settings.flood_limits,
     )
 
 
 def _may_be_there(file: Path) -> bool:
-    """What cannot be looked at may be there: the settings say better what is wrong."""
+    """Whether there may be such a file. If we may not look, loading the settings explains better what is wrong."""
     try:
         file.stat()
     except (FileNotFoundError, NotADirectoryError):

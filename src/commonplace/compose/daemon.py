@@ -1,8 +1,8 @@
 """
 `commonplace serve`: one process, or several behind one socket.
 
-Each worker reads the settings from the environment, opens the store for itself and serves until it is told to stop; then it
-takes no new requests, tells its streams to end, and lets what is being answered finish.
+Each worker reads the settings from the environment, opens the store for itself and serves until a signal stops it; then it
+takes no new requests, ends its streams, and finishes the requests it has.
 
 Several workers are started by uvicorn's `Multiprocess`, not by `uvicorn.run`: that takes a socket that is bound already for one of
 the file system, and its answers then wait for the caller's acknowledgement.
@@ -34,7 +34,7 @@ from uvicorn.supervisors import Multiprocess
 
 from commonplace.compose.background import BACKGROUND, Background, at_work
 from commonplace.compose.doors import DOORS
-from commonplace.compose.services import Wanted, composed
+from commonplace.compose.services import ComposeOptions, composed
 from commonplace.compose.token import operator_token
 from commonplace.compose.work import end_streams
 from commonplace.errors import AddressTaken, CommonplaceError, InvalidInput, PathNotFound
@@ -51,7 +51,7 @@ from commonplace.settings import FROM_WORKSPACE, PREFIX, Settings, load_settings
 from commonplace.workspace.report import PassedOver
 
 GRACE: Final = 10
-"""Seconds for what is being answered when we are told to stop."""
+"""Seconds to finish open requests after a signal to stop."""
 
 _PLACE: Final = "commonplace.compose.daemon:app"
 _LOOP: Final = "commonplace.compose.sockets:sharing_loop"
@@ -116,7 +116,7 @@ async def running(
         if tracing is not None:
             stack.push_async_callback(to_thread.run_sync, tracing.close)
         token = await to_thread.run_sync(operator_token, settings)
-        services = await stack.enter_async_context(composed(settings, Wanted(token=token, clock=clock)))
+        services = await stack.enter_async_context(composed(settings, ComposeOptions(token=token, clock=clock)))
         app = make_app(services, options_of(settings, tracing), DOORS)
         ending = partial(end_streams, app.state.stopping)
         await stack.enter_async_context(at_work((*tasks, ending), AppState.of(app), settings))
@@ -124,8 +124,8 @@ async def running(
         app.state.stopping.set()
 
 
-class Worker:
-    """The application a worker serves. It is put together when the server says that it starts."""
+class DaemonApp:
+    """The ASGI application of a worker. It is composed when the server starts."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -144,7 +144,7 @@ class Worker:
         sys.setswitchinterval(_TURN)
         try:
             async with running(self._settings) as self._app:
-                with told_to_stop(self._app.state.stopping):
+                with stop_on_signal(self._app.state.stopping):
                     log(logging.INFO, "started", pid=os.getpid())
                     await send({"type": "lifespan.startup.complete"})
                     await receive()
@@ -159,10 +159,10 @@ class Worker:
 
 
 @contextmanager
-def told_to_stop(stopping: asyncio.Event) -> Generator[None]:
+def stop_on_signal(stopping: asyncio.Event) -> Generator[None]:
     """
-    Sets `stopping` as soon as the process is told to end. The server tells its application only after the last answer was
-    sent, and a stream has no last answer.
+    Set `stopping` as soon as the process gets a signal to stop. The server shuts its application down only after the last
+    response, and a stream has no last response.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -170,14 +170,14 @@ def told_to_stop(stopping: asyncio.Event) -> Generator[None]:
     loop = asyncio.get_running_loop()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
-    def told(number: int, frame: FrameType | None) -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
         loop.call_soon_threadsafe(stopping.set)
         handler = before[signal.Signals(number)]
         if callable(handler):
             handler(number, frame)
 
     for number in before:
-        signal.signal(number, told)
+        signal.signal(number, stop)
     try:
         yield
     finally:
@@ -185,13 +185,13 @@ def told_to_stop(stopping: asyncio.Event) -> Generator[None]:
             signal.signal(number, handler)
 
 
-def app() -> Worker:
+def app() -> DaemonApp:
     """What uvicorn calls in each worker."""
-    # The process that started us has said it.
+    # The process that started us has printed it already.
     warnings.simplefilter("ignore", PassedOver)
     settings = load_settings()
     configure_logs(settings.log_format)
-    return Worker(settings)
+    return DaemonApp(settings)
 
 
 # ---- the process that starts them
@@ -208,27 +208,27 @@ def bound(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # Named, not left to the system: where it is 0, a loop does not take the connections for TCP and leaves their answers to
     # wait for the caller's acknowledgement.
-    taken = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        taken.bind((settings.host, settings.port))
+        listener.bind((settings.host, settings.port))
         # From here on nobody else can have it.
-        taken.listen(_CONNECTIONS)
+        listener.listen(_CONNECTIONS)
     except OSError as error:
-        taken.close()
+        listener.close()
         place = f"{settings.host} port {settings.port}"
         if isinstance(error, socket.gaierror):
             raise InvalidInput(f"{settings.host} is not an address of this machine.") from error
         raise AddressTaken(
             f"Nothing can listen on {place}: {error.strerror}. Is a daemon running already? Choose another with --port."
         ) from error
-    taken.set_inheritable(True)
-    return taken
+    listener.set_inheritable(True)
+    return listener
 
 
-def serve(settings: Settings, told: Callable[[str], None]) -> None:
+def serve(settings: Settings, report: Callable[[str], None]) -> None:
     """
-    Serve until told to stop. `told` hears the address once the socket is bound; a request sent from then on is answered.
+    Serve until a signal stops it. `report` gets the address once the socket is bound; from then on requests are answered.
 
     Raises:
         CommonplaceError: nothing was started, and the error says why.
@@ -238,33 +238,33 @@ def serve(settings: Settings, told: Callable[[str], None]) -> None:
     configure_logs(settings.log_format)
     with tempfile.TemporaryDirectory(prefix="commonplace-") as folder:
         if settings.workers > 1:
-            # Where the workers find what was said here, and where their numbers meet.
+            # The workers read their settings from the environment, and share their metrics in the folder.
             os.environ.update({**environment(settings), FOLDER: folder})
             asyncio.run(_prepared(settings))
-        taken = bound(settings)
-        told(address_of(taken))
+        listener = bound(settings)
+        report(address_of(listener))
         try:
             if settings.workers > 1:
-                Multiprocess(_config(settings, _PLACE), sockets=[taken]).run()
+                Multiprocess(_config(settings, _PLACE), sockets=[listener]).run()
             else:
-                _serve_alone(settings, taken)
+                _serve_alone(settings, listener)
         finally:
-            taken.close()
+            listener.close()
 
 
 async def _prepared(settings: Settings) -> None:
-    """The store made or brought up to date once, before several processes open it; and what is wrong with it, told here."""
-    async with composed(settings, Wanted()):
+    """Create or migrate the store once, before several processes open it, and report here if that fails."""
+    async with composed(settings, ComposeOptions()):
         pass
 
 
-def address_of(taken: socket.socket) -> str:
-    host, port = taken.getsockname()[:2]
+def address_of(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, str(host))
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 
-def _config(settings: Settings, served: str | Worker) -> uvicorn.Config:
+def _config(settings: Settings, served: str | DaemonApp) -> uvicorn.Config:
     return uvicorn.Config(
         served,
         factory=isinstance(served, str),
@@ -285,17 +285,17 @@ def _config(settings: Settings, served: str | Worker) -> uvicorn.Config:
     )
 
 
-def _serve_alone(settings: Settings, taken: socket.socket) -> None:
+def _serve_alone(settings: Settings, listener: socket.socket) -> None:
     def ended(number: int, frame: FrameType | None) -> None:
         del number, frame
         # The server has stopped as it should and passes the signal on; or it was not there yet.
         sys.exit(0)
 
     signal.signal(signal.SIGTERM, ended)
-    worker = Worker(settings)
+    worker = DaemonApp(settings)
     try:
         with suppress(KeyboardInterrupt):
-            uvicorn.Server(_config(settings, worker)).run(sockets=[taken])
+            uvicorn.Server(_config(settings, worker)).run(sockets=[listener])
     except SystemExit:
         if worker.failure is not None:
             raise worker.failure from None
@@ -304,17 +304,19 @@ def _serve_alone(settings: Settings, taken: socket.socket) -> None:
 
 def environment(settings: Settings) -> dict[str, str]:
     """
-    The settings as the workers read them, and which of them are a workspace's, whose file they do not read again. Secrets they find
-    where we found them.
+    The settings as the workers read them, and which of them come from a workspace, whose file the workers do not read again.
+    They read secrets from where we read them.
     """
     values = {name: getattr(settings, name) for name in sorted(settings.model_fields_set)}
     variables = {
-        f"{PREFIX}{name.upper()}": _written(value) for name, value in values.items() if not isinstance(value, SecretStr)
+        f"{PREFIX}{name.upper()}": _variable(value)
+        for name, value in values.items()
+        if not isinstance(value, SecretStr)
     }
     return {**variables, FROM_WORKSPACE: ",".join(sorted(settings.from_workspace))}
 
 
-def _written(value: Any) -> str:
+def _variable(value: Any) -> str:
     if isinstance(value, tuple):
         return ",".join(map(str, cast(tuple[object, ...], value)))
     return "" if value is None else str(value)

@@ -1,8 +1,8 @@
 """
 Which embedders a store is opened with.
 
-A new store takes those that were asked for. One that holds texts already is opened with its own, unless its owner says
-`reindex`: then it takes the new ones, and the vectors of all others are dropped, so that no two kinds are ever compared.
+A new store takes those of the options. One that holds texts already is opened with its own, unless its owner says
+`reindex`: then it takes the new ones, and drops the vectors of all others, so that no two kinds are ever compared.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _BUNDLED: Final = "all-MiniLM-L6-v2"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class EmbedderOptions:
     """
-    What the caller or the settings say. `embedder` None says nothing. A store that was not `adopted` does not choose one that calls a
-    service or loads a model.
+    What the caller or the settings say. `embedder` None: as the store has it. A store that was not `adopted` cannot choose an
+    embedder that calls a service or loads a model.
     """
 
     embedder: str | Embedder | Sequence[Embedder] | None = None
@@ -40,8 +40,8 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Chosen:
-    """`own` are those made here, to be closed here. `stale`: the texts in the store have no vectors of these yet."""
+class EmbedderChoice:
+    """`own` are those made here, to be closed here. `stale`: the texts in the store have no vectors of these embedders yet."""
 
     embedders: tuple[Embedder, ...]
     own: tuple[Embedder, ...]
@@ -49,7 +49,7 @@ class Chosen:
 
     @property
     def count(self) -> TokenCounter:
-        """How the embedders count tokens, where one of them can."""
+        """How the embedders count tokens, if one of them can."""
         for embedder in self.embedders:
             counter = getattr(embedder, "count_tokens", None)
             if callable(counter):
@@ -57,79 +57,79 @@ class Chosen:
         return estimate
 
 
-async def choose(store: Store, asked: Asked) -> Chosen:
+async def choose(store: Store, options: EmbedderOptions) -> EmbedderChoice:
     """
     Raises:
-        EmbedderChanged: the store holds vectors of others, and `reindex` was not asked for.
-        EmbedderUnavailable: what was asked for is not installed.
-        InvalidInput: what was asked for is no embedder.
+        EmbedderChanged: the store holds vectors of other embedders, and `reindex` is False.
+        EmbedderUnavailable: the embedder is not installed.
+        InvalidInput: there is no such embedder.
     """
-    held = await store.maintenance.embedders()
+    stored = await store.maintenance.embedders()
     blank = not await store.maintenance.contents(0, 1)
-    if asked.embedder is None:
-        chosen = _held(store.vectors, held, asked) if held or not blank else _default(store.vectors)
+    if options.embedder is None:
+        choice = _stored(store.vectors, stored, options) if stored or not blank else _default(store.vectors)
     else:
-        chosen = _asked(store.vectors, asked)
-    names = [embedder.name for embedder in chosen.embedders]
-    if set(names) == set(held):
-        return chosen
-    if not blank and not asked.reindex:
-        raise _changed(held, names, by_name=asked.embedder is None)
-    # A dimension may have to be asked of a service.
-    sizes = await asyncio.to_thread(lambda: {embedder.name: embedder.dimension for embedder in chosen.embedders})
+        choice = _by_options(store.vectors, options)
+    names = [embedder.name for embedder in choice.embedders]
+    if set(names) == set(stored):
+        return choice
+    if not blank and not options.reindex:
+        raise _changed(stored, names, by_name=options.embedder is None)
+    # Only a service may know the dimension.
+    sizes = await asyncio.to_thread(lambda: {embedder.name: embedder.dimension for embedder in choice.embedders})
     await store.maintenance.set_embedders(sizes)
-    return Chosen(embedders=chosen.embedders, own=chosen.own, stale=not blank)
+    return EmbedderChoice(embedders=choice.embedders, own=choice.own, stale=not blank)
 
 
-def _asked(cache: VectorCache, asked: Asked) -> Chosen:
-    if isinstance(asked.embedder, str):
-        specs = [_with_url(spec.strip(), asked) for spec in asked.embedder.split(",")]
-        made = tuple(make_embedders(",".join(specs), api_key=asked.api_key, cache=cache))
-        return Chosen(embedders=made, own=made)
-    given = asked.embedder
-    listed = tuple(given) if isinstance(given, Sequence) else (given,) if given is not None else ()
-    if len({embedder.name for embedder in listed}) != len(listed):
+def _by_options(cache: VectorCache, options: EmbedderOptions) -> EmbedderChoice:
+    if isinstance(options.embedder, str):
+        specs = [_with_url(spec.strip(), options) for spec in options.embedder.split(",")]
+        embedders = tuple(make_embedders(",".join(specs), api_key=options.api_key, cache=cache))
+        return EmbedderChoice(embedders=embedders, own=embedders)
+    own = options.embedder
+    embedders = tuple(own) if isinstance(own, Sequence) else (own,) if own is not None else ()
+    if len({embedder.name for embedder in embedders}) != len(embedders):
         raise InvalidInput("Give each embedder once.")
-    return Chosen(embedders=listed, own=())
+    return EmbedderChoice(embedders=embedders, own=())
 
 
-def _default(cache: VectorCache) -> Chosen:
+def _default(cache: VectorCache) -> EmbedderChoice:
     try:
-        made = tuple(make_embedders(DEFAULT, cache=cache))
+        embedders = tuple(make_embedders(DEFAULT, cache=cache))
     except EmbedderUnavailable as missing:
         # Python shows the same warning of the same line once.
         warnings.warn(f"{missing.message} Until then this store is searched by words only.", stacklevel=2)
-        made = ()
-    return Chosen(embedders=made, own=made)
+        embedders = ()
+    return EmbedderChoice(embedders=embedders, own=embedders)
 
 
-def _held(cache: VectorCache, held: dict[str, int], asked: Asked) -> Chosen:
-    """Those of the store, made again from their names."""
-    if not held:
-        return Chosen(embedders=(), own=())
-    if not asked.adopted and not all(map(_is_bundled, held)):
+def _stored(cache: VectorCache, stored: dict[str, int], options: EmbedderOptions) -> EmbedderChoice:
+    """The embedders of the store, made again from their names."""
+    if not stored:
+        return EmbedderChoice(embedders=(), own=())
+    if not options.adopted and not all(map(_is_bundled, stored)):
         raise StoreNotAdopted(
             "The store was not made here, and asks for an embedder that calls a service or loads a model. Adopt the store with "
             "`commonplace trust --store`, or name an embedder yourself, for instance with --embedder static."
         )
     try:
-        specs = [_with_url(_spec(name), asked) for name in held]
-        made = tuple(make_embedders(",".join(specs), api_key=asked.api_key, cache=cache))
+        specs = [_with_url(_spec(name), options) for name in stored]
+        embedders = tuple(make_embedders(",".join(specs), api_key=options.api_key, cache=cache))
     except InvalidInput as unknown:
-        if asked.reindex:
+        if options.reindex:
             return _default(cache)
         raise EmbedderChanged(
-            f"The store holds vectors of {', '.join(held)}, which cannot be made from a name. Open it with that embedder, "
+            f"The store holds vectors of {', '.join(stored)}, which cannot be made from a name. Open it with that embedder, "
             "or with reindex=True and another.",
-            held=sorted(held),
+            held=sorted(stored),
         ) from unknown
-    return Chosen(embedders=made, own=made)
+    return EmbedderChoice(embedders=embedders, own=embedders)
 
 
 def _spec(name: str) -> str:
     """
-    How to ask for an embedder of this name. A store may come from a stranger: no name of ours holds an address, to which
-    texts and a key would be sent, or is a folder, whose model may run code.
+    How `make_embedders` spells an embedder of this name. A store may come from a stranger: no name of ours holds an address, to
+    which texts and a key would be sent, or is a folder, whose model may run code.
     """
     model = name.removeprefix("sentence-transformers:")
     if "://" in name or (model not in (name, _BUNDLED) and Path(model).expanduser().is_dir()):
@@ -141,15 +141,19 @@ def _is_bundled(name: str) -> bool:
     return name.startswith("static-") or name == f"sentence-transformers:{_BUNDLED}"
 
 
-def _with_url(spec: str, asked: Asked) -> str:
-    return f"{spec}@{asked.base_url}" if spec.startswith("openai:") and "@" not in spec and asked.base_url else spec
+def _with_url(spec: str, options: EmbedderOptions) -> str:
+    return f"{spec}@{options.base_url}" if spec.startswith("openai:") and "@" not in spec and options.base_url else spec
 
 
-def _changed(held: dict[str, int], names: Sequence[str], *, by_name: bool) -> EmbedderChanged:
-    then, now = ", ".join(sorted(held)) or "no embedder", ", ".join(sorted(names)) or "none"
-    told = f"The store was made with {then}, and is to be opened with {now}. Leave the embedder out to open it as it is, or"
+def _changed(stored: dict[str, int], names: Sequence[str], *, by_name: bool) -> EmbedderChanged:
+    then, now = ", ".join(sorted(stored)) or "no embedder", ", ".join(sorted(names)) or "none"
+    message = f"The store was made with {then}, and is to be opened with {now}. Leave the embedder out to open it as it is, or"
     if by_name:
-        told = f"The store was made with {then}, and what is installed here makes {now}. Nothing was changed. To go on,"
+        message = (
+            f"The store was made with {then}, and what is installed here makes {now}. Nothing was changed. To go on,"
+        )
     return EmbedderChanged(
-        f"{told} take the new one with reindex=True (`commonplace reindex`).", held=sorted(held), asked=sorted(names)
+        f"{message} take the new one with reindex=True (`commonplace reindex`).",
+        held=sorted(stored),
+        asked=sorted(names),
     )

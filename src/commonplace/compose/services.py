@@ -1,4 +1,4 @@
-"""Settings become services: the store, the embedders it was made with, the engines over them, every use case."""
+"""From settings to services: the store, its embedders, the engines over them, every use case."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
-from commonplace.compose.embedders import Asked, Chosen, choose
+from commonplace.compose.embedders import EmbedderChoice, EmbedderOptions, choose
 from commonplace.compose.stores import Opened, SystemClock, open_store
 from commonplace.governance.keys import secret_hash
 from commonplace.governance.sessions import signing_secret
@@ -26,12 +26,12 @@ from commonplace.settings import Settings, workspace_folder
 from commonplace.values.scope import DEFAULT_TENANT
 from commonplace.values.usage import to_micro
 
-WITHOUT: Final = Chosen(embedders=(), own=())
+WITHOUT: Final = EmbedderChoice(embedders=(), own=())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
-    """`recalls`: whether anything will be searched; what only looks after keys needs no embedder."""
+class ComposeOptions:
+    """`recalls`: whether anything will be searched; a command that only manages keys needs no embedder."""
 
     token: str | None = None
     clock: Clock | None = None
@@ -39,33 +39,33 @@ class Wanted:
 
 
 @asynccontextmanager
-async def composed(settings: Settings, wanted: Wanted) -> AsyncGenerator[Services]:
+async def composed(settings: Settings, options: ComposeOptions) -> AsyncGenerator[Services]:
     """All services over the store of the settings, closed at the end."""
-    clock = wanted.clock or SystemClock()
+    clock = options.clock or SystemClock()
     address = settings.store or settings.home / "memory.db"
     async with AsyncExitStack() as stack:
         from_workspace = "store" in settings.from_workspace
         opened = await open_store(address, clock, home=settings.home, from_workspace=from_workspace)
         stack.push_async_callback(opened.aclose)
-        chosen = WITHOUT
-        if wanted.recalls:
-            chosen = await choose(opened.store, replace(_asked(settings), adopted=opened.adopted))
-            for embedder in chosen.own:
+        choice = WITHOUT
+        if options.recalls:
+            choice = await choose(opened.store, replace(embedder_options(settings), adopted=opened.adopted))
+            for embedder in choice.own:
                 stack.push_async_callback(embedder.aclose)
-            if chosen.stale:
-                preparer = Preparer(chosen.embedders, chosen.count)
+            if choice.stale:
+                preparer = Preparer(choice.embedders, choice.count)
                 await reindex(opened.store.maintenance, preparer, DEFAULT_TENANT, None)
-        model = llms.make_language_model(asked_model(settings), opened.store, clock) if wanted.recalls else None
+        model = llms.make_language_model(asked_model(settings), opened.store, clock) if options.recalls else None
         if model is not None:
             await stack.enter_async_context(model)
-        services = _services(settings, wanted, opened, clock, chosen, model)
+        services = _services(settings, options, opened, clock, choice, model)
         stack.push_async_callback(services.desk.room.aclose)
         yield services
 
 
-def _asked(settings: Settings) -> Asked:
+def embedder_options(settings: Settings) -> EmbedderOptions:
     key = settings.openai_api_key
-    return Asked(
+    return EmbedderOptions(
         embedder=settings.embedder,
         api_key=key.get_secret_value() if key else None,
         base_url=settings.openai_base_url,
@@ -73,14 +73,19 @@ def _asked(settings: Settings) -> Asked:
 
 
 def _services(
-    settings: Settings, wanted: Wanted, opened: Opened, clock: Clock, chosen: Chosen, model: LanguageModel | None
+    settings: Settings,
+    options: ComposeOptions,
+    opened: Opened,
+    clock: Clock,
+    choice: EmbedderChoice,
+    model: LanguageModel | None,
 ) -> Services:
     store = opened.store
     room = EngineRoom(
         store=store,
         clock=clock,
-        embedders=chosen.embedders,
-        count=chosen.count,
+        embedders=choice.embedders,
+        count=choice.count,
         budget=IndexBudget(settings.cache_mb << 20),
         files=MemoryFolders(places=ground_of(settings).places, jobs=store.jobs, journal=store.journal, clock=clock),
     )
@@ -92,11 +97,11 @@ def _services(
         limits=settings.flood_limits,
         works_on_jobs=opened.adopted,
     )
-    return Services(desk, service_options(settings, wanted.token))
+    return Services(desk, service_options(settings, options.token))
 
 
 def service_options(settings: Settings, token: str | None = None) -> ServiceOptions:
-    """What the settings say to the use cases; `token` is the operator's."""
+    """The settings as the use cases need them; `token` is the operator's."""
     return ServiceOptions(
         token=secret_hash(token) if token else None,
         signing=signing_secret(token) if token else None,
@@ -112,12 +117,12 @@ def service_options(settings: Settings, token: str | None = None) -> ServiceOpti
 
 
 def _name(settings: Settings) -> str | None:
-    """Of the language model, None where there is none."""
+    """The name of the language model; None if there is none."""
     return None if settings.llm_model in (None, "none") else settings.llm_model
 
 
 def ground_of(settings: Settings) -> Ground:
-    """Where the files of memory lie on this machine."""
+    """Where the files of memory are on this machine."""
     return Ground(
         home=settings.home,
         workspace=(settings.workspace or workspace_folder()).absolute(),

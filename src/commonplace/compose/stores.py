@@ -31,8 +31,8 @@ class SystemClock:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Opened:
     """
-    A store, and the folder to remove when it is closed, where it was to be kept in none. One that was not `adopted` was made
-    elsewhere: its labels and keys do not count.
+    An open store. `passing` is the folder of a store in memory, removed when it is closed. A store that was not `adopted` was
+    made elsewhere: its labels and keys do not count.
     """
 
     store: Store
@@ -59,30 +59,30 @@ async def open_store(
     from_workspace: bool = False,
 ) -> Opened:
     """
-    Open a PostgreSQL address, or a file, made where there is none. Only the `home` folder is made as well. What a person named counts
-    as theirs; a file that comes `from_workspace` only if this home has made or adopted it.
+    Open a PostgreSQL address, or a file, which is made if there is none; so is the `home` folder, but no other. A store that a
+    person named counts as theirs; a file that comes `from_workspace` only if this home has made or adopted it.
 
     Raises:
         InvalidInput: the address is neither.
         PathNotFound: there is no such file and `create` is False, or no folder to make it in.
     """
-    written = str(address)
-    if is_postgres(written):
+    text = str(address)
+    if is_postgres(text):
         # The drivers of the other store need not be loaded.
         from commonplace.stores.postgres.store import PostgresStore  # noqa: PLC0415
 
-        return Opened(store=await PostgresStore.open(written, clock))
-    if isinstance(address, str) and _SCHEME.match(written):
+        return Opened(store=await PostgresStore.open(text, clock))
+    if isinstance(address, str) and _SCHEME.match(text):
         raise InvalidInput(
-            f"{written.split('://')[0]}:// is not a kind of store. Give a path, or a postgresql:// address."
+            f"{text.split('://')[0]}:// is not a kind of store. Give a path, or a postgresql:// address."
         )
     # As above.
     from commonplace.stores.sqlite.store import SqliteStore  # noqa: PLC0415
 
-    if written in _IN_MEMORY:
+    if text in _IN_MEMORY:
         folder = Path(await to_thread(tempfile.mkdtemp, prefix="commonplace-"))
         return Opened(store=await SqliteStore.open(folder / "memory.db", clock), passing=folder)
-    if not written:
+    if not text:
         raise InvalidInput("The address of the store is empty. Give a path, or a postgresql:// address.")
     path = path_of(address)
     await to_thread(_check_place, path, create, home)

@@ -21,7 +21,7 @@ from commonplace.settings import Settings
 async def follow_events(app_state: AppState, settings: Settings) -> None:
     """One follower for all who listen to this process."""
     del settings
-    with app_state.services.endings.followed():
+    with app_state.services.job_waiter.followed():
         await app_state.services.events.hub.run()
 
 
@@ -30,7 +30,7 @@ async def end_streams(stopping: asyncio.Event, app_state: AppState, settings: Se
     del settings
     await stopping.wait()
     app_state.services.events.hub.close()
-    app_state.services.endings.close()
+    app_state.services.job_waiter.close()
 
 
 def queues_of(services: Services, settings: Settings) -> dict[str, Queue[Any]]:
@@ -59,7 +59,7 @@ async def work_on_jobs(app_state: AppState, settings: Settings) -> None:
         queues_of(services, settings),
         lease=timedelta(seconds=settings.job_lease_seconds),
         counted=lambda kind, state: app_state.metrics.jobs.labels(kind, state).inc(),
-        ended=services.endings.told,
+        ended=services.job_waiter.wake,
     )
     services.lanes.on_queued(worker.wake)
     services.extraction.on_queued(worker.wake)

@@ -1,8 +1,8 @@
 """
 Server-sent frames: what a listener reads.
 
-An event has its id, so that a client that reconnects names the last one it had. What the stream says about itself (a replay
-that ended, a reader that is too slow) has none: it is nothing to come back to.
+An event has its id, so that a client that reconnects can name the last one it had. A frame about the stream itself (a replay
+that ended, a reader that is too slow) has none: no client resumes after it.
 """
 
 from __future__ import annotations
@@ -44,6 +44,6 @@ def note_frame(type: str, **data: Json) -> bytes:  # noqa: A002 - as events call
     return _frame(type, {"v": VERSION, "type": type, "data": data})
 
 
-def _frame(type: str, told: Mapping[str, Json]) -> bytes:  # noqa: A002 - as events call it
+def _frame(type: str, document: Mapping[str, Json]) -> bytes:  # noqa: A002 - as events call it
     # JSON in ASCII is one line, whatever it holds.
-    return f"event: {type}\ndata: {json.dumps(told, separators=(',', ':'))}\n\n".encode("ascii")
+    return f"event: {type}\ndata: {json.dumps(document, separators=(',', ':'))}\n\n".encode("ascii")

@@ -1,9 +1,9 @@
 """
 One follower of the log for every listener of this process.
 
-The follower hands each event to the seats that are to hear of it. A seat has a short queue: a reader who does not keep up is
-warned, and then gets up, since one slow reader must cost neither the others nor the memory of the process. What it missed is
-in the log.
+The follower hands each event to the seats of the listeners that may hear of it. A seat has a short queue: a reader that does not
+keep up is warned, and then disconnected, since one slow reader must cost neither the others nor the memory of the process. What
+it missed is in the log.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Hub:
         return len(self._seats)
 
     async def open(self) -> None:
-        """Find the end of the log: what comes after it is told. Whoever comes first finds it for all."""
+        """Find the end of the log: later events go to the listeners. The first caller finds it for all."""
         if self._opened:
             return
         _, latest = await self._events.event_range()
@@ -77,7 +77,7 @@ class Hub:
                 await asyncio.sleep(_PAUSE)
 
     def close(self) -> None:
-        """Let every listener go, now; nobody is let in any more. The hub may still be run, for those who watch."""
+        """Disconnect every listener now, and accept no more. The hub may still run, for those who `watch`."""
         self.closed = True
         for seat in list(self._seats):
             seat.end(within=_LAST_WORDS)
@@ -131,21 +131,21 @@ class Hub:
             self.position = event.id
             for heard in self._watching:
                 heard(event)
-            told: bytes | None = None
+            frame: bytes | None = None
             for seat in tuple(self._joined.get(event.news.tenant, ())):
                 if event.id <= seat.after or not seat.hears(event.news):
                     continue
                 # Made once for all who hear it, and only if somebody does.
-                told = told or event_frame(event)
-                seat.offer(event.id, told)
+                frame = frame or event_frame(event)
+                seat.offer(event.id, frame)
                 if seat.ended:
                     self._part(seat)
 
 
 class Seat:
     """
-    One listener's place. `join` it once what is in the log up to some id has been told: every later event the listener
-    may hear of is then handed to `frames`, in order, each once.
+    One listener's place. `join` it once the listener has the events up to some id: `frames` then gets every later event the
+    listener may hear of, in order, each once.
     """
 
     __slots__ = (
@@ -197,24 +197,24 @@ class Seat:
 
     async def frames(self, seconds: float) -> list[bytes]:
         """
-        What there is to be written, as soon as there is something. Nothing: `seconds` have passed, or it has `ended`,
-        and all was told.
+        What to write, as soon as there is something. Empty: `seconds` have passed, or the seat has `ended` and everything was
+        written.
         """
         if not self._awake.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self._awake.wait()
-        told = [] if self._warning is None else [self._warning]
-        told += [self._queue.popleft() for _ in range(min(len(self._queue), _SLICE))]
+        frames = [] if self._warning is None else [self._warning]
+        frames += [self._queue.popleft() for _ in range(min(len(self._queue), _SLICE))]
         self._warning = None
         if len(self._queue) < self._size * _CALM_BELOW:
             self._warned = False
         if not self._queue and not self.ended:
             self._awake.clear()
-        return told
+        return frames
 
     def offer(self, id: int, frame: bytes) -> None:
-        """One more event. A queue that is full is the end: it says after which event something is missing."""
+        """Queue one more event. A full queue ends the seat: its last frame says after which event something is missing."""
         if len(self._queue) >= self._size:
             self._queue.append(note_frame("client_evicted", reason="queue_overflow", droppedAfter=self.after))
             self.end()
@@ -229,7 +229,7 @@ class Seat:
         self._awake.set()
 
     def end(self, *, within: float | None = None) -> None:
-        """Tell what is queued, and go: `within` so many seconds, also where the reader takes nothing any more."""
+        """Write what is queued, and end: `within` so many seconds, even if the reader takes nothing any more."""
         self.ended = True
         self._awake.set()
         if within is not None and self._limit is not None:
@@ -238,7 +238,7 @@ class Seat:
     @asynccontextmanager
     async def writing(self) -> AsyncGenerator[None]:
         """
-        Held while something is written to the listener.
+        Enter it while you write to the listener.
 
         Raises:
             TimeoutError: it has taken nothing for half a minute.

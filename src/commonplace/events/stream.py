@@ -1,8 +1,8 @@
 """
-What one listener reads, from the first byte on: what it missed, out of the log, and then what happens.
+What one listener reads, from the first byte on: what it missed, from the log, and then what happens.
 
-Nothing is queued while the past is told: the log is read page by page, as fast as the listener takes it, until it has caught
-up with the follower. From the next event on the follower tells. So nothing is missed, and nothing comes twice.
+Nothing is queued during the replay: the log is read page by page, as fast as the listener takes it, until it has caught
+up with the follower. From the next event on the follower queues. So nothing is missed, and nothing comes twice.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Welcome: TypeAlias = Callable[[], Awaitable[bool]]
 
 class Stream:
     """
-    `begin` it before the first byte is written, while an error can still be told as one; then write its `frames`.
-    `welcome` is asked at each heartbeat whether the listener may still hear.
+    `begin` it before the first byte is written, while an error can still be the response; then write its `frames`.
+    `welcome` says at each heartbeat whether the listener may still hear.
     """
 
     def __init__(
@@ -58,17 +58,17 @@ class Stream:
         yield RETRY
         if self._resume is not None:
             try:
-                async for told in self._replay(self._resume):
-                    yield told
+                async for portion in self._replay(self._resume):
+                    yield portion
             except StoreError:
                 # The client comes back, and names the last event it had.
                 return
         now = asyncio.get_running_loop().time
         beat = now() + self._heartbeat
         while True:
-            told = await self.seat.frames(max(beat - now(), 0))
-            if told:
-                yield b"".join(told)
+            frames = await self.seat.frames(max(beat - now(), 0))
+            if frames:
+                yield b"".join(frames)
             elif self.seat.ended:
                 return
             if now() >= beat:
@@ -95,8 +95,8 @@ class Stream:
             if heard:
                 yield b"".join(map(event_frame, heard))
                 count, last = count + len(heard), heard[-1].id
-            read = page[-1].id if page else after
-            after = read if len(page) == PAGE else max(read, end)
+            last_id = page[-1].id if page else after
+            after = last_id if len(page) == PAGE else max(last_id, end)
         yield note_frame("replay_complete", replayedCount=count, lastReplayedEventId=last, lastEventId=after)
 
     async def _is_welcome(self) -> bool:

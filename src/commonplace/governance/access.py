@@ -41,7 +41,7 @@ def require_trust(who: Principal, trust: Trust | None) -> None:
 
 
 def exact_scopes(who: Principal) -> tuple[Scope, ...] | None:
-    """The scopes in reach, where the patterns name each of them; None where they have to be looked up."""
+    """The scopes in reach, if the patterns name each of them; None if they have to be looked up."""
     patterns = who.scopes or ()
     if any("*" in pattern.written for pattern in patterns):
         return None
@@ -52,9 +52,9 @@ def reached_kinds(who: Principal) -> bool:
     """Whether the patterns cover every scope there can be."""
     if who.scopes is None:
         return True
-    written = {pattern.written for pattern in who.scopes}
-    return "*" in written or all(
-        kind in written if kind == "global" else f"{kind}:*" in written for kind in SCOPE_KINDS
+    patterns = {pattern.written for pattern in who.scopes}
+    return "*" in patterns or all(
+        kind in patterns if kind == "global" else f"{kind}:*" in patterns for kind in SCOPE_KINDS
     )
 
 

@@ -1,8 +1,8 @@
 """
 What a caller may do at the governed door: its partitions and tiers, and the capability that narrows them.
 
-A tier of a partition is one of our scopes. What the caller's role allows is cut down to what its capability says, and what is
-left still has to lie within the scopes that its key reaches: nothing here gives a caller more than its key does.
+A tier of a partition is one of our scopes. A capability narrows what the caller's role allows, and the rest still has to be
+within the scopes that its key reaches: nothing here gives a caller more than its key does.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ class Rights:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reading:
-    """The scopes to search, by tier, the tiers out of reach, and the subject's own scope where it is in reach."""
+class ReadableTiers:
+    """The scopes to search, by tier, the tiers out of reach, and the subject's own scope if it is in reach."""
 
     scopes: Mapping[Tier, Scope] = field(default_factory=dict[Tier, Scope])
     blocked: tuple[Tier, ...] = ()
@@ -105,7 +105,7 @@ class Reading:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Promotion:
     """
-    A promotion that may go ahead. `reviewed` tells that somebody answers for it: a review was named, or the key is a
+    A promotion that may go ahead. `reviewed`: somebody answers for it, because the request names a review, or the key is a
     reviewer's own, used without a capability.
     """
 
@@ -127,14 +127,14 @@ def partition_of(
 ) -> Partition:
     """
     The partition a request means. What it leaves open is as its capability says, else the caller's tenant, the project
-    `default`, and the tier `session` where the request names a run or a session (`in_session`), else `project`.
+    `default`, and the tier `session` if the request names a run or a session (`in_session`), else `project`.
     """
     own_org, _, own_workspace = who.tenant.partition("/")
-    held = who.capability
+    capability = who.capability
     return Partition(
-        org=org or (held.org if held else own_org),
-        workspace=workspace or (held.workspace if held else own_workspace),
-        project=project or (held.project if held else DEFAULT_PROJECT),
+        org=org or (capability.org if capability else own_org),
+        workspace=workspace or (capability.workspace if capability else own_workspace),
+        project=project or (capability.project if capability else DEFAULT_PROJECT),
         tier=tier or ("session" if in_session else "project"),
     )
 
@@ -151,41 +151,41 @@ def rights(
     """
     if partition.tenant != who.tenant and not who.operator:
         raise Forbidden(f"The key belongs to {who.tenant}, not to {partition.tenant}.")
-    held = who.capability
-    if held is not None:
-        _check(held, who, partition, run, now)
+    capability = who.capability
+    if capability is not None:
+        _check(capability, who, partition, run, now)
     may_write = who.is_at_least("writer")
     # A writer needs a capability to promote at all, and a review that names a reviewer.
-    may_promote = who.is_at_least("reviewer") or (may_write and held is not None)
-    read, write = frozenset(STORED), frozenset(STORED if may_write else ())
+    may_promote = who.is_at_least("reviewer") or (may_write and capability is not None)
+    read_tiers, write_tiers = frozenset(STORED), frozenset(STORED if may_write else ())
     targets = TARGETS if may_promote else frozenset[Tier]()
     return Rights(
         who=replace(who, tenant=partition.tenant),
         partition=partition,
-        subject=held.subject if held else who.subject,
-        run=run or (held.run if held else DEFAULT_RUN),
+        subject=capability.subject if capability else who.subject,
+        run=run or (capability.run if capability else DEFAULT_RUN),
         session=session,
-        read_tiers=read & held.read_tiers if held else read,
-        write_tiers=write & held.write_tiers if held else write,
-        promote_targets=targets & held.promote_targets if held else targets,
+        read_tiers=read_tiers & capability.read_tiers if capability else read_tiers,
+        write_tiers=write_tiers & capability.write_tiers if capability else write_tiers,
+        promote_targets=targets & capability.promote_targets if capability else targets,
     )
 
 
-def reading(held: Rights, wanted: Sequence[Tier] = ()) -> Reading:
-    """Which of the tiers `wanted` (none named: all there are) may be searched, and where."""
+def reading(rights: Rights, tiers: Sequence[Tier] = ()) -> ReadableTiers:
+    """Which of `tiers` (empty: all there are) may be searched, and where."""
     scopes: dict[Tier, Scope] = {}
     blocked: list[Tier] = []
-    for tier in dict.fromkeys(wanted or STORED):
-        if tier in held.read_tiers and held.who.reaches(scope := held.scope(tier)):
+    for tier in dict.fromkeys(tiers or STORED):
+        if tier in rights.read_tiers and rights.who.reaches(scope := rights.scope(tier)):
             scopes[tier] = scope
-        elif wanted:
+        elif tiers:
             blocked.append(tier)
-    own = Scope("user", held.subject) if held.subject else None
-    private = own if own is not None and scopes and held.who.reaches(own) else None
-    return Reading(scopes=scopes, blocked=tuple(blocked), private=private)
+    own = Scope("user", rights.subject) if rights.subject else None
+    private = own if own is not None and scopes and rights.who.reaches(own) else None
+    return ReadableTiers(scopes=scopes, blocked=tuple(blocked), private=private)
 
 
-def writing(held: Rights, *, private: bool = False) -> Scope:
+def writing(rights: Rights, *, private: bool = False) -> Scope:
     """
     Where a record put into the partition goes.
 
@@ -193,85 +193,85 @@ def writing(held: Rights, *, private: bool = False) -> Scope:
         TierNotStorable, TierNotAllowed
         Forbidden: the key does not write, or does not reach that scope.
     """
-    tier = held.partition.tier
-    scope = held.scope(tier, private=private)
-    require_role(held.who, "writer")
-    if tier not in held.write_tiers:
+    tier = rights.partition.tier
+    scope = rights.scope(tier, private=private)
+    require_role(rights.who, "writer")
+    if tier not in rights.write_tiers:
         raise TierNotAllowed(tier=tier)
-    require_scope(held.who, scope)
+    require_scope(rights.who, scope)
     return scope
 
 
 def promoting(
-    held: Rights, to: Tier | None = None, *, reviewer: str | None = None, approval: str | None = None
+    rights: Rights, to: Tier | None = None, *, reviewer: str | None = None, approval: str | None = None
 ) -> Promotion:
     """
-    Whether a record may be promoted to a tier, none named: to the project. A reviewer's key is its own review; any other
-    has to name one, whatever the capability says.
+    Whether a record may be promoted to a tier (None: to the project). A reviewer's key is its own review; with any other the
+    request has to name a review, whatever the capability says.
 
     Raises:
         TierNotStorable, TierNotAllowed, ReviewRequired
         Forbidden: the key does not write, or does not reach that scope.
     """
     tier = to or "project"
-    scope = held.scope(tier)
-    require_role(held.who, "writer")
-    named = bool(reviewer and approval)
-    is_reviewer = held.who.is_at_least("reviewer")
-    if not is_reviewer and held.who.capability is None:
+    scope = rights.scope(tier)
+    require_role(rights.who, "writer")
+    is_named = bool(reviewer and approval)
+    is_reviewer = rights.who.is_at_least("reviewer")
+    if not is_reviewer and rights.who.capability is None:
         raise ReviewRequired
-    if tier not in held.promote_targets:
+    if tier not in rights.promote_targets:
         raise TierNotAllowed(tier=tier)
-    require_scope(held.who, scope)
-    if not named and not is_reviewer:
+    require_scope(rights.who, scope)
+    if not is_named and not is_reviewer:
         raise ReviewRequired
-    own = held.who.subject
+    own = rights.who.subject
     return Promotion(
         tier=tier,
         scope=scope,
-        reviewer=(reviewer if named else None) or own,
-        approval=(approval if named else None) or own,
-        reviewed=named or held.who.capability is None,
+        reviewer=(reviewer if is_named else None) or own,
+        approval=(approval if is_named else None) or own,
+        reviewed=is_named or rights.who.capability is None,
     )
 
 
 def check_source(trust: Trust, promotion: Promotion) -> None:
-    """What came from outside is not promoted by a run alone: somebody has to answer for it. Raises UntrustedSource."""
+    """Nothing from outside is promoted without somebody who answers for it. Raises UntrustedSource."""
     if trust not in TRUSTED and not promotion.reviewed:
         raise UntrustedSource(trust=trust)
 
 
-def refused_outcome(outcome: Mapping[str, Json] | None, *told: Mapping[str, Json]) -> str | None:
+def refused_outcome(outcome: Mapping[str, Json] | None, *metadata: Mapping[str, Json]) -> str | None:
     """
-    Why the work that a record comes from speaks against its promotion, or None. `outcome` is what the request says of it;
-    the record's own metadata (`told`) may say so as well, under `source_outcome` or `outcome`.
+    Why the work that a record comes from speaks against its promotion, or None. `outcome` is what the request says of that
+    work; the `metadata` of records may say so as well, under `source_outcome` or `outcome`.
     """
-    found: list[Json] = [dict(outcome)] if outcome is not None else []
-    found += [place[name] for place in told for name in ("source_outcome", "outcome") if name in place]
-    return next((reason for one in found if (reason := _refusal(one)) is not None), None)
+    outcomes: list[Json] = [dict(outcome)] if outcome is not None else []
+    outcomes += [place[name] for place in metadata for name in ("source_outcome", "outcome") if name in place]
+    return next((reason for source in outcomes if (reason := _refusal(source)) is not None), None)
 
 
-def _refusal(told: Json) -> str | None:
-    if not isinstance(told, dict):
-        told = {"status": told}
-    status = told.get("status")
+def _refusal(outcome: Json) -> str | None:
+    if not isinstance(outcome, dict):
+        outcome = {"status": outcome}
+    status = outcome.get("status")
     if isinstance(status, str) and (plain := status.strip().lower().replace("-", "_")) in REFUSED_OUTCOMES:
         return plain
-    return "denied" if told.get("approved") is False else None
+    return "denied" if outcome.get("approved") is False else None
 
 
-def _check(held: Capability, who: Principal, partition: Partition, run: str | None, now: datetime) -> None:
-    if held.expires_at is not None and held.expires_at <= now:
+def _check(capability: Capability, who: Principal, partition: Partition, run: str | None, now: datetime) -> None:
+    if capability.expires_at is not None and capability.expires_at <= now:
         raise CapabilityExpired
     # An admin may act for anybody of the tenant, everybody else only for themselves.
-    subject = held.subject if who.is_at_least("admin") else who.subject
-    asked = {
-        "run_id": (held.run, run or held.run),
-        "org_id": (held.org, partition.org),
-        "workspace_id": (held.workspace, partition.workspace),
-        "project_id": (held.project, partition.project),
-        "subject": (held.subject, subject),
+    subject = capability.subject if who.is_at_least("admin") else who.subject
+    fields = {
+        "run_id": (capability.run, run or capability.run),
+        "org_id": (capability.org, partition.org),
+        "workspace_id": (capability.workspace, partition.workspace),
+        "project_id": (capability.project, partition.project),
+        "subject": (capability.subject, subject),
     }
-    for name, (allowed, wanted) in asked.items():
-        if allowed != wanted:
+    for name, (allowed, actual) in fields.items():
+        if allowed != actual:
             raise CapabilityMismatch(f"The capability's {name} is not that of the request.", field=name)

@@ -1,8 +1,8 @@
 """
 How often: requests a key may send, and keys an address may guess.
 
-Both are held in the memory of one process and are bounded: many callers cost no more than `most` of them. Time is a number of
-seconds that the caller hands in, of whichever clock it likes.
+Both are in the memory of one process and bounded: many callers cost no more than `most` of them. Time is a number of seconds
+that the caller passes, of any clock.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WINDOW: Final = 60.0
 MOST_BUCKETS: Final = 10_000
 MOST_FAILURES: Final = 20
 
-# A clock of seconds since 1970 is exact to less than this, so that waiting as long as one was told is long enough.
+# A clock of seconds since 1970 is more exact than this, so that waiting as long as the answer said is long enough.
 _HAIR: Final = 1e-5
 
 
@@ -31,8 +31,8 @@ class _Bucket:
 
 class RateLimits:
     """
-    A bucket of tokens a caller and tier: full, it holds a window's worth, and it fills up again without a pause. A tier
-    without a limit is free. Where there are too many buckets the one that was idle the longest goes: it is the fullest.
+    A token bucket per caller and tier: full, it holds the tokens of one window, and it refills continuously. A tier without a
+    limit is free. If there are too many buckets, the one that was idle the longest goes: it is the fullest.
     """
 
     def __init__(self, limits: Mapping[RequestTier, int], *, window: float = WINDOW, most: int = MOST_BUCKETS) -> None:
@@ -57,9 +57,9 @@ class RateLimits:
         return None
 
     def _bucket(self, name: tuple[str, RequestTier], limit: int, now: float) -> _Bucket:
-        if (held := self._buckets.get(name)) is not None:
+        if (bucket := self._buckets.get(name)) is not None:
             self._buckets.move_to_end(name)
-            return held
+            return bucket
         while len(self._buckets) >= self._most:
             self._buckets.popitem(last=False)
         return self._buckets.setdefault(name, _Bucket(limit, now))
@@ -76,8 +76,8 @@ class _Failures:
 
 class Guessing:
     """
-    Addresses that show keys which open nothing. After 20 of them within a minute an address is refused for the rest of
-    that minute, right keys too: else an answer would tell a guess that hits from one that does not.
+    Addresses that send invalid keys. After 20 of them within a minute an address is refused for the rest of that minute,
+    valid keys too: otherwise the answer would show whether a guess was right.
     """
 
     def __init__(self, *, failures: int = MOST_FAILURES, window: float = WINDOW, most: int = MOST_BUCKETS) -> None:
@@ -85,39 +85,39 @@ class Guessing:
         self._window = window
         self._most = most
         # In the order in which their minutes began.
-        self._held: OrderedDict[str, _Failures] = OrderedDict()
+        self._failures: OrderedDict[str, _Failures] = OrderedDict()
 
     def check(self, address: str, now: float) -> float | None:
         """None: go on. Else how many seconds the address is refused for."""
-        held = self._held.get(neighbourhood(address))
-        if held is None or held.count < self._allowed:
+        failures = self._failures.get(neighbourhood(address))
+        if failures is None or failures.count < self._allowed:
             return None
-        left = held.since + self._window - now
-        return left if left > 0 else None
+        seconds = failures.since + self._window - now
+        return seconds if seconds > 0 else None
 
     def failed(self, address: str, now: float) -> None:
-        """Count a key that opened nothing."""
+        """Count an invalid key."""
         place = neighbourhood(address)
-        held = self._held.get(place)
-        if held is None or now >= held.since + self._window:
-            self._held.pop(place, None)
-            while len(self._held) >= self._most:
-                self._held.popitem(last=False)
-            held = self._held[place] = _Failures(now)
-        held.count += 1
+        failures = self._failures.get(place)
+        if failures is None or now >= failures.since + self._window:
+            self._failures.pop(place, None)
+            while len(self._failures) >= self._most:
+                self._failures.popitem(last=False)
+            failures = self._failures[place] = _Failures(now)
+        failures.count += 1
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._failures)
 
 
 def neighbourhood(address: str) -> str:
-    """An address as one caller: whoever has one of IPv6 has the 64 bits after its network, too."""
+    """An address as one caller: who has one IPv6 address has its whole /64 network."""
     try:
-        read = ipaddress.ip_address(address)
+        ip = ipaddress.ip_address(address)
     except ValueError:
         return address
-    if isinstance(read, ipaddress.IPv4Address):
-        return str(read)
-    if read.ipv4_mapped is not None:
-        return str(read.ipv4_mapped)
-    return str(ipaddress.IPv6Network((int(read) >> 64 << 64, 64)))
+    if isinstance(ip, ipaddress.IPv4Address):
+        return str(ip)
+    if ip.ipv4_mapped is not None:
+        return str(ip.ipv4_mapped)
+    return str(ipaddress.IPv6Network((int(ip) >> 64 << 64, 64)))

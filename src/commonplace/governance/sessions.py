@@ -52,7 +52,7 @@ def signing_secret(token: str) -> bytes:
 
 
 def new_signing_secret() -> bytes:
-    """For a process without a token: what it signs is good until it ends."""
+    """For a process without a token: its passes are valid until it ends."""
     return secrets.token_bytes(32)
 
 
@@ -62,20 +62,20 @@ def sign(secret: bytes, kind: PassKind, hashed: bytes, ends_at: datetime) -> str
     return _serializer(secret, kind).dumps([int(ends_at.timestamp() * 1000), nonce.hex(), hashed.hex()])
 
 
-def verify(secret: bytes, kind: PassKind, shown: str, now: datetime) -> Pass | None:
-    """What `shown` vouches for; None if it is not of this kind, not signed with this secret, or over."""
+def verify(secret: bytes, kind: PassKind, text: str, now: datetime) -> Pass | None:
+    """The pass in `text`; None if it is not of this kind, not signed with this secret, or expired."""
     # Part of the extra `server`, as below.
     from itsdangerous import BadData  # noqa: PLC0415
 
-    if len(shown) > _LONGEST or not shown.isascii():
+    if len(text) > _LONGEST or not text.isascii():
         return None
     serializer = _serializer(secret, kind)
     try:
-        signed: Any = serializer.loads(shown)
+        signed: Any = serializer.loads(text)
     except BadData:
         return None
     # Base64 can be written in more than one way, and only one of them is what we signed.
-    if serializer.dumps(signed) != shown:
+    if serializer.dumps(signed) != text:
         return None
     ends, nonce, hashed = signed
     ends_at = datetime.fromtimestamp(ends / 1000, UTC)
@@ -83,7 +83,7 @@ def verify(secret: bytes, kind: PassKind, shown: str, now: datetime) -> Pass | N
 
 
 def whose(secret: bytes, hashed: bytes) -> str:
-    """What all sessions of a key have in common, and what can be kept: whoever reads it can try no keys with it."""
+    """What all sessions of a key have in common. It is safe to store: nobody can check guesses of a key with it."""
     return hmac.digest(secret, _WHOSE + hashed, "sha256").hex()
 
 

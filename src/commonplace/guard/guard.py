@@ -1,9 +1,9 @@
 """
-The one way into a store, past which every write of every door goes.
+The guard judges every write of every door before it reaches the store.
 
 Nothing untrusted changes what a person wrote or approved: it is kept beside it, in quarantine. Nothing untrusted that looks like an
-attack is live for an instant. Nothing in quarantine comes out but by a reviewer. And who says the same thing again and again, or
-very much in an hour, is not recalled more for it.
+attack is live for an instant. Only a reviewer lets a record out of quarantine. And a source that says the same again and again, or
+writes very much in an hour, is not recalled more for it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from commonplace.guard.quarantine import (
     is_protected,
     is_quarantined,
     judge_record,
-    kept_in,
     let_out,
     quarantined,
+    still_quarantined,
 )
 from commonplace.ports.clock import Clock
 from commonplace.ports.journal import Beside, BesidePurge
@@ -60,7 +60,7 @@ Load = Callable[[Sequence[Lineage]], Awaitable[list[Written]]]
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Guard:
     """
-    `reviews`: whether the writer may let records out of quarantine. `limits`: how much one source may bring. Without `quotas` nothing
+    `reviews`: whether the writer may let records out of quarantine. `limits`: how much one source may write. Without `quotas` nothing
     is counted.
     """
 
@@ -81,14 +81,14 @@ class Guard:
         before: list[int | None] | None = None
         async for attempt in attempts(_ATTEMPTS, _BACKOFF):
             judged = await self._judged(drafts, verdicts)
-            seen = [draft.expected for draft in judged]
+            versions = [draft.expected for draft in judged]
             try:
                 return await write(judged)
             except RecordChanged:
-                # Somebody else was first, and what they left decides anew; or the caller itself is late.
-                if seen == before or attempt == _ATTEMPTS:
+                # Somebody else was first: judge again by what is there now. Or the caller itself is late.
+                if versions == before or attempt == _ATTEMPTS:
                     raise
-            before = seen
+            before = versions
         raise RecordChanged
 
     async def _verdicts(self, records: Sequence[Record]) -> list[Verdict]:
@@ -117,40 +117,40 @@ class Guard:
 
     async def _safe(self, draft: Draft, verdict: Verdict, *, alone: bool) -> Draft:
         """
-        The draft as it may be stored. `alone`: no other of the same write has its key, so that the version held when it was
-        looked at can be asked for.
+        The draft as it may be stored. `alone`: no other draft of the same write has its key, so the write can require the
+        version that was judged.
         """
         record = replace(draft.record, trust=verdict.trust)
-        held = await self._held(record)
-        if held is not None and draft.expected is None and alone:
-            draft = replace(draft, expected=held.version)
-        elif held is None and record.key is not None and draft.expected is None and alone:
+        current = await self._current(record)
+        if current is not None and draft.expected is None and alone:
+            draft = replace(draft, expected=current.version)
+        elif current is None and record.key is not None and draft.expected is None and alone:
             draft = replace(draft, expected=0)
-        elif held is not None and draft.expected not in (None, held.version):
-            raise RecordChanged(id=held.id, expected=draft.expected, held=held.version)
+        elif current is not None and draft.expected not in (None, current.version):
+            raise RecordChanged(id=current.id, expected=draft.expected, held=current.version)
         reasons = verdict.reasons
-        if held is not None and held.text == record.text and (is_protected(held) or self._is_live(held)):
+        if current is not None and current.text == record.text and (is_protected(current) or self._is_live(current)):
             # It says nothing new: what is protected keeps its label, what was let out stays out.
-            return replace(draft, record=held if is_protected(held) else record)
-        follows = held is not None and held.source == record.source and record.source in _FOLLOWS
-        if held is not None and is_protected(held) and not (follows and record.source == "managed"):
-            return self._beside(draft, record, held, (*reasons, "trusted_record"))
+            return replace(draft, record=current if is_protected(current) else record)
+        follows = current is not None and current.source == record.source and record.source in _FOLLOWS
+        if current is not None and is_protected(current) and not (follows and record.source == "managed"):
+            return self._beside(draft, record, current, (*reasons, "trusted_record"))
         if not reasons:
             return replace(draft, record=record)
-        if held is not None and self._is_live(held) and not follows:
-            return self._beside(draft, record, held, reasons)
+        if current is not None and self._is_live(current) and not follows:
+            return self._beside(draft, record, current, reasons)
         return replace(draft, record=quarantined(record, reasons, self.clock.now()))
 
-    def _beside(self, draft: Draft, record: Record, held: Record, reasons: tuple[Reason, ...]) -> Draft:
-        kept = quarantined(record, reasons, self.clock.now(), beside=held)
-        mark = _digest("beside", held.id, record.source, record.text)
-        return replace(draft, record=kept, expected=None, once=draft.once or mark)
+    def _beside(self, draft: Draft, record: Record, current: Record, reasons: tuple[Reason, ...]) -> Draft:
+        apart = quarantined(record, reasons, self.clock.now(), beside=current)
+        mark = _digest("beside", current.id, record.source, record.text)
+        return replace(draft, record=apart, expected=None, once=draft.once or mark)
 
-    async def _held(self, record: Record) -> Record | None:
+    async def _current(self, record: Record) -> Record | None:
         if record.key is None:
             return None
-        wanted = Filter(scopes=(record.scope,), key=record.key, states=ALL_STATES)
-        page = await self.store.find(self.tenant, wanted, "newest", 1, None)
+        selection = Filter(scopes=(record.scope,), key=record.key, states=ALL_STATES)
+        page = await self.store.find(self.tenant, selection, "newest", 1, None)
         return page.records[0] if page.records else None
 
     def _is_live(self, record: Record) -> bool:
@@ -159,7 +159,7 @@ class Guard:
     # ---- many small writes
 
     async def _floods(self, records: Sequence[Record], verdicts: Sequence[Verdict]) -> list[Reason | None]:
-        """Why a note is one too many; None for all others."""
+        """For each note the limit that it exceeds; None for all others."""
         floods: list[Reason | None] = [None] * len(records)
         counted = [n for n, verdict in enumerate(verdicts) if verdict.untrusted and _is_counted(records[n])]
         if self.quotas is None:
@@ -173,24 +173,24 @@ class Guard:
             )
             amounts = Counter(mark for mark in marks.values() if mark)
             amounts["notes"] = len(group)
-            # A name may be as long as a source; what tells it apart is enough.
+            # A source may be long; a digest of it is enough for a name.
             name = f"untrusted:{_digest(source, self.actor).hex()}"
-            left = Counter(await self.quotas.spent(self.tenant, name, HOUR))
+            usage = Counter(await self.quotas.spent(self.tenant, name, HOUR))
             await self.quotas.spend(self.tenant, name, HOUR, amounts, {})
             for n in group:
-                left.update(["notes"])
+                usage.update(["notes"])
                 mark = marks[n]
-                left.update([mark] if mark else [])
-                flood: Reason | None = "rate" if most and left["notes"] > most else None
-                flood = "repeated" if mark and alike and left[mark] > alike else flood
-                # There are many files: whether one is only followed on is asked where it would be one too many.
-                if flood and not (files and await self._held(records[n]) is not None):
+                usage.update([mark] if mark else [])
+                flood: Reason | None = "rate" if most and usage["notes"] > most else None
+                flood = "repeated" if mark and alike and usage[mark] > alike else flood
+                # There are many files: look up whether one has a record already only if it would exceed a limit.
+                if flood and not (files and await self._current(records[n]) is not None):
                     floods[n] = flood
         return floods
 
     async def _likeness(self, record: Record) -> str | None:
-        """As below. The next version of a record is not one more: it may say nearly the same every minute."""
-        return None if await self._held(record) is not None else _likeness(record)
+        """As below. The next version of a record is not counted: it may say nearly the same every minute."""
+        return None if await self._current(record) is not None else _likeness(record)
 
     # ---- revise
 
@@ -198,23 +198,23 @@ class Guard:
         if all(draft.record.deleted_at is not None for draft in drafts):
             return await write(drafts)
         ids = [draft.record.id for draft in drafts if draft.expected]
-        held = {record.id: record for record in await self.store.get(self.tenant, ids)} if ids else {}
-        work = partial(self._all_revised, drafts, held)
+        records = {record.id: record for record in await self.store.get(self.tenant, ids)} if ids else {}
+        work = partial(self._all_revised, drafts, records)
         large = sum(_size(draft.record) for draft in drafts) > _LARGE
         return await write(await asyncio.to_thread(work) if large else work())
 
-    def _all_revised(self, drafts: Sequence[Draft], held: dict[str, Record]) -> list[Draft]:
-        return [self._revised(draft, held, drafts) for draft in drafts]
+    def _all_revised(self, drafts: Sequence[Draft], records: dict[str, Record]) -> list[Draft]:
+        return [self._revised(draft, records, drafts) for draft in drafts]
 
-    def _revised(self, draft: Draft, held: dict[str, Record], drafts: Sequence[Draft]) -> Draft:
+    def _revised(self, draft: Draft, records: dict[str, Record], drafts: Sequence[Draft]) -> Draft:
         record = draft.record
         if record.deleted_at is not None:
             return draft
-        before = held.get(record.id) if draft.expected else None
+        before = records.get(record.id) if draft.expected else None
         verdict = judge_record(record) if before is None or before.text != record.text or before.demoted else None
         self._require_reach(before, record, verdict)
         if before is None or before.text != record.text:
-            for replaced in _replaced(record, held, drafts) if before is None else [before]:
+            for replaced in _replaced(record, records, drafts) if before is None else [before]:
                 self._require_standing(verdict, replaced)
         if verdict is not None:
             record = replace(record, trust=verdict.trust)
@@ -223,14 +223,14 @@ class Guard:
     def _marked(self, before: Record | None, record: Record, verdict: Verdict | None) -> Record:
         now = self.clock.now()
         if before is not None and is_quarantined(before):
-            return kept_in(before, record) if record.demoted else let_out(record, self.actor, now)
+            return still_quarantined(before, record) if record.demoted else let_out(record, self.actor, now)
         is_live = not record.demoted and record.superseded_by is None
         if verdict is None or not verdict.reasons or not is_live or (before is not None and before.demoted):
             return record
         return quarantined(record, verdict.reasons, now)
 
     def _require_reach(self, before: Record | None, record: Record, verdict: Verdict | None) -> None:
-        """Raises ReviewRequired: only a reviewer lets out what still looks like an attack, or calls trusted what was not."""
+        """Raises ReviewRequired: only a reviewer releases what still looks like an attack, or trusts what was untrusted."""
         if self.reviews or before is None:
             return
         leaves = is_quarantined(before) and not record.demoted and record.superseded_by is None
@@ -246,15 +246,15 @@ class Guard:
             )
 
     def _require_standing(self, verdict: Verdict | None, before: Record) -> None:
-        """Raises TrustedRecord: something from outside would take the place of what a person wrote or approved."""
+        """Raises TrustedRecord: something from outside would replace what a person wrote or approved."""
         if verdict is not None and verdict.untrusted and is_protected(before):
             raise TrustedRecord(id=before.id)
 
     # ---- load
 
     async def load(self, lineages: Sequence[Lineage], write: Load) -> list[Written]:
-        """What an export brings is as it was elsewhere, but that what nobody let out there waits here, too."""
-        return await write(await asyncio.to_thread(lambda: [self._loaded(one) for one in lineages]))
+        """An export is loaded as it was, except that what nobody reviewed and looks like an attack goes into quarantine."""
+        return await write(await asyncio.to_thread(lambda: [self._loaded(lineage) for lineage in lineages]))
 
     def _loaded(self, lineage: Lineage) -> Lineage:
         last = lineage.versions[-1]
@@ -277,7 +277,7 @@ class Guard:
 
 
 class GuardedStore:
-    """Satisfies `RecordStore`: a store that takes in nothing past its guard, for a memory inside a program."""
+    """Satisfies `RecordStore`: a store whose guard judges every write, for a memory inside a program."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
@@ -308,10 +308,10 @@ class GuardedStore:
         return await self._store.lineages(tenant, filter, after, limit)
 
 
-def _replaced(born: Record, held: dict[str, Record], drafts: Sequence[Draft]) -> list[Record]:
+def _replaced(born: Record, records: dict[str, Record], drafts: Sequence[Draft]) -> list[Record]:
     """The records whose place a new one takes in the same write."""
     old = [draft.record.id for draft in drafts if draft.record.superseded_by == born.id]
-    return [held[id] for id in old if id in held]
+    return [records[id] for id in old if id in records]
 
 
 def _size(record: Record) -> int:
@@ -323,7 +323,7 @@ def _is_counted(record: Record) -> bool:
 
 
 def _likeness(record: Record) -> str | None:
-    """One for all short texts of a scope that are nearly the same: the same words, whatever their order, figures and marks."""
+    """The same for all short texts of a scope with the same words, whatever their order, figures and punctuation."""
     if len(record.text) > _SMALL:
         return None
     words = sorted({word.casefold() for word in _WORDS.findall(record.text)})
@@ -332,5 +332,5 @@ def _likeness(record: Record) -> str | None:
     return _digest(record.scope, *words).hex()[:16]
 
 
-def _digest(*told: object) -> bytes:
-    return blake2b(repr(told).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+def _digest(*parts: object) -> bytes:
+    return blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -1,5 +1,5 @@
 """
-What came from outside and looks like an attack: kept, not recalled, until a reviewer has looked.
+Quarantine: what came from outside and looks like an attack is kept, but not recalled until a reviewer has looked.
 
 A record in quarantine is demoted from its first version on, tagged `quarantined`, and says in its metadata why. Whether a text
 is looked at at all is decided by its trust label and its source: what a person or a program with a key of its own writes as its
@@ -41,7 +41,7 @@ _FIRST_WORD: Final = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """`untrusted`: whether it comes from outside. `reasons`: what there is to say against it; none, and it may be recalled."""
+    """`untrusted`: whether it comes from outside. `reasons`: why it must not be recalled; without any it may be."""
 
     trust: Trust
     untrusted: bool
@@ -50,20 +50,20 @@ class Verdict:
 
 def label_of(trust: Trust, source: str) -> Trust:
     """
-    The label that counts. What comes from a channel, a tool, a web page or an import is not ours, unless a reviewer said
-    that it was looked at.
+    The label that counts. What comes from a channel, a tool, a web page or an import is not ours, unless a reviewer
+    approved it.
     """
     if trust != "system_generated":
         return trust
-    found = _FIRST_WORD.search(source)
-    origin = found[0].casefold() if found else ""
+    match = _FIRST_WORD.search(source)
+    origin = match[0].casefold() if match else ""
     if origin in _FROM_PROGRAMS:
         return "connector_sourced"
     return "external_user_supplied" if origin in _FROM_OUTSIDE else trust
 
 
 def judge(text: str, trust: Trust, source: str) -> Verdict:
-    """What to think of a text that somebody wants remembered."""
+    """Judge a text that somebody wants remembered."""
     label = label_of(trust, source)
     untrusted = label not in TRUSTED
     return Verdict(trust=label, untrusted=untrusted, reasons=signs(text) if untrusted else ())
@@ -71,41 +71,41 @@ def judge(text: str, trust: Trust, source: str) -> Verdict:
 
 def signs(text: str) -> tuple[Sign, ...]:
     """What in a text looks like an attack, whoever wrote it."""
-    found: dict[Sign, None] = dict.fromkeys(forms_in(plain(text)))
+    hits: dict[Sign, None] = dict.fromkeys(forms_in(plain(text)))
     if neutral(text) != text:
-        found["fence"] = None
+        hits["fence"] = None
     if hides(text):
-        found["hidden"] = None
+        hits["hidden"] = None
     dressed = mixes(text)
-    # One such word may be a slip of the keyboard; not where it hides the rest.
-    if dressed > 1 or (dressed and found):
-        found["homoglyph"] = None
-    return tuple(found)
+    # One such word may be a typing error, but not in a text with other signs.
+    if dressed > 1 or (dressed and hits):
+        hits["homoglyph"] = None
+    return tuple(hits)
 
 
 def judge_record(record: Record) -> Verdict:
-    """As `judge`, of all that a record tells: its text, its key, who said it, and what its metadata says."""
+    """As `judge`, of all that a record says: its text, key, speaker, source, tags and metadata."""
     verdict = judge(record.text, record.trust, record.source)
     if not verdict.untrusted:
         return verdict
-    beside = "\n".join(_told_beside(record))
+    beside = "\n".join(_labels(record))
     return replace(
         verdict, reasons=tuple(dict.fromkeys((*verdict.reasons, *signs(beside)))) if beside else verdict.reasons
     )
 
 
-def signs_in(*told: Json | Mapping[str, Json]) -> tuple[Sign, ...]:
-    """What looks like an attack in any of several texts, or in what an object says."""
-    return signs("\n".join(text for one in told for text in _texts(one)))
+def signs_in(*sources: Json | Mapping[str, Json]) -> tuple[Sign, ...]:
+    """What looks like an attack in any of several texts or objects."""
+    return signs("\n".join(text for source in sources for text in _texts(source)))
 
 
-def _told_beside(record: Record) -> Iterator[str]:
-    yield from (one for one in (record.key, record.speaker, record.source, *record.tags) if one)
+def _labels(record: Record) -> Iterator[str]:
+    yield from (label for label in (record.key, record.speaker, record.source, *record.tags) if label)
     yield from _texts(record.metadata)
 
 
 def _texts(value: Json | Mapping[str, Json]) -> Iterator[str]:
-    """All of it, names and all: what is left out is where somebody would hide."""
+    """All texts in it, names of fields included: an attacker would hide in what is left out."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -132,8 +132,7 @@ def is_protected(record: Record) -> bool:
 
 def quarantined(record: Record, reasons: tuple[Reason, ...], now: datetime, *, beside: Record | None = None) -> Record:
     """
-    The record as it is kept until somebody has looked. One that would have changed another record stands `beside` it, without
-    its key.
+    The record in quarantine. One that would have changed another record is kept `beside` it, without its key.
     """
     why: dict[str, Json] = {"reasons": list[Json](reasons), "at": to_iso(now)}
     if beside is not None:
@@ -148,14 +147,14 @@ def quarantined(record: Record, reasons: tuple[Reason, ...], now: datetime, *, b
     )
 
 
-def kept_in(held: Record, following: Record) -> Record:
-    """The next version of a record in quarantine that stays there: what it says of that cannot be edited away."""
+def still_quarantined(previous: Record, following: Record) -> Record:
+    """The next version of a record that stays in quarantine: an edit cannot remove the reasons."""
     tags = tuple(dict.fromkeys((*following.tags, TAG)))
-    return replace(following, tags=tags, metadata={**following.metadata, WHY: held.metadata[WHY]})
+    return replace(following, tags=tags, metadata={**following.metadata, WHY: previous.metadata[WHY]})
 
 
 def let_out(record: Record, by: str | None, now: datetime) -> Record:
-    """Without the mark of quarantine, and with who let it out and why it had been there."""
+    """The record out of quarantine, with who let it out and why it had been there."""
     why = reasons_of(record)
     review: dict[str, Json] = {"by": by, "at": to_iso(now), "reasons": list[Json](why)}
     metadata = {name: value for name, value in record.metadata.items() if name != WHY}
@@ -164,12 +163,12 @@ def let_out(record: Record, by: str | None, now: datetime) -> Record:
 
 def reasons_of(record: Record) -> tuple[str, ...]:
     """Why a record is in quarantine."""
-    told = record.metadata.get(WHY)
-    found = told.get("reasons") if isinstance(told, dict) else None
-    return tuple(one for one in found if isinstance(one, str)) if isinstance(found, list) else ()
+    note = record.metadata.get(WHY)
+    reasons = note.get("reasons") if isinstance(note, dict) else None
+    return tuple(reason for reason in reasons if isinstance(reason, str)) if isinstance(reasons, list) else ()
 
 
-def told_of(record: Record, name: Literal["at", "beside", "key"]) -> str | None:
-    told = cast("dict[str, Json]", record.metadata.get(WHY) if isinstance(record.metadata.get(WHY), dict) else {})
-    found = told.get(name)
-    return found if isinstance(found, str) else None
+def quarantine_note(record: Record, name: Literal["at", "beside", "key"]) -> str | None:
+    note = cast("dict[str, Json]", record.metadata.get(WHY) if isinstance(record.metadata.get(WHY), dict) else {})
+    text = note.get(name)
+    return text if isinstance(text, str) else None

@@ -212,12 +212,12 @@ _OUTSIDE: Final = (
     r"(?:(?:\.\.[/\\]){2,}|(?:\.\.[/\\])+\.?(?:ssh|bashrc|profile|aws|env|git|config|etc|claude|commonplace)|%2e%2e(?:%2f|/|%5c)|\.\.%2f|\.{4,}//|(?:~|\$HOME|/root|/home/\w+)/\.(?:ssh|bashrc|bash_profile|zshrc|profile|aws|netrc|gitconfig|npmrc|config/autostart)"
     r"|/etc/(?:passwd|shadow|sudoers|cron\w*|ld\.so\.preload|profile|hosts)|/proc/self|/var/spool/cron|authorized_keys|[A-Z]:\\(?:Windows|Users)\\|\\\\[\w.]+\\[\w$]+|file:///|/dev/(?:sd|mem|tcp))"
 )
-# "We keep it in …" and "how to read …" tell; "write it to …" asks.
-_TOLD: Final = "".join(
+# "We keep it in …" and "how to read …" are statements; "write it to …" is an order.
+_IMPERATIVE: Final = "".join(
     rf"(?<!\b{word} )" for word in ("we", "i", "you", "they", "who", "how to", "can", "people", "and")
 )
 _PATH: Final = (
-    rf"{_TOLD}\b(?:write|save|store|append|create|copy|move|put|place|symlink|link|overwrite|replace|edit|add|remember|file|record|read|open|load|import|delete|remove)\b[^!?\n]{{0,60}}?{_OUTSIDE}"
+    rf"{_IMPERATIVE}\b(?:write|save|store|append|create|copy|move|put|place|symlink|link|overwrite|replace|edit|add|remember|file|record|read|open|load|import|delete|remove)\b[^!?\n]{{0,60}}?{_OUTSIDE}"
     rf"|%2e%2e(?:%2f|%5c|/)|\.\.%2f|%c0%ae|\.\.;/|\.\.\u2215|\.\.\u2044|\x00\.md|(?:^|\n)[^\S\n]*+(?:file|path|name|filename|target)\s*+:\s*+[\"'`]?{_OUTSIDE}"
     rf"|(?:写入?|寫入?|保存|存(?:到|入|为)|追加|创建|創建|复制|複製|移动|链接|覆盖|覆蓋|读取?|讀取?|打开|加载|导入|删除|刪除|放(?:到|在))[^。！？\n]{{0,20}}?{_OUTSIDE}"
 )
@@ -244,42 +244,42 @@ _FORMS_IN_CHINESE: Final[tuple[tuple[Sign, str | Near], ...]] = (
 _HAN: Final = re.compile("[\u3400-\u9fff]")
 _PIECE: Final = 4_000
 _LONGEST: Final = 600
-"""No form is longer: what one piece cuts off, the next one has whole."""
+"""No form is longer: the next piece has whole what this one cuts off."""
 _BEHIND: Final = 200
-"""What follows a form may say that it is none: one that ends so near the end of a piece is judged with the next one."""
+"""The words after a form may make it harmless: one that ends so near the end of a piece is judged with the next piece."""
 
 
 @cache
 def _compiled(forms: tuple[tuple[Sign, str | Near], ...]) -> tuple[tuple[Sign, re.Pattern[str] | Proximity], ...]:
-    """At their first use: a command that judges nothing need not wait for it."""
+    """Compiled at first use: a command that judges nothing need not wait for it."""
     return tuple(
         (sign, re.compile(form, re.IGNORECASE) if isinstance(form, str) else Proximity(*form)) for sign, form in forms
     )
 
 
-def forms_in(read: str) -> Iterator[Sign]:
-    """The signs that a text has by what it says, `read` as an agent would read it."""
+def forms_in(text: str) -> Iterator[Sign]:
+    """The signs in the words of `text`, which is as an agent would read it."""
     for sign, form in _compiled(_FORMS):
-        if occurs(form, read):
+        if occurs(form, text):
             yield sign
-    if _HAN.search(read):
+    if _HAN.search(text):
         for sign, form in _compiled(_FORMS_IN_CHINESE):
-            if occurs(form, read):
+            if occurs(form, text):
                 yield sign
 
 
-def occurs(form: re.Pattern[str] | Proximity, read: str) -> bool:
-    """Looked for piece by piece: nobody else is served while a search is on, and a long text may be made to be slow."""
-    for place in range(0, max(len(read) - _LONGEST - _BEHIND, 1), _PIECE - _LONGEST - _BEHIND):
+def occurs(form: re.Pattern[str] | Proximity, text: str) -> bool:
+    """Search piece by piece: a search blocks all other work, and an attacker may write a long text to slow it down."""
+    for place in range(0, max(len(text) - _LONGEST - _BEHIND, 1), _PIECE - _LONGEST - _BEHIND):
         stop = place + _PIECE
-        end = form.end(read, place, stop) if isinstance(form, Proximity) else _end(form.search(read, place, stop))
-        if end is not None and (end <= stop - _BEHIND or stop >= len(read)):
+        end = form.end(text, place, stop) if isinstance(form, Proximity) else _end(form.search(text, place, stop))
+        if end is not None and (end <= stop - _BEHIND or stop >= len(text)):
             return True
     return False
 
 
-def _end(found: re.Match[str] | None) -> int | None:
-    return found.end() if found else None
+def _end(match: re.Match[str] | None) -> int | None:
+    return match.end() if match else None
 
 
 # ---- what hides
@@ -344,12 +344,12 @@ def plain(text: str) -> str:
         text = html.unescape(_NUMBERED.sub(r"&#\1", text))
     if text.isascii():
         return _drawn_together(text)
-    seen = _UNSEEN.sub("", normal_form(text))
-    if _LATIN.search(seen) and _OTHER.search(seen):
-        seen = _WORD.sub(lambda word: word[0].translate(_LOOKS_LIKE) if _folds(word[0]) else word[0], seen)
-    return _drawn_together(seen)
+    visible = _UNSEEN.sub("", normal_form(text))
+    if _LATIN.search(visible) and _OTHER.search(visible):
+        visible = _WORD.sub(lambda word: word[0].translate(_LOOKS_LIKE) if _folds(word[0]) else word[0], visible)
+    return _drawn_together(visible)
 
 
 def _drawn_together(text: str) -> str:
     """`i g n o r e` is `ignore`."""
-    return _GAPS.sub(" ", _SPACED.sub(lambda found: re.sub(r"[ .·_\-*]", "", found[0]), text))
+    return _GAPS.sub(" ", _SPACED.sub(lambda match: re.sub(r"[ .·_\-*]", "", match[0]), text))

@@ -43,10 +43,10 @@ Reasons = list[tuple[str, str]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class SourceFile:
     """
     A file by its path below the root in forward slashes, and what the folder says about it. One that came with a request
-    brings its `content`, and lies nowhere.
+    has its `content` here, and is in no folder.
     """
 
     name: str
@@ -59,8 +59,8 @@ class Found:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Location:
     """
-    What is to be imported: `parts` below `anchor`, whose path is trusted; below it no link is followed, and no folder in `barred` is
-    entered. `own`: we read for the person whose process this is.
+    What to import: `parts` below `anchor`, whose path is trusted; below it we follow no link, and enter no folder in `barred`.
+    `own`: we read for the person whose process this is.
     """
 
     anchor: Path
@@ -74,21 +74,21 @@ class Location:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Folder:
+class SourceFolder:
     """
-    `root` is what names are relative to, `whole` whether all of it was looked through; `files` are in the order of their
-    names; `problems` could not be read, and what is in `left_out` was not to be: each with its reason. `reader` has the
-    folder open; close it.
+    `root` is what names are relative to, `whole` whether all of it was surveyed; `files` are in the order of their
+    names; those in `problems` could not be read, those in `left_out` must not be imported, each with its reason. `reader`
+    has the folder open; close it.
     """
 
     root: Path
     whole: bool
-    files: tuple[Found, ...]
+    files: tuple[SourceFile, ...]
     problems: tuple[tuple[str, str], ...]
     left_out: tuple[tuple[str, str], ...] = ()
     reader: FolderReader | None = None
 
-    def content(self, file: Found) -> tuple[bytes, int]:
+    def content(self, file: SourceFile) -> tuple[bytes, int]:
         """
         The bytes of a file as it is now, and when it was last changed, in milliseconds. Raises OSError or CommonplaceError, which
         `reason_of` explains.
@@ -104,7 +104,7 @@ class Folder:
             self.reader.close()
 
 
-def survey(path: Path | Location, layout: Layout) -> Folder:
+def survey(path: Path | Location, layout: Layout) -> SourceFolder:
     """
     Look through a folder, or at a single file. A path is one of the person whose process this is.
 
@@ -128,7 +128,7 @@ def survey(path: Path | Location, layout: Layout) -> Folder:
     except BaseException:
         reader.close()
         raise
-    return Folder(
+    return SourceFolder(
         root=walk.root,
         whole=True,
         files=tuple(sorted(files, key=lambda file: file.name)),
@@ -148,16 +148,16 @@ def reason_of(error: OSError | CommonplaceError, largest: int = MAX_TEXT_BYTES) 
     return SWAPPED if is_link(error) else error.strerror or "cannot be read"
 
 
-def dated(found: Found) -> Found:
-    """A daily note tells of the day in its name."""
-    day = _DAY.match(found.name.rpartition("/")[2])
+def dated(file: SourceFile) -> SourceFile:
+    """A daily note is about the day in its name."""
+    day = _DAY.match(file.name.rpartition("/")[2])
     if day is None:
-        return found
+        return file
     try:
         at = datetime(*(int(part) for part in day.groups()), tzinfo=UTC)  # pyright: ignore[reportArgumentType]
     except ValueError:
-        return found
-    return replace(found, at=at)
+        return file
+    return replace(file, at=at)
 
 
 def readable(path: Path) -> str:
@@ -201,12 +201,12 @@ def _opened(location: Location) -> tuple[FolderReader, str | None]:
     raise InvalidInput(f"{path} is neither a folder nor a file.", path=str(path))
 
 
-def _single(path: Path, reader: FolderReader, name: str) -> Folder:
+def _single(path: Path, reader: FolderReader, name: str) -> SourceFolder:
     if path.suffix.lower() not in EXTENSIONS:
         raise InvalidInput(f"{path} is not one of {', '.join(sorted(EXTENSIONS))}.", path=str(path))
     entry = reader.entry((name,))
-    files = () if entry is None else (_found(entry, ()),)
-    return Folder(root=path.parent, whole=False, files=files, problems=(), reader=reader)
+    files = () if entry is None else (_source_file(entry, ()),)
+    return SourceFolder(root=path.parent, whole=False, files=files, problems=(), reader=reader)
 
 
 def _openclaw_base(reader: FolderReader) -> Parts:
@@ -231,14 +231,14 @@ class _Walk:
     problems: Reasons = field(default_factory=Reasons)
     left_out: Reasons = field(default_factory=Reasons)
 
-    def directory(self) -> list[Found]:
+    def directory(self) -> list[SourceFile]:
         return list(self._below(()))
 
-    def openclaw(self) -> list[Found]:
+    def openclaw(self) -> list[SourceFile]:
         notes, days = self.reader.entry(("MEMORY.md",)), self.reader.entry(("memory",))
-        files: list[Found] = []
+        files: list[SourceFile] = []
         if notes is not None and notes.kind == "file":
-            files.append(_found(notes, ()))
+            files.append(_source_file(notes, ()))
         if days is not None and days.kind == "folder":
             files += self._below(("memory",))
         for entry in (notes, days):
@@ -246,7 +246,7 @@ class _Walk:
                 self._report_link(entry, (), ())
         return [dated(file) for file in files]
 
-    def _below(self, start: Parts) -> Iterator[Found]:
+    def _below(self, start: Parts) -> Iterator[SourceFile]:
         todo: list[tuple[Parts, Ignores]] = [(start, ())]
         while todo:
             here, outer = todo.pop()
@@ -263,8 +263,8 @@ class _Walk:
                 elif entry.kind == "folder":
                     if entry.name not in SKIPPED and not _ignored(path, ignores, is_folder=True):
                         todo.append((path, ignores))
-                elif _is_wanted(entry) and not _ignored(path, ignores, is_folder=False):
-                    yield _found(entry, here)
+                elif _is_importable(entry) and not _ignored(path, ignores, is_folder=False):
+                    yield _source_file(entry, here)
 
     def _entries(self, here: Parts) -> list[FolderEntry]:
         if len(here) > DEEPEST:
@@ -282,7 +282,7 @@ class _Walk:
         return []
 
     def _with_own(self, here: Parts, entries: list[FolderEntry], ignores: Ignores) -> Ignores | None:
-        """With the rules of the folder itself; None if those cannot be known, and so what must be left out."""
+        """With the rules of the folder itself; None if they cannot be read, and so nobody knows what to leave out."""
         # One that is a link has no effect, as in git.
         if not any(entry.name == IGNORE_FILE and entry.kind == "file" for entry in entries):
             return ignores
@@ -304,11 +304,11 @@ class _Walk:
         return (*ignores, (here, GitIgnoreSpec.from_lines(lines)))
 
     def _report_link(self, entry: FolderEntry, here: Parts, ignores: Ignores) -> None:
-        """Report a link to something outside that may be imported if it lay here; of all others nothing."""
+        """Report a link to something outside that could be imported if it were here; no other link."""
         if entry.kind != "link" or entry.name in SKIPPED:
             return
         path, suffix = (*here, entry.name), Path(entry.name).suffix
-        # Nobody looks what the link leads to: without an extension it may be a folder.
+        # We do not look at the target of the link: without an extension it may be a folder.
         may_be_folder = not suffix[1:2].isalpha()
         if suffix.lower() not in EXTENSIONS and not may_be_folder:
             return
@@ -320,19 +320,19 @@ class _Walk:
 
 
 def _is_costly(rule: str) -> bool:
-    """Whether a name can be made that such a rule takes seconds or years to look at."""
+    """Whether there are names that take seconds or years to match against the rule."""
     names = [] if rule.startswith("#") else rule.split("/")
     if sum(name == "**" for name in names) > MAX_WILDCARDS:
         return True
     return any(len(_STARS.findall(name)) > MAX_WILDCARDS for name in names)
 
 
-def _is_wanted(entry: FolderEntry) -> bool:
+def _is_importable(entry: FolderEntry) -> bool:
     return entry.kind == "file" and Path(entry.name).suffix.lower() in EXTENSIONS
 
 
-def _found(entry: FolderEntry, here: Parts) -> Found:
-    return Found(name="/".join((*here, entry.name)), size=entry.size, mtime=entry.mtime // 1_000_000)
+def _source_file(entry: FolderEntry, here: Parts) -> SourceFile:
+    return SourceFile(name="/".join((*here, entry.name)), size=entry.size, mtime=entry.mtime // 1_000_000)
 
 
 def _ignored(path: Parts, ignores: Ignores, *, is_folder: bool) -> bool:

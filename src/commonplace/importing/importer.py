@@ -3,7 +3,7 @@ Folders of notes, and OpenClaw's memory, as records: one a file, found by its pa
 
 A record's key is the folder's namespace and the file's path, so that a second import changes what changed and leaves the
 rest alone: a file with the time and size it had is not even read, one with the same bytes is not written. What is not
-there any more is deleted only where the caller asks, and only within the namespace. What a folder says is not ours to
+there any more is deleted only if the caller asks, and only within the namespace. What a folder says is not ours to
 trust: its records are labelled as supplied from outside.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.errors import CommonplaceError, InvalidInput
-from commonplace.importing.folders import Folder, Found, Layout, Location, readable, reason_of, survey
+from commonplace.importing.folders import Layout, Location, SourceFile, SourceFolder, readable, reason_of, survey
 from commonplace.memory.lifecycle import bury
 from commonplace.memory.write import Writer
 from commonplace.ports.clock import Clock
@@ -40,8 +40,8 @@ _LAYOUTS: Final = ("directory", "openclaw")
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """What an earlier import left under a key."""
+class _EarlierImport:
+    """The record that an earlier import wrote under a key."""
 
     id: str
     mtime: Json
@@ -52,10 +52,10 @@ class _Known:
     """Whether the file need not be imported again: a person's deletion stands, one of ours does not."""
 
     @classmethod
-    def by(cls, record: Record) -> _Known:
-        told, deleted = record.metadata, record.deleted_at is not None
+    def by(cls, record: Record) -> _EarlierImport:
+        metadata, deleted = record.metadata, record.deleted_at is not None
         stands = not deleted or record.reason != GONE
-        return cls(record.id, told.get("mtime"), told.get("size"), told.get("sha256"), deleted, stands)
+        return cls(record.id, metadata.get("mtime"), metadata.get("size"), metadata.get("sha256"), deleted, stands)
 
 
 @dataclass(slots=True)
@@ -68,8 +68,8 @@ class _Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    found: Found
+class _Source:
+    file: SourceFile
     note: Note
     size: int
 
@@ -101,7 +101,7 @@ class Importer:
         progress: Progress | None = None,
     ) -> ImportReport:
         """
-        Bring the notes under `path` into `scope`. What is read for somebody else is a Location.
+        Import the notes under `path` into `scope`. `path` is a Location if they are read for somebody else.
 
         Raises:
             PathNotFound: there is nothing at `path`.
@@ -122,20 +122,20 @@ class Importer:
 
     async def import_folder(
         self,
-        folder: Folder,
+        folder: SourceFolder,
         *,
         scope: Scope,
         layout: Layout,
         sync_deletes: bool = False,
         progress: Progress | None = None,
     ) -> ImportReport:
-        """Bring the files of a folder into `scope`: one that was looked through, or that came with a request."""
+        """Import the files of a folder into `scope`: a folder of this machine, or files that came with a request."""
         space = namespace(folder.root, layout, scope)
         tally = _Tally(problems=list(folder.problems))
-        known = await self._known(space, scope)
-        await self._bring(folder, space, scope, known, tally, progress)
+        imports = await self._earlier_imports(space, scope)
+        await self._import(folder, space, scope, imports, tally, progress)
         if sync_deletes and folder.whole:
-            tally.deleted = await self._forget(folder, space, known)
+            tally.deleted = await self._forget(folder, space, imports)
         return ImportReport(
             discovered_files=len(folder.files),
             files_processed=tally.indexed + tally.skipped,
@@ -148,72 +148,74 @@ class Importer:
             left_out=folder.left_out,
         )
 
-    async def _known(self, space: str, scope: Scope) -> dict[str, _Known]:
-        known: dict[str, _Known] = {}
-        wanted = Filter(scopes=(scope,), key_prefix=f"{space}/", states=ALL_STATES)
+    async def _earlier_imports(self, space: str, scope: Scope) -> dict[str, _EarlierImport]:
+        imports: dict[str, _EarlierImport] = {}
+        selection = Filter(scopes=(scope,), key_prefix=f"{space}/", states=ALL_STATES)
         cursor: str | None = None
         while True:
-            page = await self._store.find(self._tenant, wanted, "oldest", PAGE, cursor)
-            known.update({record.key: _Known.by(record) for record in page.records if record.key})
+            page = await self._store.find(self._tenant, selection, "oldest", PAGE, cursor)
+            imports.update({record.key: _EarlierImport.by(record) for record in page.records if record.key})
             if (cursor := page.cursor) is None:
-                return known
+                return imports
 
-    async def _bring(
+    async def _import(
         self,
-        folder: Folder,
+        folder: SourceFolder,
         space: str,
         scope: Scope,
-        known: dict[str, _Known],
+        imports: dict[str, _EarlierImport],
         tally: _Tally,
         progress: Progress | None,
     ) -> None:
         total = len(folder.files)
-        async for done, batch in self._batches(folder, space, scope, known, tally):
+        async for count, batch in self._batches(folder, space, scope, imports, tally):
             await self._write(batch, tally)
             if progress:
-                progress(done, total)
+                progress(count, total)
 
     async def _batches(
-        self, folder: Folder, space: str, scope: Scope, known: dict[str, _Known], tally: _Tally
-    ) -> AsyncIterator[tuple[int, list[_Read]]]:
-        """The files to write, read as they are needed; with each batch, how many files are behind us then."""
-        batch: list[_Read] = []
+        self, folder: SourceFolder, space: str, scope: Scope, imports: dict[str, _EarlierImport], tally: _Tally
+    ) -> AsyncIterator[tuple[int, list[_Source]]]:
+        """The files to write, read as they are needed; with each batch, how many files are done after it."""
+        batch: list[_Source] = []
         size = 0
-        for done, found in enumerate(folder.files, start=1):
-            before = known.get(key_of(space, found.name))
-            if before and before.stands and _unmoved(found, before):
+        for count, file in enumerate(folder.files, start=1):
+            before = imports.get(key_of(space, file.name))
+            if before and before.stands and _unmoved(file, before):
                 tally.skipped += 1
-            elif read := await asyncio.to_thread(_read, folder, found, space, scope, before, tally):
-                batch.append(read)
-                size += read.size
-            if len(batch) >= BATCH or size >= BATCH_BYTES or done == len(folder.files):
-                yield done, batch
+            elif source := await asyncio.to_thread(_read, folder, file, space, scope, before, tally):
+                batch.append(source)
+                size += source.size
+            if len(batch) >= BATCH or size >= BATCH_BYTES or count == len(folder.files):
+                yield count, batch
                 batch, size = [], 0
 
-    async def _write(self, batch: Sequence[_Read], tally: _Tally) -> None:
-        """Write a batch; where one of its files is refused, all others alone."""
+    async def _write(self, batch: Sequence[_Source], tally: _Tally) -> None:
+        """Write a batch; if one of its files is refused, write the others without it."""
         if not batch:
             return
         try:
-            await self._writer.put([read.note for read in batch], actor=self._actor)
+            await self._writer.put([source.note for source in batch], actor=self._actor)
         except InvalidInput as refused:
             if len(batch) > 1:
                 half = len(batch) // 2
                 await self._write(batch[:half], tally)
                 await self._write(batch[half:], tally)
             else:
-                tally.problems.append((readable(Path(batch[0].found.name)), refused.message))
+                tally.problems.append((readable(Path(batch[0].file.name)), refused.message))
             return
         tally.indexed += len(batch)
-        tally.chunks += await asyncio.to_thread(lambda: sum(len(spans(one.note.text, self._count)) for one in batch))
+        tally.chunks += await asyncio.to_thread(
+            lambda: sum(len(spans(source.note.text, self._count)) for source in batch)
+        )
 
-    async def _forget(self, folder: Folder, space: str, known: dict[str, _Known]) -> int:
-        there = {key_of(space, found.name) for found in folder.files}
+    async def _forget(self, folder: SourceFolder, space: str, imports: dict[str, _EarlierImport]) -> int:
+        there = {key_of(space, file.name) for file in folder.files}
         # A folder that could not be listed says nothing about the files in it.
         unseen = tuple(f"{space}/{'' if name == '.' else name}" for name, _ in folder.problems)
         gone = [
             before.id
-            for key, before in known.items()
+            for key, before in imports.items()
             if key not in there and not before.deleted and not (unseen and key.startswith(unseen))
         ]
         now = self._clock.now()
@@ -226,33 +228,35 @@ class Importer:
 
 def namespace(root: Path, layout: Layout, scope: Scope) -> str:
     """What the records of one folder, format and scope have in common: `import-` and 16 hexadecimal digits."""
-    told = "\0".join([readable(root), layout, str(scope)])
-    return f"import-{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+    identity = "\0".join([readable(root), layout, str(scope)])
+    return f"import-{hashlib.sha256(identity.encode()).hexdigest()[:16]}"
 
 
 def key_of(space: str, name: str) -> str:
-    """The namespace and the path; what is too long or unprintable is shortened and told apart by its hash."""
+    """The namespace and the path; one that is too long or unprintable is shortened and gets a hash."""
     key = f"{space}/{name}"
     if len(key) <= MAX_KEY and key.isprintable():
         return key
     mark = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    kept = "".join(character if character.isprintable() else "�" for character in key)
-    return f"{kept[: MAX_KEY - len(mark) - 1]}~{mark}"
+    printable = "".join(character if character.isprintable() else "�" for character in key)
+    return f"{printable[: MAX_KEY - len(mark) - 1]}~{mark}"
 
 
-def _unmoved(found: Found, before: _Known) -> bool:
-    """What came with a request has no time of its own: its content tells."""
-    return found.content is None and (before.mtime, before.size) == (found.mtime, found.size)
+def _unmoved(file: SourceFile, before: _EarlierImport) -> bool:
+    """A file that came with a request has no time of its own: its content decides."""
+    return file.content is None and (before.mtime, before.size) == (file.mtime, file.size)
 
 
-def _read(folder: Folder, found: Found, space: str, scope: Scope, before: _Known | None, tally: _Tally) -> _Read | None:
-    """The note of a file, or None where it is unchanged or cannot be one."""
-    name = readable(Path(found.name))
-    if found.size > MAX_TEXT_BYTES:
+def _read(
+    folder: SourceFolder, file: SourceFile, space: str, scope: Scope, before: _EarlierImport | None, tally: _Tally
+) -> _Source | None:
+    """The note of a file; None if the file is unchanged or cannot be a note."""
+    name = readable(Path(file.name))
+    if file.size > MAX_TEXT_BYTES:
         tally.problems.append((name, f"larger than {MAX_TEXT_BYTES // 1024 // 1024} MiB"))
         return None
     try:
-        content, mtime = folder.content(found)
+        content, mtime = folder.content(file)
         text = content.decode("utf-8-sig")
     except (OSError, CommonplaceError) as error:
         tally.problems.append((name, reason_of(error)))
@@ -271,15 +275,15 @@ def _read(folder: Folder, found: Found, space: str, scope: Scope, before: _Known
     note = Note(
         text=text,
         scope=scope,
-        key=key_of(space, found.name),
+        key=key_of(space, file.name),
         kind="resource",
         source="file",
         metadata=metadata,
         trust="external_user_supplied",
-        at=found.at,
+        at=file.at,
         provenance=Provenance(file=name),
     )
-    return _Read(found, note, len(content))
+    return _Source(file, note, len(content))
 
 
 def _nothing(path: Path, layout: Layout) -> str:

@@ -1,8 +1,8 @@
 """
 Files that come with a request, as a folder that can be imported.
 
-Nothing is written to a disk: a path is only a name here, and still one that could mean something else is refused. What a folder
-of the server would leave out is left out of these, too, but told: somebody chose them one by one.
+Nothing is written to a disk: a path is only a name here, and still one that could mean something else is refused. What we would
+leave out of a folder of the server we leave out of these, too, but report it: somebody chose them one by one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from commonplace.errors import InvalidInput
-from commonplace.importing.folders import EXTENSIONS, SKIPPED, Folder, Found, Layout, dated
+from commonplace.importing.folders import EXTENSIONS, SKIPPED, Layout, SourceFile, SourceFolder, dated
 from commonplace.text.scrub import scrub
 from commonplace.values.moving import SentFile
 from commonplace.values.record import MAX_TEXT_BYTES
@@ -33,16 +33,16 @@ def check_paths(files: Sequence[SentFile]) -> None:
     """
     if not 1 <= len(files) <= MOST_FILES:
         raise InvalidInput(f"Send 1 to {MOST_FILES:,} files at a time.")
-    seen: set[str] = set()
+    paths: set[str] = set()
     for file in files:
         path = file.path
         if not _is_plain(path):
             raise InvalidInput(
                 f"{path[:80]!a} is no plain path. Send it relative, with forward slashes and without `..`."
             )
-        if path in seen:
+        if path in paths:
             raise InvalidInput(f"{path[:80]!a} was sent twice.")
-        seen.add(path)
+        paths.add(path)
 
 
 def _is_plain(path: str) -> bool:
@@ -52,8 +52,8 @@ def _is_plain(path: str) -> bool:
 
 
 def sifted(files: Sequence[SentFile], layout: Layout) -> tuple[list[SentFile], Problems]:
-    """Those that can be imported, without secrets, and why the others cannot."""
-    kept: list[SentFile] = []
+    """The files that can be imported, without secrets, and why the others cannot."""
+    importable: list[SentFile] = []
     problems: Problems = []
     home = _openclaw_home(files) if layout == "openclaw" else None
     for file in files:
@@ -65,21 +65,21 @@ def sifted(files: Sequence[SentFile], layout: Layout) -> tuple[list[SentFile], P
         if scrubbed.report.status == "blocked":
             problems.append((file.path, "it holds a secret that must not rest in memory"))
         else:
-            kept.append(SentFile(path=file.path, text=scrubbed.text))
-    return kept, problems
+            importable.append(SentFile(path=file.path, text=scrubbed.text))
+    return importable, problems
 
 
-def folder_of(files: Sequence[SentFile], problems: Problems, layout: Layout) -> Folder:
-    found = [_found(file) for file in files]
+def folder_of(files: Sequence[SentFile], problems: Problems, layout: Layout) -> SourceFolder:
+    sources = [_source_file(file) for file in files]
     if layout == "openclaw":
-        found = [dated(one) for one in found]
-    found.sort(key=lambda one: one.name)
-    return Folder(root=ROOT, whole=False, files=tuple(found), problems=tuple(problems))
+        sources = [dated(source) for source in sources]
+    sources.sort(key=lambda source: source.name)
+    return SourceFolder(root=ROOT, whole=False, files=tuple(sources), problems=tuple(problems))
 
 
-def _found(file: SentFile) -> Found:
+def _source_file(file: SentFile) -> SourceFile:
     content = file.text.encode("utf-8")
-    return Found(name=file.path, size=len(content), mtime=0, content=content)
+    return SourceFile(name=file.path, size=len(content), mtime=0, content=content)
 
 
 def _left_out(file: SentFile, layout: Layout, home: tuple[str, ...] | None) -> str | None:

@@ -1,10 +1,10 @@
 """
-Waiting for the end of a task in one request, instead of looking at it again and again.
+Waiting for the end of a job in one request, instead of polling.
 
-A worker of this process tells of each end at once, and the log of events, which every daemon follows, tells of those of others.
-Some ends are told by nobody (that of a job whose last worker died), so whoever waits also looks by itself, seldom, and less seldom
-where nobody follows the log. Places are few: whoever finds none is told at once how the task stands, as an older daemon would
-tell, and asks again after a pause.
+A worker of this process reports each end at once, and the log of events, which every daemon follows, reports those of others.
+Nobody reports some ends (that of a job whose last worker died), so each waiting request also polls, seldom, and more often if
+nobody follows the log. Places are few: a request that gets none is answered at once with the job as it is, and the caller asks
+again after a pause.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ T = TypeVar("T", bound=Ending)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wait:
-    """For how many seconds somebody waits. `left` returns when they have gone away, and never while they are there."""
+    """How many seconds a caller waits. `disconnect` returns when the caller has gone away, and never before."""
 
     seconds: float = 0.0
-    left: Callable[[], Awaitable[object]] | None = None
+    disconnect: Callable[[], Awaitable[object]] | None = None
 
 
 class JobWaiter:
-    """`told` and `hear` are for those who know of ends, `until` for those who wait. `close` it before requests are waited for."""
+    """Workers call `wake` and the log of events `hear`; requests wait in `until`. `close` it before you wait for open requests."""
 
     def __init__(self, *, each: int = EACH, most: int = MOST, look_every: float = _LOOK_EVERY) -> None:
         self._look_every = look_every
@@ -64,76 +64,76 @@ class JobWaiter:
     def hear(self, event: Event) -> None:
         """An event of the log, of whatever daemon."""
         if event.news.type in _ENDS:
-            self.told(str(event.news.data.get("job")))
+            self.wake(str(event.news.data.get("job")))
 
     @contextmanager
     def followed(self) -> Generator[None]:
-        """Meanwhile the log is followed, and `hear` hears all of it."""
+        """Inside this block the log is followed, and `hear` gets all of it."""
         self._is_followed = True
         try:
             yield
         finally:
             self._is_followed = False
 
-    def told(self, id: str) -> None:
-        """The job has ended, or has begun anew: it is worth a look."""
-        for rung in self._places.get(id, ()):
-            rung.set()
+    def wake(self, id: str) -> None:
+        """The job has ended, or has started again: requests that wait for it look at it."""
+        for bell in self._places.get(id, ()):
+            bell.set()
 
     def close(self) -> None:
-        """Whoever waits is told how the task stands, now; nobody waits any more."""
+        """Answer every waiting request now, with its job as it is; no request waits any more."""
         self._closed = True
         for places in self._places.values():
-            for rung in places:
-                rung.set()
+            for bell in places:
+                bell.set()
 
     async def until(self, who: Principal, id: str, wait: Wait, look: Callable[[], Awaitable[T]]) -> T:
-        """What `look` finds, as soon as that is over; as it stands when the wait is. Raises what `look` raises."""
+        """What `look` returns, as soon as that is over or the wait is. Raises what `look` raises."""
         name = f"{who.tenant} {who.identity}"
         if wait.seconds <= 0 or self._closed or self._held[name] >= self._each or self.waiting >= self._most:
             return await look()
-        with self._place(name, id) as rung:
-            leaving = None if wait.left is None else asyncio.ensure_future(_rung(rung, wait.left))
+        with self._place(name, id) as bell:
+            leaving = None if wait.disconnect is None else asyncio.ensure_future(_wake_on(bell, wait.disconnect))
             try:
-                return await self._found(rung, wait.seconds, look, lambda: leaving is not None and leaving.done())
+                return await self._poll(bell, wait.seconds, look, lambda: leaving is not None and leaving.done())
             finally:
                 if leaving is not None:
                     leaving.cancel()
                     await asyncio.gather(leaving, return_exceptions=True)
 
-    async def _found(
-        self, rung: asyncio.Event, seconds: float, look: Callable[[], Awaitable[T]], has_left: Callable[[], bool]
+    async def _poll(
+        self, bell: asyncio.Event, seconds: float, look: Callable[[], Awaitable[T]], has_left: Callable[[], bool]
     ) -> T:
         now, pause = asyncio.get_running_loop().time, self._look_every
         until = now() + seconds
         while True:
-            # Before the look: what ends after it rings again.
-            rung.clear()
-            found = await look()
-            left = until - now()
-            if found.is_over or left <= 0 or self._closed or has_left():
-                return found
+            # Before the look: a job that ends after it rings again.
+            bell.clear()
+            task = await look()
+            remaining = until - now()
+            if task.is_over or remaining <= 0 or self._closed or has_left():
+                return task
             with suppress(TimeoutError):
-                async with asyncio.timeout(min(pause, left)):
-                    await rung.wait()
+                async with asyncio.timeout(min(pause, remaining)):
+                    await bell.wait()
             pause = min(2 * pause, _LOOK_SELDOM) if self._is_followed else self._look_every
 
     @contextmanager
     def _place(self, name: str, id: str) -> Generator[asyncio.Event]:
-        rung = asyncio.Event()
-        self._places.setdefault(id, set()).add(rung)
+        bell = asyncio.Event()
+        self._places.setdefault(id, set()).add(bell)
         self._held[name] += 1
         try:
-            yield rung
+            yield bell
         finally:
             self._held[name] -= 1
             if not self._held[name]:
                 del self._held[name]
-            self._places[id].discard(rung)
+            self._places[id].discard(bell)
             if not self._places[id]:
                 del self._places[id]
 
 
-async def _rung(rung: asyncio.Event, left: Callable[[], Awaitable[object]]) -> None:
-    await left()
-    rung.set()
+async def _wake_on(bell: asyncio.Event, disconnect: Callable[[], Awaitable[object]]) -> None:
+    await disconnect()
+    bell.set()

@@ -1,10 +1,10 @@
 """
 Knowledge: what earlier runs found out, and whether a later one may build on it.
 
-A finding belongs to a space and covers something, told by its coverage key: project, namespace, kind of task and subject. It is
-born `working`; somebody promotes it, a reviewer makes it the approved default, and at any time it can be given up for good.
+A finding belongs to a space, and its coverage key says what it is about: project, namespace, kind of task and subject. It starts
+as `working`; somebody promotes it, a reviewer makes it the approved default, and at any time it can be deprecated for good.
 Before a run works something out it asks (`preflight`) whether that is known already, is trusted enough, and still fresh. A finding
-that looks like an attack is kept `quarantined`, apart from all others, until a reviewer lets it out.
+that looks like an attack is `quarantined`, apart from all others, until a reviewer releases it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _APART: Final = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewSpace:
-    """A space to be made. `id` of None: one of ours."""
+    """A space to create. `id` of None: a new id."""
 
     scope: SpaceScope = "project"
     project: str | None = None
@@ -74,11 +74,11 @@ class NewSpace:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
+class NewFinding:
     """
-    An item to be made. It covers `coverage_key`, or what the project and namespace of its space say together with
-    `task_family` and `subject`. Two findings of a space with one dedupe key (None: made of what they say) are one. With
-    `against`, what there is to say against it, it is kept in quarantine.
+    An item to create. It covers `coverage_key`, or what the project and namespace of its space say together with
+    `task_family` and `subject`. Two findings of a space with one dedupe key (None: a hash of what they say) are one. With
+    `against`, the signs of an attack in it, it is kept in quarantine.
     """
 
     space: str
@@ -99,8 +99,8 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
-    """Where an item is to go, who says so, and from when on it has to be found out anew (None: as before)."""
+class StatusChange:
+    """The next status of an item, who decided it, and when the item stops being fresh (None: as before)."""
 
     to: ItemStatus
     reviewer: str | None = None
@@ -112,7 +112,7 @@ class Change:
 class Binding:
     """
     What a run asks for, and what it would build on. `read_spaces` empty: those of the project and of the tenant with that
-    namespace. `freshness` is how old something may be that says nothing of its own.
+    namespace. `freshness` is the greatest age of an item without an expiry of its own.
     """
 
     project: str | None = None
@@ -142,7 +142,7 @@ class Preflight:
         return self.decision in ("reuse_promoted", "reuse_approved_default")
 
 
-class Knowledge:
+class KnowledgeBase:
     def __init__(self, store: KnowledgeStore, clock: Clock, tenant: str) -> None:
         self._store = store
         self._clock = clock
@@ -172,9 +172,9 @@ class Knowledge:
         )
         return await self._store.put_space(space, entries)
 
-    async def create_item(self, finding: Finding, entries: Entries) -> Item:
+    async def create_item(self, finding: NewFinding, entries: Entries) -> Item:
         """
-        Keep a finding, as `working`; its secrets are scrubbed. Where the space has it already, that one is answered.
+        Keep a finding, as `working`; its secrets are scrubbed. If the space has it already, that item is returned.
 
         Raises:
             NotFound: there is no such space.
@@ -209,35 +209,35 @@ class Knowledge:
         )  # fmt: skip
         return await self._store.put_item(_apart(item, finding.against) if finding.against else item, entries)
 
-    async def change(self, id: str, change: Change, entries: Entries) -> Item:
+    async def change(self, id: str, change: StatusChange, entries: Entries) -> Item:
         """
-        Take an item to its next status.
+        Give an item its next status.
 
         Raises:
             NotFound
-            InvalidTransition: it cannot go there from where it is.
-            ReviewRequired: only with a reviewer and an approval does it become the approved default.
+            InvalidTransition: it cannot get that status from its present one.
+            ReviewRequired: it becomes the approved default only with a reviewer and an approval.
             Conflict: somebody else changed it meanwhile.
         """
-        held = await self._store.item(self._tenant, id)
-        return await self._store.change_item(changed(held, change, utc(self._clock.now())), held.status, entries)
+        item = await self._store.item(self._tenant, id)
+        return await self._store.change_item(changed(item, change, utc(self._clock.now())), item.status, entries)
 
     async def release(self, id: str, by: str, entries: Entries) -> Item:
         """
-        Let an item out of quarantine: it is `working`, as if it had just been found.
+        Let an item out of quarantine: it is `working`, like a new one.
 
         Raises:
             NotFound
             NotInReview: it is not in quarantine.
             Conflict: somebody else changed it meanwhile.
         """
-        held = await self._store.item(self._tenant, id)
-        if held.status != "quarantined":
+        item = await self._store.item(self._tenant, id)
+        if item.status != "quarantined":
             raise NotInReview(id=id)
         now = utc(self._clock.now())
-        review: dict[str, Json] = {"by": by, "at": to_iso(now), "reasons": list[Json](reasons_of(held))}
-        payload = {name: value for name, value in held.payload.items() if name != WHY}
-        out = replace(held, status="working", payload={**payload, REVIEW: review}, updated_at=now)
+        review: dict[str, Json] = {"by": by, "at": to_iso(now), "reasons": list[Json](reasons_of(item))}
+        payload = {name: value for name, value in item.payload.items() if name != WHY}
+        out = replace(item, status="working", payload={**payload, REVIEW: review}, updated_at=now)
         return await self._store.change_item(out, "quarantined", entries)
 
     async def space(self, id: str) -> Space:
@@ -252,8 +252,8 @@ class Knowledge:
         if not binding.enabled or binding.reuse_mode == "disabled":
             return Preflight(decision="disabled", reason="Reuse is switched off for this task.", coverage_key=key)
         spaces = [space for space in await self._bound(binding) if may_read is None or may_read(space)]
-        found = await self._covering(binding, key, spaces)
-        return decide(binding, key, found, tuple(space.id for space in spaces), utc(self._clock.now()))
+        items = await self._covering(binding, key, spaces)
+        return decide(binding, key, items, tuple(space.id for space in spaces), utc(self._clock.now()))
 
     async def _bound(self, binding: Binding) -> list[Space]:
         if binding.read_spaces:
@@ -269,18 +269,18 @@ class Knowledge:
     async def _covering(self, binding: Binding, key: str, spaces: Sequence[Space]) -> list[Item]:
         """What the spaces hold under the key. In a space of the tenant a finding need not name a project."""
         shared = coverage_key(None, binding.namespace, binding.task_family, binding.subject)
-        asked = {key: [space.id for space in spaces]}
-        asked.setdefault(shared, [space.id for space in spaces if space.scope == "global"])
-        found: list[Item] = []
-        for covers, ids in asked.items():
+        spaces_by_key = {key: [space.id for space in spaces]}
+        spaces_by_key.setdefault(shared, [space.id for space in spaces if space.scope == "global"])
+        items: list[Item] = []
+        for covers, ids in spaces_by_key.items():
             if ids:
-                found += await self._store.items(
+                items += await self._store.items(
                     self._tenant, spaces=ids, coverage_key=covers, statuses=_REUSABLE, limit=_LOOKED_AT
                 )
-        return found
+        return items
 
 
-def changed(item: Item, change: Change, now: datetime) -> Item:
+def changed(item: Item, change: StatusChange, now: datetime) -> Item:
     """The item in its next status. Raises InvalidTransition, ReviewRequired."""
     if change.to not in NEXT[item.status]:
         raise InvalidTransition(
@@ -302,18 +302,18 @@ def changed(item: Item, change: Change, now: datetime) -> Item:
 
 def reasons_of(item: Item) -> tuple[str, ...]:
     """Why an item is in quarantine."""
-    told = item.payload.get(WHY)
-    found = told.get("reasons") if isinstance(told, dict) else None
-    return tuple(one for one in found if isinstance(one, str)) if isinstance(found, list) else ()
+    note = item.payload.get(WHY)
+    reasons = note.get("reasons") if isinstance(note, dict) else None
+    return tuple(reason for reason in reasons if isinstance(reason, str)) if isinstance(reasons, list) else ()
 
 
-def decide(binding: Binding, key: str, found: Sequence[Item], spaces: tuple[str, ...], now: datetime) -> Preflight:
-    """What to do with the items found under a key. A trust floor of `working` counts as `promoted`."""
+def decide(binding: Binding, key: str, candidates: Sequence[Item], spaces: tuple[str, ...], now: datetime) -> Preflight:
+    """What to do with the items under a key. A trust floor of `working` counts as `promoted`."""
     floor = max(_RANK[binding.trust_floor], _RANK["promoted"])
-    trusted = [item for item in found if item.status in _REUSABLE and _RANK[item.trust_level] >= floor]
+    trusted = [item for item in candidates if item.status in _REUSABLE and _RANK[item.trust_level] >= floor]
     if not trusted:
         reason = (
-            f"What is known is trusted less than {binding.trust_floor}." if found else "Nothing is known about this yet."
+            f"What is known is trusted less than {binding.trust_floor}." if candidates else "Nothing is known about this yet."
         )  # fmt: skip
         return Preflight(decision="no_prior_knowledge", reason=reason, coverage_key=key, spaces=spaces)
     fresh = [item for item in trusted if is_fresh(item, binding.freshness, now)]
@@ -341,7 +341,7 @@ def is_fresh(item: Item, freshness: timedelta | None, now: datetime) -> bool:
 
 
 def best(items: Sequence[Item]) -> tuple[Item, ...]:
-    """The first three: the most trusted, then those that stay fresh the longest by their own word, then by title."""
+    """The first three: the most trusted, then those with the latest expiry of their own, then by title."""
 
     def order(item: Item) -> tuple[int, float, str, str]:
         expires = item.freshness_expires_at
@@ -354,11 +354,11 @@ def knowledge_block(items: Sequence[Item]) -> str:
     """The `<knowledge_context>` block. What the items say cannot end it, nor pose as anything else."""
     if not items:
         return ""
-    return "\n".join([OPEN, POLICY, *(_told(item) for item in items), CLOSE])
+    return "\n".join([OPEN, POLICY, *(_line_of(item) for item in items), CLOSE])
 
 
 def coverage_key(project: str | None, namespace: str | None, task_family: str | None, subject: str | None) -> str:
-    """What a finding is about, as one line that is the same for all who mean the same."""
+    """What a finding is about, in one line that is the same for every spelling of it."""
     return "::".join(
         (
             segment(project or "") or "unknown-project",
@@ -369,9 +369,9 @@ def coverage_key(project: str | None, namespace: str | None, task_family: str | 
     )
 
 
-def read_coverage_key(written: str) -> str:
+def read_coverage_key(text: str) -> str:
     """A coverage key as somebody wrote it, in its normal form. Raises InvalidInput."""
-    parts = written.split("::")
+    parts = text.split("::")
     if len(parts) != 4:
         raise InvalidInput("A coverage key is project::namespace::task_family::subject.")
     return coverage_key(*parts)
@@ -382,7 +382,7 @@ def segment(text: str, most: int = MAX_SEGMENT) -> str:
     return _APART.sub("-", normal_form(text).casefold()).strip("-")[:most].rstrip("-")
 
 
-def _told(item: Item) -> str:
+def _line_of(item: Item) -> str:
     if not item.summary:
         return entry(f"{_label(item)} ", item.title)
     return entry(f"{_label(item)} **{name(item.title)}**: ", item.summary)
@@ -393,19 +393,19 @@ def _label(item: Item) -> str:
     return f"[id {name(item.id)}, {name(item.item_type)}, trust {item.trust_level}{until}]"
 
 
-def _cleaned(finding: Finding) -> tuple[str, str, dict[str, Json]]:
+def _cleaned(finding: NewFinding) -> tuple[str, str, dict[str, Json]]:
     """Title, summary and payload without their secrets; the payload says how many were taken out."""
     if len(finding.summary) > MAX_SUMMARY:
         raise InvalidInput(f"A summary has at most {MAX_SUMMARY:,} characters. Keep the rest as an artifact.")
     title = _line("title", finding.title)
-    # Scrubbed as one with the payload, so that what was found is counted together.
-    told, payload = clean(f"{title}\n{finding.summary}", finding.payload)
-    title, _, summary = told.partition("\n")
+    # Scrubbed together with the payload, so that the secrets of both are counted together.
+    text, payload = clean(f"{title}\n{finding.summary}", finding.payload)
+    title, _, summary = text.partition("\n")
     return title, summary.strip(), payload
 
 
 def _apart(item: Item, against: tuple[str, ...]) -> Item:
-    """In quarantine, under a dedupe key of its own: it must not stand in the way of an honest finding with the same key."""
+    """In quarantine, under a dedupe key of its own: it must not block an honest finding with the same key."""
     why: dict[str, Json] = {"reasons": list[Json](against), "at": to_iso(item.created_at)}
     key = _same("quarantine", item.dedupe_key, item.title, item.summary)
     return replace(item, status="quarantined", dedupe_key=key, payload={**item.payload, WHY: why})
@@ -422,5 +422,5 @@ def _refs(what: str, refs: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(check_line(what, ref) or "" for ref in refs if ref))
 
 
-def _same(*told: str) -> str:
-    return sha256(repr(told).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+def _same(*parts: str) -> str:
+    return sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]

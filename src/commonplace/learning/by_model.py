@@ -7,8 +7,8 @@ from typing import Final, cast, get_args
 
 from commonplace.guard.caution import is_secret, is_suspect
 from commonplace.learning.extract import CONFIDENCE, MOST, PREFIX, READ, Fact, key_of, voice_of
-from commonplace.learning.prompting import EXTRACT, Proposed, proposed, told_to_model
-from commonplace.learning.rules.finding import Category
+from commonplace.learning.prompts import EXTRACT, ProposedFact, proposed_facts, transcript_prompt
+from commonplace.learning.rules.statement import Category
 from commonplace.learning.times import resolved
 from commonplace.ports.models import LanguageModel, Limits, Spent, Task
 from commonplace.text.analyse import terms
@@ -46,50 +46,64 @@ class ByModel:
     async def facts(
         self,
         turns: Sequence[Turn],
-        known: Sequence[Record],
+        existing: Sequence[Record],
         *,
         micro_usd: int = MICRO_USD,
         assistants: Collection[str] = (),
     ) -> tuple[list[Fact], Spent]:
         """
-        The facts that `turns` tell. `known` are the records to be shown, the most recent first.
+        The facts that `turns` tell. `existing` are the records to be shown, the most recent first.
 
         Raises:
             ModelError, SpendingCapReached
         """
-        shown = known[:SHOWN]
+        records = existing[:SHOWN]
         task = Task(
             tenant=self._tenant,
             purpose=PURPOSE,
             session=self._session,
             system=EXTRACT,
-            prompt=told_to_model(turns, [record.text for record in shown], READ),
+            prompt=transcript_prompt(turns, [record.text for record in records], READ),
             limits=Limits(seconds=SECONDS, output_tokens=OUTPUT_TOKENS, micro_usd=micro_usd, turns=1),
             agent=self._agent,
             workspace=self._workspace,
         )
-        done = await self._model.act(task, ())
-        sure = [one for one in proposed(done.text) if one.confidence is None or one.confidence >= CONFIDENCE]
-        made = [_fact(one, turns, shown, assistants) for one in sure[:MOST]]
-        return [fact for fact in made if fact is not None], done.spent
+        reply = await self._model.act(task, ())
+        sure = [
+            proposal
+            for proposal in proposed_facts(reply.text)
+            if proposal.confidence is None or proposal.confidence >= CONFIDENCE
+        ]
+        facts = [_fact(proposal, turns, records, assistants) for proposal in sure[:MOST]]
+        return [fact for fact in facts if fact is not None], reply.spent
 
 
-def _fact(one: Proposed, turns: Sequence[Turn], shown: Sequence[Record], assistants: Collection[str]) -> Fact | None:
+def _fact(
+    proposal: ProposedFact, turns: Sequence[Turn], records: Sequence[Record], assistants: Collection[str]
+) -> Fact | None:
     """None: it is a secret, an order to an agent, or nobody's own words."""
-    value = " ".join(one.value.split())[:LONGEST]
-    place = one.turn - 1 if one.turn is not None and 1 <= one.turn <= len(turns) else _told_by(value, turns)
+    value = " ".join(proposal.value.split())[:LONGEST]
+    place = (
+        proposal.turn - 1
+        if proposal.turn is not None and 1 <= proposal.turn <= len(turns)
+        else _likeliest_turn(value, turns)
+    )
     voice = voice_of(turns[place], assistants)
     if not value or is_suspect(value) or is_secret(value) or voice.role == "other":
         return None
-    told = turns[place].at
-    text, at = resolved(value, told) if told is not None else (value, None)
-    replaces = shown[one.replaces - 1].id if one.replaces is not None and 1 <= one.replaces <= len(shown) else None
+    said_at = turns[place].at
+    text, at = resolved(value, said_at) if said_at is not None else (value, None)
+    replaces = (
+        records[proposal.replaces - 1].id
+        if proposal.replaces is not None and 1 <= proposal.replaces <= len(records)
+        else None
+    )
     return Fact(
         text=text[:LONGEST],
-        key=_key(one.key, text),
-        category=cast(Category, one.category) if one.category in get_args(Category) else "fact",
-        scope=one.scope if one.scope in ("agent", "workspace", "user") else "agent",
-        confidence=CONFIDENCE if one.confidence is None else round(min(one.confidence, 1.0), 2),
+        key=_key(proposal.key, text),
+        category=cast(Category, proposal.category) if proposal.category in get_args(Category) else "fact",
+        scope=proposal.scope if proposal.scope in ("agent", "workspace", "user") else "agent",
+        confidence=CONFIDENCE if proposal.confidence is None else round(min(proposal.confidence, 1.0), 2),
         turn=place,
         at=at,
         method="model",
@@ -98,13 +112,13 @@ def _fact(one: Proposed, turns: Sequence[Turn], shown: Sequence[Record], assista
     )
 
 
-def _key(named: str, text: str) -> str:
+def _key(name: str, text: str) -> str:
     """The slug that the model proposes; one without a letter we know says nothing, so the text is named instead."""
-    plain = slug(named.removeprefix(PREFIX), empty="")
+    plain = slug(name.removeprefix(PREFIX), empty="")
     return f"{PREFIX}{plain}" if plain else key_of(text)
 
 
-def _told_by(value: str, turns: Sequence[Turn]) -> int:
+def _likeliest_turn(value: str, turns: Sequence[Turn]) -> int:
     """The turn that shares the most words with it."""
     words = set(terms(value))
     return max(range(len(turns)), key=lambda place: len(words.intersection(terms(turns[place].text))))

@@ -105,15 +105,15 @@ def claim(text: str) -> Claim | None:
     """What `text` says of a property that has one value only; None where it says nothing of the kind."""
     plain = _plain(text)
     for kind, frame in _FRAMES:
-        found = frame.fullmatch(plain)
-        if found is None:
+        match = frame.fullmatch(plain)
+        if match is None:
             continue
-        groups = found.groupdict()
-        named = groups.get("p")
-        told = kind if named is None or kind == "is" else f"{kind} {' '.join(sorted(_words(named)))}"
+        groups = match.groupdict()
+        verb = groups.get("p")
+        property_name = kind if verb is None or kind == "is" else f"{kind} {' '.join(sorted(_words(verb)))}"
         if other := groups.get("o"):
-            told = f"{kind} {' '.join(sorted(_words(other) | _words(groups['v'])))}"
-        return Claim(_words(groups["s"]), told, _words(groups["v"]))
+            property_name = f"{kind} {' '.join(sorted(_words(other) | _words(groups['v'])))}"
+        return Claim(_words(groups["s"]), property_name, _words(groups["v"]))
     return None
 
 
@@ -136,7 +136,7 @@ def _differ(a: frozenset[str], b: frozenset[str]) -> bool:
 
 
 def _is_gone(new: str, old: str) -> bool:
-    gone = [_words(found["old"]) for pattern in _GONE if (found := pattern.search(_plain(new)))]
+    gone = [_words(match["old"]) for pattern in _GONE if (match := pattern.search(_plain(new)))]
     used = _USES.search(_plain(old))
     if not gone or used is None or says_change(old):
         return False
@@ -157,13 +157,13 @@ def _is_negated(new: str, old: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _habit(text: str) -> tuple[frozenset[str], str, bool, frozenset[str]] | None:
-    found = _HABIT.fullmatch(_plain(text))
-    if found is None:
+    match = _HABIT.fullmatch(_plain(text))
+    if match is None:
         return None
-    verb = (found["verb"] or found["verb2"]).lower()
-    negative = bool(found["no"] or found["no2"]) != (verb in _NEGATIVE)
-    words = _words(found["v"] or found["v2"] or "")
-    return _words(found["s"] or found["s2"] or ""), _AGAINST.get(verb, verb), negative, words
+    verb = (match["verb"] or match["verb2"]).lower()
+    negative = bool(match["no"] or match["no2"]) != (verb in _NEGATIVE)
+    words = _words(match["v"] or match["v2"] or "")
+    return _words(match["s"] or match["s2"] or ""), _AGAINST.get(verb, verb), negative, words
 
 
 @lru_cache(maxsize=1024)

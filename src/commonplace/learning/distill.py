@@ -15,8 +15,8 @@ from typing import Final, Literal, cast, get_args
 from commonplace.guard.caution import is_secret, is_suspect
 from commonplace.learning.by_model import MICRO_USD
 from commonplace.learning.extract import Fact, Method, extract_facts
-from commonplace.learning.prompting import DISTILL, learnt, told_to_model
-from commonplace.learning.rules.finding import Category
+from commonplace.learning.prompts import DISTILL, distilled_facts, transcript_prompt
+from commonplace.learning.rules.statement import Category
 from commonplace.ports.models import LanguageModel, Limits, Task
 from commonplace.text.tokens import TokenCounter, estimate
 from commonplace.values.record import Turn
@@ -87,8 +87,8 @@ def distill(
     """
     if is_short(conversation, count):
         return Distillation(status="skipped_short_conversation")
-    found = extract_facts(turns_of(conversation), existing=existing, least=0, most=MOST, read=READ)
-    return _weighed([_distilled(fact) for fact in found.facts], importance_threshold, "rules")
+    extraction = extract_facts(turns_of(conversation), existing=existing, least=0, most=MOST, characters=READ)
+    return _weighed([_distilled(fact) for fact in extraction.facts], importance_threshold, "rules")
 
 
 def is_short(conversation: Sequence[str], count: TokenCounter = estimate) -> bool:
@@ -113,25 +113,25 @@ async def distill_by_model(
         purpose="distill",
         session=session,
         system=DISTILL,
-        prompt=told_to_model(turns_of(conversation), (), READ),
+        prompt=transcript_prompt(turns_of(conversation), (), READ),
         limits=Limits(output_tokens=_OUTPUT_TOKENS, micro_usd=MICRO_USD, turns=1),
     )
-    done = await model.act(task, ())
+    reply = await model.act(task, ())
     facts = [
         Distilled(
-            content=" ".join(one.content.split())[:_LONGEST],
-            category=cast(Category, one.category) if one.category in get_args(Category) else "fact",
-            importance=round(one.importance, 2),
-            follow_up_needed=one.follow_up_needed,
+            content=" ".join(fact.content.split())[:_LONGEST],
+            category=cast(Category, fact.category) if fact.category in get_args(Category) else "fact",
+            importance=round(fact.importance, 2),
+            follow_up_needed=fact.follow_up_needed,
         )
-        for one in learnt(done.text)[:MOST]
-        if one.content.strip() and not is_suspect(one.content) and not is_secret(one.content)
+        for fact in distilled_facts(reply.text)[:MOST]
+        if fact.content.strip() and not is_suspect(fact.content) and not is_secret(fact.content)
     ]
     return _weighed(facts, importance_threshold, "model")
 
 
-def _weighed(found: Sequence[Distilled], importance_threshold: float, method: Method) -> Distillation:
-    facts = tuple(item for item in found if item.importance >= importance_threshold)
+def _weighed(candidates: Sequence[Distilled], importance_threshold: float, method: Method) -> Distillation:
+    facts = tuple(item for item in candidates if item.importance >= importance_threshold)
     if not facts:
         return Distillation(status="no_important_facts", method=method)
     return Distillation(
@@ -165,9 +165,9 @@ def turns_of(conversation: Sequence[str]) -> list[Turn]:
 def _turns(conversation: Sequence[str]) -> Iterator[Turn]:
     for part in conversation:
         speaker, place = "user", 0
-        for named in _ROLE.finditer(part):
-            if before := part[place : named.start()].strip():
+        for role in _ROLE.finditer(part):
+            if before := part[place : role.start()].strip():
                 yield Turn(speaker=speaker, text=before)
-            speaker, place = named["role"] or named["name"], named.end()
+            speaker, place = role["role"] or role["name"], role.end()
         if rest := part[place:].strip():
             yield Turn(speaker=speaker, text=rest)

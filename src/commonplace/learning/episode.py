@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from commonplace.guard.caution import is_suspect
-from commonplace.learning.extract import READ, findings, read_turns, voice_of
+from commonplace.learning.extract import READ, read_turns, statements_in, voice_of
 from commonplace.learning.rules import grammar
-from commonplace.learning.rules.finding import Voice
+from commonplace.learning.rules.statement import Voice
 from commonplace.text.analyse import terms
 from commonplace.values.record import Turn
 
@@ -31,7 +31,7 @@ class Episode(NamedTuple):
     summary: str
 
 
-class _Said(NamedTuple):
+class _Remark(NamedTuple):
     speaker: str
     voice: Voice
     text: str
@@ -40,22 +40,22 @@ class _Said(NamedTuple):
 
 def episode(turns: Sequence[Turn], *, longest: int = LONGEST_SUMMARY) -> Episode:
     """Subject and summary of `turns`, the summary of at most `longest` characters."""
-    said = _said(turns)
-    if not said:
+    remarks = _remarks(turns)
+    if not remarks:
         return Episode("", "")
-    asked = _asked(said)
-    subject = grammar.opened(said[asked].text) or said[asked].text
-    return Episode(_cut(subject, LONGEST_SUBJECT), _summary(said, asked, longest))
+    opening = _opening(remarks)
+    subject = grammar.opened(remarks[opening].text) or remarks[opening].text
+    return Episode(_cut(subject, LONGEST_SUBJECT), _summary(remarks, opening, longest))
 
 
-def _asked(said: Sequence[_Said]) -> int:
+def _opening(remarks: Sequence[_Remark]) -> int:
     """Where a person first says more than a greeting."""
-    people = [place for place, item in enumerate(said) if item.voice.role == "person"] or [0]
-    return next((place for place in people if len(said[place].terms) >= _LEAST_TERMS), people[0])
+    people = [place for place, remark in enumerate(remarks) if remark.voice.role == "person"] or [0]
+    return next((place for place in people if len(remarks[place].terms) >= _LEAST_TERMS), people[0])
 
 
-def _said(turns: Sequence[Turn]) -> list[_Said]:
-    found: list[_Said] = []
+def _remarks(turns: Sequence[Turn]) -> list[_Remark]:
+    remarks: list[_Remark] = []
     for _, turn, sentences in read_turns(turns, READ):
         voice = voice_of(turn)
         if voice.role == "other":
@@ -64,40 +64,40 @@ def _said(turns: Sequence[Turn]) -> list[_Said]:
         for sentence in sentences:
             text = _cut(" ".join(sentence.split()), _LONGEST_SENTENCE)
             if text and not is_suspect(text) and (analysed := tuple(terms(text))):
-                found.append(_Said(speaker, voice, text, analysed))
-    return found
+                remarks.append(_Remark(speaker, voice, text, analysed))
+    return remarks
 
 
-def _summary(said: Sequence[_Said], asked: int, longest: int) -> str:
-    common = Counter(term for item in said for term in set(item.terms))
-    scored = [_score(item, common, first=place == asked) for place, item in enumerate(said)]
-    chosen: list[int] = []
-    for place in sorted(range(len(said)), key=lambda place: (-scored[place], place)):
-        if len(_told(said, sorted([*chosen, place]))) <= longest:
-            chosen.append(place)
-        elif len(chosen) > 8:
+def _summary(remarks: Sequence[_Remark], opening: int, longest: int) -> str:
+    common = Counter(term for remark in remarks for term in set(remark.terms))
+    scored = [_score(remark, common, first=place == opening) for place, remark in enumerate(remarks)]
+    selection: list[int] = []
+    for place in sorted(range(len(remarks)), key=lambda place: (-scored[place], place)):
+        if len(_dialogue(remarks, sorted([*selection, place]))) <= longest:
+            selection.append(place)
+        elif len(selection) > 8:
             break
-    return _told(said, sorted(chosen)) or _cut(said[0].text, longest)
+    return _dialogue(remarks, sorted(selection)) or _cut(remarks[0].text, longest)
 
 
-def _score(said: _Said, common: Counter[str], *, first: bool) -> float:
+def _score(remark: _Remark, common: Counter[str], *, first: bool) -> float:
     """How much of the talk a sentence stands for. The root keeps long sentences from winning by length alone."""
-    distinct = set(said.terms)
+    distinct = set(remark.terms)
     weight = sum(common[term] for term in distinct) / len(distinct) ** 0.5
-    told = bool(findings(said.text, said.voice))
-    return weight * (2.0 if told else 1.0) * (1.5 if first else 1.0)
+    is_fact = bool(statements_in(remark.text, remark.voice))
+    return weight * (2.0 if is_fact else 1.0) * (1.5 if first else 1.0)
 
 
-def _told(said: Sequence[_Said], places: Sequence[int]) -> str:
+def _dialogue(remarks: Sequence[_Remark], places: Sequence[int]) -> str:
     lines: list[str] = []
     before = ""
     for place in places:
-        item = said[place]
-        if item.speaker == before:
-            lines[-1] += f" {item.text}"
+        remark = remarks[place]
+        if remark.speaker == before:
+            lines[-1] += f" {remark.text}"
         else:
-            lines.append(f"{item.speaker}: {item.text}")
-        before = item.speaker
+            lines.append(f"{remark.speaker}: {remark.text}")
+        before = remark.speaker
     return "\n".join(lines)
 
 

@@ -4,7 +4,7 @@ Talk becomes memory, by rules and without a model.
 A conversation is read sentence by sentence; a sentence that a cue rule recognises (`rules/`) becomes a fact in the third person
 with the turn it came from. What is asked, supposed, doubted, quoted, or so for the moment only is left out, and so are secrets and
 orders to agents (`caution`). An assistant is believed only where it tells an outcome or a lesson in plain words: what was recalled
-into its prompt must not come back as news (`recalled` sees to the rest of that). Days are dates where the turn has a time. The same conversation always gives the same facts; given those as `existing`, it
+into its prompt must not come back as news (`shown_memories` sees to the rest of that). Days are dates where the turn has a time. The same conversation always gives the same facts; given those as `existing`, it
 gives none.
 """
 
@@ -20,7 +20,7 @@ from typing import Final, Literal, TypeAlias
 
 from commonplace.guard.caution import is_attack, is_secret, is_suspect
 from commonplace.learning.rules import chinese, english
-from commonplace.learning.rules.finding import Category, Finding, Role, ScopeHint, Voice
+from commonplace.learning.rules.statement import Category, Role, ScopeHint, Statement, Voice
 from commonplace.learning.sentences import sentences, whole_sentences
 from commonplace.learning.times import meant, resolved
 from commonplace.text.scrub import scrub
@@ -86,8 +86,8 @@ class Extraction:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    finding: Finding
+class _Candidate:
+    statement: Statement
     turn: int
     voice: Voice
     at: datetime | None
@@ -104,22 +104,24 @@ def extract_facts(
     existing: Sequence[str] = (),
     least: int = LEAST,
     most: int = MOST,
-    read: int = READ,
+    characters: int = READ,
     assistants: Collection[str] = (),
 ) -> Extraction:
     """
     The facts that `turns` tell, in the order they were told, without those that `existing` holds already.
 
-    A conversation under `least` characters is skipped, only its first `read` characters are read, and at most `most` facts are taken: the surest.
+    A conversation under `least` characters is skipped, only its first `characters` characters are read, and at most `most` facts are taken: the surest.
     They are chosen before they are compared with `existing`, so that asking again never brings up the next best. `assistants`
     are speakers that are no people; a turn's metadata may say so itself (`role`).
     """
     if sum(len(turn.speaker) + len(turn.text) + 3 for turn in turns) - 1 < least:
         return Extraction(short=True)
-    chosen = _surest(_distinct(_told(turns, read, assistants)), most)
-    held = [word_sets(text) for text in existing]
-    fresh = [told for told in chosen if not any(is_near(told.words, other) for other in held)]
-    return Extraction(facts=tuple(_fact(told) for told in fresh))
+    candidates = _surest(_distinct(_candidates(turns, characters, assistants)), most)
+    existing_words = [word_sets(text) for text in existing]
+    fresh = [
+        candidate for candidate in candidates if not any(is_near(candidate.words, other) for other in existing_words)
+    ]
+    return Extraction(facts=tuple(_fact(candidate) for candidate in fresh))
 
 
 def voice_of(turn: Turn, assistants: Collection[str] = ()) -> Voice:
@@ -130,74 +132,74 @@ def voice_of(turn: Turn, assistants: Collection[str] = ()) -> Voice:
         return Voice("other")
     if role == "assistant" or speaker in assistants or (role != "user" and speaker.lower() in _ASSISTANTS):
         return Voice("assistant")
-    given = turn.metadata.get("sender_name")
-    name = given.strip() if isinstance(given, str) and given.strip() else speaker
-    known = len(name) <= 40 and _NAME.fullmatch(name) and name.lower() not in _NO_NAMES
-    return Voice("person", name if known else "")
+    sender = turn.metadata.get("sender_name")
+    name = sender.strip() if isinstance(sender, str) and sender.strip() else speaker
+    is_name = len(name) <= 40 and _NAME.fullmatch(name) and name.lower() not in _NO_NAMES
+    return Voice("person", name if is_name else "")
 
 
-def read_turns(turns: Sequence[Turn], read: int) -> Iterator[tuple[int, Turn, list[str]]]:
-    """Each turn within the first `read` characters with its own sentences, secrets marked; one that attacks says nothing."""
-    left = read
+def read_turns(turns: Sequence[Turn], characters: int) -> Iterator[tuple[int, Turn, list[str]]]:
+    """Each turn within the first `characters` characters with its own sentences, secrets marked; one that attacks says nothing."""
+    remaining = characters
     for place, turn in enumerate(turns):
-        left -= len(turn.speaker) + 2
-        if left <= 0:
+        remaining -= len(turn.speaker) + 2
+        if remaining <= 0:
             return
-        text = turn.text[:left]
+        text = turn.text[:remaining]
         cut = len(text) < len(turn.text)
-        left -= len(text) + 1
+        remaining -= len(text) + 1
         clean = scrub(text).text
         if not is_attack(clean):
             yield place, turn, list(whole_sentences(clean) if cut else sentences(clean))
 
 
-def _told(turns: Sequence[Turn], read: int, assistants: Collection[str]) -> Iterator[_Told]:
+def _candidates(turns: Sequence[Turn], characters: int, assistants: Collection[str]) -> Iterator[_Candidate]:
     about: dict[str, str] = {}
-    for place, turn, said in read_turns(turns, read):
+    for place, turn, own_sentences in read_turns(turns, characters):
         voice = voice_of(turn, assistants)
         if voice.role == "other" or _LETTER.match(turn.text):
             continue
-        for sentence in said:
-            named, about[turn.speaker] = _language(sentence).named(sentence, about.get(turn.speaker, ""))
-            for finding in findings(named, voice):
-                if (dated := _dated(finding, turn.at)) is not None:
-                    told, at = dated
-                    yield _Told(told, place, voice, at, word_sets(told.text))
+        for sentence in own_sentences:
+            explicit, about[turn.speaker] = _language(sentence).named(sentence, about.get(turn.speaker, ""))
+            for statement in statements_in(explicit, voice):
+                if (dated := _dated(statement, turn.at)) is not None:
+                    final, at = dated
+                    yield _Candidate(final, place, voice, at, word_sets(final.text))
 
 
-def _dated(finding: Finding, told: datetime | None) -> tuple[Finding, datetime | None] | None:
+def _dated(statement: Statement, said_at: datetime | None) -> tuple[Statement, datetime | None] | None:
     """With the date in the place of "yesterday"; None where a statement is nothing without its date, and has none."""
-    if told is None:
-        return None if finding.dated else (finding, None)
-    text, at = resolved(finding.text, told)
-    if finding.dated and at is None:
+    if said_at is None:
+        return None if statement.dated else (statement, None)
+    text, at = resolved(statement.text, said_at)
+    if statement.dated and at is None:
         return None
-    if finding.day and (day := meant(finding.day, told)) is not None:
-        mark = f"（{day.written}）" if _HAN.search(text) else f" ({day.written})"
+    if statement.day and (day := meant(statement.day, said_at)) is not None:
+        mark = f"（{day.text}）" if _HAN.search(text) else f" ({day.text})"
         text, at = text + mark, day.at
-    return finding._replace(text=text), at
+    return statement._replace(text=text), at
 
 
-def findings(sentence: str, voice: Voice) -> list[Finding]:
+def statements_in(sentence: str, voice: Voice) -> list[Statement]:
     """What one sentence tells that is sure enough and safe to keep."""
     if not SHORTEST <= len(sentence) <= 2 * LONGEST:
         return []
-    found = [_weighed(finding, voice) for finding in _language(sentence).read(sentence, voice)]
-    kept = [finding for finding in found if _is_worth(finding, voice)]
+    candidates = [_weighed(statement, voice) for statement in _language(sentence).read(sentence, voice)]
+    statements = [statement for statement in candidates if _is_worth(statement, voice)]
     # Few sentences tell anything: the dearer look at what must not be learned is for those alone.
-    return [] if not kept or is_suspect(sentence) or is_secret(sentence) else kept
+    return [] if not statements or is_suspect(sentence) or is_secret(sentence) else statements
 
 
-def _weighed(finding: Finding, voice: Voice) -> Finding:
+def _weighed(statement: Statement, voice: Voice) -> Statement:
     """A tenth less for an assistant's word, and for "this" and "that", which point at something else."""
-    doubts = (voice.role == "assistant") + bool(_VAGUE.search(finding.text))
-    return finding._replace(confidence=round(finding.confidence - 0.1 * doubts, 2))
+    doubts = (voice.role == "assistant") + bool(_VAGUE.search(statement.text))
+    return statement._replace(confidence=round(statement.confidence - 0.1 * doubts, 2))
 
 
-def _is_worth(finding: Finding, voice: Voice) -> bool:
-    if finding.confidence < CONFIDENCE or len(finding.text) > LONGEST or _says_nothing(finding, voice):
+def _is_worth(statement: Statement, voice: Voice) -> bool:
+    if statement.confidence < CONFIDENCE or len(statement.text) > LONGEST or _says_nothing(statement, voice):
         return False
-    return (finding.strong or voice.role != "assistant") and not is_suspect(finding.text)
+    return (statement.strong or voice.role != "assistant") and not is_suspect(statement.text)
 
 
 def _language(sentence: str) -> ModuleType:
@@ -209,35 +211,35 @@ def _is_chinese(sentence: str) -> bool:
     return han >= 3 or (han > 0 and _HAN.match(sentence.lstrip()) is not None)
 
 
-def _says_nothing(finding: Finding, voice: Voice) -> bool:
+def _says_nothing(statement: Statement, voice: Voice) -> bool:
     """A sentence that is hardly one, "Ana is Ana", or a name that is known already."""
-    if len(_HAN.findall(finding.text)) + len(finding.text.split()) < 3:
+    if len(_HAN.findall(statement.text)) + len(statement.text.split()) < 3:
         return True
     name = voice.name.lower()
-    said = finding.text.lower()
+    text = statement.text.lower()
     return bool(name) and (
-        said in (f"{name} is {name}", f"{name}的名字是{name}", f"{name}是{name}") or said.endswith(f"name is {name}")
+        text in (f"{name} is {name}", f"{name}的名字是{name}", f"{name}是{name}") or text.endswith(f"name is {name}")
     )
 
 
-def _distinct(told: Iterator[_Told]) -> list[_Told]:
+def _distinct(candidates: Iterator[_Candidate]) -> list[_Candidate]:
     """Without repeats. Of what can have one value only, the last word counts."""
-    kept: list[_Told] = []
-    for new in told:
-        topic = new.finding.topic
-        kept = [old for old in kept if not (topic and old.finding.topic == topic and old.who == new.who)]
-        if not any(is_near(new.words, old.words) for old in kept):
-            kept.append(new)
+    distinct: list[_Candidate] = []
+    for new in candidates:
+        topic = new.statement.topic
+        distinct = [old for old in distinct if not (topic and old.statement.topic == topic and old.who == new.who)]
+        if not any(is_near(new.words, old.words) for old in distinct):
+            distinct.append(new)
         # Each is compared with all before it: a flood of statements must not make that slow.
-        if len(kept) == CANDIDATES:
+        if len(distinct) == CANDIDATES:
             break
-    return kept
+    return distinct
 
 
-def _surest(told: list[_Told], most: int) -> list[_Told]:
+def _surest(candidates: list[_Candidate], most: int) -> list[_Candidate]:
     """The `most` facts of the highest confidence, the earlier of equals, in the order they were told."""
-    ranked = sorted(range(len(told)), key=lambda place: (-told[place].finding.confidence, place))
-    return [told[place] for place in sorted(ranked[: max(most, 0)])]
+    ranked = sorted(range(len(candidates)), key=lambda place: (-candidates[place].statement.confidence, place))
+    return [candidates[place] for place in sorted(ranked[: max(most, 0)])]
 
 
 def word_sets(text: str) -> Words:
@@ -249,18 +251,18 @@ def is_near(a: Words, b: Words) -> bool:
     return overlap(a[0], b[0]) > NEAR or overlap(a[1], b[1]) > NEAR
 
 
-def _fact(told: _Told) -> Fact:
-    finding = told.finding
-    named = f"{told.who or 'user'} {finding.topic}" if finding.topic else finding.text
+def _fact(candidate: _Candidate) -> Fact:
+    statement = candidate.statement
+    identity = f"{candidate.who or 'user'} {statement.topic}" if statement.topic else statement.text
     return Fact(
-        text=finding.text,
-        key=key_of(named),
-        category=finding.category,
-        scope=finding.scope,
-        confidence=finding.confidence,
-        turn=told.turn,
-        at=told.at,
-        voice=told.voice.role,
+        text=statement.text,
+        key=key_of(identity),
+        category=statement.category,
+        scope=statement.scope,
+        confidence=statement.confidence,
+        turn=candidate.turn,
+        at=candidate.at,
+        voice=candidate.voice.role,
     )
 
 
@@ -271,10 +273,10 @@ def key_of(text: str) -> str:
     A slug that left something out, letters other than Latin or what is beyond 60 characters, ends in eight digits of the text's hash: two
     facts never share a key.
     """
-    made = slug(text)
+    name = slug(text)
     plain = normal_form(text, "NFKD")
     lossy = any(character.isalnum() and not character.isascii() for character in plain)
-    if (lossy and not made.startswith("fact-")) or len(made) >= MAX_SLUG:
+    if (lossy and not name.startswith("fact-")) or len(name) >= MAX_SLUG:
         digest = sha256(text.lower().encode("utf-8", "surrogatepass")).hexdigest()[:8]
-        made = f"{made[: MAX_SLUG - 9].rstrip('-')}-{digest}"
-    return f"{PREFIX}{made}"
+        name = f"{name[: MAX_SLUG - 9].rstrip('-')}-{digest}"
+    return f"{PREFIX}{name}"

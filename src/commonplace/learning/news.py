@@ -18,7 +18,7 @@ from typing import Final, Literal
 from commonplace.guard.quarantine import is_protected
 from commonplace.learning.contradiction import contradicts
 from commonplace.learning.extract import Fact, Words, is_near, word_sets
-from commonplace.learning.recalled import Recalled
+from commonplace.learning.shown_memories import ShownMemories
 from commonplace.values.moment import from_iso
 from commonplace.values.record import Record
 
@@ -39,11 +39,11 @@ class Lesson:
     fact: Fact
     session: str | None = None
     message: str | None = None
-    told: datetime | None = None
+    said_at: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
+class Novelty:
     """`over`: the records that give way, the nearest first. `beside`: one that it contradicts and may not change."""
 
     kind: Kind
@@ -52,63 +52,63 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _Entry:
     record: Record
     live: bool
     words: Words
     digest: bytes
 
 
-class Shelf:
+class KnownFacts:
     """What one scope holds, with what became of it, as far as a fact is compared with it."""
 
-    def __init__(self, records: Sequence[Record], now: datetime, recalled: Recalled | None = None) -> None:
-        self._held = [
-            _Held(record, record.state(now) == "live", word_sets(record.text), digest(record.text))
+    def __init__(self, records: Sequence[Record], now: datetime, recalled: ShownMemories | None = None) -> None:
+        self._entries = [
+            _Entry(record, record.state(now) == "live", word_sets(record.text), digest(record.text))
             for record in records
             if len(record.text) <= LONGEST
         ]
-        self._recalled = recalled or Recalled(())
+        self._recalled = recalled or ShownMemories(())
         self._batch: list[tuple[Words, bytes]] = []
         self._replaced: set[str] = set()
 
-    def judge(self, lesson: Lesson, others: Sequence[Shelf] = ()) -> Verdict:
+    def judge(self, lesson: Lesson, others: Sequence[KnownFacts] = ()) -> Novelty:
         """
         What `lesson` is to this scope. One that is new counts for those after it, and what it replaces is theirs no more. What
         one of the `others` knows is no news here either, unless something here says the contrary.
         """
         fact = lesson.fact
-        made = (word_sets(fact.text), digest(fact.text))
+        fingerprint = (word_sets(fact.text), digest(fact.text))
         if self._recalled.has(fact.text, fact.voice):
-            return Verdict(kind="recalled")
+            return Novelty(kind="recalled")
         if self.knows(lesson):
-            return Verdict(kind="known")
-        found = self._contradicted(fact)
-        if not found and any(shelf.knows(lesson) for shelf in others):
-            return Verdict(kind="known")
-        if any(_is_earlier(lesson, record) for record in found):
-            return Verdict(kind="outdated")
-        self._batch.append(made)
-        if found and is_protected(found[0]):
-            return Verdict(kind="new", beside=found[0])
+            return Novelty(kind="known")
+        records = self._contradicted(fact)
+        if not records and any(facts.knows(lesson) for facts in others):
+            return Novelty(kind="known")
+        if any(_is_earlier(lesson, record) for record in records):
+            return Novelty(kind="outdated")
+        self._batch.append(fingerprint)
+        if records and is_protected(records[0]):
+            return Novelty(kind="new", beside=records[0])
         # What came by another way, from a file for instance, is not ours to replace: both stand.
-        over = tuple(record for record in found if record.source in CAPTURED)
+        over = tuple(record for record in records if record.source in CAPTURED)
         self._replaced.update(record.id for record in over)
-        return Verdict(kind="new", over=over)
+        return Novelty(kind="new", over=over)
 
     def knows(self, lesson: Lesson) -> bool:
         """Whether `lesson` is there in nearly the same words, or was and is not to come back."""
-        made = (word_sets(lesson.fact.text), digest(lesson.fact.text))
-        return any(_same(made, one) for one in self._batch) or any(
-            self._is_known(made, lesson, one) for one in self._held
+        fingerprint = (word_sets(lesson.fact.text), digest(lesson.fact.text))
+        return any(_same(fingerprint, earlier) for earlier in self._batch) or any(
+            self._is_known(fingerprint, lesson, entry) for entry in self._entries
         )
 
     @staticmethod
-    def _is_known(made: tuple[Words, bytes], lesson: Lesson, held: _Held) -> bool:
-        if not _same(made, (held.words, held.digest)):
+    def _is_known(fingerprint: tuple[Words, bytes], lesson: Lesson, entry: _Entry) -> bool:
+        if not _same(fingerprint, (entry.words, entry.digest)):
             return False
-        record = held.record
-        if held.live and made[1] != held.digest and contradicts(lesson.fact.text, record.text):
+        record = entry.record
+        if entry.live and fingerprint[1] != entry.digest and contradicts(lesson.fact.text, record.text):
             # One word of many differs, and it is the one that counts.
             return False
         # What was so once may be so again, but not because the same turn is read again.
@@ -117,13 +117,13 @@ class Shelf:
 
     def _contradicted(self, fact: Fact) -> list[Record]:
         """The records that a fact says are no longer so: one that nobody may overrule, the one that was named, of the same key, the newest."""
-        live = [held.record for held in self._held if held.live and held.record.id not in self._replaced]
-        found = [record for record in live if record.id == fact.replaces or contradicts(fact.text, record.text)]
+        live = [entry.record for entry in self._entries if entry.live and entry.record.id not in self._replaced]
+        records = [record for record in live if record.id == fact.replaces or contradicts(fact.text, record.text)]
 
-        def rank(one: Record) -> tuple[bool, bool, bool, datetime]:
-            return is_protected(one), one.id == fact.replaces, one.key == fact.key, one.updated_at
+        def rank(record: Record) -> tuple[bool, bool, bool, datetime]:
+            return is_protected(record), record.id == fact.replaces, record.key == fact.key, record.updated_at
 
-        return sorted(found, key=rank, reverse=True)
+        return sorted(records, key=rank, reverse=True)
 
 
 def rounds(lessons: Sequence[tuple[object, Lesson]]) -> list[list[int]]:
@@ -131,21 +131,21 @@ def rounds(lessons: Sequence[tuple[object, Lesson]]) -> list[list[int]]:
     Which of these lessons, each with the place it is for, can be judged together: one that contradicts another of its place comes
     after that one was kept, so that it takes its place like that of any other.
     """
-    made: list[list[int]] = [[]]
+    groups: list[list[int]] = [[]]
     for n, (place, lesson) in enumerate(lessons):
-        texts = [lessons[m][1].fact.text for m in made[-1] if lessons[m][0] == place]
+        texts = [lessons[m][1].fact.text for m in groups[-1] if lessons[m][0] == place]
         if any(contradicts(lesson.fact.text, text) for text in texts):
-            made.append([])
-        made[-1].append(n)
-    return made
+            groups.append([])
+        groups[-1].append(n)
+    return groups
 
 
-def told_of(record: Record) -> datetime | None:
-    written = record.metadata.get(TOLD)
-    if not isinstance(written, str):
+def said_at(record: Record) -> datetime | None:
+    text = record.metadata.get(TOLD)
+    if not isinstance(text, str):
         return None
     try:
-        return from_iso(written)
+        return from_iso(text)
     except ValueError:
         return None
 
@@ -161,10 +161,10 @@ def _same(a: tuple[Words, bytes], b: tuple[Words, bytes]) -> bool:
 
 
 def _is_older(lesson: Lesson, record: Record) -> bool:
-    before = told_of(record)
-    return lesson.told is not None and before is not None and lesson.told <= before
+    before = said_at(record)
+    return lesson.said_at is not None and before is not None and lesson.said_at <= before
 
 
 def _is_earlier(lesson: Lesson, record: Record) -> bool:
-    before = told_of(record)
-    return lesson.told is not None and before is not None and lesson.told < before
+    before = said_at(record)
+    return lesson.said_at is not None and before is not None and lesson.said_at < before

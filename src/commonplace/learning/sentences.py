@@ -70,8 +70,8 @@ def own_lines(text: str) -> list[str]:
         continues = own[-1:] not in _CLOSING
         if own[-1:] in ":：" and _HANDED_ON.search(own):
             break
-        if given := _WORK_ON.search(own):
-            lines[-1][-1] = own[: given.start()]
+        if order := _WORK_ON.search(own):
+            lines[-1][-1] = own[: order.start()]
             break
     return [" ".join(parts) for parts in lines]
 
@@ -84,10 +84,10 @@ def sentences(text: str) -> Iterator[str]:
 
 def whole_sentences(text: str) -> Iterator[str]:
     """As `sentences`, without the last one where nothing ends it: for a text that was cut."""
-    found = list(sentences(text))
-    if found and found[-1][-1] not in _CLOSING:
-        found.pop()
-    yield from found
+    parts = list(sentences(text))
+    if parts and parts[-1][-1] not in _CLOSING:
+        parts.pop()
+    yield from parts
 
 
 def bare(sentence: str) -> str:
@@ -107,12 +107,12 @@ def is_cut(text: str) -> bool:
 
 def _of_line(line: str) -> Iterator[str]:
     start = 0
-    seen: Counter[str] = Counter()
+    marks: Counter[str] = Counter()
     counted = 0
     for mark in _MARK.finditer(line):
-        seen.update(line[counted : mark.end()])
+        marks.update(line[counted : mark.end()])
         counted = mark.end()
-        if _is_open(seen) or _goes_on(line, start, mark):
+        if _is_open(marks) or _goes_on(line, start, mark):
             continue
         if part := line[start : mark.end()].strip():
             yield part
@@ -121,9 +121,9 @@ def _of_line(line: str) -> Iterator[str]:
         yield part
 
 
-def _is_open(seen: Counter[str]) -> bool:
+def _is_open(marks: Counter[str]) -> bool:
     """Whether code or a quotation has begun and not ended."""
-    return seen["`"] % 2 == 1 or seen['"'] % 2 == 1 or any(seen[opens] > seen[closes] for opens, closes in _PAIRS)
+    return marks["`"] % 2 == 1 or marks['"'] % 2 == 1 or any(marks[opens] > marks[closes] for opens, closes in _PAIRS)
 
 
 def _goes_on(line: str, start: int, mark: re.Match[str]) -> bool:

@@ -45,14 +45,14 @@ _CHINESE: Final = re.compile(
     f"|{_HAN_COUNT}(?:个|個)?(?P<units>天|周|星期|月|年)(?P<way>前|后|後|之前|以前|之后|之後|以后|以後)"
 )
 _UNITS: Final = {"天": "day", "周": "week", "星期": "week", "月": "month", "年": "year"}
-_WRITTEN: Final = re.compile(r"\s*[(（]\d{4}")
+_DATE_FOLLOWS: Final = re.compile(r"\s*[(（]\d{4}")
 
 
 class When(NamedTuple):
     """A day, or the day that a week, a month or a year begins with, and how it is written."""
 
     first: date
-    written: str
+    text: str
 
     @property
     def at(self) -> datetime:
@@ -66,38 +66,36 @@ class Dated(NamedTuple):
     at: datetime | None
 
 
-def resolved(text: str, told: datetime) -> Dated:
-    """`text` as it was said at `told`, with the dates that it means."""
+def resolved(text: str, said_at: datetime) -> Dated:
+    """`text` as it was said at `said_at`, with the dates that it means."""
     parts: list[str] = []
     place, first = 0, None
-    for found, when in _times(text, told.date()):
+    for match, when in _times(text, said_at.date()):
         first = first or when.at
-        if _WRITTEN.match(text, found.end()):
+        if _DATE_FOLLOWS.match(text, match.end()):
             continue
-        mark = f"（{when.written}）" if ord(found[0][-1]) > 0x2E80 else f" ({when.written})"
-        parts += [text[place : found.end()], mark]
-        place = found.end()
+        mark = f"（{when.text}）" if ord(match[0][-1]) > 0x2E80 else f" ({when.text})"
+        parts += [text[place : match.end()], mark]
+        place = match.end()
     return Dated("".join([*parts, text[place:]]), first)
 
 
-def meant(words: str, told: datetime) -> When | None:
-    """What the first time in `words` was, said at `told`."""
-    return next((when for _, when in _times(words, told.date())), None)
+def meant(words: str, said_at: datetime) -> When | None:
+    """What the first time in `words` was, said at `said_at`."""
+    return next((when for _, when in _times(words, said_at.date())), None)
 
 
 def _times(text: str, today: date) -> list[tuple[re.Match[str], When]]:
-    found: list[tuple[re.Match[str], When]] = []
+    times: list[tuple[re.Match[str], When]] = []
     for pattern, reading in ((_ENGLISH, _english), (_CHINESE, _chinese)):
         for match in pattern.finditer(text):
-            when = _kept_in_range(reading, match, today)
+            when = _in_range(reading, match, today)
             if when is not None:
-                found.append((match, when))
-    return sorted(found, key=lambda one: one[0].start())
+                times.append((match, when))
+    return sorted(times, key=lambda pair: pair[0].start())
 
 
-def _kept_in_range(
-    reading: Callable[[re.Match[str], date], When | None], match: re.Match[str], today: date
-) -> When | None:
+def _in_range(reading: Callable[[re.Match[str], date], When | None], match: re.Match[str], today: date) -> When | None:
     try:
         return reading(match, today)
     except (OverflowError, ValueError):
@@ -105,36 +103,36 @@ def _kept_in_range(
         return None
 
 
-def _english(found: re.Match[str], today: date) -> When | None:
-    if word := found["word"]:
+def _english(match: re.Match[str], today: date) -> When | None:
+    if word := match["word"]:
         return _day(today + timedelta(days=_WORDS[word.lower()]))
-    if step := found["step"]:
+    if step := match["step"]:
         steps = _STEPS[step.lower()]
-        if found["day"]:
-            return _weekday(today, steps, _DAYS.index(f"{found['day'].lower()}day"))
-        return _stepped(today, steps, found["unit"].lower())
-    count = _number(found["count"].lower())
-    return _counted(today, count if found["ahead"] else -count, found["units"].lower())
+        if match["day"]:
+            return _weekday(today, steps, _DAYS.index(f"{match['day'].lower()}day"))
+        return _stepped(today, steps, match["unit"].lower())
+    count = _number(match["count"].lower())
+    return _counted(today, count if match["ahead"] else -count, match["units"].lower())
 
 
-def _chinese(found: re.Match[str], today: date) -> When | None:
-    if word := found["word"]:
+def _chinese(match: re.Match[str], today: date) -> When | None:
+    if word := match["word"]:
         return _day(today + timedelta(days=_WORDS[word]))
-    if year := found["year"]:
+    if year := match["year"]:
         return _stepped(today, _YEARS_IN_CHINESE[year], "year")
-    if step := found["step"]:
-        if found["unit"]:
+    if step := match["step"]:
+        if match["unit"]:
             return _stepped(today, _STEPS[step], "month")
-        if found["day"] and found["day"] != "末":
+        if match["day"] and match["day"] != "末":
             monday = today - timedelta(days=today.weekday())
-            return _day(monday + timedelta(weeks=_STEPS[step], days=_DAYS_IN_CHINESE[found["day"]]))
-        return _stepped(today, _STEPS[step], "weekend" if found["day"] else "week")
-    count = _number(found["count"])
-    return _counted(today, -count if "前" in found["way"] else count, _UNITS[found["units"]])
+            return _day(monday + timedelta(weeks=_STEPS[step], days=_DAYS_IN_CHINESE[match["day"]]))
+        return _stepped(today, _STEPS[step], "weekend" if match["day"] else "week")
+    count = _number(match["count"])
+    return _counted(today, -count if "前" in match["way"] else count, _UNITS[match["units"]])
 
 
-def _number(written: str) -> int:
-    return int(written) if written.isdecimal() else _NUMBERS[written]
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() else _NUMBERS[text]
 
 
 def _day(when: date) -> When:

@@ -1,10 +1,10 @@
 """
 Several files changed as one, and changed back as one.
 
-A change is written down before it is made: `.history/<id>.json` holds each file's text before and after. So a process that
-dies in the middle leaves enough to finish or to take back what it began. `undo` gives every file its text from before,
-except one that somebody edited since: that one stays as they left it. The last 20 changes of a root are kept. What was erased
-(`managed.erase`) is in none of them: such a change has no steps any more, and is none to take back.
+A change is recorded before it is applied: `.history/<id>.json` holds each file's text before and after. So a process that
+dies in the middle leaves enough to finish or to undo what it began. `undo` gives every file its earlier text, except a file
+that somebody has edited since: that file stays as it is. A root keeps its last 20 changes. What was erased (`markdown.erase`)
+is in none of them: such a change has no steps any more, and cannot be undone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hashlib import sha256
 from typing import Final, Literal, cast
 
 from commonplace.errors import FileChanged, InvalidFile, NothingToUndo, PathNotFound
-from commonplace.markdown.confine import LARGEST_EVER, Folder, Held, Parts
+from commonplace.markdown.confine import LARGEST_EVER, FileSnapshot, Folder, Parts
 from commonplace.markdown.gate import epoch_of, shared
 from commonplace.markdown.roots import Root
 from commonplace.markdown.shelf import Shelf
@@ -34,7 +34,7 @@ MAX_SUMMARY: Final = 500
 
 @dataclass(slots=True)
 class FileStep:
-    """`last` is what the file said when this was written down last: a process may have died before it took the step."""
+    """`last` is the file's text when this step was last recorded: a process may have died before it took the step."""
 
     path: str
     before: str | None
@@ -44,15 +44,15 @@ class FileStep:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Undone:
-    """What was put back, and what was left because somebody had edited it."""
+    """The files that were restored, and those that were not because somebody had edited them."""
 
     restored: tuple[str, ...]
-    left: tuple[str, ...]
+    conflicts: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Past:
-    """A change that can be taken back. `by` is the task that made it, where one did, `about` what else it noted."""
+    """A change that can be undone. `by` is the task that made it, if one did; `about` is what else it recorded."""
 
     id: str
     what: ChangeOf
@@ -65,8 +65,8 @@ class Past:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
     """
-    What came of remembering, forgetting or dreaming: a sentence of at most 500 characters, the files by their whole paths, and
-    whose memory they are, sorted. `refused` says why nothing was done; `changes` is what `undo` takes.
+    The outcome of remembering, forgetting or consolidating: a sentence of at most 500 characters, the files by their whole
+    paths, and whose memory they are, sorted. `refused` says why nothing was done; `changes` is what `undo` takes.
     """
 
     summary: str
@@ -77,24 +77,24 @@ class Outcome:
     changes: tuple[tuple[Root, str], ...] = ()
 
 
-def outcome(summary: str, changes: Sequence[Change]) -> Outcome:
-    """The outcome of `changes`, of which some may have changed nothing; the indexes are brought up to it."""
-    made = [change for change in changes if change.paths]
-    for change in made:
+def outcome(summary: str, changes: Sequence[ChangeSet]) -> Outcome:
+    """The outcome of `changes`, some of which may have changed nothing; their indexes are rebuilt."""
+    effective = [change for change in changes if change.paths]
+    for change in effective:
         Shelf(change.root).rebuild()
     return Outcome(
         summary=summary if len(summary) <= MAX_SUMMARY else f"{summary[: MAX_SUMMARY - 1]}…",
-        files_touched=tuple(sorted(str(change.root.path / path) for change in made for path in change.paths)),
-        touched_scopes=tuple(sorted({change.root.kind for change in made})),
-        changes=tuple((change.root, change.id) for change in made),
+        files_touched=tuple(sorted(str(change.root.path / path) for change in effective for path in change.paths)),
+        touched_scopes=tuple(sorted({change.root.kind for change in effective})),
+        changes=tuple((change.root, change.id) for change in effective),
     )
 
 
-class Change:
+class ChangeSet:
     """
-    One change of a root, made step by step. Each step is written down, then taken. `expected` is the file as it was read
-    (None: there must be none); FileChanged where it is another, or where something was erased since the change began. `alone`:
-    the caller holds the root's gate. `about` is noted with it.
+    One change of a root, made step by step. Each step is recorded, then taken. `expected` is the file as it was read
+    (None: there must be none). Raises FileChanged if the file is another one by now, or if something was erased since the
+    change began. `alone`: the caller holds the root's gate. `about` is recorded with the change.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Change:
         """The files touched so far, sorted."""
         return tuple(sorted(self._taken))
 
-    def write(self, parts: Parts, text: str, *, expected: Held | None) -> Held:
+    def write(self, parts: Parts, text: str, *, expected: FileSnapshot | None) -> FileSnapshot:
         with self._passing():
             self._require(parts, expected)
             self._plan(parts, expected, text)
@@ -133,11 +133,11 @@ class Change:
         self._taken.add("/".join(parts))
         return present
 
-    def remove(self, parts: Parts, *, expected: Held) -> None:
+    def remove(self, parts: Parts, *, expected: FileSnapshot) -> None:
         self.remove_all([(parts, expected)])
 
-    def remove_all(self, files: Sequence[tuple[Parts, Held]]) -> None:
-        """Written down together, then removed one by one."""
+    def remove_all(self, files: Sequence[tuple[Parts, FileSnapshot]]) -> None:
+        """Record all of them together, then remove them one by one."""
         with self._passing():
             for parts, expected in files:
                 self._require(parts, expected)
@@ -149,7 +149,7 @@ class Change:
 
     @contextmanager
     def _passing(self) -> Generator[None]:
-        """What is noted here is not of a file that was erased meanwhile."""
+        """Nothing is recorded here of a file that was erased meanwhile."""
         if self._alone:
             yield
             return
@@ -158,13 +158,13 @@ class Change:
                 raise FileChanged("Something was erased from this memory meanwhile. Begin anew.")
             yield
 
-    def _require(self, parts: Parts, expected: Held | None) -> None:
-        """Before its text is noted. Raises FileChanged."""
-        present = held_at(self.root.folder, parts)
+    def _require(self, parts: Parts, expected: FileSnapshot | None) -> None:
+        """Check the file before its text is recorded. Raises FileChanged."""
+        present = file_at(self.root.folder, parts)
         if (present and present.stamp) != (expected and expected.stamp):
             raise FileChanged(path="/".join(parts))
 
-    def _plan(self, parts: Parts, before: Held | None, after: str | None) -> None:
+    def _plan(self, parts: Parts, before: FileSnapshot | None, after: str | None) -> None:
         path = "/".join(parts)
         step = self._steps.get(path)
         text = _text(before)
@@ -189,12 +189,12 @@ class Change:
 
 
 def past(root: Root) -> list[Past]:
-    """The changes that can be taken back, newest first."""
+    """The changes that can be undone, newest first."""
     return [change for change, steps in noted(root) if steps]
 
 
 def noted(root: Root) -> list[tuple[Past, list[FileStep]]]:
-    """Every change that was written down and its steps, newest first. One that erased has none."""
+    """Every recorded change with its steps, newest first. One that erased has none."""
     history = history_of(root)
     changes: list[tuple[Past, list[FileStep]]] = []
     for name in names_in(history):
@@ -205,52 +205,52 @@ def noted(root: Root) -> list[tuple[Past, list[FileStep]]]:
 
 def undo(root: Root, id: str, now: datetime) -> Undone:
     """
-    Take back the change `id`, as a change of its own, and bring the index up to it.
+    Undo the change `id`, as a change of its own, and rebuild the index.
 
     Raises:
         NothingToUndo: there is no such change, or it is too long ago.
     """
     # Before anything is read: what is erased meanwhile does not come back.
-    back = Change(root, "undo", now)
+    back = ChangeSet(root, "undo", now)
     try:
         _, steps = read_change(history_of(root), f"{id}.json")
     except (PathNotFound, InvalidFile):
         steps = []
     if not steps:
         raise NothingToUndo(f"There is no change {id[:80]!a} to take back.")
-    left = [step.path for step in steps if not _take_back(back, step)]
+    conflicts = [step.path for step in steps if not _take_back(back, step)]
     Shelf(root).rebuild()
-    return Undone(restored=back.paths, left=tuple(sorted(left)))
+    return Undone(restored=back.paths, conflicts=tuple(sorted(conflicts)))
 
 
 def undo_task(root: Root, by: str, now: datetime) -> None:
-    """Take back whatever the task `by` changed here, the last first: it died in the middle, and begins anew."""
-    for one in past(root):
-        if one.by == by:
-            undo(root, one.id, now)
+    """Undo whatever the task `by` changed here, the last change first: it died in the middle, and starts again."""
+    for change in past(root):
+        if change.by == by:
+            undo(root, change.id, now)
 
 
-def _take_back(back: Change, step: FileStep) -> bool:
-    """False where the file is neither as the change left it, or was about to, nor as it was before."""
+def _take_back(back: ChangeSet, step: FileStep) -> bool:
+    """False if the file is neither as the change left it, or was about to leave it, nor as it was before."""
     parts = tuple(step.path.split("/"))
-    held = held_at(back.root.folder, parts)
-    now, before, after = _text(held), step.before, step.after
+    snapshot = file_at(back.root.folder, parts)
+    now, before, after = _text(snapshot), step.before, step.after
     if now == before:
         return True
     if now not in (after, step.last):
         return False
     try:
         if before is not None:
-            back.write(parts, before, expected=held)
-        elif held is not None:
-            back.remove(parts, expected=held)
+            back.write(parts, before, expected=snapshot)
+        elif snapshot is not None:
+            back.remove(parts, expected=snapshot)
     except FileChanged:
         return False
     return True
 
 
-def held_at(folder: Folder, parts: Parts) -> Held | None:
-    """The file as it is, None where there is none."""
+def file_at(folder: Folder, parts: Parts) -> FileSnapshot | None:
+    """The file as it is; None if there is none."""
     try:
         return folder.read(parts)
     except PathNotFound:
@@ -276,15 +276,15 @@ def write_down(history: Folder, name: str, change: Past, steps: Sequence[FileSte
 
 
 def drop(history: Folder, name: str, *, durable: bool = True) -> None:
-    """Remove a change that was written down, whatever it says."""
+    """Remove a recorded change, whatever it says."""
     present = history.read((name,), LARGEST_EVER)
     history.remove((name,), expected=present.stamp, most=LARGEST_EVER, durable=durable)
 
 
 def names_in(history: Folder) -> list[str]:
-    """Their ids sort by birth, whatever made them."""
+    """The files of recorded changes, oldest first: their ids sort by time, whatever made them."""
     try:
-        names = [one.name for one in history.listing() if one.name.endswith(".json")]
+        names = [entry.name for entry in history.listing() if entry.name.endswith(".json")]
     except PathNotFound:
         return []
     return sorted(names, key=lambda name: name.partition("-")[2])
@@ -297,23 +297,23 @@ def _prune(history: Folder) -> None:
 
 
 def read_change(history: Folder, name: str) -> tuple[Past, list[FileStep]]:
-    """A change as it was written down. Raises InvalidFile where it is none: the folder may be a stranger's."""
+    """A change as it was recorded. Raises InvalidFile if the file holds none: somebody else may have written the folder."""
     if "/" in name or "\0" in name or name.startswith("."):
         raise InvalidFile
-    held = history.read((name,), LARGEST_EVER)
+    snapshot = history.read((name,), LARGEST_EVER)
     try:
-        told = cast(Mapping[str, object], json.loads(held.data))
-        listed = told["steps"]
-        if not isinstance(listed, list):
+        document = cast(Mapping[str, object], json.loads(snapshot.data))
+        rows = document["steps"]
+        if not isinstance(rows, list):
             raise InvalidFile
-        steps = [_step(one) for one in cast(list[Mapping[str, object]], listed)]
-        what = cast(ChangeOf, str(told["what"]))
+        steps = [_step(row) for row in cast(list[Mapping[str, object]], rows)]
+        what = cast(ChangeOf, str(document["what"]))
         paths = tuple(sorted(step.path for step in steps))
-        by, about = told.get("by"), told.get("about")
+        by, about = document.get("by"), document.get("about")
         change = Past(
-            id=str(told["id"]),
+            id=str(document["id"]),
             what=what,
-            at=str(told["at"]),
+            at=str(document["at"]),
             paths=paths,
             by=by if isinstance(by, str) else None,
             about=cast("dict[str, Json]", about) if isinstance(about, dict) else {},
@@ -323,21 +323,21 @@ def read_change(history: Folder, name: str) -> tuple[Past, list[FileStep]]:
         raise InvalidFile from None
 
 
-def _step(told: Mapping[str, object]) -> FileStep:
-    path, before, after = told["path"], told["before"], told["after"]
+def _step(row: Mapping[str, object]) -> FileStep:
+    path, before, after = row["path"], row["before"], row["after"]
     if not isinstance(path, str) or not isinstance(before, str | None) or not isinstance(after, str | None):
         raise TypeError
-    last = told.get("last", before)
+    last = row.get("last", before)
     if not isinstance(last, str | None):
         raise TypeError
     return FileStep(path, before, after, last)
 
 
-def _text(held: Held | None) -> str | None:
-    """Bytes that are no text are told by their hash: they are never ours to put back."""
-    if held is None:
+def _text(snapshot: FileSnapshot | None) -> str | None:
+    """Bytes that are no text are represented by their hash: we never put such bytes back."""
+    if snapshot is None:
         return None
     try:
-        return held.data.decode("utf-8")
+        return snapshot.data.decode("utf-8")
     except UnicodeDecodeError:
-        return f"sha256:{sha256(held.data).hexdigest()}"
+        return f"sha256:{sha256(snapshot.data).hexdigest()}"

@@ -5,7 +5,7 @@ A path is walked a name at a time, each step from the open folder before it (`op
 is no moment between looking at a path and using it: what was opened is what was looked at. A file is used only if it is a
 plain file with no second name elsewhere. Nothing is written in place: a new file is made whole beside the old one and takes
 its name in one step, under a lock that all our processes share, and only if the old one is still what it was when it
-was read. Where somebody changed it in between, theirs stays.
+was read. If somebody changed it in between, their version stays.
 
 A person's editor does not know our lock. Between the last look and the step that gives the new file its name lie a few
 microseconds in which a save could be lost, which no portable call can close.
@@ -48,7 +48,7 @@ _FILE: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | get
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What a file was when it was read: enough to see that it is another now."""
+    """What a file was when it was read: enough to see whether it has changed since."""
 
     mtime: int
     size: int
@@ -56,7 +56,7 @@ class Stamp:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class FileSnapshot:
     """A file as it was read. `mtime` of the stamp is in nanoseconds."""
 
     data: bytes
@@ -65,8 +65,8 @@ class Held:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
-    """A file below the folder, as its folder tells of it; `mark` differs after every change of the file."""
+class FileInfo:
+    """A file below the folder, as its folder lists it; `mark` differs after every change of the file."""
 
     parts: Parts
     size: int
@@ -79,14 +79,14 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class DirectoryEntry:
     name: str
     is_folder: bool
     size: int
 
 
-Compose = Callable[[Held | None], bytes | None]
-"""From a file as it is (None: there is none) to what it shall be (None: as it is)."""
+Compose = Callable[[FileSnapshot | None], bytes | None]
+"""From the present file (None: there is none) to its new content (None: no change)."""
 
 
 class Folder:
@@ -96,7 +96,7 @@ class Folder:
     """
 
     def __init__(self, anchor: Path, inside: Parts = (), *, mode: int = 0o600, patience: float = PATIENCE) -> None:
-        """`mode` is that of files we make; one that is there keeps its own. `patience` is how long a lock is waited for."""
+        """`mode` is for new files; an existing file keeps its own. `patience` is how many seconds to wait for a lock."""
         self._anchor = anchor
         self._inside = inside
         self._mode = mode
@@ -108,7 +108,7 @@ class Folder:
     def __hash__(self) -> int:
         return hash((self._anchor, self._inside))
 
-    def read(self, parts: Parts, most: int = LARGEST) -> Held:
+    def read(self, parts: Parts, most: int = LARGEST) -> FileSnapshot:
         """
         The file at `parts`.
 
@@ -119,39 +119,43 @@ class Folder:
         with self._within(parts[:-1], parts) as folder:
             return read_from(folder, parts[-1], most)
 
-    def change(self, parts: Parts, compose: Compose, most: int = LARGEST, *, durable: bool = True) -> Held | None:
+    def change(
+        self, parts: Parts, compose: Compose, most: int = LARGEST, *, durable: bool = True
+    ) -> FileSnapshot | None:
         """
-        Give the file at `parts` the content that `compose` makes of the present one, under the file's lock. Answers the
-        file as it is then, None where there is none. What can be made again need not be `durable`: it is whole after a
-        killed process, and may be the one before after a loss of power.
+        Give the file at `parts` the content that `compose` makes of the present one, under the file's lock. Returns the
+        file as it is then, None if there is none. A file that can be made again need not be `durable`: it is complete after
+        a killed process, but may be the earlier one after a loss of power.
 
         Raises:
             FileChanged: somebody changed it while `compose` was at work. It is as they left it.
             MemoryWriteTimeout: somebody else holds the lock.
         """
         with self._within(parts[:-1], parts, create=True) as folder, locked(folder, parts[-1], self._patience):
-            held = _read_if_there(folder, parts[-1], most)
-            data = compose(held)
-            if data is None or (held is not None and data == held.data):
-                return held
-            if held is None:
+            snapshot = _read_if_there(folder, parts[-1], most)
+            data = compose(snapshot)
+            if data is None or (snapshot is not None and data == snapshot.data):
+                return snapshot
+            if snapshot is None:
                 _refuse_new_name(folder, parts[-1])
-            written = _replace(folder, parts[-1], held, data, held.mode if held else self._mode, durable)
+            replacement = _replace(
+                folder, parts[-1], snapshot, data, snapshot.mode if snapshot else self._mode, durable
+            )
             if durable:
                 os.fsync(folder)
-            return written
+            return replacement
 
-    def write(self, parts: Parts, data: bytes, *, expected: Stamp | None) -> Held:
-        """The file as `expected` (None: there must be none) becomes `data`. Raises FileChanged."""
+    def write(self, parts: Parts, data: bytes, *, expected: Stamp | None) -> FileSnapshot:
+        """Write `data` in place of the file `expected` (None: there must be none). Raises FileChanged."""
 
-        def compose(held: Held | None) -> bytes:
-            if (held and held.stamp) != expected:
+        def compose(snapshot: FileSnapshot | None) -> bytes:
+            if (snapshot and snapshot.stamp) != expected:
                 raise FileChanged(path="/".join(parts))
             return data
 
-        written = self.change(parts, compose)
-        assert written is not None  # `compose` never declines
-        return written
+        replacement = self.change(parts, compose)
+        assert replacement is not None  # `compose` never declines
+        return replacement
 
     def remove(self, parts: Parts, *, expected: Stamp, most: int = LARGEST, durable: bool = True) -> None:
         """Remove the file, if it is still as `expected`. One that is gone already stays gone. Raises FileChanged."""
@@ -165,19 +169,21 @@ class Folder:
             if durable:
                 os.fsync(folder)
 
-    def listing(self, parts: Parts = ()) -> list[Listed]:
+    def listing(self, parts: Parts = ()) -> list[DirectoryEntry]:
         """Plain files and folders of one folder that are not hidden, by name; links and devices are left out."""
         with self._within(parts, parts) as folder:
-            entries = [entry for entry in _entries(folder) if not entry.name.startswith(".")]
-            found = [Listed(e.name, S_ISDIR(told.st_mode), told.st_size) for e in entries if (told := _plain(e))]
-        return sorted(found, key=lambda one: one.name)
+            visible = [entry for entry in _entries(folder) if not entry.name.startswith(".")]
+            listing = [
+                DirectoryEntry(e.name, S_ISDIR(stat.st_mode), stat.st_size) for e in visible if (stat := _plain(e))
+            ]
+        return sorted(listing, key=lambda entry: entry.name)
 
-    def walk(self, suffix: str = ".md") -> list[Found]:
-        """All plain files with this ending that are not hidden, at most 10,000, by path. None where there is no folder."""
-        found: list[Found] = []
+    def walk(self, suffix: str = ".md") -> list[FileInfo]:
+        """All plain files with this ending that are not hidden, at most 10,000, by path. Empty if there is no folder."""
+        files: list[FileInfo] = []
         with suppress(PathNotFound), self._within((), ()) as folder:
-            _walk(folder, (), suffix, found)
-        return sorted(found, key=lambda one: one.parts)
+            _walk(folder, (), suffix, files)
+        return sorted(files, key=lambda file: file.parts)
 
     def sweep(self) -> None:
         """Remove every draft and every lock that a killed process left here or below, hidden folders included."""
@@ -186,7 +192,7 @@ class Folder:
 
     @contextmanager
     def gate(self, name: str, *, shared: bool) -> Generator[int]:
-        """Hold the gate `name` of this folder, which is made where it is missing. Raises MemoryWriteTimeout."""
+        """Hold the gate `name` of this folder, which is made if it is missing. Raises MemoryWriteTimeout."""
         with (
             self._within((), (name,), create=True) as folder,
             gated(folder, name, shared=shared, patience=self._patience) as gate,
@@ -201,7 +207,7 @@ class Folder:
             return False
 
     def make(self) -> None:
-        """Make the folder, where it is missing."""
+        """Make the folder if it is missing."""
         with self._within((), (), create=True):
             pass
 
@@ -213,7 +219,7 @@ class Folder:
                 raise PathEscape(path="/".join(whole))
         if os.open not in os.supports_dir_fd:
             raise ManagedMemoryUnavailable
-        with _told("/".join(whole)):
+        with _own_errors("/".join(whole)):
             if create:
                 self._anchor.mkdir(mode=0o700, parents=True, exist_ok=True)
             opened = os.open(self._anchor.resolve(), os.O_RDONLY | _FOLDER)
@@ -242,7 +248,7 @@ def _step(folder: int, name: str, create: bool) -> int:
     return os.open(name, os.O_RDONLY | _FOLDER, dir_fd=folder)
 
 
-def read_from(folder: int | None, name: str, most: int) -> Held:
+def read_from(folder: int | None, name: str, most: int) -> FileSnapshot:
     """
     The plain file `name` in the open folder; without a folder `name` is a whole path.
 
@@ -253,33 +259,33 @@ def read_from(folder: int | None, name: str, most: int) -> Held:
         OSError: as the system has it; ELOOP for a link.
     """
     for _ in range(_READ_ATTEMPTS):
-        held = _read_once(folder, name, most)
-        if held is not None:
-            return held
+        snapshot = _read_once(folder, name, most)
+        if snapshot is not None:
+            return snapshot
     raise FileChanged
 
 
-def _read_once(folder: int | None, name: str, most: int) -> Held | None:
-    """None where the name was given to another file while this one was read."""
+def _read_once(folder: int | None, name: str, most: int) -> FileSnapshot | None:
+    """None if the name was given to another file while this one was read."""
     opened = os.open(name, os.O_RDONLY | _FILE, dir_fd=folder)
     with os.fdopen(opened, "rb") as file:
-        told = os.fstat(opened)
-        _refuse_special(told, name)
-        if told.st_size > most:
-            raise MemoryFileTooLarge(bytes=told.st_size, limit=most)
+        stat = os.fstat(opened)
+        _refuse_special(stat, name)
+        if stat.st_size > most:
+            raise MemoryFileTooLarge(bytes=stat.st_size, limit=most)
         data = file.read(most + 1)
-        named = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    if not os.path.samestat(told, named):
+        current = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    if not os.path.samestat(stat, current):
         return None
     # A second name may have gone just before the first look.
-    _refuse_special(named, name)
+    _refuse_special(current, name)
     if len(data) > most:
         raise MemoryFileTooLarge(bytes=len(data), limit=most)
-    stamp = Stamp(told.st_mtime_ns, len(data), hashlib.sha256(data).hexdigest())
-    return Held(data, stamp, S_IMODE(told.st_mode))
+    stamp = Stamp(stat.st_mtime_ns, len(data), hashlib.sha256(data).hexdigest())
+    return FileSnapshot(data, stamp, S_IMODE(stat.st_mode))
 
 
-def _read_if_there(folder: int, name: str, most: int) -> Held | None:
+def _read_if_there(folder: int, name: str, most: int) -> FileSnapshot | None:
     try:
         return read_from(folder, name, most)
     except FileNotFoundError:
@@ -318,10 +324,10 @@ def _sweep_below(folder: int, name: str, depth: int, patience: float) -> None:
         os.close(opened)
 
 
-def _refuse_special(told: os.stat_result, name: str) -> None:
-    if not S_ISREG(told.st_mode):
+def _refuse_special(stat: os.stat_result, name: str) -> None:
+    if not S_ISREG(stat.st_mode):
         raise PathEscape(f"{name[:80]!a} is no plain file.")
-    if told.st_nlink > 1:
+    if stat.st_nlink > 1:
         raise PathEscape(f"{name[:80]!a} has a second name (a hard link), which may be elsewhere. Copy it instead.")
 
 
@@ -334,7 +340,9 @@ def _refuse_new_name(folder: int, name: str) -> None:
             raise PathEscape(f"{name[:80]!a} differs only in case or form from {entry.name[:80]!a}.")
 
 
-def _replace(folder: int, name: str, held: Held | None, data: bytes, mode: int, durable: bool) -> Held:
+def _replace(
+    folder: int, name: str, snapshot: FileSnapshot | None, data: bytes, mode: int, durable: bool
+) -> FileSnapshot:
     # Always the same name, which the lock guards: what a killed process left there is in nobody's way.
     draft = f".{name}{_DRAFT}"
     with suppress(FileNotFoundError):
@@ -347,16 +355,16 @@ def _replace(folder: int, name: str, held: Held | None, data: bytes, mode: int, 
             os.fchmod(opened, mode)
             if durable:
                 os.fsync(opened)
-            told = os.fstat(opened)
+            stat = os.fstat(opened)
         now = _stamp_now(folder, name)
-        if now != (held and held.stamp):
+        if now != (snapshot and snapshot.stamp):
             raise FileChanged
         os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(draft, dir_fd=folder)
         raise
-    return Held(data, Stamp(told.st_mtime_ns, len(data), hashlib.sha256(data).hexdigest()), mode)
+    return FileSnapshot(data, Stamp(stat.st_mtime_ns, len(data), hashlib.sha256(data).hexdigest()), mode)
 
 
 def _entries(folder: int) -> list[os.DirEntry[str]]:
@@ -365,24 +373,24 @@ def _entries(folder: int) -> list[os.DirEntry[str]]:
 
 
 def _plain(entry: os.DirEntry[str]) -> os.stat_result | None:
-    """What a plain file or a folder says of itself; None for anything else, and for what has just gone."""
+    """The status of a plain file or a folder; None for anything else, and for what has just gone."""
     try:
-        told = entry.stat(follow_symlinks=False)
+        stat = entry.stat(follow_symlinks=False)
     except FileNotFoundError:
         return None
-    return told if S_ISREG(told.st_mode) or S_ISDIR(told.st_mode) else None
+    return stat if S_ISREG(stat.st_mode) or S_ISDIR(stat.st_mode) else None
 
 
-def _walk(folder: int, above: Parts, suffix: str, found: list[Found]) -> None:
+def _walk(folder: int, above: Parts, suffix: str, files: list[FileInfo]) -> None:
     below: list[str] = []
     for entry in _entries(folder):
-        if entry.name.startswith(".") or (told := _plain(entry)) is None:
+        if entry.name.startswith(".") or (stat := _plain(entry)) is None:
             continue
-        if S_ISDIR(told.st_mode):
+        if S_ISDIR(stat.st_mode):
             below.append(entry.name)
-        elif entry.name.lower().endswith(suffix) and len(found) < MOST_LISTED:
-            mark = (told.st_ino, told.st_mtime_ns, told.st_ctime_ns, told.st_size)
-            found.append(Found(parts=(*above, entry.name), size=told.st_size, mtime=told.st_mtime_ns, mark=mark))
+        elif entry.name.lower().endswith(suffix) and len(files) < MOST_LISTED:
+            mark = (stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size)
+            files.append(FileInfo(parts=(*above, entry.name), size=stat.st_size, mtime=stat.st_mtime_ns, mark=mark))
     for name in below if len(above) < _DEEPEST_WALK else ():
         try:
             opened = os.open(name, os.O_RDONLY | _FOLDER, dir_fd=folder)
@@ -390,14 +398,14 @@ def _walk(folder: int, above: Parts, suffix: str, found: list[Found]) -> None:
             # It has gone, or become a link, since it was listed: nothing of ours is in it.
             continue
         try:
-            _walk(opened, (*above, name), suffix, found)
+            _walk(opened, (*above, name), suffix, files)
         finally:
             os.close(opened)
 
 
 @contextmanager
-def _told(path: str) -> Generator[None]:
-    """What the system refuses, in our words."""
+def _own_errors(path: str) -> Generator[None]:
+    """Raise errors of ours in place of the system's."""
     try:
         yield
     except FileNotFoundError as error:

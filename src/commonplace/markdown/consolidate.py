@@ -1,9 +1,8 @@
 """
-Tidying: entries that say nearly the same become one, and the index is made anew.
+Consolidation: entries that say nearly the same become one, and the index is rebuilt.
 
-By rules nothing anybody wrote is lost: the entry that stays takes over every line of the other that it does not have. Whoever
-tidies otherwise is held to the same by `lost`. All of it is one change, which `undo` takes back. One process at a time
-consolidates a root.
+The rules lose nothing that anybody wrote: the entry that stays takes over every line of the other that it does not have. `lost`
+holds a model to the same. All of it is one change, which `undo` reverts. One process at a time consolidates a root.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from datetime import datetime
 from typing import Final
 
 from commonplace.errors import FileChanged
-from commonplace.markdown.changes import Change, Outcome, outcome
+from commonplace.markdown.changes import ChangeSet, Outcome, outcome
 from commonplace.markdown.confine import LARGEST
 from commonplace.markdown.cues import normal
-from commonplace.markdown.entries import Entry, Kept, with_body, write
+from commonplace.markdown.entries import EntryFile, MemoryEntry, with_body, write
 from commonplace.markdown.roots import Root
 from commonplace.markdown.shelf import Shelf
 from commonplace.markdown.state import begin_consolidation, consolidated, end_consolidation
@@ -32,10 +31,10 @@ _NEGATING: Final = frozenset("不没沒无無别別勿未非")
 
 def dream(roots: Sequence[Root], *, now: datetime, session: str | None = None, by: str | None = None) -> Outcome:
     """Consolidate each root that nobody else is consolidating. `session` is the one that asked for it, `by` the task."""
-    changes: list[Change] = []
+    changes: list[ChangeSet] = []
     merged = 0
     busy = 0
-    for root in (one for one in roots if one.kind != "channel"):
+    for root in (root for root in roots if root.kind != "channel"):
         with consolidating(root, now) as mine:
             if not mine:
                 busy += 1
@@ -60,28 +59,28 @@ def consolidating(root: Root, now: datetime) -> Generator[bool]:
 
 
 def summary_of(merged: int, busy: int) -> str:
-    told = (
+    summary = (
         f"Merged {merged} entr{'y' if merged == 1 else 'ies'} into others." if merged else "Nothing was to be merged."
     )
-    return told + (f" {busy} busy: somebody else is at it." if busy else "")
+    return summary + (f" {busy} busy: somebody else is at it." if busy else "")
 
 
-def merge(root: Root, now: datetime, by: str | None) -> tuple[Change, int]:
-    """What says nearly the same becomes one: the change, and how many entries went into others."""
-    change = Change(root, "dream", now, by)
+def merge(root: Root, now: datetime, by: str | None) -> tuple[ChangeSet, int]:
+    """Merge entries that say nearly the same. Returns the change, and how many entries went into others."""
+    change = ChangeSet(root, "dream", now, by)
     merged = 0
     for stays, goes in groups(Shelf(root).scan().entries):
         entry = stays.entry
         for other in goes:
             entry = union(entry, other.entry)
-        written = write(entry)
-        if len(written.encode("utf-8")) > LARGEST:
+        text = write(entry)
+        if len(text.encode("utf-8")) > LARGEST:
             continue
         try:
             if entry != stays.entry:
-                change.write(stays.parts, written, expected=stays.held)
+                change.write(stays.parts, text, expected=stays.snapshot)
             for other in goes:
-                change.remove(other.parts, expected=other.held)
+                change.remove(other.parts, expected=other.snapshot)
                 merged += 1
         except FileChanged:
             # Somebody is editing one of them: it stays, and next time both are looked at again.
@@ -89,12 +88,12 @@ def merge(root: Root, now: datetime, by: str | None) -> tuple[Change, int]:
     return change, merged
 
 
-def groups(entries: Sequence[Kept]) -> list[tuple[Kept, list[Kept]]]:
+def groups(entries: Sequence[EntryFile]) -> list[tuple[EntryFile, list[EntryFile]]]:
     """Entries of one type that say nearly the same: the one that says most stays, those nearly like it go into it."""
-    longest = sorted(entries, key=lambda kept: (-len(kept.entry.body), kept.path))
-    bags = {kept.path: words(normal(kept.entry.body or kept.entry.description)) for kept in longest}
+    longest = sorted(entries, key=lambda file: (-len(file.entry.body), file.path))
+    bags = {file.path: words(normal(file.entry.body or file.entry.description)) for file in longest}
     gone: set[str] = set()
-    found: list[tuple[Kept, list[Kept]]] = []
+    merges: list[tuple[EntryFile, list[EntryFile]]] = []
     for place, stays in enumerate(longest):
         if stays.path in gone:
             continue
@@ -109,41 +108,46 @@ def groups(entries: Sequence[Kept]) -> list[tuple[Kept, list[Kept]]]:
         ]
         if goes:
             gone.update(other.path for other in goes)
-            found.append((stays, goes))
-    return found
+            merges.append((stays, goes))
+    return merges
 
 
-def union(stays: Entry, goes: Entry) -> Entry:
+def union(stays: MemoryEntry, goes: MemoryEntry) -> MemoryEntry:
     """`stays`, with every line of `goes` that it does not have."""
-    known = {normal(line) for line in (*stays.body.split("\n"), stays.description, stays.name)}
-    more = [line for line in (goes.description, *goes.body.split("\n")) if normal(line) and normal(line) not in known]
+    lines = {normal(line) for line in (*stays.body.split("\n"), stays.description, stays.name)}
+    more = [line for line in (goes.description, *goes.body.split("\n")) if normal(line) and normal(line) not in lines]
     fresh = list(dict.fromkeys(line.strip() for line in more))
     return with_body(stays, "\n".join([stays.body, "", *fresh])) if fresh else stays
 
 
-def lost(before: Sequence[Kept], after: Sequence[Kept], touched: Collection[str]) -> list[str]:
+def lost(before: Sequence[EntryFile], after: Sequence[EntryFile], touched: Collection[str]) -> list[str]:
     """The lines of the entries at the paths `touched` that no entry says any more, neither there nor elsewhere."""
     bags = [
-        _told("\n".join((one.name, one.description, *one.extra, one.body))) for one in (kept.entry for kept in after)
+        _content_words("\n".join((entry.name, entry.description, *entry.extra, entry.body)))
+        for entry in (file.entry for file in after)
     ]
     lines = [
         line
-        for kept in before
-        if kept.path in touched
-        for line in (*kept.entry.extra, kept.entry.description, *kept.entry.body.split("\n"))
+        for file in before
+        if file.path in touched
+        for line in (*file.entry.extra, file.entry.description, *file.entry.body.split("\n"))
     ]
-    return [line for line in dict.fromkeys(lines) if (said := _told(line)) and not _is_said(said, bags)]
+    return [
+        line
+        for line in dict.fromkeys(lines)
+        if (line_words := _content_words(line)) and not _is_stated(line_words, bags)
+    ]
 
 
-def _told(text: str) -> frozenset[str]:
+def _content_words(text: str) -> frozenset[str]:
     return words(normal(text)) - STOP_WORDS
 
 
-def _is_said(said: frozenset[str], bags: Sequence[frozenset[str]]) -> bool:
-    firm = frozenset(word for word in said if _is_firm(word))
-    return any(firm <= bag and len(said & bag) >= TAKEN_UP * len(said) for bag in bags)
+def _is_stated(line_words: frozenset[str], bags: Sequence[frozenset[str]]) -> bool:
+    firm = frozenset(word for word in line_words if _is_firm(word))
+    return any(firm <= bag and len(line_words & bag) >= TAKEN_UP * len(line_words) for bag in bags)
 
 
 def _is_firm(word: str) -> bool:
-    """One word less turns what was said into its contrary, or into another day."""
+    """Whether leaving the word out would turn the line into its contrary, or into another day."""
     return word in _NEGATIONS or not _NEGATING.isdisjoint(word) or any(letter.isdigit() for letter in word)

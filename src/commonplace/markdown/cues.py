@@ -2,7 +2,7 @@
 What kind of memory a sentence is, by the words it uses, and when two sentences say the same.
 
 English and Chinese. A cue counts once however often it occurs; the kind with the most wins, and on a draw the one named
-first here. Where nothing speaks for any, it is about the work at hand.
+first here. A sentence without a cue is about the project.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from commonplace.markdown.entries import TYPES, Entry, EntryType
+from commonplace.markdown.entries import TYPES, EntryType, MemoryEntry
 from commonplace.text.chunk import sentences
 from commonplace.text.similarity import overlap, words
 from commonplace.text.unicode import normal_form
@@ -68,7 +68,7 @@ _LEAD: Final = re.compile(
     r"|请?(?:帮我)?(?:记住|记一下|记下|记得|别忘了|不要忘记|忘掉|忘记|忘了)(?:关于)?[：:，,]?\s*)",
     re.IGNORECASE,
 )
-_NAMED: Final = re.compile(r"\s*(user|feedback|project|reference)\s*[:：]\s+(?=\S)", re.IGNORECASE)
+_TYPE_PREFIX: Final = re.compile(r"\s*(user|feedback|project|reference)\s*[:：]\s+(?=\S)", re.IGNORECASE)
 
 
 def kind_of(text: str) -> EntryType:
@@ -82,15 +82,15 @@ def kind_of(text: str) -> EntryType:
     return best
 
 
-def told(content: str) -> tuple[str, EntryType | None]:
-    """What is to be remembered, without `remember that`, and the type where it is named: `feedback: use tabs`."""
+def text_and_type(content: str) -> tuple[str, EntryType | None]:
+    """What to remember, without `remember that`, and the type if the text names one: `feedback: use tabs`."""
     text = without_lead(content)
-    named = _NAMED.match(text)
-    if named is None:
+    prefix = _TYPE_PREFIX.match(text)
+    if prefix is None:
         return text, None
     for kind in TYPES:
-        if kind == named[1].lower():
-            return text[named.end() :].strip(), kind
+        if kind == prefix[1].lower():
+            return text[prefix.end() :].strip(), kind
     return text, None
 
 
@@ -116,7 +116,7 @@ def normal(text: str) -> str:
     return " ".join("".join(c if c.isalnum() else " " for c in folded).split())
 
 
-def claims(entry: Entry) -> Iterator[str]:
+def claims(entry: MemoryEntry) -> Iterator[str]:
     """What an entry says, a line or a sentence at a time."""
     for line in (entry.description, *entry.body.split("\n")):
         bare = line.strip().lstrip("-*# ").strip()
@@ -127,20 +127,20 @@ def claims(entry: Entry) -> Iterator[str]:
                 yield from parts
 
 
-def says(entry: Entry, text: str) -> bool:
+def says(entry: MemoryEntry, text: str) -> bool:
     """Whether the entry says exactly this already."""
-    wanted = normal(text)
-    return any(plain == wanted for plain, _ in _plain(entry))
+    plain_text = normal(text)
+    return any(plain == plain_text for plain, _ in _plain(entry))
 
 
-def nearness(entry: Entry, text: str) -> float:
+def nearness(entry: MemoryEntry, text: str) -> float:
     """How much the nearest claim of an entry has in common with `text`, by their words; a whole body counts too."""
     bag = words(normal(text))
-    return max((overlap(known, bag) for _, known in _plain(entry)), default=0.0)
+    return max((overlap(claim, bag) for _, claim in _plain(entry)), default=0.0)
 
 
 @lru_cache(maxsize=4096)
-def _plain(entry: Entry) -> tuple[tuple[str, frozenset[str]], ...]:
-    """What an entry says, and all of it, as it is compared: an entry is asked again and again."""
-    told = dict.fromkeys(normal(claim) for claim in (*claims(entry), entry.body))
-    return tuple((plain, words(plain)) for plain in told if plain)
+def _plain(entry: MemoryEntry) -> tuple[tuple[str, frozenset[str]], ...]:
+    """The claims of an entry and its whole body, as they are compared. Cached: each entry is compared again and again."""
+    texts = dict.fromkeys(normal(claim) for claim in (*claims(entry), entry.body))
+    return tuple((plain, words(plain)) for plain in texts if plain)

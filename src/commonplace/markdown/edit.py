@@ -1,8 +1,8 @@
 """
 Files of memory as a person edits them.
 
-Read whole, and written back only over what the person saw: an `etag` names a content, and where the file has another by then,
-whoever writes is shown that one. Each write is a change that can be taken back, and the index follows.
+A file is read whole, and written back only over what the person saw: an `etag` names a content, and if the file has another by
+then, the error shows it. Each write is a change that can be undone, and the index follows.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from datetime import datetime
 from typing import Final, cast
 
 from commonplace.errors import FileChanged, FilePreconditionFailed, InvalidContent, PathNotFound, SecretRefused
-from commonplace.markdown.changes import Change, held_at, past, undo
-from commonplace.markdown.confine import LARGEST, LARGEST_EVER, Found, Held, Parts
-from commonplace.markdown.entries import Problem, load
+from commonplace.markdown.changes import ChangeSet, file_at, past, undo
+from commonplace.markdown.confine import LARGEST, LARGEST_EVER, FileInfo, FileSnapshot, Parts
+from commonplace.markdown.entries import EntryProblem, load
 from commonplace.markdown.files import check_content, refuse_place
 from commonplace.markdown.names import parts_of
 from commonplace.markdown.recall import staleness
@@ -35,12 +35,12 @@ MOST_FILES: Final = 1_000
 _DIGITS: Final = 32
 
 
-def etag_of(held: Held) -> str:
-    return f'"{held.stamp.sha256[:_DIGITS]}"'
+def etag_of(snapshot: FileSnapshot) -> str:
+    return f'"{snapshot.stamp.sha256[:_DIGITS]}"'
 
 
 def name_of(root: Root) -> ShelfName:
-    """A room's file is nobody's to edit here: these two are all there are."""
+    """Nobody edits a room's file here, so a root is one of these two."""
     return cast(ShelfName, root.kind)
 
 
@@ -48,13 +48,13 @@ def listed(root: Root, now: datetime) -> ShelfFiles:
     """The newest files of a root, and its index."""
     shelf = Shelf(root)
     files = shelf.files()
-    shown = [_file(shelf, one, now) for one in files[:MOST_FILES]]
+    rows = [_file(shelf, info, now) for info in files[:MOST_FILES]]
     return ShelfFiles(
         root=name_of(root),
         scope=root.scope,
         trust=root.trust,
         index=shelf.index(),
-        files=tuple(one for one in shown if one is not None),
+        files=tuple(row for row in rows if row is not None),
         total=len(files),
     )
 
@@ -67,38 +67,38 @@ def read(root: Root, path: str) -> ShelfText:
 
 def write(root: Root, path: str, text: str, *, expected: str | None, now: datetime) -> ShelfWritten:
     """
-    Make a file (`expected` None: there must be none) or put `text` in the place of the content that `expected` names.
+    Make a file (`expected` None: there must be none) or replace the content that `expected` names with `text`.
 
     Raises:
-        FilePreconditionFailed: it has another content by now, which the error tells.
+        FilePreconditionFailed: it has another content by now, which the error carries.
         InvalidContent, ContentTooLarge, SecretRefused: what is wrong with the text.
-        PathEscape: there can be no file of memory of that name, or it is the index, which is made from the files.
+        PathEscape: no file of memory can have that name, or it is the index, which is made from the files.
     """
     parts = parts_of(path)
     refuse_place(root, parts)
-    kept = _kept(text)
-    held = _expected(root, parts, expected)
-    if held is not None and held.data == kept.encode("utf-8"):
-        return ShelfWritten(file=_text(root, parts, held), change=None)
-    change = Change(root, "edit", now)
+    content = _checked(text)
+    snapshot = _expected(root, parts, expected)
+    if snapshot is not None and snapshot.data == content.encode("utf-8"):
+        return ShelfWritten(file=_text(root, parts, snapshot), change=None)
+    change = ChangeSet(root, "edit", now)
     try:
-        written = change.write(parts, kept, expected=held)
+        replacement = change.write(parts, content, expected=snapshot)
     except FileChanged as error:
         raise _failed(root, parts) from error
     Shelf(root).rebuild()
-    return ShelfWritten(file=_text(root, parts, written), change=change.id)
+    return ShelfWritten(file=_text(root, parts, replacement), change=change.id)
 
 
 def remove(root: Root, path: str, *, expected: str, now: datetime) -> ShelfWritten:
     """Remove the content that `expected` names. Raises PathNotFound, FilePreconditionFailed, PathEscape."""
     parts = parts_of(path)
     refuse_place(root, parts)
-    held = _expected(root, parts, expected)
-    if held is None:
+    snapshot = _expected(root, parts, expected)
+    if snapshot is None:
         raise PathNotFound(path=path)
-    change = Change(root, "edit", now)
+    change = ChangeSet(root, "edit", now)
     try:
-        change.remove(parts, expected=held)
+        change.remove(parts, expected=snapshot)
     except FileChanged as error:
         raise _failed(root, parts) from error
     Shelf(root).rebuild()
@@ -106,60 +106,64 @@ def remove(root: Root, path: str, *, expected: str, now: datetime) -> ShelfWritt
 
 
 def changes(root: Root) -> list[ShelfChange]:
-    """Those that can be taken back, newest first."""
-    told: list[ShelfChange] = []
-    for one in past(root):
+    """The changes that can be undone, newest first."""
+    undoable: list[ShelfChange] = []
+    for change in past(root):
         try:
-            at = from_iso(one.at)
+            at = from_iso(change.at)
         except ValueError:
-            # The folder may be a stranger's, and so what it says of its past.
+            # Somebody else may have written the folder, and its history with it.
             continue
-        told.append(ShelfChange(id=one.id, root=name_of(root), what=str(one.what), at=at, paths=one.paths, task=one.by))
-    return told
+        undoable.append(
+            ShelfChange(
+                id=change.id, root=name_of(root), what=str(change.what), at=at, paths=change.paths, task=change.by
+            )
+        )
+    return undoable
 
 
 def take_back(root: Root, id: str, now: datetime) -> ShelfUndone:
     """Raises NothingToUndo."""
-    done = undo(root, id, now)
-    return ShelfUndone(restored=done.restored, left=done.left)
+    report = undo(root, id, now)
+    return ShelfUndone(restored=report.restored, left=report.conflicts)
 
 
-def _file(shelf: Shelf, found: Found, now: datetime) -> ShelfFile | None:
-    """None where it has just gone."""
-    read = load(shelf.folder, found, shelf.default)
-    if read is None:
+def _file(shelf: Shelf, info: FileInfo, now: datetime) -> ShelfFile | None:
+    """None if it has just gone."""
+    file = load(shelf.folder, info, shelf.default)
+    if file is None:
         return None
-    modified = from_ms(found.mtime // 1_000_000)
-    if isinstance(read, Problem):
-        return ShelfFile(path=read.path, bytes=found.size, modified_at=modified, problem=read.reason)
+    modified = from_ms(info.mtime // 1_000_000)
+    if isinstance(file, EntryProblem):
+        return ShelfFile(path=file.path, bytes=info.size, modified_at=modified, problem=file.reason)
     return ShelfFile(
-        path=read.path,
-        bytes=read.stamp.size,
+        path=file.path,
+        bytes=file.stamp.size,
         modified_at=modified,
-        etag=etag_of(read.held),
-        type=read.entry.type,
-        name=read.entry.name,
-        description=read.entry.description,
-        stale=staleness(read, now) is not None,
+        etag=etag_of(file.snapshot),
+        type=file.entry.type,
+        name=file.entry.name,
+        description=file.entry.description,
+        stale=staleness(file, now) is not None,
     )
 
 
-def _text(root: Root, parts: Parts, held: Held) -> ShelfText:
+def _text(root: Root, parts: Parts, snapshot: FileSnapshot) -> ShelfText:
     try:
-        text = held.data.decode("utf-8")
+        text = snapshot.data.decode("utf-8")
     except UnicodeDecodeError:
         raise InvalidContent("The file is not UTF-8 text. Mend it where it lies.") from None
     return ShelfText(
         root=name_of(root),
         path="/".join(parts),
         text=text,
-        bytes=held.stamp.size,
-        modified_at=from_ms(held.stamp.mtime // 1_000_000),
-        etag=etag_of(held),
+        bytes=snapshot.stamp.size,
+        modified_at=from_ms(snapshot.stamp.mtime // 1_000_000),
+        etag=etag_of(snapshot),
     )
 
 
-def _kept(text: str) -> str:
+def _checked(text: str) -> str:
     if not text.strip():
         raise InvalidContent("The file would be empty. Delete it instead.")
     check_content(text)
@@ -170,18 +174,18 @@ def _kept(text: str) -> str:
     return scrubbed.text
 
 
-def _expected(root: Root, parts: Parts, expected: str | None) -> Held | None:
-    held = held_at(root.folder, parts)
-    if (None if held is None else etag_of(held)) != expected:
+def _expected(root: Root, parts: Parts, expected: str | None) -> FileSnapshot | None:
+    snapshot = file_at(root.folder, parts)
+    if (None if snapshot is None else etag_of(snapshot)) != expected:
         raise _failed(root, parts)
-    return held
+    return snapshot
 
 
 def _failed(root: Root, parts: Parts) -> FilePreconditionFailed:
-    """With the file as it is now, so that whoever wrote can compare."""
-    held = held_at(root.folder, parts)
-    if held is None:
+    """Carries the file as it is now, so that the writer can compare."""
+    snapshot = file_at(root.folder, parts)
+    if snapshot is None:
         return FilePreconditionFailed(
             "The file is not there any more. Make it anew, or leave it.", text=None, etag=None
         )
-    return FilePreconditionFailed(text=held.data.decode("utf-8", "replace"), etag=etag_of(held))
+    return FilePreconditionFailed(text=snapshot.data.decode("utf-8", "replace"), etag=etag_of(snapshot))

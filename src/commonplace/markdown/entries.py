@@ -1,5 +1,5 @@
 """
-One memory, one Markdown file: a few lines of frontmatter, a summary, and where it helps a `Why:` and a `How to apply:`.
+One memory, one Markdown file: a few lines of frontmatter, a summary, and if they help a `Why:` and a `How to apply:`.
 
     ---
     name: Deploys happen on Tuesdays
@@ -10,9 +10,9 @@ One memory, one Markdown file: a few lines of frontmatter, a summary, and where 
 
     Why: the on-call team is complete then.
 
-People edit these files, so reading is forgiving: unknown fields are kept as they are, a file without frontmatter is known by
-its heading or its name, and one that cannot be read is told of and left alone. Writing is strict: one line a field,
-quoted where YAML would read it otherwise.
+People edit these files, so reading is forgiving: unknown fields are kept as they are, a file without frontmatter takes its name
+from its heading or its path, and one that cannot be read is reported and left alone. Writing is strict: one line a field,
+quoted if YAML would read it otherwise.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from functools import lru_cache
 from typing import Final, Literal, get_args
 
 from commonplace.errors import CommonplaceError
-from commonplace.markdown.confine import Folder, Found, Held, Stamp
+from commonplace.markdown.confine import FileInfo, FileSnapshot, Folder, Stamp
 
 EntryType = Literal["user", "feedback", "project", "reference"]
 TYPES: Final[tuple[EntryType, ...]] = get_args(EntryType)
@@ -34,7 +34,7 @@ _FENCE: Final = re.compile(r"---[ \t]*")
 _END: Final = re.compile(r"(?:---|\.\.\.)[ \t]*")
 _FIELD: Final = re.compile(r"([A-Za-z][\w-]*+)[ \t]*+:(?:[ \t]++(.*)|[ \t]*+)")
 _HEADING: Final = re.compile(r"#{1,6}[ \t]+(.+)")
-_TOLD: Final = re.compile(r"(why|how to apply)[ \t]*+[:：][ \t]*+(.*)", re.IGNORECASE)
+_SECTION: Final = re.compile(r"(why|how to apply)[ \t]*+[:：][ \t]*+(.*)", re.IGNORECASE)
 _NEEDS_QUOTES: Final = re.compile(r"[\s\-?:,\[\]{}#&*!|>'\"%@`~]|.*(?::\s|\s#|:$)")
 _BLOCKS: Final = frozenset({">", "|", ">-", "|-", ">+", "|+"})
 _SMALL: Final = 16 * 1024
@@ -42,8 +42,8 @@ _OWN: Final = frozenset({"name", "description", "type"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
-    """`extra` are lines of frontmatter that are not ours, kept as they were."""
+class MemoryEntry:
+    """`extra` holds lines of frontmatter that are not ours, unchanged."""
 
     name: str
     description: str
@@ -56,35 +56,35 @@ class Entry:
         """The body up to its first `Why:` or `How to apply:`."""
         lines: list[str] = []
         for line in self.body.split("\n"):
-            if _TOLD.fullmatch(line.strip()):
+            if _SECTION.fullmatch(line.strip()):
                 break
             lines.append(line)
         return "\n".join(lines).strip()
 
     @property
     def why(self) -> str | None:
-        return self._told("why")
+        return self._section("why")
 
     @property
     def how_to_apply(self) -> str | None:
-        return self._told("how to apply")
+        return self._section("how to apply")
 
-    def _told(self, label: str) -> str | None:
-        found = (_TOLD.fullmatch(line.strip()) for line in self.body.split("\n"))
-        return next((one[2].strip() for one in found if one and one[1].lower() == label), None)
+    def _section(self, label: str) -> str | None:
+        matches = (_SECTION.fullmatch(line.strip()) for line in self.body.split("\n"))
+        return next((match[2].strip() for match in matches if match and match[1].lower() == label), None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Kept:
-    """An entry in its file."""
+class EntryFile:
+    """An entry and the file it was read from."""
 
-    entry: Entry
+    entry: MemoryEntry
     path: str
-    held: Held
+    snapshot: FileSnapshot
 
     @property
     def stamp(self) -> Stamp:
-        return self.held.stamp
+        return self.snapshot.stamp
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -92,59 +92,59 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class EntryProblem:
     """A file that cannot be an entry, and why. It is left as it is."""
 
     path: str
     reason: str
 
 
-def load(folder: Folder, found: Found, default: EntryType) -> Kept | Problem | None:
-    """The entry in a file; a problem where it has none; None where the file has just gone. Never raises for a bad file."""
-    return _load_small(folder, found, default) if found.size <= _SMALL else _load(folder, found, default)
+def load(folder: Folder, info: FileInfo, default: EntryType) -> EntryFile | EntryProblem | None:
+    """The entry in a file; a problem if it has none; None if the file has just gone. Never raises for a bad file."""
+    return _load_small(folder, info, default) if info.size <= _SMALL else _load(folder, info, default)
 
 
-# What was found says when the file last changed: one that did not is not read again.
+# `info` says when the file last changed: one that did not change is not read again.
 @lru_cache(maxsize=4096)
-def _load_small(folder: Folder, found: Found, default: EntryType) -> Kept | Problem | None:
-    return _load(folder, found, default)
+def _load_small(folder: Folder, info: FileInfo, default: EntryType) -> EntryFile | EntryProblem | None:
+    return _load(folder, info, default)
 
 
-def _load(folder: Folder, found: Found, default: EntryType) -> Kept | Problem | None:
-    if (reason := _unreadable_name(found.path)) is not None:
-        return Problem(found.path.encode("utf-8", "replace").decode(), reason)
+def _load(folder: Folder, info: FileInfo, default: EntryType) -> EntryFile | EntryProblem | None:
+    if (reason := _unreadable_name(info.path)) is not None:
+        return EntryProblem(info.path.encode("utf-8", "replace").decode(), reason)
     try:
-        held = folder.read(found.parts)
+        snapshot = folder.read(info.parts)
     except CommonplaceError as error:
-        return None if error.code == "path_not_found" else Problem(found.path, error.message)
-    return kept(held, found.path, default)
+        return None if error.code == "path_not_found" else EntryProblem(info.path, error.message)
+    return entry_file(snapshot, info.path, default)
 
 
-def kept(held: Held, path: str, default: EntryType) -> Kept | Problem:
+def entry_file(snapshot: FileSnapshot, path: str, default: EntryType) -> EntryFile | EntryProblem:
     try:
-        text = held.data.decode("utf-8-sig")
+        text = snapshot.data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return Problem(path, "It is not UTF-8 text.")
+        return EntryProblem(path, "It is not UTF-8 text.")
     if "\0" in text:
-        return Problem(path, "It holds a NUL character.")
+        return EntryProblem(path, "It holds a NUL character.")
     entry = parse(text, path, default)
-    return entry if isinstance(entry, Problem) else Kept(entry=entry, path=path, held=held)
+    return entry if isinstance(entry, EntryProblem) else EntryFile(entry=entry, path=path, snapshot=snapshot)
 
 
-def parse(text: str, path: str, default: EntryType = "project") -> Entry | Problem:
+def parse(text: str, path: str, default: EntryType = "project") -> MemoryEntry | EntryProblem:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     fields: dict[str, str] = {}
     extra: tuple[str, ...] = ()
     if _FENCE.fullmatch(lines[0]):
         end = next((n for n, line in enumerate(lines[1:], start=1) if _END.fullmatch(line)), None)
         if end is None:
-            return Problem(path, "Its frontmatter has no end: a line of three dashes is missing.")
+            return EntryProblem(path, "Its frontmatter has no end: a line of three dashes is missing.")
         fields, extra = _fields(lines[1:end])
         lines = lines[end + 1 :]
     body = "\n".join(lines).strip("\n").rstrip()
     if not body.strip() and not fields.get("description") and not fields.get("name"):
-        return Problem(path, "It is empty.")
-    return Entry(
+        return EntryProblem(path, "It is empty.")
+    return MemoryEntry(
         name=_line(fields.get("name") or _title(body, path), MAX_NAME),
         description=_line(fields.get("description", ""), MAX_DESCRIPTION) or _line(_first(body), MAX_DESCRIPTION),
         type=_type(fields.get("type", ""), path, default),
@@ -153,21 +153,21 @@ def parse(text: str, path: str, default: EntryType = "project") -> Entry | Probl
     )
 
 
-def write(entry: Entry) -> str:
-    """The file of an entry. What is read from it is the entry again."""
+def write(entry: MemoryEntry) -> str:
+    """The text of an entry's file. Parsing it gives the entry again."""
     fields = (("name", entry.name), ("description", entry.description), ("type", entry.type))
     head = [f"{name}: {_quoted(value)}" for name, value in fields]
     return "\n".join(["---", *head, *entry.extra, "---", entry.body.strip("\n").rstrip(), ""])
 
 
-def made(name: str, description: str, kind: EntryType, body: str) -> Entry:
+def new_entry(name: str, description: str, kind: EntryType, body: str) -> MemoryEntry:
     """A new entry, each field cut to one line of its size."""
     cleaned = "".join(c for c in body.replace("\r\n", "\n").replace("\r", "\n") if c in "\n\t" or c >= " ")
     name, description = _line(name, MAX_NAME), _line(description, MAX_DESCRIPTION)
-    return Entry(name=name, description=description, type=kind, body=cleaned.strip("\n").rstrip())
+    return MemoryEntry(name=name, description=description, type=kind, body=cleaned.strip("\n").rstrip())
 
 
-def with_body(entry: Entry, body: str) -> Entry:
+def with_body(entry: MemoryEntry, body: str) -> MemoryEntry:
     return replace(entry, body=body.strip("\n").rstrip())
 
 
@@ -177,11 +177,11 @@ def _fields(lines: list[str]) -> tuple[dict[str, str], tuple[str, ...]]:
     extra: list[str] = []
     name = ""
     for line in lines:
-        found = _FIELD.fullmatch(line.rstrip())
-        if found is not None:
-            name = found[1].lower()
+        match = _FIELD.fullmatch(line.rstrip())
+        if match is not None:
+            name = match[1].lower()
             if name in _OWN:
-                value = (found[2] or "").strip()
+                value = (match[2] or "").strip()
                 fields[name] = ["" if value in _BLOCKS else _unquoted(value)]
                 continue
         elif name in _OWN and line[:1] in (" ", "\t"):
@@ -205,10 +205,10 @@ def _unquoted(value: str) -> str:
         return value[1:-1].replace("''", "'")
     if len(value) >= 2 and value[0] == value[-1] == '"':
         try:
-            told: object = json.loads(value)
+            text: object = json.loads(value)
         except ValueError:
             return value[1:-1]
-        return told if isinstance(told, str) else value
+        return text if isinstance(text, str) else value
     return value
 
 
@@ -234,8 +234,8 @@ def _first(body: str) -> str:
     return next((line.strip() for line in body.split("\n") if line.strip() and not _HEADING.match(line)), "")
 
 
-def _type(told: str, path: str, default: EntryType) -> EntryType:
-    for name in (told.strip().lower(), path.partition("/")[0].lower()):
+def _type(type_name: str, path: str, default: EntryType) -> EntryType:
+    for name in (type_name.strip().lower(), path.partition("/")[0].lower()):
         if name in TYPES:
             return name
     return default

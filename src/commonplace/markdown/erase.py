@@ -21,20 +21,20 @@ from typing import Final
 
 from commonplace.errors import CommonplaceError, FileChanged, InvalidFile, PathNotFound
 from commonplace.markdown.changes import (
-    Change,
     ChangeOf,
+    ChangeSet,
     FileStep,
     Past,
     drop,
-    held_at,
+    file_at,
     history_of,
     names_in,
     read_change,
     write_down,
 )
-from commonplace.markdown.confine import LARGEST_EVER, Folder, Held, Parts
+from commonplace.markdown.confine import LARGEST_EVER, FileSnapshot, Folder, Parts
 from commonplace.markdown.cues import normal
-from commonplace.markdown.entries import Entry, parse
+from commonplace.markdown.entries import MemoryEntry, parse
 from commonplace.markdown.index import escaped
 from commonplace.markdown.roots import INDEX, Root
 from commonplace.markdown.shelf import Shelf
@@ -71,7 +71,7 @@ class RemovedFile:
     """A file as it was, and what it became (None: it was removed)."""
 
     parts: Parts
-    before: Held
+    before: FileSnapshot
     after: bytes | None = None
 
 
@@ -81,7 +81,7 @@ class Removal:
 
     root: Root
     files: tuple[RemovedFile, ...]
-    index: Held | None
+    index: FileSnapshot | None
     changes: tuple[str, ...]
     paths: frozenset[str]
     texts: tuple[str, ...]
@@ -151,15 +151,15 @@ def take(
         FileError, PathEscape: as the folder has it.
     """
     files: list[RemovedFile] = []
-    changes: list[Change] = []
+    changes: list[ChangeSet] = []
     index = None if root.kind == "channel" else _index(root)
     try:
         for batch in _batches(root, targets):
-            changes.append(Change(root, what, now, by, alone=True, about=about))
+            changes.append(ChangeSet(root, what, now, by, alone=True, about=about))
             files += batch
             changes[-1].remove_all([(file.parts, file.before) for file in batch])
         for file in _cut(root, targets):
-            changes.append(Change(root, what, now, by, alone=True, about=about))
+            changes.append(ChangeSet(root, what, now, by, alone=True, about=about))
             files.append(file)
             changes[-1].write(file.parts, (file.after or b"").decode("utf-8"), expected=file.before)
     except (CommonplaceError, OSError):
@@ -189,7 +189,7 @@ def restore_all(removals: Sequence[Removal]) -> None:
         restore(removal)
 
 
-def _index(root: Root) -> Held | None:
+def _index(root: Root) -> FileSnapshot | None:
     try:
         return root.folder.read((INDEX,), LARGEST_EVER)
     except PathNotFound:
@@ -201,7 +201,7 @@ def _batches(root: Root, targets: Sequence[FileTarget]) -> Iterable[list[Removed
     batch: list[RemovedFile] = []
     size = 0
     for target in targets:
-        present = None if target.lines else held_at(root.folder, target.parts)
+        present = None if target.lines else file_at(root.folder, target.parts)
         if present is None:
             continue
         if target.sha256 is not None and present.stamp.sha256 not in target.sha256:
@@ -218,7 +218,7 @@ def _batches(root: Root, targets: Sequence[FileTarget]) -> Iterable[list[Removed
 def _cut(root: Root, targets: Sequence[FileTarget]) -> Iterable[RemovedFile]:
     """The files of rooms that lose lines."""
     for target in targets:
-        present = held_at(root.folder, target.parts) if target.lines else None
+        present = file_at(root.folder, target.parts) if target.lines else None
         if present is not None:
             rows = present.data.decode("utf-8").splitlines(keepends=True)
             after = "".join(row for row in rows if _hash_of(row) not in target.lines).encode("utf-8")
@@ -242,7 +242,7 @@ def _said(files: Iterable[RemovedFile]) -> Iterable[str]:
 
 def _put_back(root: Root, files: Iterable[RemovedFile], changes: Iterable[str]) -> None:
     for file in files:
-        present = held_at(root.folder, file.parts)
+        present = file_at(root.folder, file.parts)
         if (present and present.data) == file.after:
             folder = Folder(root.anchor, root.inside, mode=file.before.mode)
             folder.write(file.parts, file.before.data, expected=present and present.stamp)
@@ -260,7 +260,7 @@ def thin(removal: Removal) -> Quotes:
     root = removal.root
     history = history_of(root)
     entries = () if removal.everything else Shelf(root).scan(most=None).entries
-    live = [item.held.data.decode("utf-8", "replace") for item in entries]
+    live = [item.snapshot.data.decode("utf-8", "replace") for item in entries]
     past = list(_changes(history))
     doomed = _ancestors(removal.paths, past, {item.path for item in entries})
     texts = [text for _, _, steps in past for step in steps if step.path in doomed for text in _texts(step)]
@@ -360,6 +360,6 @@ class Quotes:
 def _lines(text: str) -> set[str]:
     """What an entry says in its description and its body, line by line, without marks, case and the dates of additions."""
     entry = parse(text, "entry.md")
-    rows = [entry.description, *entry.body.split("\n")] if isinstance(entry, Entry) else text.split("\n")
+    rows = [entry.description, *entry.body.split("\n")] if isinstance(entry, MemoryEntry) else text.split("\n")
     lines = {_DATED.sub("", normal(row)) for row in rows}
     return {line for line in lines if len(line) >= _SHORT or not line.isascii()}

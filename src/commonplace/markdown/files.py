@@ -2,9 +2,9 @@
 The five file tools of an agent that writes memory and may touch nothing else.
 
 Paths are absolute, inside one of the roots, or relative: then the first folder, which is a type, says which root is meant.
-A file is replaced only by somebody who has read it as it is now. Only a dream removes one, by writing nothing into it. In a
-clean task nothing is read but what the task itself wrote. What is written is Markdown without secrets; the index is not
-written by hand. Searching is for plain text: a pattern would let whoever wrote the memory decide how long it takes.
+An agent replaces a file only if it has read its present content. Only a consolidation removes a file, by writing nothing into
+it. A clean task reads nothing but what it wrote itself. What is written is Markdown without secrets; nobody writes the index by
+hand. Search takes plain text: with a pattern, whoever wrote the memory would decide how long the search takes.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from commonplace.errors import (
     PathNotFound,
     SecretRefused,
 )
-from commonplace.markdown.changes import Change, ChangeOf, held_at
-from commonplace.markdown.confine import LARGEST, Held, Parts
+from commonplace.markdown.changes import ChangeOf, ChangeSet, file_at
+from commonplace.markdown.confine import LARGEST, FileSnapshot, Parts
 from commonplace.markdown.entries import TYPES
 from commonplace.markdown.names import fold, parts_of
 from commonplace.markdown.roots import INDEX, Root
@@ -37,7 +37,7 @@ MOST_MATCHES: Final = 100
 MOST_LISTED: Final = 200
 MOST_LINE: Final = 300
 Refuse = Callable[[str], str | None]
-"""Why a text must not be kept, or None where it may."""
+"""Why a text must not be kept; None if it may."""
 
 
 class MemoryFiles:
@@ -54,13 +54,13 @@ class MemoryFiles:
         by: str | None = None,
     ) -> None:
         self._roots = tuple(roots)
-        self._changes = {root.path: Change(root, what, now, by) for root in self._roots}
+        self._changes = {root.path: ChangeSet(root, what, now, by) for root in self._roots}
         self.escaped = False
         """Whether a write was meant for a place outside the roots, or for one that a link leads out of."""
         self._removes = what == "dream"
         self._clean = clean
         self._refuse = refuse
-        self._seen: dict[tuple[Root, Parts], Held] = {}
+        self._seen: dict[tuple[Root, Parts], FileSnapshot] = {}
         self._written: set[tuple[Root, Parts]] = set()
 
     @property
@@ -76,41 +76,41 @@ class MemoryFiles:
     @property
     def touched_roots(self) -> tuple[Root, ...]:
         """The roots whose index is to be rebuilt."""
-        return tuple(root for root in self._roots if any(root == one for one, _ in self._written))
+        return tuple(root for root in self._roots if any(root == other for other, _ in self._written))
 
     @property
     def changes(self) -> tuple[tuple[Root, str], ...]:
-        """By what `undo` knows the changes made, a root each."""
+        """The ids of the changes that `undo` takes, one for each root."""
         return tuple((root, self._changes[root.path].id) for root in self.touched_roots)
 
     def read_file(self, path: str, offset: int = 0, limit: int = MOST_READ) -> str:
         """The text of a file, at most 50,000 characters from `offset`."""
         root, parts = self._placed(path)
         self._refuse_unseen(root, parts)
-        held = root.folder.read(parts)
-        self._seen[root, parts] = held
-        text = _decoded(held)
+        snapshot = root.folder.read(parts)
+        self._seen[root, parts] = snapshot
+        text = _decoded(snapshot)
         start, stop = max(offset, 0), max(offset, 0) + max(1, min(limit, MOST_READ))
         more = f"\n[{len(text) - stop} more characters: read on at offset {stop}]" if len(text) > stop else ""
         return text[start:stop] + more
 
     def grep_search(self, pattern: str, path: str | None = None) -> list[str]:
         """Lines that contain `pattern`, whatever the case, as `path:line: text`; at most 100."""
-        wanted = fold(pattern.strip())
-        if not wanted:
+        needle = fold(pattern.strip())
+        if not needle:
             raise InvalidContent("Give some text to search for.")
-        found: list[str] = []
+        matches: list[str] = []
         for root, parts in self._below(path):
             try:
                 text = _decoded(root.folder.read(parts))
             except CommonplaceError:
                 continue
             for number, line in enumerate(text.split("\n"), start=1):
-                if wanted in fold(line):
-                    found.append(f"{root.path.joinpath(*parts)}:{number}: {line.strip()[:MOST_LINE]}")
-                if len(found) >= MOST_MATCHES:
-                    return found
-        return found
+                if needle in fold(line):
+                    matches.append(f"{root.path.joinpath(*parts)}:{number}: {line.strip()[:MOST_LINE]}")
+                if len(matches) >= MOST_MATCHES:
+                    return matches
+        return matches
 
     def list_directory(self, path: str | None = None) -> list[str]:
         """The folders (with a slash) and files of a folder, or the roots; at most 200."""
@@ -118,54 +118,52 @@ class MemoryFiles:
             return [f"{root.path}/" for root in self._roots]
         root, parts = self._placed(path.rstrip("/") or path, folder=True)
         if self._clean:
-            listed = [
-                (one, own[len(parts) :]) for one, own in self._written if one == root and own[: len(parts)] == parts
-            ]
-            return sorted({own[0] + ("/" if len(own) > 1 else "") for _, own in listed if own})[:MOST_LISTED]
+            listed = [own[len(parts) :] for other, own in self._written if other == root and own[: len(parts)] == parts]
+            return sorted({own[0] + ("/" if len(own) > 1 else "") for own in listed if own})[:MOST_LISTED]
         try:
             entries = root.folder.listing(parts)
         except PathNotFound:
             if parts and parts[-1] not in TYPES:
                 raise
             return []
-        return [one.name + ("/" if one.is_folder else "") for one in entries][:MOST_LISTED]
+        return [entry.name + ("/" if entry.is_folder else "") for entry in entries][:MOST_LISTED]
 
     def write_file(self, path: str, content: str) -> str:
-        """Make a file, or replace one that was read before. Answers its whole path."""
+        """Make a file, or replace one that was read before. Returns its whole path."""
         root, parts = self._aimed(path)
         refuse_place(root, parts)
         removing = self._removes and not content.strip()
-        text = "" if removing else self._kept(content)
+        text = "" if removing else self._checked(content)
         with self._noticing():
-            held = held_at(root.folder, parts)
-        seen = self._seen.get((root, parts))
-        if held is not None and seen is None:
+            snapshot = file_at(root.folder, parts)
+        last_read = self._seen.get((root, parts))
+        if snapshot is not None and last_read is None:
             raise FileChanged("There is a file of that name. Read it first, or choose another name.")
-        if held is not None and seen is not None and held.stamp != seen.stamp:
+        if snapshot is not None and last_read is not None and snapshot.stamp != last_read.stamp:
             raise FileChanged
-        _refuse_unshown(held)
-        return self._remove(root, parts, held) if removing else self._write(root, parts, text, held)
+        _refuse_unshown(snapshot)
+        return self._remove(root, parts, snapshot) if removing else self._write(root, parts, text, snapshot)
 
     def edit(self, path: str, old_string: str, new_string: str, replace_all: bool = False) -> str:
-        """Replace `old_string`, which must occur once unless `replace_all`. Answers the file's whole path."""
+        """Replace `old_string`, which must occur once unless `replace_all`. Returns the file's whole path."""
         root, parts = self._aimed(path)
         refuse_place(root, parts)
         self._refuse_unseen(root, parts)
         with self._noticing():
-            held = root.folder.read(parts)
-        text = _decoded(held)
+            snapshot = root.folder.read(parts)
+        text = _decoded(snapshot)
         times = text.count(old_string) if old_string else 0
         if not times:
             raise InvalidContent("The text to replace is not in the file. Read the file again.")
         if times > 1 and not replace_all:
             raise InvalidContent(f"The text to replace occurs {times} times. Give more of it, or replace all.")
         # What a person wrote around it is theirs, secrets and all; what is put in is looked at, by itself and where it stands.
-        made = text.replace(old_string, self._kept(new_string, part=True))
-        self._refuse_joined(text, made)
-        return self._write(root, parts, made, held)
+        new_text = text.replace(old_string, self._checked(new_string, part=True))
+        self._refuse_joined(text, new_text)
+        return self._write(root, parts, new_text, snapshot)
 
     def _aimed(self, path: str) -> tuple[Root, Parts]:
-        """As `_placed`, for a write. A name that no file can have is a slip; a way out is not."""
+        """As `_placed`, for a write. A name that no file can have is a mistake; a path out of the roots is an escape."""
         try:
             return self._placed(path)
         except PathEscape:
@@ -182,21 +180,21 @@ class MemoryFiles:
             self.escaped = True
             raise
 
-    def _write(self, root: Root, parts: Parts, text: str, held: Held | None) -> str:
+    def _write(self, root: Root, parts: Parts, text: str, snapshot: FileSnapshot | None) -> str:
         check_content(text)
-        self._seen[root, parts] = self._changes[root.path].write(parts, text, expected=held)
+        self._seen[root, parts] = self._changes[root.path].write(parts, text, expected=snapshot)
         self._written.add((root, parts))
         return str(root.path.joinpath(*parts))
 
-    def _remove(self, root: Root, parts: Parts, held: Held | None) -> str:
-        if held is None:
+    def _remove(self, root: Root, parts: Parts, snapshot: FileSnapshot | None) -> str:
+        if snapshot is None:
             raise PathNotFound
-        self._changes[root.path].remove(parts, expected=held)
+        self._changes[root.path].remove(parts, expected=snapshot)
         self._seen.pop((root, parts), None)
         self._written.add((root, parts))
         return str(root.path.joinpath(*parts))
 
-    def _kept(self, content: str, *, part: bool = False) -> str:
+    def _checked(self, content: str, *, part: bool = False) -> str:
         """The content without its secrets. Raises SecretRefused, InvalidContent."""
         if not part and not content.strip():
             raise InvalidContent("The content is empty.")
@@ -208,11 +206,11 @@ class MemoryFiles:
             raise SecretRefused
         return scrubbed.text
 
-    def _refuse_joined(self, before: str, made: str) -> None:
-        """Raises SecretRefused, InvalidContent: it became a secret, or an order, by what was there already."""
-        if scrub(made).report.redactions > scrub(before).report.redactions:
+    def _refuse_joined(self, before: str, after: str) -> None:
+        """Raises SecretRefused, InvalidContent: together with the text around it, the edit is a secret or an order."""
+        if scrub(after).report.redactions > scrub(before).report.redactions:
             raise SecretRefused
-        if self._refuse is not None and (reason := self._refuse(made)) and not self._refuse(before):
+        if self._refuse is not None and (reason := self._refuse(after)) and not self._refuse(before):
             raise InvalidContent(reason)
 
     def _refuse_unseen(self, root: Root, parts: Parts) -> None:
@@ -221,9 +219,9 @@ class MemoryFiles:
 
     def _below(self, path: str | None) -> list[tuple[Root, Parts]]:
         if self._clean:
-            places = sorted(self._written, key=lambda one: one[1])
+            places = sorted(self._written, key=lambda place: place[1])
         else:
-            places = [(root, found.parts) for root in self._roots for found in root.folder.walk()]
+            places = [(root, info.parts) for root in self._roots for info in root.folder.walk()]
         if path is None or path.strip() in ("", "."):
             return places
         at, above = self._placed(path.rstrip("/") or path, folder=True)
@@ -281,17 +279,17 @@ def check_content(content: str) -> None:
         raise ContentTooLarge
 
 
-def _refuse_unshown(held: Held | None) -> None:
-    """A secret that a person wrote, and what is long, is not shown to a model: written anew, the file would be without."""
-    text = "" if held is None else _decoded(held)
+def _refuse_unshown(snapshot: FileSnapshot | None) -> None:
+    """A model does not see a secret that a person wrote, nor the rest of a long file: a new file would lack them."""
+    text = "" if snapshot is None else _decoded(snapshot)
     if len(text) > MOST_READ:
         raise InvalidContent("The file is too long to be written anew. Leave it, or change it with edit.")
     if scrub(text).report.status != "passed":
         raise InvalidContent("The file holds a secret that you are not shown. Leave it, or change the rest with edit.")
 
 
-def _decoded(held: Held) -> str:
+def _decoded(snapshot: FileSnapshot) -> str:
     try:
-        return held.data.decode("utf-8-sig")
+        return snapshot.data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidContent("The file is not UTF-8 text.") from None

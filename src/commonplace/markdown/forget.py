@@ -20,7 +20,7 @@ from commonplace.markdown import erase
 from commonplace.markdown.changes import Outcome, noted
 from commonplace.markdown.confine import Stamp
 from commonplace.markdown.cues import RELATED, nearness, normal, without_lead
-from commonplace.markdown.entries import Kept
+from commonplace.markdown.entries import EntryFile
 from commonplace.markdown.erase import FileTarget, Quotes, Removal
 from commonplace.markdown.gate import alone
 from commonplace.markdown.roots import Root
@@ -38,7 +38,7 @@ class Erased:
     followed them.
     """
 
-    entries: tuple[tuple[Root, Kept], ...] = ()
+    entries: tuple[tuple[Root, EntryFile], ...] = ()
     types: tuple[tuple[Root, str], ...] = ()
     records: tuple[str, ...] = ()
 
@@ -65,7 +65,7 @@ def forget(roots: Sequence[Root], query: str, *, now: datetime) -> Outcome:
     return remove(choose(roots, query), now=now).outcome
 
 
-def remove(entries: Sequence[tuple[Root, Kept]], *, now: datetime, by: str | None = None) -> Erased:
+def remove(entries: Sequence[tuple[Root, EntryFile]], *, now: datetime, by: str | None = None) -> Erased:
     """Erase these entries. One that somebody changes in that moment stays."""
     with ExitStack() as gates:
         for root in roots_of(entries):
@@ -76,23 +76,23 @@ def remove(entries: Sequence[tuple[Root, Kept]], *, now: datetime, by: str | Non
         return erased(there)
 
 
-def roots_of(entries: Sequence[tuple[Root, Kept]]) -> list[Root]:
+def roots_of(entries: Sequence[tuple[Root, EntryFile]]) -> list[Root]:
     """In the order in which their gates are to be entered."""
     return sorted({root for root, _ in entries}, key=lambda root: root.path)
 
 
-def standing(entries: Sequence[tuple[Root, Kept]]) -> list[tuple[Root, Kept]]:
-    """Those that are as they were read."""
+def standing(entries: Sequence[tuple[Root, EntryFile]]) -> list[tuple[Root, EntryFile]]:
+    """The entries whose files have not changed since they were read."""
     return [(root, item) for root, item in entries if _stamp(root, item) == item.stamp]
 
 
-def erased(entries: Sequence[tuple[Root, Kept]], records: Sequence[str] = ()) -> Erased:
+def erased(entries: Sequence[tuple[Root, EntryFile]], records: Sequence[str] = ()) -> Erased:
     types = tuple((root, item.entry.type) for root, item in entries)
     return Erased(entries=tuple(entries), types=types, records=tuple(records))
 
 
 def begin(
-    entries: Sequence[tuple[Root, Kept]], *, now: datetime, by: str | None = None, records: Sequence[str] = ()
+    entries: Sequence[tuple[Root, EntryFile]], *, now: datetime, by: str | None = None, records: Sequence[str] = ()
 ) -> tuple[list[Removal], list[Quotes]]:
     """
     Take the entries away, all or none. The gates of their roots are the caller's. Until `end`, `erase.restore_all` brings them back, and so
@@ -142,7 +142,7 @@ def resumed(roots: Sequence[Root], by: str) -> Erased | None:
     return Erased(types=tuple(types), records=tuple(records))
 
 
-def _stamp(root: Root, item: Kept) -> Stamp | None:
+def _stamp(root: Root, item: EntryFile) -> Stamp | None:
     try:
         return root.folder.read(item.parts).stamp
     except CommonplaceError:
@@ -153,35 +153,35 @@ def _strings(value: Json) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
-def choose(roots: Sequence[Root], query: str) -> list[tuple[Root, Kept]]:
+def choose(roots: Sequence[Root], query: str) -> list[tuple[Root, EntryFile]]:
     """What `forget` would remove, the best fit first."""
-    wanted = normal(without_lead(query))
-    content = [word for word in wanted.split() if word not in STOP_WORDS]
+    phrase = normal(without_lead(query))
+    content = [word for word in phrase.split() if word not in STOP_WORDS]
     if not content or len("".join(content)) < (2 if any(not word.isascii() for word in content) else 3):
         raise InvalidContent("Say more of what to forget: a name, or words that stand in it.")
     shelves = [root for root in roots if root.kind != "channel"]
-    found = [(root, kept) for root in shelves for kept in Shelf(root).scan().entries]
-    scored = [(_fit(kept, wanted, content), place) for place, (_, kept) in enumerate(found)]
+    candidates = [(root, file) for root in shelves for file in Shelf(root).scan().entries]
+    scored = [(_fit(file, phrase, content), place) for place, (_, file) in enumerate(candidates)]
     best = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: (-pair[0], pair[1]))
     # Where some stand out by the words themselves, what is merely alike is not meant.
     sure = [pair for pair in best if pair[0] >= 1]
-    return [found[place] for _, place in (sure or best)[:MOST]]
+    return [candidates[place] for _, place in (sure or best)[:MOST]]
 
 
-def _fit(kept: Kept, wanted: str, content: Sequence[str]) -> float:
-    entry = kept.entry
-    if wanted in (normal(entry.name), normal(kept.path.rpartition("/")[2].removesuffix(".md"))):
+def _fit(file: EntryFile, phrase: str, content: Sequence[str]) -> float:
+    entry = file.entry
+    if phrase in (normal(entry.name), normal(file.path.rpartition("/")[2].removesuffix(".md"))):
         return 3.0
-    told = normal(f"{entry.name}\n{entry.description}\n{entry.body}")
-    if _occurs(wanted, told):
-        return 1.0 + min(1.0, len(wanted) / max(1, len(told)))
-    if (near := nearness(entry, wanted)) >= RELATED:
+    text = normal(f"{entry.name}\n{entry.description}\n{entry.body}")
+    if _occurs(phrase, text):
+        return 1.0 + min(1.0, len(phrase) / max(1, len(text)))
+    if (near := nearness(entry, phrase)) >= RELATED:
         return near
-    return RELATED / 2 if len(content) > 1 and all(_occurs(word, told) for word in content) else 0.0
+    return RELATED / 2 if len(content) > 1 and all(_occurs(word, text) for word in content) else 0.0
 
 
-def _occurs(words: str, told: str) -> bool:
-    """As words of their own, where words are written apart."""
+def _occurs(words: str, text: str) -> bool:
+    """Whether `words` occur in `text`, as whole words if the script separates words."""
     before = r"(?<!\w)" if words[0].isascii() else ""
     after = r"(?!\w)" if words[-1].isascii() else ""
-    return re.search(before + re.escape(words) + after, told) is not None
+    return re.search(before + re.escape(words) + after, text) is not None

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from commonplace.markdown.entries import TYPES, Kept
+from commonplace.markdown.entries import TYPES, EntryFile
 
 MAX_LINE: Final = 150
 MAX_LINES: Final = 200
@@ -23,30 +23,30 @@ _CLIPPED: Final = f"{_FOOTER}the index is longer than this. Look through the fol
 _ESCAPED: Final = {ord(c): f"%{ord(c):02X}" for c in ' ()<>%"'}
 
 
-def build(entries: Sequence[Kept], before: str = "") -> str:
+def build(entries: Sequence[EntryFile], before: str = "") -> str:
     """The index of `entries`, newest first as they are given; `before` is the index that it takes the place of."""
     own = _of_a_person(before)
-    lines = [(kept, line) for kept in entries if (line := _line(kept))]
-    shown = _fitting([line for _, line in lines], own)
-    listed = sorted(lines[:shown], key=lambda pair: (TYPES.index(pair[0].entry.type), pair[0].entry.name.casefold()))
-    told = [*own, *(line for _, line in listed)]
-    if missing := len(entries) - shown:
-        told.append(_footer(missing))
-    return "".join(f"{line}\n" for line in told)
+    lines = [(file, line) for file in entries if (line := _line(file))]
+    count = _fitting([line for _, line in lines], own)
+    listed = sorted(lines[:count], key=lambda pair: (TYPES.index(pair[0].entry.type), pair[0].entry.name.casefold()))
+    index_lines = [*own, *(line for _, line in listed)]
+    if missing := len(entries) - count:
+        index_lines.append(_footer(missing))
+    return "".join(f"{line}\n" for line in index_lines)
 
 
 def clip(index: str) -> str:
     """As much of an index as a prompt may hold, whoever wrote it."""
     lines = index.splitlines()
-    told: list[str] = []
+    head: list[str] = []
     size = _bytes([_CLIPPED])
     for line in lines:
         size += _bytes([line[:MAX_LINE]])
-        if len(told) >= MAX_LINES - 1 or size > MAX_BYTES:
-            told.append(_CLIPPED)
+        if len(head) >= MAX_LINES - 1 or size > MAX_BYTES:
+            head.append(_CLIPPED)
             break
-        told.append(line[:MAX_LINE])
-    return "".join(f"{line}\n" for line in told)
+        head.append(line[:MAX_LINE])
+    return "".join(f"{line}\n" for line in head)
 
 
 def _fitting(lines: Sequence[str], own: Sequence[str]) -> int:
@@ -55,19 +55,19 @@ def _fitting(lines: Sequence[str], own: Sequence[str]) -> int:
     if count + len(lines) <= MAX_LINES and size + _bytes(lines) <= MAX_BYTES:
         return len(lines)
     size, count = size + _bytes([_footer(10_000)]), count + 1
-    shown = 0
+    fits = 0
     for line in lines:
         size, count = size + _bytes([line]), count + 1
         if count > MAX_LINES or size > MAX_BYTES:
             break
-        shown += 1
-    return shown
+        fits += 1
+    return fits
 
 
-def _line(kept: Kept) -> str | None:
+def _line(file: EntryFile) -> str | None:
     """None where the path alone is too long."""
-    path = escaped(kept.path)
-    title = kept.entry.name.translate({ord("["): "(", ord("]"): ")"})
+    path = escaped(file.path)
+    title = file.entry.name.translate({ord("["): "(", ord("]"): ")"})
     room = MAX_LINE - len(f"- []({path})")
     if room < 1:
         return None
@@ -75,7 +75,7 @@ def _line(kept: Kept) -> str | None:
         return f"- [{_cut(title, room)}]({path})"
     line = f"- [{title}]({path})"
     room = MAX_LINE - len(line) - len(" — ")
-    hook = kept.entry.description
+    hook = file.entry.description
     return f"{line} — {_cut(hook, room)}" if hook and hook != title and room >= 8 else line
 
 

@@ -3,7 +3,7 @@ One writer at a time for a file, in this process or any other.
 
 The lock is the system's own, on a file beside the one it guards. It ends with the process that holds it, however that one
 ends, so no lock is ever stale. Whoever lets go removes the lock's file while still holding it; whoever comes next
-looks whether the file locked is still the one of that name.
+checks that the locked file still has that name.
 """
 
 from __future__ import annotations
@@ -51,21 +51,21 @@ def locked(folder: int, name: str, patience: float = PATIENCE) -> Generator[None
         MemoryWriteTimeout: somebody else held it for longer than `patience` seconds.
     """
     lock = f".{name}.lock"
-    held = _acquired(folder, lock, patience)
+    handle = _acquired(folder, lock, patience)
     try:
         yield
     finally:
         # The folder may have been removed meanwhile, with all that is in it.
         with suppress(FileNotFoundError):
             os.unlink(lock, dir_fd=folder)
-        os.close(held)
+        os.close(handle)
 
 
 @contextmanager
 def gated(folder: int, name: str, *, shared: bool, patience: float = PATIENCE) -> Generator[int]:
     """
-    Hold the gate `name` in the folder open as `folder`, together with others who share it or alone. Yields the gate's file,
-    which stays: while some share it, nobody could tell whether another one took its name.
+    Hold the gate `name` in the folder open as `folder`, together with others who share it or alone. Yields the gate's file.
+    It is never removed: while some share it, nobody could say whether another file took its name.
 
     Raises:
         MemoryWriteTimeout: others held it for longer than `patience` seconds.
@@ -85,14 +85,14 @@ def gated(folder: int, name: str, *, shared: bool, patience: float = PATIENCE) -
 def _acquired(folder: int, lock: str, patience: float) -> int:
     deadline = time.monotonic() + patience
     while True:
-        held = os.open(lock, _LOCK, 0o600, dir_fd=folder)
+        handle = os.open(lock, _LOCK, 0o600, dir_fd=folder)
         try:
-            if _taken(held) and _still_named(held, folder, lock):
-                return held
+            if _taken(handle) and _still_named(handle, folder, lock):
+                return handle
         except BaseException:
-            os.close(held)
+            os.close(handle)
             raise
-        os.close(held)
+        os.close(handle)
         if time.monotonic() >= deadline:
             raise MemoryWriteTimeout(lock=lock)
         time.sleep(_PAUSE * (0.2 + random()))
@@ -104,9 +104,9 @@ def _taken(file: int, *, shared: bool = False) -> bool:
     return _flocked(file, shared=shared)
 
 
-def _still_named(held: int, folder: int, lock: str) -> bool:
+def _still_named(handle: int, folder: int, lock: str) -> bool:
     try:
-        named = os.stat(lock, dir_fd=folder, follow_symlinks=False)
+        current = os.stat(lock, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return False
-    return os.path.samestat(os.fstat(held), named)
+    return os.path.samestat(os.fstat(handle), current)

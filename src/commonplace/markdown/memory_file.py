@@ -20,7 +20,7 @@ from commonplace.errors import (
     InvalidScope,
     SecretRefused,
 )
-from commonplace.markdown.confine import LARGEST_EVER, Folder, Held
+from commonplace.markdown.confine import LARGEST_EVER, FileSnapshot, Folder
 from commonplace.markdown.locks import PATIENCE
 from commonplace.markdown.roots import INDEX
 from commonplace.text.scrub import scrub
@@ -62,8 +62,8 @@ class Survey:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Added:
-    """`bytes_written` is the size of the whole file, also where nothing changed."""
+class MemoryFileWrite:
+    """`bytes_written` is the size of the whole file, even if nothing changed."""
 
     path: str
     bytes_written: int
@@ -90,7 +90,7 @@ def survey(workspace: Path, home: Path) -> Survey:
 
 def add(
     workspace: Path, home: Path, *, scope: object, content: object, mode: object = None, patience: float = PATIENCE
-) -> Added:
+) -> MemoryFileWrite:
     """
     Add to `MEMORY.md` of the workspace or of the home folder, or replace it. Only white space to add changes nothing.
 
@@ -100,34 +100,34 @@ def add(
         MemoryFileTooLarge: the file has more than 16 MiB.
         MemoryWriteTimeout, FileError, PathEscape: the file cannot be written.
     """
-    told_scope, told_mode, text = _checked(scope, mode, content)
-    anchor = workspace if told_scope == "workspace" else home
+    file_scope, write_mode, text = _checked(scope, mode, content)
+    anchor = workspace if file_scope == "workspace" else home
     scrubbed = scrub(text)
     if scrubbed.report.status == "blocked":
         raise SecretRefused
-    folder = Folder(anchor, mode=0o644 if told_scope == "workspace" else 0o600, patience=patience)
+    folder = Folder(anchor, mode=0o644 if file_scope == "workspace" else 0o600, patience=patience)
     changed = False
 
-    def compose(held: Held | None) -> bytes | None:
+    def compose(snapshot: FileSnapshot | None) -> bytes | None:
         nonlocal changed
-        if told_mode == "replace":
-            made = scrubbed.text.encode("utf-8")
+        if write_mode == "replace":
+            data = scrubbed.text.encode("utf-8")
         elif not text.strip():
             return None
         else:
-            made = appended(held.data if held else b"", scrubbed.text)
-        changed = held is None or made != held.data
-        return made
+            data = appended(snapshot.data if snapshot else b"", scrubbed.text)
+        changed = snapshot is None or data != snapshot.data
+        return data
 
-    held = folder.change((INDEX,), compose, LARGEST_EVER if told_mode == "replace" else MOST_EXISTING)
-    size = len(held.data) if held else 0
+    snapshot = folder.change((INDEX,), compose, LARGEST_EVER if write_mode == "replace" else MOST_EXISTING)
+    size = len(snapshot.data) if snapshot else 0
     redactions = scrubbed.report.redactions
     path = str(anchor / INDEX)
-    return Added(path=path, bytes_written=size, mode=told_mode, changed=changed, redactions=redactions)
+    return MemoryFileWrite(path=path, bytes_written=size, mode=write_mode, changed=changed, redactions=redactions)
 
 
 def appended(existing: bytes, content: str) -> bytes:
-    """`existing` with `content` at the end of its section, which is made where there is none."""
+    """`existing` with `content` at the end of its section, which is added if there is none."""
     # Bytes that are no text belong to the owner of the file and stay what they are.
     text = existing.decode("utf-8", "surrogateescape")
     ending = "\r\n" if "\r\n" in text else "\n"
@@ -145,7 +145,7 @@ def appended(existing: bytes, content: str) -> bytes:
 
 
 def _end_of_section(lines: Sequence[str]) -> int | None:
-    """Where the section ends: after its last line that is not empty. None where there is no such section."""
+    """Where the section ends: after its last line that is not empty. None if there is no such section."""
     fence = ""
     last: int | None = None
     for number, line in enumerate(lines):
@@ -164,10 +164,10 @@ def _end_of_section(lines: Sequence[str]) -> int | None:
 
 def _fence_after(line: str, fence: str) -> str:
     """The code fence that is open after `line`, if any: it ends with at least as many of the same marks."""
-    found = _FENCE.fullmatch(line)
-    if found is None:
+    match = _FENCE.fullmatch(line)
+    if match is None:
         return fence
-    marks, rest = found[1], found[2]
+    marks, rest = match[1], match[2]
     if not fence:
         return "" if marks[0] == "`" and "`" in rest else marks
     return "" if marks.startswith(fence) and not rest.strip() else fence

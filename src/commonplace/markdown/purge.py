@@ -18,7 +18,7 @@ from typing import Final, TypeAlias, cast, get_args
 from commonplace.errors import CommonplaceError, Conflict, NotFound, PurgeRefused
 from commonplace.markdown import erase
 from commonplace.markdown import forget as forgetting
-from commonplace.markdown.entries import Kept
+from commonplace.markdown.entries import EntryFile
 from commonplace.markdown.erase import FileTarget, Quotes, Removal
 from commonplace.markdown.forget import Erased
 from commonplace.markdown.gate import Epochs, alone, entered
@@ -39,7 +39,7 @@ from commonplace.values.task import TaskKind
 OUT_OF_REACH: Final = "it is not on this machine, or in a folder that this process does not know"
 NOT_THERE: Final = "there is no such file in {folder}, and nobody knows where else it may be"
 MOVED: Final = "its record came up while others were purged; purge again"
-RecordsOf: TypeAlias = Callable[[Sequence[tuple[Root, Kept]]], Awaitable[Sequence[str]]]
+RecordsOf: TypeAlias = Callable[[Sequence[tuple[Root, EntryFile]]], Awaitable[Sequence[str]]]
 _MOST_JOBS: Final = 10_000
 _ROUNDS: Final = 100
 
@@ -97,14 +97,14 @@ class MemoryFolders:
                     locked.broken[root] = error.message
             yield locked
 
-    async def forget(self, entries: Sequence[tuple[Root, Kept]], *, by: str, records: RecordsOf) -> Erased:
+    async def forget(self, entries: Sequence[tuple[Root, EntryFile]], *, by: str, records: RecordsOf) -> Erased:
         """
         Erase these entries for the task `by`; one that somebody changes in that moment stays. `records` tells which records follow
         them. Once begun it is brought to its end.
         """
         return await asyncio.shield(asyncio.ensure_future(self._forget(entries, by, records)))
 
-    async def _forget(self, entries: Sequence[tuple[Root, Kept]], by: str, records: RecordsOf) -> Erased:
+    async def _forget(self, entries: Sequence[tuple[Root, EntryFile]], by: str, records: RecordsOf) -> Erased:
         async with AsyncExitStack() as stack:
             for root in forgetting.roots_of(entries):
                 (await stack.enter_async_context(entered(alone(root)))).begin()

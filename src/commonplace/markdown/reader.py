@@ -23,7 +23,7 @@ from threading import Lock
 from typing import Final, Literal, Protocol
 
 from commonplace.errors import Forbidden, PathEscape, PathNotFound
-from commonplace.markdown.confine import Held, Parts, read_from
+from commonplace.markdown.confine import FileSnapshot, Parts, read_from
 
 _FOLDER: Final = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 # Enough to go on from; the folder need not be readable, as on the way of an ordinary path. Not every system has it.
@@ -63,7 +63,7 @@ class FolderReader(Protocol):
         """One of them; None if there is none, or no folder above it."""
         ...
 
-    def read(self, parts: Parts, most: int) -> Held:
+    def read(self, parts: Parts, most: int) -> FileSnapshot:
         """A plain file of at most `most` bytes. Raises as `confine.read_from`."""
         ...
 
@@ -140,7 +140,7 @@ class HandleReader:
                 return None
             raise
 
-    def read(self, parts: Parts, most: int) -> Held:
+    def read(self, parts: Parts, most: int) -> FileSnapshot:
         with self._opened(parts[:-1]) as folder:
             return read_from(folder, parts[-1], most)
 
@@ -179,7 +179,7 @@ class PathReader:
     def entry(self, parts: Parts) -> FolderEntry | None:
         return _entry_of(None, os.fspath(self._root.joinpath(*parts)))
 
-    def read(self, parts: Parts, most: int) -> Held:
+    def read(self, parts: Parts, most: int) -> FileSnapshot:
         return read_from(None, os.fspath(self._root.joinpath(*parts)), most)
 
     def below(self, parts: Parts) -> PathReader:

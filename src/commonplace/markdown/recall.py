@@ -3,7 +3,7 @@ Which entries to show for a question, by counting words.
 
 Two points for each word of the question that an entry's type, title, description or body has, one more where the word is
 typical of the type, one for having a body. At most five, each cut to 1,200 characters; one that is older than a day says
-so, since the world moved on. What only tells how to use a tool that is at hand anyway is left out, but not what warns of it.
+so, since the world moved on. An entry that only explains a tool of the present turn is left out, unless it warns of the tool.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from commonplace.markdown.entries import EntryType, Kept
+from commonplace.markdown.entries import EntryFile, EntryType
 from commonplace.markdown.roots import Root
 from commonplace.markdown.shelf import Shelf
 from commonplace.text.english import STOP_WORDS
@@ -54,10 +54,10 @@ _WARNING: Final = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Recalled:
+class RecalledEntry:
     """`note` is what to say about its age, if anything."""
 
-    kept: Kept
+    file: EntryFile
     score: int
     body: str
     note: str | None
@@ -68,41 +68,43 @@ class Fitting:
     """An entry that has words of the question."""
 
     root: Root
-    kept: Kept
+    file: EntryFile
     score: int
 
 
-def recall(entries: Iterable[Kept], query: str, now: datetime, *, tools: Sequence[str] = ()) -> list[Recalled]:
+def recall(
+    entries: Iterable[EntryFile], query: str, now: datetime, *, tools: Sequence[str] = ()
+) -> list[RecalledEntry]:
     """The entries that fit `query` best, best first, newer before older. `tools` are those active in the turn."""
     fitting = sorted(_scored(entries, query, tools), key=lambda pair: _place(*pair))
     return [
-        Recalled(kept=kept, score=score, body=cut(kept.entry.body), note=staleness(kept, now))
-        for score, kept in fitting[:MOST]
+        RecalledEntry(file=file, score=score, body=cut(file.entry.body), note=staleness(file, now))
+        for score, file in fitting[:MOST]
     ]
 
 
 def fitting_in(roots: Sequence[Root], query: str, tools: Sequence[str] = ()) -> list[Fitting]:
-    """All entries of the roots' newest files that fit, in the order of `recall`: whoever shows them may have to pass some over."""
-    found = [
-        Fitting(root=root, kept=kept, score=score)
+    """All matching entries of the roots' newest files, in the order of `recall`: the caller may have to skip some."""
+    matches = [
+        Fitting(root=root, file=file, score=score)
         for root in roots
-        for score, kept in _scored(Shelf(root).scan().entries, query, tools)
+        for score, file in _scored(Shelf(root).scan().entries, query, tools)
     ]
-    return sorted(found, key=lambda one: _place(one.score, one.kept))
+    return sorted(matches, key=lambda match: _place(match.score, match.file))
 
 
-def block(shown: Sequence[ShelfRecalled]) -> str:
-    """The entries as they stand in a prompt: data, each behind a label that says how far to trust it. Empty where there are none."""
-    return "\n".join([OPEN, POLICY, *(_line_of(one) for one in shown), CLOSE]) if shown else ""
+def block(entries: Sequence[ShelfRecalled]) -> str:
+    """The entries as text for a prompt: data, each behind a label that says how far to trust it. Empty if there are none."""
+    return "\n".join([OPEN, POLICY, *(_line_of(hit) for hit in entries), CLOSE]) if entries else ""
 
 
 def cut(body: str) -> str:
     return body if len(body) <= MOST_BODY else body[: MOST_BODY - len(_MORE)].rstrip() + _MORE
 
 
-def staleness(kept: Kept, now: datetime) -> str | None:
+def staleness(file: EntryFile, now: datetime) -> str | None:
     """What to say of an entry that was last written more than a day ago."""
-    age = now - from_ms(kept.stamp.mtime // 1_000_000)
+    age = now - from_ms(file.stamp.mtime // 1_000_000)
     if age <= STALE_AFTER:
         return None
     days = age.days
@@ -112,40 +114,40 @@ def staleness(kept: Kept, now: datetime) -> str | None:
     )
 
 
-def _line_of(one: ShelfRecalled) -> str:
-    trust = one.trust if one.trust in TRUSTED else f"{one.trust} (untrusted)"
-    head = f"[id {name(f'{one.root}/{one.path}')}, source managed, trust {trust}] {one.type} **{name(one.name)}**: "
-    return entry(head, one.body.strip() or one.description, f"({one.note})" if one.note else "")
+def _line_of(hit: ShelfRecalled) -> str:
+    trust = hit.trust if hit.trust in TRUSTED else f"{hit.trust} (untrusted)"
+    head = f"[id {name(f'{hit.root}/{hit.path}')}, source managed, trust {trust}] {hit.type} **{name(hit.name)}**: "
+    return entry(head, hit.body.strip() or hit.description, f"({hit.note})" if hit.note else "")
 
 
-def _scored(entries: Iterable[Kept], query: str, tools: Sequence[str]) -> list[tuple[int, Kept]]:
+def _scored(entries: Iterable[EntryFile], query: str, tools: Sequence[str]) -> list[tuple[int, EntryFile]]:
     tokens = _tokens(query)
-    scored = [(_score(kept, tokens), kept) for kept in entries if not _explains(kept, tools)]
-    return [(score, kept) for score, kept in scored if score]
+    scored = [(_score(file, tokens), file) for file in entries if not _explains(file, tools)]
+    return [(score, file) for score, file in scored if score]
 
 
-def _place(score: int, kept: Kept) -> tuple[int, int, str]:
-    return -score, -kept.stamp.mtime, kept.path
+def _place(score: int, file: EntryFile) -> tuple[int, int, str]:
+    return -score, -file.stamp.mtime, file.path
 
 
 def _tokens(query: str) -> frozenset[str]:
-    found = {word.strip(_EDGES) for word in words(query)}
+    candidates = {word.strip(_EDGES) for word in words(query)}
     return frozenset(
-        word for word in found if word and word not in STOP_WORDS and (len(word) > 1 or not word.isascii())
+        word for word in candidates if word and word not in STOP_WORDS and (len(word) > 1 or not word.isascii())
     )
 
 
-def _score(kept: Kept, tokens: frozenset[str]) -> int:
-    entry = kept.entry
-    told = f"{entry.type}\n{entry.name}\n{entry.description}\n{entry.body}".lower()
-    hits = sum(2 for token in tokens if token in told) + len(tokens & _KEYWORDS[entry.type])
+def _score(file: EntryFile, tokens: frozenset[str]) -> int:
+    entry = file.entry
+    text = f"{entry.type}\n{entry.name}\n{entry.description}\n{entry.body}".lower()
+    hits = sum(2 for token in tokens if token in text) + len(tokens & _KEYWORDS[entry.type])
     return hits + bool(entry.body.strip()) if hits else 0
 
 
-def _explains(kept: Kept, tools: Sequence[str]) -> bool:
-    """Whether an entry merely tells how to use one of the tools."""
-    head = f"{kept.entry.name} {kept.entry.description}".lower()
+def _explains(file: EntryFile, tools: Sequence[str]) -> bool:
+    """Whether an entry merely explains how to use one of the tools."""
+    head = f"{file.entry.name} {file.entry.description}".lower()
     # A name that is nowhere in it needs no pattern: there may be many tools, and many entries.
-    named = (tool.lower() for tool in tools if tool and tool.lower() in head)
-    about = any(re.search(rf"(?<!\w){re.escape(tool)}(?!\w)", head) for tool in named)
-    return about and bool(_USAGE.search(head)) and not _WARNING.search(f"{head} {kept.entry.body}")
+    mentions = (tool.lower() for tool in tools if tool and tool.lower() in head)
+    about = any(re.search(rf"(?<!\w){re.escape(tool)}(?!\w)", head) for tool in mentions)
+    return about and bool(_USAGE.search(head)) and not _WARNING.search(f"{head} {file.entry.body}")

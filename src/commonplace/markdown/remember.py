@@ -1,9 +1,9 @@
 """
 A fact filed by rules, without a model.
 
-Its type is told by cue words, its place by the type. Where an entry says exactly this already, nothing changes; where one is
-about the same, the fact joins it: in place of a line that it carries further, else as a dated line of its own, so that
-nothing anybody wrote is lost. Else it becomes an entry of its own. In a chat room it is one more line of the room's file.
+Cue words decide its type, and the type decides its folder. If an entry says exactly this already, nothing changes. If one is
+about the same, the fact joins it: in place of a line that it continues, else as a dated line of its own, so that nothing
+anybody wrote is lost. Otherwise it becomes a new entry. In a chat room it is one more line of the room's file.
 """
 
 from __future__ import annotations
@@ -15,10 +15,20 @@ from datetime import datetime
 from typing import Final
 
 from commonplace.errors import FileChanged, InvalidContent, ManagedMemoryUnavailable, PathNotFound
-from commonplace.markdown.changes import MAX_SUMMARY, Change, Outcome, outcome
-from commonplace.markdown.confine import LARGEST, Held
-from commonplace.markdown.cues import RELATED, claims, first_sentence, kind_of, nearness, normal, same, says, told
-from commonplace.markdown.entries import Entry, EntryType, Kept, made, write
+from commonplace.markdown.changes import MAX_SUMMARY, ChangeSet, Outcome, outcome
+from commonplace.markdown.confine import LARGEST, FileSnapshot
+from commonplace.markdown.cues import (
+    RELATED,
+    claims,
+    first_sentence,
+    kind_of,
+    nearness,
+    normal,
+    same,
+    says,
+    text_and_type,
+)
+from commonplace.markdown.entries import EntryFile, EntryType, MemoryEntry, new_entry, write
 from commonplace.markdown.files import Refuse, check_content
 from commonplace.markdown.memory_file import MOST_EXISTING
 from commonplace.markdown.names import fold
@@ -42,8 +52,8 @@ def remember(
     by: str | None = None,
 ) -> Outcome:
     """
-    File `content` in one of `roots`. With `clean` no existing entry is looked at. `refuse` says why a text must not be kept,
-    `by` which task it is done for.
+    File `content` in one of `roots`. With `clean` no existing entry is read. `refuse` says why a text must not be kept,
+    `by` is the task that asked for it.
 
     Raises:
         InvalidContent: there is nothing to remember.
@@ -59,8 +69,8 @@ def remember(
         reason = _SECRET
     if reason:
         return Outcome(summary=f"Nothing was kept. {reason}"[:500], refused=reason)
-    text, named = told(scrubbed.text)
-    kind = named or kind_of(text)
+    text, explicit_kind = text_and_type(scrubbed.text)
+    kind = explicit_kind or kind_of(text)
     root = shelf_for(roots, kind)
     if root is None:
         raise ManagedMemoryUnavailable
@@ -74,15 +84,15 @@ def remember(
     raise FileChanged
 
 
-def _nearest(roots: Sequence[Root], text: str) -> tuple[Root, Kept] | None:
+def _nearest(roots: Sequence[Root], text: str) -> tuple[Root, EntryFile] | None:
     shelves = [root for root in roots if root.kind != "channel"]
-    found = [(root, kept) for root in shelves for kept in Shelf(root).scan().entries]
-    exact = next(((root, kept) for root, kept in found if says(kept.entry, text)), None)
-    if exact or not found:
+    candidates = [(root, file) for root in shelves for file in Shelf(root).scan().entries]
+    exact = next(((root, file) for root, file in candidates if says(file.entry, text)), None)
+    if exact or not candidates:
         return exact
-    scored = [(nearness(kept.entry, text), place) for place, (_, kept) in enumerate(found)]
+    scored = [(nearness(file.entry, text), place) for place, (_, file) in enumerate(candidates)]
     score, place = max(scored, key=lambda pair: (pair[0], -pair[1]))
-    return found[place] if score >= RELATED else None
+    return candidates[place] if score >= RELATED else None
 
 
 def _lined(root: Root, text: str) -> Outcome:
@@ -90,10 +100,10 @@ def _lined(root: Root, text: str) -> Outcome:
     line = " ".join(text.split())
     changed = False
 
-    def compose(held: Held | None) -> bytes | None:
+    def compose(snapshot: FileSnapshot | None) -> bytes | None:
         nonlocal changed
-        before = held.data.decode("utf-8", "surrogateescape") if held else ""
-        if any(same(line, one.strip().lstrip("-*•")) for one in before.split("\n")):
+        before = snapshot.data.decode("utf-8", "surrogateescape") if snapshot else ""
+        if any(same(line, other.strip().lstrip("-*•")) for other in before.split("\n")):
             return None
         changed = True
         joint = "" if not before or before.endswith("\n") else "\n"
@@ -106,19 +116,19 @@ def _lined(root: Root, text: str) -> Outcome:
     return Outcome(summary=summary, files_touched=(str(root.path / INDEX),), touched_scopes=("channel",))
 
 
-def _joined(root: Root, kept: Kept, text: str, now: datetime, by: str | None) -> Outcome:
-    if says(kept.entry, text):
-        return Outcome(summary=f"Known already: {kept.entry.name}. Nothing was changed.")
-    entry = joined(kept.entry, text, now)
-    written = write(entry)
-    if len(written.encode("utf-8")) > LARGEST:
-        return _filed(root, kept.entry.type, text, now, by)
-    change = Change(root, "remember", now, by)
-    change.write(kept.parts, written, expected=kept.held)
+def _joined(root: Root, file: EntryFile, text: str, now: datetime, by: str | None) -> Outcome:
+    if says(file.entry, text):
+        return Outcome(summary=f"Known already: {file.entry.name}. Nothing was changed.")
+    entry = joined(file.entry, text, now)
+    content = write(entry)
+    if len(content.encode("utf-8")) > LARGEST:
+        return _filed(root, file.entry.type, text, now, by)
+    change = ChangeSet(root, "remember", now, by)
+    change.write(file.parts, content, expected=file.snapshot)
     return outcome(f"Updated “{entry.name}” in {root.kind} memory: {first_sentence(text)}", [change])
 
 
-def joined(entry: Entry, text: str, now: datetime) -> Entry:
+def joined(entry: MemoryEntry, text: str, now: datetime) -> MemoryEntry:
     """The entry with `text` in it. A line that `text` begins with gives way to it; all others stay."""
     lines = entry.body.split("\n")
     began = normal(text) + " "
@@ -130,25 +140,25 @@ def joined(entry: Entry, text: str, now: datetime) -> Entry:
     # The description is the hook in the index. Where it only repeats the body, it follows; where a person wrote it, it stays.
     ours = any(same(entry.description, claim) for claim in claims(replace(entry, description="")))
     described = first_sentence(text) if ours else entry.description
-    fresh = made(entry.name, described, entry.type, "\n".join(lines))
+    fresh = new_entry(entry.name, described, entry.type, "\n".join(lines))
     return replace(fresh, extra=entry.extra)
 
 
 def _filed(root: Root, kind: EntryType, text: str, now: datetime, by: str | None) -> Outcome:
     sentence = first_sentence(text)
-    entry = made(_title(sentence), sentence, kind, text)
-    change = Change(root, "remember", now, by)
+    entry = new_entry(_title(sentence), sentence, kind, text)
+    change = ChangeSet(root, "remember", now, by)
     name = slug(entry.name.rstrip("…"), empty=kind)
     taken = _taken(root, kind)
     free = (f"{name}{suffix}.md" for suffix in ("", *(f"-{n}" for n in range(2, 10_000))))
-    file = next(one for one in free if one not in taken)
+    file = next(candidate for candidate in free if candidate not in taken)
     change.write((kind, file), write(entry), expected=None)
     return outcome(f"Saved to {root.kind} memory: {sentence}", [change])
 
 
 def _taken(root: Root, kind: EntryType) -> set[str]:
     try:
-        return {fold(one.name) for one in root.folder.listing((kind,))}
+        return {fold(entry.name) for entry in root.folder.listing((kind,))}
     except PathNotFound:
         return set()
 

@@ -96,8 +96,8 @@ def channel_root(home: Path, channel: str, chat: str) -> Root:
 
 def workspace_name(workspace: Path) -> str:
     """A path as one name: its letters and digits, and a hash that tells `/a/b-c` from `/a/b/c`."""
-    written = workspace.as_posix()
-    return f"{_OTHERS.sub('-', written).strip('-')[-_LONGEST:].strip('-') or 'root'}-{_hash(written, 8)}"
+    path = workspace.as_posix()
+    return f"{_OTHERS.sub('-', path).strip('-')[-_LONGEST:].strip('-') or 'root'}-{_hash(path, 8)}"
 
 
 def channel_name(channel: str) -> str:

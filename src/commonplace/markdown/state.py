@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from commonplace.errors import CommonplaceError
-from commonplace.markdown.confine import Folder, Held
+from commonplace.markdown.confine import FileSnapshot, Folder
 from commonplace.markdown.roots import META
 from commonplace.values.moment import from_iso, to_iso, utc
 from commonplace.values.record import Json
@@ -70,15 +70,15 @@ def read_meta(state: Folder) -> Meta:
     return _meta(_read(state, META))
 
 
-def _meta(told: Mapping[str, Json]) -> Meta:
-    known = ("lastConsolidatedAt", "lastConsolidatedBy", "lastCheckedAt", "sessions")
-    sessions = told.get("sessions")
+def _meta(document: Mapping[str, Json]) -> Meta:
+    own_keys = ("lastConsolidatedAt", "lastConsolidatedBy", "lastCheckedAt", "sessions")
+    sessions = document.get("sessions")
     return Meta(
-        consolidated_at=_moment(told.get("lastConsolidatedAt")),
-        consolidated_by=_text(told.get("lastConsolidatedBy")),
-        checked_at=_moment(told.get("lastCheckedAt")),
-        sessions=tuple(str(one) for one in sessions) if isinstance(sessions, Sequence) else (),
-        about={key: value for key, value in told.items() if key not in known},
+        consolidated_at=_moment(document.get("lastConsolidatedAt")),
+        consolidated_by=_text(document.get("lastConsolidatedBy")),
+        checked_at=_moment(document.get("lastCheckedAt")),
+        sessions=tuple(str(session) for session in sessions) if isinstance(sessions, Sequence) else (),
+        about={key: value for key, value in document.items() if key not in own_keys},
     )
 
 
@@ -87,26 +87,26 @@ def write_meta(state: Folder, meta: Meta) -> None:
 
 
 def change_meta(state: Folder, changed: Callable[[Meta], Meta]) -> Meta:
-    """What `changed` makes of it, under the file's lock: of two who count a session at once, neither is overlooked."""
-    made = Meta()
+    """What `changed` makes of the file, under its lock: if two processes count a session at once, both are counted."""
+    meta = Meta()
 
-    def compose(held: Held | None) -> bytes | None:
-        nonlocal made
-        before = Meta() if held is None else _meta(_parsed(held.data))
-        made = changed(before)
-        return None if made == before else _written(made)
+    def compose(snapshot: FileSnapshot | None) -> bytes | None:
+        nonlocal meta
+        before = Meta() if snapshot is None else _meta(_parsed(snapshot.data))
+        meta = changed(before)
+        return None if meta == before else _written(meta)
 
     state.change((META,), compose)
-    return made
+    return meta
 
 
 def ended(state: Folder, session: str, now: datetime) -> bool:
     """
-    Count a session that is over, once. True where it is time to consolidate: then whoever asks next, in whatever process,
-    is told False for ten minutes. Where there is nothing to note, the file is only read.
+    Count a session that is over, once. True if it is time to consolidate: then the next callers, in whatever process, get
+    False for ten minutes. If there is nothing to record, the file is only read.
     """
-    held = read_meta(state)
-    if held.met(session) == held and not held.due(now, session):
+    meta = read_meta(state)
+    if meta.met(session) == meta and not meta.due(now, session):
         return False
     due = False
 
@@ -121,47 +121,51 @@ def ended(state: Folder, session: str, now: datetime) -> bool:
 
 
 def consolidated(state: Folder, now: datetime, session: str | None) -> None:
-    """It was done just now, in the name of `session`: what comes is counted anew."""
+    """Record that `session` consolidated just now: the count of sessions starts again."""
     change_meta(state, lambda meta: replace(meta, consolidated_at=utc(now), consolidated_by=session, sessions=()))
 
 
 def _written(meta: Meta) -> bytes:
-    told: dict[str, Json] = {
+    document: dict[str, Json] = {
         **meta.about,
-        "lastConsolidatedAt": _told(meta.consolidated_at),
+        "lastConsolidatedAt": _iso(meta.consolidated_at),
         "lastConsolidatedBy": meta.consolidated_by,
-        "lastCheckedAt": _told(meta.checked_at),
+        "lastCheckedAt": _iso(meta.checked_at),
         "sessions": list(meta.sessions),
     }
-    return _dumped(told)
+    return _dumped(document)
 
 
 def read_cursor(state: Folder) -> Cursor | None:
-    told = _read(state, CURSOR)
-    session, offset, at = _text(told.get("sessionId")), told.get("processedOffset"), _moment(told.get("updatedAt"))
+    document = _read(state, CURSOR)
+    session, offset, at = (
+        _text(document.get("sessionId")),
+        document.get("processedOffset"),
+        _moment(document.get("updatedAt")),
+    )
     if session is None or at is None or not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
         return None
     return Cursor(session=session, offset=offset, updated_at=at)
 
 
 def write_cursor(state: Folder, cursor: Cursor) -> None:
-    told: dict[str, Json] = {
+    document: dict[str, Json] = {
         "sessionId": cursor.session,
         "processedOffset": cursor.offset,
-        "updatedAt": _told(cursor.updated_at),
+        "updatedAt": _iso(cursor.updated_at),
     }
-    _write(state, CURSOR, told)
+    _write(state, CURSOR, document)
 
 
 def begin_consolidation(state: Folder, now: datetime, pid: int | None = None) -> bool:
-    """Take the consolidation of a folder upon this process. False where another one, alive and recent, has it."""
+    """Claim the consolidation of a folder for this process. False if another one, alive and recent, has it."""
     taken = False
     own = pid or os.getpid()
-    mine = {"pid": own, "born": _born(own), "host": socket.gethostname(), "startedAt": _told(utc(now))}
+    mine = {"pid": own, "born": _born(own), "host": socket.gethostname(), "startedAt": _iso(utc(now))}
 
-    def compose(held: Held | None) -> bytes | None:
+    def compose(snapshot: FileSnapshot | None) -> bytes | None:
         nonlocal taken
-        taken = held is None or _is_stale(_parsed(held.data), now)
+        taken = snapshot is None or _is_stale(_parsed(snapshot.data), now)
         return json.dumps(mine).encode() if taken else None
 
     state.change((LOCK,), compose)
@@ -171,26 +175,26 @@ def begin_consolidation(state: Folder, now: datetime, pid: int | None = None) ->
 def end_consolidation(state: Folder, pid: int | None = None) -> None:
     """Let go of the consolidation, if this process has it."""
     with suppress(CommonplaceError):
-        held = state.read((LOCK,))
-        told = _parsed(held.data)
-        if (told.get("pid"), told.get("host")) == (pid or os.getpid(), socket.gethostname()):
-            state.remove((LOCK,), expected=held.stamp)
+        snapshot = state.read((LOCK,))
+        owner = _parsed(snapshot.data)
+        if (owner.get("pid"), owner.get("host")) == (pid or os.getpid(), socket.gethostname()):
+            state.remove((LOCK,), expected=snapshot.stamp)
 
 
-def _is_stale(told: Mapping[str, Json], now: datetime) -> bool:
-    started, pid = _moment(told.get("startedAt")), told.get("pid")
+def _is_stale(owner: Mapping[str, Json], now: datetime) -> bool:
+    started, pid = _moment(owner.get("startedAt")), owner.get("pid")
     if started is None or now - started >= STALE_AFTER:
         return True
     # Of a process on another machine nothing is known but its hour.
-    if told.get("host") != socket.gethostname() or not isinstance(pid, int):
+    if owner.get("host") != socket.gethostname() or not isinstance(pid, int):
         return False
     # In a container every process that is started again gets the number of the one before it.
-    born, now_born = told.get("born"), _born(pid)
+    born, now_born = owner.get("born"), _born(pid)
     return not _is_alive(pid) or (born is not None and now_born is not None and born != now_born)
 
 
 def _born(pid: int) -> str | None:
-    """When a process began, as its system counts; None where that cannot be told."""
+    """When a process began, in the clock ticks of its system; None if that is unknown."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[19]
     except (OSError, IndexError):
@@ -216,22 +220,22 @@ def _read(state: Folder, name: str) -> dict[str, Json]:
 
 def _parsed(data: bytes) -> dict[str, Json]:
     try:
-        told: object = json.loads(data)
+        document: object = json.loads(data)
     except (ValueError, RecursionError):
         return {}
-    return cast(dict[str, Json], told) if isinstance(told, dict) else {}
+    return cast(dict[str, Json], document) if isinstance(document, dict) else {}
 
 
-def _write(state: Folder, name: str, told: Mapping[str, Json]) -> None:
-    made = _dumped(told)
-    state.change((name,), lambda _: made)
+def _write(state: Folder, name: str, document: Mapping[str, Json]) -> None:
+    data = _dumped(document)
+    state.change((name,), lambda _: data)
 
 
-def _dumped(told: Mapping[str, Json]) -> bytes:
-    return json.dumps(told, ensure_ascii=False, indent=2).encode("utf-8", "surrogatepass") + b"\n"
+def _dumped(document: Mapping[str, Json]) -> bytes:
+    return json.dumps(document, ensure_ascii=False, indent=2).encode("utf-8", "surrogatepass") + b"\n"
 
 
-def _told(moment: datetime | None) -> str | None:
+def _iso(moment: datetime | None) -> str | None:
     return None if moment is None else to_iso(moment, timespec="auto")
 
 

@@ -2,12 +2,13 @@
 Records that follow files.
 
 An entry's file is the truth; the store holds a record of it, so that it is found like any other memory. `sync` looks at the
-folder and brings the records up to it: an edit becomes the next version, a file that is gone leaves a tombstone, a file that
-cannot be read leaves its record alone, and so does a whole folder that is not there. A folder that looks as it did is not read and the store is not asked. In a chat room's
-file every line is a record of its own. Records of a workspace bear the mark of its folder in their keys, so that another folder
-of the same name has records of its own; those of before there were marks are given theirs when they are first met.
+folder and updates the records: an edit becomes the next version, a file that is gone leaves a tombstone, a file that
+cannot be read leaves its record alone, and so does a whole folder that is not there. If a folder looks as before, neither its
+files nor the store are read. In a chat room's file every line is a record of its own. Records of a workspace have the mark of
+its folder in their keys, so that another folder of the same name has records of its own; records from before there were marks
+get theirs at the first sync.
 
-The file stays as its owner wrote it. Its record holds no secret and says so, and what means to steer an agent is flagged
+The file stays as its owner wrote it. Its record holds no secret and says so; text that tries to steer an agent is flagged
 and not trusted.
 """
 
@@ -31,9 +32,9 @@ from commonplace.errors import (
     RecordChanged,
     RecordNotFound,
 )
-from commonplace.markdown.confine import MOST_LISTED, Found, Parts
+from commonplace.markdown.confine import MOST_LISTED, FileInfo, Parts
 from commonplace.markdown.cues import normal
-from commonplace.markdown.entries import Entry, Kept, Problem, load
+from commonplace.markdown.entries import EntryFile, EntryProblem, MemoryEntry, load
 from commonplace.markdown.gate import entered, shared
 from commonplace.markdown.roots import INDEX, Root
 from commonplace.markdown.shelf import Shelf
@@ -60,31 +61,31 @@ _LONGEST_LINE: Final = 4_000
 Mark = tuple[Parts, tuple[int, ...]]
 Suspect = Callable[[str], bool]
 Sleep = Callable[[float], Awaitable[None]]
-Told = Callable[["Root", "Synced | CommonplaceError"], None]
+Report = Callable[["Root", "SyncSummary | CommonplaceError"], None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Synced:
-    """What a sync did. `problems` are files that could not become records."""
+class SyncSummary:
+    """How many records a sync wrote and deleted. `problems` are files that could not become records."""
 
-    written: int = 0
+    writes: int = 0
     deleted: int = 0
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[EntryProblem, ...] = ()
 
     @property
     def changed(self) -> bool:
-        return bool(self.written or self.deleted)
+        return bool(self.writes or self.deleted)
 
 
 @dataclass(slots=True)
 class _Work:
     notes: list[Note] = field(default_factory=list[Note])
     there: set[str] = field(default_factory=set[str])
-    problems: list[Problem] = field(default_factory=list[Problem])
+    problems: list[EntryProblem] = field(default_factory=list[EntryProblem])
 
 
 class Following:
-    """Brings records up to files, for one tenant. `suspect` tells what looks like an order to an agent."""
+    """Updates records from files, for one tenant. `suspect` says whether a text looks like an order to an agent."""
 
     def __init__(
         self,
@@ -102,11 +103,11 @@ class Following:
         self._tenant = tenant
         self._actor = actor
         self._suspect = suspect
-        self._seen: dict[Root, tuple[tuple[Mark, ...], Synced]] = {}
+        self._seen: dict[Root, tuple[tuple[Mark, ...], SyncSummary]] = {}
 
-    async def sync(self, root: Root) -> Synced:
+    async def sync(self, root: Root) -> SyncSummary:
         """
-        Bring the records of `root` up to its files.
+        Update the records of `root` from its files.
 
         Raises:
             FileError, PathEscape, ManagedMemoryUnavailable: the folder cannot be looked at; no record is touched.
@@ -114,91 +115,91 @@ class Following:
         """
         files = await asyncio.to_thread(_files, root)
         if files is None:
-            return Synced()
-        marks = tuple((one.parts, one.mark) for one in files)
-        seen = self._seen.get(root)
-        if seen is not None and seen[0] == marks:
-            return Synced(problems=seen[1].problems)
+            return SyncSummary()
+        marks = tuple((file.parts, file.mark) for file in files)
+        last = self._seen.get(root)
+        if last is not None and last[0] == marks:
+            return SyncSummary(problems=last[1].problems)
         async with _passing(root):
             # Anew: somebody may have erased files while this waited.
             return await self._brought_up(root, await asyncio.to_thread(_files, root))
 
-    async def _brought_up(self, root: Root, files: list[Found] | None) -> Synced:
+    async def _brought_up(self, root: Root, files: list[FileInfo] | None) -> SyncSummary:
         if files is None:
-            return Synced()
-        marks = tuple((one.parts, one.mark) for one in files)
-        seen = self._seen.get(root)
-        known = await self._known(root, _prefix(root))
+            return SyncSummary()
+        marks = tuple((file.parts, file.mark) for file in files)
+        last = self._seen.get(root)
+        records = await self._known(root, _prefix(root))
         if root.mark and root not in self._seen:
-            known |= await self._adopted(root, files, known)
-        unmoved = frozenset(seen[0]) if seen else None
-        work = await asyncio.to_thread(self._work, root, files, known, unmoved)
-        written = 0
+            records |= await self._adopted(root, files, records)
+        unmoved = frozenset(last[0]) if last else None
+        work = await asyncio.to_thread(self._work, root, files, records, unmoved)
+        writes = 0
         for start in range(0, len(work.notes), BATCH):
-            written += await self._put(work.notes[start : start + BATCH], work)
+            writes += await self._put(work.notes[start : start + BATCH], work)
         # Of a folder that holds more than is listed, nobody knows what is gone.
-        gone = [one for key, one in known.items() if key not in work.there and one.deleted_at is None]
+        gone = [record for key, record in records.items() if key not in work.there and record.deleted_at is None]
         deleted = await self._bury(gone) if len(files) < MOST_LISTED else 0
-        done = Synced(written=written, deleted=deleted, problems=tuple(work.problems))
-        self._seen[root] = (marks, done)
-        return done
+        summary = SyncSummary(writes=writes, deleted=deleted, problems=tuple(work.problems))
+        self._seen[root] = (marks, summary)
+        return summary
 
     async def watch(
-        self, roots: Callable[[], Sequence[Root]], told: Told, *, every: float = EVERY, sleep: Sleep = asyncio.sleep
+        self, roots: Callable[[], Sequence[Root]], report: Report, *, every: float = EVERY, sleep: Sleep = asyncio.sleep
     ) -> None:
         """
-        Sync all roots again and again, until cancelled. `told` hears of each sync that changed something and of each that
+        Sync all roots again and again, until cancelled. `report` hears of each sync that changed something and of each that
         failed; the next round tries again.
         """
         while True:
             for root in roots():
                 try:
-                    done = await self.sync(root)
+                    summary = await self.sync(root)
                 except CommonplaceError as error:
-                    told(root, error)
+                    report(root, error)
                 else:
-                    if done.changed:
-                        told(root, done)
+                    if summary.changed:
+                        report(root, summary)
             await sleep(every)
 
     async def _known(self, root: Root, prefix: str) -> dict[str, Record]:
-        known: dict[str, Record] = {}
-        wanted = Filter(scopes=(root.scope,), key_prefix=prefix, states=ALL_STATES)
+        records: dict[str, Record] = {}
+        selection = Filter(scopes=(root.scope,), key_prefix=prefix, states=ALL_STATES)
         cursor: str | None = None
         while True:
-            page = await self._store.find(self._tenant, wanted, "oldest", PAGE, cursor)
-            known.update({record.key: record for record in page.records if record.key})
+            page = await self._store.find(self._tenant, selection, "oldest", PAGE, cursor)
+            records.update({record.key: record for record in page.records if record.key})
             if (cursor := page.cursor) is None:
-                return known
+                return records
 
-    async def _adopted(self, root: Root, files: Sequence[Found], known: Mapping[str, Record]) -> dict[str, Record]:
+    async def _adopted(self, root: Root, files: Sequence[FileInfo], records: Mapping[str, Record]) -> dict[str, Record]:
         """
-        Records that follow this folder since before its mark was in their keys, under their new keys: those of files that are
-        there, and, once one of them is known to be ours, those of files that are gone.
+        Records of this folder from before its mark was in their keys, under their new keys: those of present files and, as soon
+        as one of these is known to be ours, those of files that are gone.
         """
         old = await self._known(root, f"managed:{root.kind}:")
         if not old:
             return {}
-        paths = {_unmarked(root, one.path): one for one in files}
+        paths = {_unmarked(root, file.path): file for file in files}
         here = {key: record for key, record in old.items() if key in paths}
         ours = old if any(_same_file(record, paths[key]) for key, record in here.items()) else here
         now = self._clock.now()
         renamed: dict[str, Record] = {}
         for key, record in ours.items():
             new = key_of(root, paths[key].path if key in paths else record.provenance.file or key)
-            if new not in known:
+            if new not in records:
                 draft = Draft(record=_renamed(record, new, now, self._actor), expected=record.version)
                 with suppress(RecordChanged, RecordNotFound):
                     [renamed[new]] = await self._store.revise([draft])
         return renamed
 
     async def _put(self, notes: Sequence[Note], work: _Work) -> int:
-        """Write the notes; where one of them is refused, all others alone."""
+        """Write the notes in one call; if one of them is refused, each in a call of its own."""
         try:
             await self._writer.put(notes, actor=self._actor)
         except InvalidInput as refused:
             if len(notes) == 1:
-                work.problems.append(Problem(notes[0].provenance.file or "", refused.message))
+                work.problems.append(EntryProblem(notes[0].provenance.file or "", refused.message))
                 return 0
             return sum([await self._put([note], work) for note in notes])
         return len(notes)
@@ -212,38 +213,38 @@ class Following:
         return buried
 
     def _work(
-        self, root: Root, files: Sequence[Found], known: Mapping[str, Record], unmoved: frozenset[Mark] | None
+        self, root: Root, files: Sequence[FileInfo], records: Mapping[str, Record], unmoved: frozenset[Mark] | None
     ) -> _Work:
         """
-        What to write. `unmoved` are the files that have not changed since this process last looked, None where it never
-        did: then time and size tell.
+        What to write. `unmoved` are the files that have not changed since this process last looked; None if it never did:
+        then time and size decide.
         """
         work = _Work()
         if root.kind == "channel":
-            self._lines(root, files, known, work)
+            self._lines(root, files, records, work)
             return work
         shelf = Shelf(root)
-        for one in files:
-            key = key_of(root, one.path)
-            before = known.get(key)
-            same = _same_file(before, one) if unmoved is None else (one.parts, one.mark) in unmoved
+        for info in files:
+            key = key_of(root, info.path)
+            before = records.get(key)
+            same = _same_file(before, info) if unmoved is None else (info.parts, info.mark) in unmoved
             if before and _stands(before) and same:
                 work.there.add(key)
                 continue
-            read = load(shelf.folder, one, shelf.default)
-            if read is not None:
+            file = load(shelf.folder, info, shelf.default)
+            if file is not None:
                 work.there.add(key)
-            if isinstance(read, Problem):
-                work.problems.append(read)
-            elif read is not None and not _same_content(before, read):
-                work.notes.append(self._note(root, key, read))
+            if isinstance(file, EntryProblem):
+                work.problems.append(file)
+            elif file is not None and not _same_content(before, file):
+                work.notes.append(self._note(root, key, file))
         return work
 
-    def _note(self, root: Root, key: str, kept: Kept) -> Note:
-        entry = kept.entry
-        told: dict[str, Json] = {"name": entry.name, "description": entry.description, "type": entry.type}
-        text, metadata, trust = self._safe(text_of(entry), told, root.trust)
-        stamp = kept.stamp
+    def _note(self, root: Root, key: str, file: EntryFile) -> Note:
+        entry = file.entry
+        fields: dict[str, Json] = {"name": entry.name, "description": entry.description, "type": entry.type}
+        text, metadata, trust = self._safe(text_of(entry), fields, root.trust)
+        stamp = file.stamp
         metadata |= {"mtime": stamp.mtime // 1_000_000, "size": stamp.size, "sha256": stamp.sha256}
         return Note(
             text=text,
@@ -253,24 +254,24 @@ class Following:
             source=SOURCE,
             metadata=metadata,
             trust=trust,
-            provenance=Provenance(file=kept.path),
+            provenance=Provenance(file=file.path),
         )
 
-    def _lines(self, root: Root, files: Sequence[Found], known: Mapping[str, Record], work: _Work) -> None:
+    def _lines(self, root: Root, files: Sequence[FileInfo], records: Mapping[str, Record], work: _Work) -> None:
         try:
             data = root.folder.read((INDEX,), MOST_CHANNEL).data if files else b""
         except PathNotFound:
             return
         except CommonplaceError as error:
-            work.problems.append(Problem(INDEX, error.message))
-            work.there.update(known)
+            work.problems.append(EntryProblem(INDEX, error.message))
+            work.there.update(records)
             return
         for line in claims_of(data.decode("utf-8", "replace")):
             key = key_of(root, f"{INDEX}#{line_hash(line)}")
             if key in work.there:
                 continue
             work.there.add(key)
-            before = known.get(key)
+            before = records.get(key)
             if before is None or not _stands(before):
                 text, metadata, trust = self._safe(line, {}, root.trust)
                 origin = Provenance(file=INDEX)
@@ -287,11 +288,11 @@ class Following:
                     )
                 )
 
-    def _safe(self, text: str, told: Mapping[str, Json], trust: Trust) -> tuple[str, dict[str, Json], Trust]:
-        """Text and metadata without secrets, with what there is to say against them."""
+    def _safe(self, text: str, fields: Mapping[str, Json], trust: Trust) -> tuple[str, dict[str, Json], Trust]:
+        """Text and metadata without secrets, the metadata with its flags, and how far to trust them."""
         scrubbed = scrub(text)
         metadata: dict[str, Json] = {
-            key: scrub(value).text if isinstance(value, str) else value for key, value in told.items()
+            key: scrub(value).text if isinstance(value, str) else value for key, value in fields.items()
         }
         flags: list[Json] = []
         if scrubbed.report.redactions:
@@ -307,7 +308,7 @@ class Following:
 
 @asynccontextmanager
 async def _passing(root: Root) -> AsyncGenerator[None]:
-    """Nobody erases what is being read. Where nothing can be written nothing can be erased, and there is no gate."""
+    """Nobody erases what is being read. If nothing can be written, nothing can be erased, and there is no gate."""
     async with AsyncExitStack() as stack:
         try:
             await stack.enter_async_context(entered(shared(root)))
@@ -324,8 +325,8 @@ def key_of(root: Root, path: str) -> str:
     if len(key) <= MAX_KEY and key.isprintable():
         return key
     mark = hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    shown = "".join(character if character.isprintable() else "�" for character in key)
-    return f"{shown[: MAX_KEY - len(mark) - 1]}~{mark}"
+    printable = "".join(character if character.isprintable() else "�" for character in key)
+    return f"{printable[: MAX_KEY - len(mark) - 1]}~{mark}"
 
 
 def _prefix(root: Root) -> str:
@@ -349,37 +350,37 @@ def _renamed(record: Record, key: str, now: datetime, actor: str | None) -> Reco
     )
 
 
-def _files(root: Root) -> list[Found] | None:
-    """None where the whole folder is missing: a home that is not mounted has not forgotten anything."""
+def _files(root: Root) -> list[FileInfo] | None:
+    """None if the whole folder is missing: a home that is not mounted has not forgotten anything."""
     if not root.folder.exists():
         return None
     if root.kind == "channel":
-        return [one for one in root.folder.walk() if one.parts == (INDEX,)]
+        return [file for file in root.folder.walk() if file.parts == (INDEX,)]
     return Shelf(root).files()
 
 
-def text_of(entry: Entry) -> str:
-    """What is searched: the title, the description where it says more, and the body."""
-    told = [entry.name]
-    told += [part for part in (entry.description, entry.body) if part.strip()]
-    if len(told) > 2 and normal(entry.description) in normal(entry.body):
-        told.remove(entry.description)
-    if len(told) > 1 and normal(told[1]).startswith(normal(entry.name.rstrip("…"))):
-        told.pop(0)
-    return "\n\n".join(told)
+def text_of(entry: MemoryEntry) -> str:
+    """The text to search: the title, the description if it says more, and the body."""
+    parts = [entry.name]
+    parts += [part for part in (entry.description, entry.body) if part.strip()]
+    if len(parts) > 2 and normal(entry.description) in normal(entry.body):
+        parts.remove(entry.description)
+    if len(parts) > 1 and normal(parts[1]).startswith(normal(entry.name.rstrip("…"))):
+        parts.pop(0)
+    return "\n\n".join(parts)
 
 
 def line_hash(claim: str) -> str:
-    """By what a line of a room's memory is known in the key of its record."""
+    """What stands for a line of a room's memory in the key of its record."""
     return hashlib.sha256(claim.encode()).hexdigest()[:16]
 
 
 def claims_of(text: str) -> list[str]:
     """The lines of a room's memory that say something, without their bullets."""
     lines = (line.strip() for line in text.splitlines())
-    said = (line.lstrip("-*•").strip() for line in lines if line and not line.startswith(("#", "<!--", "```", "---")))
-    kept = ["".join(c for c in line if c >= " ")[:_LONGEST_LINE] for line in said if line]
-    return [line for line in kept if line.strip()][:MOST_LINES]
+    texts = (line.lstrip("-*•").strip() for line in lines if line and not line.startswith(("#", "<!--", "```", "---")))
+    claims = ["".join(c for c in line if c >= " ")[:_LONGEST_LINE] for line in texts if line]
+    return [line for line in claims if line.strip()][:MOST_LINES]
 
 
 def _stands(record: Record) -> bool:
@@ -387,12 +388,12 @@ def _stands(record: Record) -> bool:
     return record.deleted_at is None or record.reason != GONE
 
 
-def _same_file(record: Record | None, found: Found) -> bool:
+def _same_file(record: Record | None, info: FileInfo) -> bool:
     if record is None:
         return False
-    told = record.metadata
-    return (told.get("mtime"), told.get("size")) == (found.mtime // 1_000_000, found.size)
+    metadata = record.metadata
+    return (metadata.get("mtime"), metadata.get("size")) == (info.mtime // 1_000_000, info.size)
 
 
-def _same_content(record: Record | None, kept: Kept) -> bool:
-    return record is not None and _stands(record) and record.metadata.get("sha256") == kept.stamp.sha256
+def _same_content(record: Record | None, file: EntryFile) -> bool:
+    return record is not None and _stands(record) and record.metadata.get("sha256") == file.stamp.sha256

@@ -30,8 +30,8 @@ class Patience:
             return await look()
         began = perf_counter()
         try:
-            wait = Wait(seconds=self._seconds, left=partial(_left, self._request))
-            return await services(self._request).endings.until(who, id, wait, look)
+            wait = Wait(seconds=self._seconds, disconnect=partial(_disconnect, self._request))
+            return await services(self._request).job_waiter.until(who, id, wait, look)
         finally:
             exchange_of(self._request.scope).waited += perf_counter() - began
 
@@ -55,7 +55,7 @@ async def patience(
 Patient = Annotated[Patience, Depends(patience)]
 
 
-async def _left(request: Request) -> None:
+async def _disconnect(request: Request) -> None:
     """Until the caller closes the connection."""
     while (await request.receive())["type"] != "http.disconnect":
         pass

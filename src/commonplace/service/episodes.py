@@ -209,7 +209,7 @@ class Episodes:
             for fact in read.facts:
                 turn = window[fact.turn]
                 at = None if turn.at is None else utc(turn.at)
-                lesson = Lesson(fact=fact, session=session, message=turn.id, told=at)
+                lesson = Lesson(fact=fact, session=session, message=turn.id, said_at=at)
                 found[fact.key] = Placed(lesson=lesson, scope=scope)
         by: Literal["rules", "model"] = "model" if methods == {"model"} else "rules"
         return _Read(mark=stretch.mark, placed=tuple(found.values()), method=by, fallback=fallback)

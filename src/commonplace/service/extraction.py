@@ -280,7 +280,7 @@ class Extracting:
                 dropped["memory_disabled"] += 1
             else:
                 turn = turns[fact.turn]
-                lesson = Lesson(fact=fact, session=talk.session, message=turn.message, told=_told(turn))
+                lesson = Lesson(fact=fact, session=talk.session, message=turn.message, said_at=_told(turn))
                 placed.append(Placed(lesson=lesson, scope=scope))
         return placed
 

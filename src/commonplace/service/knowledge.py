@@ -20,11 +20,11 @@ from commonplace.governance.access import require_role, require_scope
 from commonplace.guard.quarantine import signs_in
 from commonplace.knowledge.findings import (
     Binding,
-    Change,
-    Finding,
-    Knowledge,
+    KnowledgeBase,
+    NewFinding,
     NewSpace,
     Preflight,
+    StatusChange,
     read_coverage_key,
     reasons_of,
 )
@@ -101,7 +101,7 @@ class Registry:
 
     # ---- items
 
-    async def create_item(self, who: Principal, finding: Finding) -> Item:
+    async def create_item(self, who: Principal, finding: NewFinding) -> Item:
         """Keep a finding, as `working` or, where it looks like an attack, in quarantine. Where the space has it already, that one is answered."""
         desk = self._desk
         async with desk.account(who, "knowledge.create") as account:
@@ -148,7 +148,7 @@ class Registry:
         if to not in ("promoted", "approved_default"):
             raise InvalidInput("An item is promoted to promoted or to approved_default.")
         own = who.subject if to == "promoted" else None
-        change = Change(
+        change = StatusChange(
             to=to,
             reviewer=review.reviewer or own,
             approval=review.approval or own,
@@ -158,7 +158,7 @@ class Registry:
 
     async def deprecate(self, who: Principal, id: str, review: Review = NO_REVIEW) -> Item:
         """Give an item up, for good. For reviewers."""
-        change = Change(to="deprecated", reviewer=review.reviewer or who.subject, approval=review.approval)
+        change = StatusChange(to="deprecated", reviewer=review.reviewer or who.subject, approval=review.approval)
         return await self._change(who, "knowledge.deprecate", id, change, review.reason)
 
     async def remove(self, who: Principal, id: str) -> None:
@@ -216,7 +216,7 @@ class Registry:
             entries = _told(account, "knowledge.removed", scope_of(space), space=space.id, item=item.id)
             await self._desk.store.knowledge.remove_item(who.tenant, item.id, entries)
 
-    async def _change(self, who: Principal, action: str, id: str, change: Change, reason: str | None) -> Item:
+    async def _change(self, who: Principal, action: str, id: str, change: StatusChange, reason: str | None) -> Item:
         async with self._desk.account(who, action) as account:
             require_role(who, "reviewer")
             item, space = await self._item(who, account, id)
@@ -244,8 +244,8 @@ class Registry:
 
     # ---- within reach
 
-    def _of(self, who: Principal) -> Knowledge:
-        return Knowledge(self._desk.store.knowledge, self._desk.clock, who.tenant)
+    def _of(self, who: Principal) -> KnowledgeBase:
+        return KnowledgeBase(self._desk.store.knowledge, self._desk.clock, who.tenant)
 
     async def _reached(self, who: Principal, ids: Sequence[str] | None = None) -> list[Space]:
         return [
@@ -271,7 +271,7 @@ class Registry:
         return item, space
 
 
-def _against(finding: Finding) -> tuple[str, ...]:
+def _against(finding: NewFinding) -> tuple[str, ...]:
     told: list[Json] = [finding.title, finding.summary, finding.item_type, *finding.artifact_refs]
     told += [one for one in (finding.coverage_key, finding.dedupe_key, finding.subject, finding.task_family) if one]
     return signs_in(*told, finding.payload)

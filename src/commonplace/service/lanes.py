@@ -55,11 +55,11 @@ from commonplace.jobs.payloads import (
     TaskPayload,
 )
 from commonplace.jobs.queue import Queue
-from commonplace.learning import dreaming, remembering
-from commonplace.learning.remembering import Errand
+from commonplace.learning import consolidation_agent, memory_agent
+from commonplace.learning.memory_agent import Errand
 from commonplace.markdown import forget
 from commonplace.markdown.changes import Outcome
-from commonplace.markdown.entries import Kept
+from commonplace.markdown.entries import EntryFile
 from commonplace.markdown.files import check_content
 from commonplace.markdown.gate import epoch_of
 from commonplace.markdown.purge import MemoryFolders
@@ -145,7 +145,7 @@ class Lanes:
         *,
         outside: float = OUTSIDE,
         dreams: bool = True,
-        dream_micro_usd: int = dreaming.MICRO_USD,
+        dream_micro_usd: int = consolidation_agent.MICRO_USD,
     ) -> None:
         self._desk = desk
         self._managed = managed
@@ -338,10 +338,12 @@ class Lanes:
     async def _work(self, job: Job, payload: TaskPayload, errand: Errand) -> tuple[Outcome, dict[str, Json]]:
         now, model = self._desk.clock.now(), self._desk.model
         if isinstance(payload, RememberPayload):
-            return await remembering.remember(model, errand, now), {}
+            return await memory_agent.remember(model, errand, now), {}
         if isinstance(payload, ForgetPayload):
             return await self._forget(job, payload, errand)
-        dreamt = await dreaming.dream(model, errand, now, payload.shown.session, micro_usd=self._dream_micro_usd)
+        dreamt = await consolidation_agent.dream(
+            model, errand, now, payload.shown.session, micro_usd=self._dream_micro_usd
+        )
         told = await asyncio.to_thread(_dreamt, dreamt.outcome)
         return dreamt.outcome, {**told, "fallback": dreamt.fallback}
 
@@ -350,7 +352,7 @@ class Lanes:
         method: Literal["rules", "model"] = "rules"
         erased = await asyncio.to_thread(forget.resumed, errand.roots, job.id)
         if erased is None:
-            choice = await remembering.choose(self._desk.model, errand)
+            choice = await memory_agent.choose(self._desk.model, errand)
             method, records = choice.method, partial(self._records, job.tenant)
             erased = await self._folders(job, payload).forget(choice.entries, by=job.id, records=records)
             self._managed.note_forgotten(job.id, [_removed(root, item) for root, item in erased.entries])
@@ -366,7 +368,7 @@ class Lanes:
         places = self._ground(job, payload).places
         return MemoryFolders(places=places, jobs=desk.store.jobs, journal=desk.store.journal, clock=desk.clock)
 
-    async def _records(self, tenant: str, entries: Sequence[tuple[Root, Kept]]) -> list[str]:
+    async def _records(self, tenant: str, entries: Sequence[tuple[Root, EntryFile]]) -> list[str]:
         """The records that follow these entries."""
         ids: list[str] = []
         for root, item in entries:
@@ -382,7 +384,7 @@ class Lanes:
             await purger.rows([Filter(ids=tuple(ids), states=ALL_STATES)])
 
     async def _take_back(self, roots: tuple[Root, ...], job: Job) -> None:
-        await asyncio.to_thread(remembering.take_back, roots, job.id, self._desk.clock.now())
+        await asyncio.to_thread(memory_agent.take_back, roots, job.id, self._desk.clock.now())
         await self._managed.follow(roots)
 
     def _ground(self, job: Job, payload: TaskPayload) -> Ground:
@@ -497,7 +499,7 @@ def _epochs(roots: Sequence[Root]) -> list[str]:
     return [epoch_of(root) for root in roots]
 
 
-def _removed(root: Root, item: Kept) -> Json:
+def _removed(root: Root, item: EntryFile) -> Json:
     """An entry that was forgotten, for whoever asked for it."""
     return {
         "topic": item.entry.type,

@@ -16,8 +16,8 @@ from hashlib import sha256
 from typing import Final
 
 from commonplace.guard.quarantine import quarantined
-from commonplace.learning.news import CAPTURED, TOLD, Lesson, Shelf, rounds
-from commonplace.learning.recalled import Recalled
+from commonplace.learning.news import CAPTURED, TOLD, KnownFacts, Lesson, rounds
+from commonplace.learning.shown_memories import ShownMemories
 from commonplace.memory.lifecycle import SuccessorFields
 from commonplace.ports.records import RecordStore
 from commonplace.service.account import Account, Journaled
@@ -76,7 +76,7 @@ class Learned:
         placed: Sequence[Placed],
         *,
         run: str | None = None,
-        recalled: Recalled | None = None,
+        recalled: ShownMemories | None = None,
         beside: Sequence[Note] = (),
         around: Collection[Scope] = (),
     ) -> Kept:
@@ -105,13 +105,15 @@ class Learned:
         account: Account,
         placed: Sequence[Placed],
         run: str | None,
-        recalled: Recalled | None,
+        recalled: ShownMemories | None,
         around: Collection[Scope],
         beside: Sequence[Note] = (),
     ) -> Kept:
         who, desk = account.who, self._desk
         shelves = {scope: await self._shelf(who, scope, placed, recalled) for scope in {one.scope for one in placed}}
-        others = await self._others(who, frozenset(around) - shelves.keys()) if placed else Shelf((), desk.clock.now())
+        others = (
+            await self._others(who, frozenset(around) - shelves.keys()) if placed else KnownFacts((), desk.clock.now())
+        )
         dropped: Counter[str] = Counter()
         notes: list[Note] = []
         followed: list[tuple[tuple[Record, ...], Note]] = []
@@ -148,7 +150,9 @@ class Learned:
 
     # ---- what is there
 
-    async def _shelf(self, who: Principal, scope: Scope, placed: Sequence[Placed], recalled: Recalled | None) -> Shelf:
+    async def _shelf(
+        self, who: Principal, scope: Scope, placed: Sequence[Placed], recalled: ShownMemories | None
+    ) -> KnownFacts:
         """The newest hundred that live, the newest hundred that do not, and of what lies deeper what is nearest by its words."""
         records, now = self._desk.store.records, self._desk.clock.now()
         live = Filter(scopes=(scope,), kinds=_KINDS)
@@ -161,17 +165,17 @@ class Learned:
                 if one.scope == scope:
                     asked = Query(text=one.lesson.fact.text, filter=live, limit=_NEAREST, mode="words")
                     found |= {hit.record.id: hit.record for hit in await recall.search(asked)}
-        return Shelf(list(found.values()), now, recalled)
+        return KnownFacts(list(found.values()), now, recalled)
 
-    async def _others(self, who: Principal, scopes: frozenset[Scope]) -> Shelf:
+    async def _others(self, who: Principal, scopes: frozenset[Scope]) -> KnownFacts:
         """The newest hundred of several scopes together that live, and those that do not."""
         records, now = self._desk.store.records, self._desk.clock.now()
         if not scopes:
-            return Shelf((), now)
+            return KnownFacts((), now)
         live = Filter(scopes=tuple(scopes), kinds=_KINDS)
         filters = (live, replace(live, states=ALL_STATES - {"live"}))
         pages = [await records.find(who.tenant, wanted, "newest", COMPARED, None) for wanted in filters]
-        return Shelf([record for page in pages for record in page.records], now)
+        return KnownFacts([record for page in pages for record in page.records], now)
 
     async def _under_a_free_key(self, who: Principal, note: Note) -> Note:
         """
@@ -265,8 +269,8 @@ def _followed_by(record: Record, heir: Record) -> Record:
 def _note(placed: Placed, run: str | None) -> Note:
     lesson, fact = placed.lesson, placed.lesson.fact
     metadata: dict[str, Json] = {"category": fact.category, "confidence": fact.confidence, "method": fact.method}
-    if lesson.told is not None:
-        metadata[TOLD] = to_iso(lesson.told)
+    if lesson.said_at is not None:
+        metadata[TOLD] = to_iso(lesson.said_at)
     return Note(
         text=fact.text[:LONGEST],
         scope=placed.scope,
@@ -276,7 +280,7 @@ def _note(placed: Placed, run: str | None) -> Note:
         metadata=metadata,
         trust=TALK,
         visibility="shared" if placed.scope.kind in _SHARED else "private",
-        at=fact.at or lesson.told,
+        at=fact.at or lesson.said_at,
         session=lesson.session,
         provenance=Provenance(run=run, message=lesson.message),
     )

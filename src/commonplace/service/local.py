@@ -741,4 +741,4 @@ class LocalMemory:
 
         services, principal = await self._learning(), self._known()
         look: Callable[[], Awaitable[MemoryTask]] = partial(services.lanes.task, principal, kind, id)
-        return await services.endings.until(principal, id, Wait(seconds=wait), look)
+        return await services.job_waiter.until(principal, id, Wait(seconds=wait), look)

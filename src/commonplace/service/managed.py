@@ -20,10 +20,10 @@ from typing import Final
 from commonplace.errors import CommonplaceError, ManagedMemoryUnavailable
 from commonplace.governance.access import require_role, require_scope
 from commonplace.guard.caution import is_suspect
-from commonplace.markdown.memory_file import Added, Survey, add, survey
+from commonplace.markdown.memory_file import MemoryFileWrite, Survey, add, survey
 from commonplace.markdown.places import Places
 from commonplace.markdown.roots import Root, local_root, user_root, workspace_name, workspace_root
-from commonplace.markdown.watch import EVERY, Following, Synced
+from commonplace.markdown.watch import EVERY, Following, SyncSummary
 from commonplace.ports.journal import Entries
 from commonplace.service.account import Journaled
 from commonplace.service.desk import Desk
@@ -128,11 +128,11 @@ class Managed:
             await asyncio.sleep(EVERY)
 
     @staticmethod
-    def _told(root: Root, done: Synced | CommonplaceError) -> None:
+    def _told(root: Root, done: SyncSummary | CommonplaceError) -> None:
         if isinstance(done, CommonplaceError):
             log.warning("the records of %s memory have to wait: %s", root.kind, done.code)
         elif done.changed:
-            log.debug("records of %s memory: %s written, %s gone", root.kind, done.written, done.deleted)
+            log.debug("records of %s memory: %s written, %s gone", root.kind, done.writes, done.deleted)
 
     # ---- MEMORY.md of the workspace and of the home folder
 
@@ -146,7 +146,7 @@ class Managed:
             files = tuple(file for file in found.files if who.reaches(self._scope(file.scope)))
             return replace(found, files=files, errors=found.errors if who.scopes is None else ())
 
-    async def add(self, who: Principal, *, scope: object, content: object, mode: object = None) -> Added:
+    async def add(self, who: Principal, *, scope: object, content: object, mode: object = None) -> MemoryFileWrite:
         """Add to a file or replace it. Raises what `managed.added.add` raises, and ManagedMemoryUnavailable."""
         desk, ground = self._desk, self.ground
         async with desk.account(who, "managed.add") as account:

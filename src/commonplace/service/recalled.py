@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from commonplace.learning.recalled import Recalled
+from commonplace.learning.shown_memories import ShownMemories
 from commonplace.service.desk import Desk
 from commonplace.values.audit import AuditQuery
 from commonplace.values.principal import Principal
@@ -20,7 +20,7 @@ _PAGE: Final = 500
 
 async def recalled_into(
     desk: Desk, who: Principal, runs: Sequence[str], *, named: Sequence[str] = (), session: str | None = None
-) -> Recalled:
+) -> ShownMemories:
     """
     What was shown to any of these runs, and the records `named`, as far as the caller may read them. The turns of
     `session` itself are not counted: whoever said them first is not repeating them.
@@ -38,7 +38,7 @@ async def recalled_into(
         portion = tuple(wanted[start : start + _PAGE])
         found = await desk.store.records.find(who.tenant, Filter(ids=portion, states=ALL_STATES), "newest", _PAGE, None)
         texts += [one.text for one in found.records if who.reaches(one.scope) and not _said_here(one, session)]
-    return Recalled(texts)
+    return ShownMemories(texts)
 
 
 def _said_here(record: Record, session: str | None) -> bool:

@@ -11,7 +11,7 @@ from typing import Final
 
 from commonplace.errors import InvalidInput, NotInReview, RecordChanged
 from commonplace.governance.access import require_role, visible
-from commonplace.guard.quarantine import TAG, is_quarantined, reasons_of, told_of
+from commonplace.guard.quarantine import TAG, is_quarantined, quarantine_note, reasons_of
 from commonplace.memory.prepare import Told
 from commonplace.memory.rollback import Move, Rollback, filter_of, reason_of
 from commonplace.service.account import Account, Journaled
@@ -251,9 +251,9 @@ def _waiting(record: Record) -> Waiting:
     return Waiting(
         record=record,
         reasons=reasons_of(record),
-        since=told_of(record, "at"),
-        beside=told_of(record, "beside"),
-        key=told_of(record, "key"),
+        since=quarantine_note(record, "at"),
+        beside=quarantine_note(record, "beside"),
+        key=quarantine_note(record, "key"),
     )
 
 

@@ -160,13 +160,13 @@ class Services:
         return Tasks(self.desk)
 
     @cached_property
-    def endings(self) -> JobWaiter:
+    def job_waiter(self) -> JobWaiter:
         # As above.
         from commonplace.jobs.waiter import JobWaiter  # noqa: PLC0415
 
-        endings = JobWaiter()
-        self.events.hub.watch(endings.hear)
-        return endings
+        job_waiter = JobWaiter()
+        self.events.hub.watch(job_waiter.hear)
+        return job_waiter
 
     @cached_property
     def events(self) -> Listening:

@@ -15,7 +15,7 @@ from commonplace.governance.access import require_role, require_scope
 from commonplace.guard.caution import is_suspect
 from commonplace.guard.quarantine import is_quarantined, signs
 from commonplace.markdown import edit as editing
-from commonplace.markdown.entries import Entry, Kept
+from commonplace.markdown.entries import EntryFile, MemoryEntry
 from commonplace.markdown.recall import MOST, Fitting, block, cut, fitting_in, staleness
 from commonplace.markdown.roots import Root
 from commonplace.markdown.watch import key_of, text_of
@@ -53,7 +53,7 @@ class _Safe:
     quarantine does. `doubtful`: it is shown, but its word does not count as ours.
     """
 
-    entry: Entry
+    entry: MemoryEntry
     text: str
     suspect: bool
     doubtful: bool
@@ -142,9 +142,9 @@ class Shelves:
             for one in fitting:
                 if len(shown) == MOST:
                     break
-                safe = await asyncio.to_thread(_safe, one.kept)
+                safe = await asyncio.to_thread(_safe, one.file)
                 record = await self._record(who, one)
-                if not _is_deleted(one.kept, record) and await self._may_be_shown(who, safe, record):
+                if not _is_deleted(one.file, record) and await self._may_be_shown(who, safe, record):
                     same = record is not None and record.text == safe.text
                     lagging = DOUBTFUL if safe.doubtful else one.root.trust
                     trust = record.trust if record is not None and same else lagging
@@ -156,7 +156,7 @@ class Shelves:
 
     async def _record(self, who: Principal, one: Fitting) -> Record | None:
         """What the store has of an entry's file, whatever its state."""
-        wanted = Filter(scopes=(one.root.scope,), key=key_of(one.root, one.kept.path), states=ALL_STATES)
+        wanted = Filter(scopes=(one.root.scope,), key=key_of(one.root, one.file.path), states=ALL_STATES)
         page = await self._desk.store.records.find(who.tenant, wanted, "newest", 1, None)
         return page.records[0] if page.records else None
 
@@ -221,7 +221,7 @@ def _asked(query: str) -> str:
     return query
 
 
-def _safe(kept: Kept) -> _Safe:
+def _safe(kept: EntryFile) -> _Safe:
     entry = kept.entry
     told = f"{entry.name}\n\n{entry.description}\n\n{entry.body}"
     name, description, body = (scrub(text).text for text in (entry.name, entry.description, entry.body))
@@ -233,23 +233,23 @@ def _safe(kept: Kept) -> _Safe:
     )
 
 
-def _is_deleted(entry: Kept, record: Record | None) -> bool:
+def _is_deleted(entry: EntryFile, record: Record | None) -> bool:
     """Whether somebody deleted the record of this very file, whatever the record said by then."""
     if record is None or record.deleted_at is None or record.reason == GONE:
         return False
     return record.metadata.get("sha256") == entry.stamp.sha256
 
 
-def _shown(one: Fitting, entry: Entry, trust: Trust, now: datetime) -> ShelfRecalled:
+def _shown(one: Fitting, entry: MemoryEntry, trust: Trust, now: datetime) -> ShelfRecalled:
     return ShelfRecalled(
         root=editing.name_of(one.root),
-        path=one.kept.path,
+        path=one.file.path,
         type=entry.type,
         name=entry.name,
         description=entry.description,
         body=cut(entry.body),
         score=one.score,
-        note=staleness(one.kept, now),
+        note=staleness(one.file, now),
         trust=trust,
     )
 

@@ -24,7 +24,7 @@ from fastapi import FastAPI
 
 from commonplace.compose.daemon import options_of
 from commonplace.compose.doors import DOORS
-from commonplace.compose.services import Wanted, composed
+from commonplace.compose.services import ComposeOptions, composed
 from commonplace.ports.clock import Clock
 from commonplace.server.app import make_app
 from commonplace.server.auth import AppState
@@ -164,7 +164,7 @@ async def served(
     await to_thread(partial(home.mkdir, mode=0o700, parents=True, exist_ok=True))
     # Never the folder that the tests were started in: what is served may write there.
     settings = load_settings(home=home, **{"embedder": "none", "workspace": home, **given})
-    async with composed(settings, Wanted(token=TOKEN, clock=clock)) as services:
+    async with composed(settings, ComposeOptions(token=TOKEN, clock=clock)) as services:
         app = make_app(services, options_of(settings), doors)
         transport = httpx.ASGITransport(app=app, client=address)
         base = f"http://127.0.0.1:{settings.port}"

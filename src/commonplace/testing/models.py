@@ -61,14 +61,14 @@ def _name(tool: Tool) -> str:
 # ---- tasks
 
 
-class Fact(BaseModel):
+class MovedFact(BaseModel):
     """A fact that is worth keeping."""
 
     text: str
     confidence: float
 
 
-def question(prompt: str = "Ana moved to Kyiv.", *, tenant: str = DEFAULT_TENANT, **limits: Any) -> Question[Fact]:
+def question(prompt: str = "Ana moved to Kyiv.", *, tenant: str = DEFAULT_TENANT, **limits: Any) -> Question[MovedFact]:
     """One that takes five seconds and a hundred tokens at most, unless `limits` say otherwise."""
     return Question(
         tenant=tenant,
@@ -79,7 +79,7 @@ def question(prompt: str = "Ana moved to Kyiv.", *, tenant: str = DEFAULT_TENANT
         agent="bo",
         workspace="web",
         limits=_limits(limits),
-        schema=Fact,
+        schema=MovedFact,
     )
 
 

@@ -75,44 +75,44 @@ _tokens: dict[str, _Token] = {}
 
 def terms(text: str) -> list[str]:
     """The terms to index for `text`, in order and with repeats; a pair stands behind its second word."""
-    found: list[str] = []
+    content: list[str] = []
     stops: list[str] = []
     before = ""
     for run, token in _scan(text):
         if token is None:
-            found.extend(run)
-            found.extend(_bigrams(run))
+            content.extend(run)
+            content.extend(_bigrams(run))
             before = ""
             continue
         for word in token.words:
-            found.append(word)
+            content.append(word)
             if before and before != word:
-                found.append(f"{before}_{word}")
+                content.append(f"{before}_{word}")
             before = word
-        found.extend(token.forms)
+        content.extend(token.forms)
         stops.extend(token.stops)
-    return found or stops
+    return content or stops
 
 
 def query_terms(text: str) -> dict[str, float]:
     """The terms to ask for and what each counts. Empty only where `text` holds no word at all."""
-    found: dict[str, float] = {}
+    weights: dict[str, float] = {}
     stops: dict[str, float] = {}
     before = ""
     for run, token in _scan(text):
         if token is None:
             for term, weight in _weighed(run):
-                found[term] = max(weight, found.get(term, 0.0))
+                weights[term] = max(weight, weights.get(term, 0.0))
             before = ""
             continue
         for word in token.words:
-            found[word] = 1.0
+            weights[word] = 1.0
             if before and before != word:
-                found.setdefault(f"{before}_{word}", PAIR_WEIGHT)
+                weights.setdefault(f"{before}_{word}", PAIR_WEIGHT)
             before = word
-        found.update(dict.fromkeys(token.forms, 1.0))
+        weights.update(dict.fromkeys(token.forms, 1.0))
         stops.update(dict.fromkeys(token.stops, 1.0))
-    return found or stops
+    return weights or stops
 
 
 def date_terms(when: date) -> list[str]:
@@ -129,10 +129,10 @@ def date_terms(when: date) -> list[str]:
 def _scan(text: str) -> Iterator[tuple[str, _Token | None]]:
     """Each token of `text` with its meaning, or none for a run of Chinese, Japanese or Korean."""
     if text.isascii():
-        found: list[str] = _ASCII_TOKEN.findall(text)
+        tokens: list[str] = _ASCII_TOKEN.findall(text)
     else:
-        found = _TOKEN.findall(normal_form(text))
-    for raw in found:
+        tokens = _TOKEN.findall(normal_form(text))
+    for raw in tokens:
         token = _tokens.get(raw)
         if token is None:
             if _is_cjk(raw):

@@ -48,11 +48,11 @@ def spans(text: str, count: TokenCounter = estimate, size: int = SIZE, overlap: 
     if len(text) < size and len(text.encode("utf-8", "surrogatepass")) < size:
         return [whole]
     pieces = list(_pieces(text, count, size))
-    found = _Packing(text, count, size, min(overlap, size // 2)).pack(pieces)
-    while len(found) > MAX_SPANS:
+    passages = _Packing(text, count, size, min(overlap, size // 2)).pack(pieces)
+    while len(passages) > MAX_SPANS:
         size *= 2
-        found = _Packing(text, count, size, min(overlap, size // 2)).pack(pieces)
-    return found
+        passages = _Packing(text, count, size, min(overlap, size // 2)).pack(pieces)
+    return passages
 
 
 def _trimmed(text: str, start: int, stop: int) -> Span | None:
@@ -160,22 +160,22 @@ class _Packing:
         self._tokens += tokens
 
     def _turn_over(self, coming: int) -> None:
-        """End the span held; begin the next with its tail, as long as that leaves room for what is coming."""
+        """End the current span; begin the next with its tail, as long as that leaves room for `coming` tokens."""
         self._spans.append((self._held[0].start, self._held[-1].stop))
         room = min(self._overlap, self._size - coming)
-        kept: list[_Piece] = []
+        tail_pieces: list[_Piece] = []
         for piece in reversed(self._held):
             if piece.tokens > room:
                 break
-            kept.append(piece)
+            tail_pieces.append(piece)
             room -= piece.tokens
-        if not kept and (tail := self._tail(self._held[-1], room)):
-            kept.append(tail)
+        if not tail_pieces and (tail := self._tail(self._held[-1], room)):
+            tail_pieces.append(tail)
         # All of it would say again what the span before said.
-        if len(kept) == len(self._held):
-            kept.pop()
-        self._held = kept[::-1]
-        self._tokens = sum(piece.tokens for piece in kept)
+        if len(tail_pieces) == len(self._held):
+            tail_pieces.pop()
+        self._held = tail_pieces[::-1]
+        self._tokens = sum(piece.tokens for piece in tail_pieces)
 
     def _tail(self, piece: _Piece, room: int) -> _Piece | None:
         """The last words of a piece that has more tokens than there is room for."""
@@ -193,11 +193,11 @@ class _Packing:
 
 
 def _paragraphs(pieces: list[_Piece]) -> Iterator[list[_Piece]]:
-    held: list[_Piece] = []
+    paragraph: list[_Piece] = []
     for piece in pieces:
-        if piece.opens and held:
-            yield held
-            held = []
-        held.append(piece)
-    if held:
-        yield held
+        if piece.opens and paragraph:
+            yield paragraph
+            paragraph = []
+        paragraph.append(piece)
+    if paragraph:
+        yield paragraph

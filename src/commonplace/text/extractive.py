@@ -1,9 +1,9 @@
 """
-A long text told shorter, in its own sentences.
+A summary of a long text, in its own sentences.
 
 The first sentence says what a text is about; of the others those count that share the most words with the rest. How much a
 sentence shares with all others is the sum, over its words, of how many others have them, so that a text is read once
-and not compared sentence by sentence. The sentences chosen stand in their own order. The same text always gives the same.
+and not compared sentence by sentence. The sentences keep their order. The same text always gives the same summary.
 """
 
 from __future__ import annotations
@@ -20,56 +20,56 @@ MORE = "…"
 
 
 def summary(text: str, most: int, count: TokenCounter = estimate) -> str:
-    """At most `most` tokens of `text`: all of it where it fits, else its first and its most central sentences."""
+    """At most `most` tokens of `text`: all of it if it fits, else its first and its most central sentences."""
     whole = text.strip()
     if count(whole) <= most:
         return whole
-    found = list(sentences(text))
-    first = found[0]
+    spans = list(sentences(text))
+    first = spans[0]
     size = count(text[slice(*first)])
     if size > most:
         return _clip(text[slice(*first)], most, count)
-    chosen, left = [first], most - size
-    for place in _by_centrality([text[slice(*span)] for span in found]):
-        if left <= 0:
+    selection, remaining = [first], most - size
+    for place in _by_centrality([text[slice(*span)] for span in spans]):
+        if remaining <= 0:
             break
-        size = count(text[slice(*found[place])])
-        if 0 < size <= left:
-            chosen.append(found[place])
-            left -= size
+        size = count(text[slice(*spans[place])])
+        if 0 < size <= remaining:
+            selection.append(spans[place])
+            remaining -= size
     # A tokenizer may count two sentences as more than the sum of both.
-    while count(told := _told(text, chosen)) > most and len(chosen) > 1:
-        chosen.pop()
-    return told if count(told) <= most else _clip(told, most, count)
+    while count(short := _joined(text, selection)) > most and len(selection) > 1:
+        selection.pop()
+    return short if count(short) <= most else _clip(short, most, count)
 
 
 def _by_centrality(parts: Sequence[str]) -> list[int]:
-    """The places of all sentences but the first, the most central first; what was said before is left out."""
+    """The places of all sentences but the first, the most central first; a sentence with the words of an earlier one is left out."""
     words = [frozenset(terms(part)) for part in parts]
-    shared = Counter(word for one in words for word in one)
+    shared = Counter(word for bag in words for word in bag)
     first: dict[frozenset[str], int] = {}
-    for place, one in enumerate(words):
-        if one:
-            first.setdefault(one, place)
-    weight = {place: sum(shared[word] - 1 for word in one) / sqrt(len(one)) for one, place in first.items() if place}
+    for place, bag in enumerate(words):
+        if bag:
+            first.setdefault(bag, place)
+    weight = {place: sum(shared[word] - 1 for word in bag) / sqrt(len(bag)) for bag, place in first.items() if place}
     return sorted(weight, key=lambda place: (-weight[place], place))
 
 
-def _told(text: str, chosen: Sequence[Span]) -> str:
-    """The spans in their order, on lines of their own where they were."""
-    told: list[str] = []
+def _joined(text: str, selection: Sequence[Span]) -> str:
+    """The spans in their order, each on a line of its own if it was."""
+    parts: list[str] = []
     before = 0
-    for start, stop in sorted(chosen):
-        if told:
-            told.append("\n" if "\n" in text[before:start] else " " if start > before else "")
-        told.append(text[start:stop])
+    for start, stop in sorted(selection):
+        if parts:
+            parts.append("\n" if "\n" in text[before:start] else " " if start > before else "")
+        parts.append(text[start:stop])
         before = stop
-    return "".join(told)
+    return "".join(parts)
 
 
 def _clip(text: str, most: int, count: TokenCounter) -> str:
     """The beginning of a text, with dots that say that it goes on."""
-    told = text
-    while told and (tokens := count(told + MORE)) > most:
-        told = told[: min(len(told) - 1, len(told) * most // tokens)].rstrip()
-    return told + MORE if told else ""
+    beginning = text
+    while beginning and (tokens := count(beginning + MORE)) > most:
+        beginning = beginning[: min(len(beginning) - 1, len(beginning) * most // tokens)].rstrip()
+    return beginning + MORE if beginning else ""

@@ -1,11 +1,10 @@
 """
 Recalled text inside a prompt: data, never an instruction.
 
-What somebody once wrote into memory must not be able to end the block it stands in, open a section of its own or pose as
-one of ours. Three things see to that. The marks of our own blocks and labels, written inside a text, lose their bracket. No
-line of a text begins a line of the prompt: the first stands behind a label, the others behind a bar, so that a heading, a
-code fence or a rule of Markdown is only ever in mid-line, where it means nothing. And what a person would not see in the text, a
-model does not get to read.
+A text from memory must not be able to end its block, open a section of its own or pose as one of ours. Three things prevent
+that. The marks of our own blocks and labels, written inside a text, lose their bracket. No line of a text begins a line of the
+prompt: the first stands behind a label, the others behind a bar, so that a heading, a code fence or a rule of Markdown is only
+ever in mid-line, where it means nothing. And characters that a person would not see are removed before a model reads the text.
 """
 
 from __future__ import annotations
@@ -45,15 +44,15 @@ def neutral(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """As `neutral`, without what nobody sees."""
+    """As `neutral`, without invisible characters."""
     return neutral(_INVISIBLE.sub("", neutral(text)))
 
 
 def entry(head: str, text: str, label: str = "") -> str:
     """A list item: `head` before the text's first line, `label` after its last, a bar before each line between."""
     first, *others = shown(text).splitlines() or [""]
-    told = "\n".join([f"- {head}{first}", *(BAR + line for line in others)])
-    return f"{told} {label}" if label else told
+    lines = "\n".join([f"- {head}{first}", *(BAR + line for line in others)])
+    return f"{lines} {label}" if label else lines
 
 
 def label(record: Record) -> str:

@@ -48,7 +48,7 @@ def written_hash(term: int) -> str:
 
 def unpack(packed: Sequence[bytes]) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.int64]]:
     """Hashes and counts of many passages, one after another, and how many terms each has."""
-    sizes = np.array([len(one) // _TERM for one in packed], dtype=np.int64)
-    terms = b"".join([one[: len(one) // _TERM * 4] for one in packed])
-    counts = b"".join([one[len(one) // _TERM * 4 :] for one in packed])
+    sizes = np.array([len(passage) // _TERM for passage in packed], dtype=np.int64)
+    terms = b"".join([passage[: len(passage) // _TERM * 4] for passage in packed])
+    counts = b"".join([passage[len(passage) // _TERM * 4 :] for passage in packed])
     return np.frombuffer(terms, dtype=_HASHES), np.frombuffer(counts, dtype=np.uint8), sizes

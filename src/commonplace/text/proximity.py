@@ -23,7 +23,7 @@ class Gap(NamedTuple):
 class Proximity:
     """
     The parts, patterns without groups that are referred to, with the gaps between them: `Proximity("send", Gap(40, ".\\n"), "key")`.
-    Where a part could end at several places it ends where its pattern ends it first.
+    If a part could end at several places, it ends where its pattern ends it first.
     """
 
     def __init__(self, *parts: str | Gap) -> None:
@@ -36,15 +36,15 @@ class Proximity:
     def end(self, text: str, start: int = 0, stop: int | None = None) -> int | None:
         """Where the first occurrence between `start` and `stop` ends; None if there is none."""
         last = len(text) if stop is None else stop
-        ends = [found.end(1) for found in self._first.finditer(text, start, last)]
+        ends = [match.end(1) for match in self._first.finditer(text, start, last)]
         for most, stops, part in self._others:
             if not ends:
                 return None
             ends.sort()
             ends = [
-                found.end(1)
-                for found in part.finditer(text, ends[0], last)
-                if _is_near(text, ends, found.start(), most, stops)
+                match.end(1)
+                for match in part.finditer(text, ends[0], last)
+                if _is_near(text, ends, match.start(), most, stops)
             ]
         return min(ends, default=None)
 

@@ -119,10 +119,10 @@ _MADE_OF = re.compile(
 _DATED = re.compile(r"\W*\d{1,4}(?:[-/.:]\d{1,4})*\W*")
 
 
-def _told_in_words(match: re.Match[str]) -> bool:
-    """What follows `the password is` is one if no word looks like it: letters or marks with a digit among them."""
+def _looks_like_secret(match: re.Match[str]) -> bool:
+    """Whether the value after `the password is` looks like no word: it has a digit among letters or marks."""
     value = match["secret"]
-    if not any(one.isdigit() for one in value) or _DATED.fullmatch(value):
+    if not any(character.isdigit() for character in value) or _DATED.fullmatch(value):
         return False
     return not (_MADE_OF.match(value) or _REFERENCE.match(value) or "://" in value)
 
@@ -133,11 +133,11 @@ def _in_words(kind: str, hint: str, name: str, *, least: int = 6) -> _Rule:
     value = rf"[\"'`“”‘’「(]?(?P<secret>[!-~]{{{least - 1},1023}}[A-Za-z0-9@#$%^&*+=_~-])"
     if hint.isascii():
         of = r"(?:\s{1,3}(?:for|of|to|on|at)(?:\s{1,3}[^\s.!?:=]{1,30}){1,4}?)?"
-        said = rf"{of}\s{{1,3}}(?:is|was|are|will be|remains|stays)(?:\s{{1,3}}(?:now|still|just|currently|simply))?\s{{0,2}}:?\s{{1,3}}"
-        pattern = rf"(?<![A-Za-z0-9_-])(?:{name}){said}{value}"
+        verb = rf"{of}\s{{1,3}}(?:is|was|are|will be|remains|stays)(?:\s{{1,3}}(?:now|still|just|currently|simply))?\s{{0,2}}:?\s{{1,3}}"
+        pattern = rf"(?<![A-Za-z0-9_-])(?:{name}){verb}{value}"
     else:
         pattern = rf"(?:{name})(?:现在|現在|已经|已經|目前|就)?(?:是|为|為|改成了?|改为|换成了?|設為|设为|设成|叫)\s{{0,3}}{value}"
-    return _Rule(kind, hint, re.compile(pattern, re.IGNORECASE), _told_in_words)
+    return _Rule(kind, hint, re.compile(pattern, re.IGNORECASE), _looks_like_secret)
 
 
 _SPACED = r"[\"'`\]\\]{0,3}[ \t]{0,4}"
@@ -231,29 +231,29 @@ _STATES = frozenset(
 
 def scrub(text: str, strict: bool = False) -> Scrubbed:
     """Replace the secrets in `text`; with `strict`, credentials of people block it as private keys always do."""
-    found: list[str] = []
-    cleaned = _once(text, found)
-    # What stood beside a secret may read otherwise without it; a second look finds nothing but that.
-    while found and (again := _once(cleaned, found)) != cleaned:
+    redactions: list[str] = []
+    cleaned = _once(text, redactions)
+    # Text beside a secret may match once the secret is gone; a second pass finds only that.
+    while redactions and (again := _once(cleaned, redactions)) != cleaned:
         cleaned = again
-    if not found:
+    if not redactions:
         return Scrubbed(text, _PASSED)
-    kinds = tuple(sorted(set(found)))
+    kinds = tuple(sorted(set(redactions)))
     blocking = _BLOCKING_WHEN_STRICT if strict else _BLOCKING
     reason = next((kind for kind in kinds if kind in blocking), None)
     status: ScrubStatus = "blocked" if reason else "redacted"
-    return Scrubbed(cleaned, ScrubReport(status=status, redactions=len(found), block_reason=reason, kinds=kinds))
+    return Scrubbed(cleaned, ScrubReport(status=status, redactions=len(redactions), block_reason=reason, kinds=kinds))
 
 
-def _once(text: str, found: list[str]) -> str:
+def _once(text: str, redactions: list[str]) -> str:
     lowered = text.lower()
     if "private key" in lowered or "putty-user-key" in lowered:
-        text = _without_private_keys(text, found)
+        text = _without_private_keys(text, redactions)
     for rule in _RULES:
         if rule.hint in lowered:
-            text = _without(rule, text, found)
+            text = _without(rule, text, redactions)
     if any(hint in lowered for hint in _ASSIGNED_HINTS):
-        text = _without_assigned(text, found)
+        text = _without_assigned(text, redactions)
     return text
 
 
@@ -261,33 +261,33 @@ def _marker(kind: str) -> str:
     return f"{_MARKER}{kind}]"
 
 
-def _without_private_keys(text: str, found: list[str]) -> str:
+def _without_private_keys(text: str, redactions: list[str]) -> str:
     parts: list[str] = []
     place = 0
     while begin := _PRIVATE_KEY.search(text, place):
         end = _PRIVATE_KEY_END.search(text, begin.end())
         parts += [text[place : begin.start()], _marker("private_key")]
-        found.append("private_key")
+        redactions.append("private_key")
         # A key that was cut off has no end: nothing after its beginning can be trusted to be something else.
         place = end.end() if end else len(text)
     return "".join([*parts, text[place:]])
 
 
-def _without(rule: _Rule, text: str, found: list[str]) -> str:
+def _without(rule: _Rule, text: str, redactions: list[str]) -> str:
     def replaced(match: re.Match[str]) -> str:
         if not rule.is_secret(match):
             return match[0]
-        found.append(rule.kind)
+        redactions.append(rule.kind)
         start, stop = (place - match.start() for place in match.span("secret"))
         return match[0][:start] + _marker(rule.kind) + match[0][stop:]
 
     return rule.pattern.sub(replaced, text)
 
 
-def _without_assigned(text: str, found: list[str]) -> str:
-    """Names with a value after them. Where the value is none, the search goes on at the value, not after it."""
+def _without_assigned(text: str, redactions: list[str]) -> str:
+    """Names with a value after them. If the value is no secret, the search goes on at the value, not after it."""
     parts: list[str] = []
-    done = place = 0
+    end = place = 0
     while match := _ASSIGNED.search(text, place):
         kind = next(name for name, _ in _NAMES if match[name] is not None)
         group = next(name for name in ("double", "single", "bare") if match[name] is not None)
@@ -297,14 +297,14 @@ def _without_assigned(text: str, found: list[str]) -> str:
             continue
         if group == "bare":
             stop = _end_of_bare(text, start, stop)
-        parts += [text[done:start], _marker(kind)]
-        found.append(kind)
-        done = place = stop
-    return "".join([*parts, text[done:]])
+        parts += [text[end:start], _marker(kind)]
+        redactions.append(kind)
+        end = place = stop
+    return "".join([*parts, text[end:]])
 
 
 def _end_of_bare(text: str, start: int, stop: int) -> int:
-    """Without the marks that close the sentence or the bracket around it; a value of 512 may go on."""
+    """The end without the marks that close the sentence or bracket around it; a value of 512 characters may go on."""
     if stop - start < 512:
         return start + len(text[start:stop].rstrip(_CLOSING))
     rest = _REST_OF_WORD.match(text, stop)

@@ -18,15 +18,15 @@ def words(text: str) -> frozenset[str]:
     The lower-cased, whitespace-split words of a text. A word with Chinese, Japanese or Korean in it, which may be a
     whole sentence, counts by the pairs of neighbouring characters of those runs and by what is left between them.
     """
-    found = set(text.lower().split())
+    bag = set(text.lower().split())
     if text.isascii():
-        return frozenset(found)
-    for word in [word for word in found if _UNSPACED.search(word)]:
-        found.discard(word)
-        found.update(rest for rest in _UNSPACED.split(word) if any(character.isalnum() for character in rest))
+        return frozenset(bag)
+    for word in [word for word in bag if _UNSPACED.search(word)]:
+        bag.discard(word)
+        bag.update(rest for rest in _UNSPACED.split(word) if any(character.isalnum() for character in rest))
         for run in _UNSPACED.findall(word):
-            found.update(run[i : i + 2] for i in range(max(len(run) - 1, 1)))
-    return frozenset(found)
+            bag.update(run[i : i + 2] for i in range(max(len(run) - 1, 1)))
+    return frozenset(bag)
 
 
 def jaccard(a: str, b: str) -> float:

@@ -19,12 +19,12 @@ def slug(text: str, empty: str = "fact") -> str:
     `empty` and eight digits of the text's hash, so that two Chinese facts do not share one name.
     """
     lowered = text.lower()
-    made = _hyphenated(lowered)
+    name = _hyphenated(lowered)
     if lowered.isascii():
-        return made or empty
-    made = _hyphenated(normal_form(lowered, "NFKD").encode("ascii", "ignore").decode("ascii")) or made
-    if made:
-        return made
+        return name or empty
+    name = _hyphenated(normal_form(lowered, "NFKD").encode("ascii", "ignore").decode("ascii")) or name
+    if name:
+        return name
     if not any(character.isalnum() for character in lowered):
         return empty
     return f"{empty}-{sha256(lowered.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import pytest
 
 from commonplace.errors import LaneTimeout, ModelTimeout
-from commonplace.learning.remembering import SECONDS
+from commonplace.learning.memory_agent import SECONDS
 from commonplace.ports.models import Done, Spent, Task, Tool
 from commonplace.service.lanes import OUTSIDE, Lanes, memory_queues
 from commonplace.testing.callers import operator

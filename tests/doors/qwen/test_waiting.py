@@ -33,7 +33,7 @@ async def look(desk: MemoryDesk, path: str, wait: object = None) -> httpx.Respon
 async def begun(desk: MemoryDesk) -> None:
     """Until somebody waits."""
     with anyio.fail_after(5):
-        while not desk.running.services.endings.waiting:
+        while not desk.running.services.job_waiter.waiting:
             await anyio.lowlevel.checkpoint()
 
 
@@ -97,7 +97,7 @@ async def test_nobody_waits_for_what_they_do_not_see(desk: MemoryDesk) -> None:
 
     assert (other.status_code, other.json()["code"]) == (404, "remember_task_not_found")
     assert stranger.status_code == 401
-    assert desk.running.services.endings.waiting == 0
+    assert desk.running.services.job_waiter.waiting == 0
 
 
 async def test_a_task_that_is_dropped_meanwhile_is_not_found(desk: MemoryDesk) -> None:
@@ -141,7 +141,7 @@ async def test_a_caller_who_hangs_up_is_not_waited_for(desk: MemoryDesk) -> None
     with anyio.fail_after(5):
         await answering
 
-    assert desk.running.services.endings.waiting == 0
+    assert desk.running.services.job_waiter.waiting == 0
 
 
 async def test_the_time_somebody_waited_is_not_taken_for_slowness(desk: MemoryDesk) -> None:
@@ -194,7 +194,7 @@ async def test_a_task_that_another_daemon_does_is_waited_for(tmp_path: Path, sha
             told = (await idle.get(f"/v1/remember/{id}", params={"wait": 30})).json()
 
     assert told["status"] == "completed"
-    assert app_state.services.endings.waiting == 0
+    assert app_state.services.job_waiter.waiting == 0
 
 
 async def test_a_daemon_that_stops_tells_whoever_waits_how_the_task_stands(tmp_path: Path, home: Path) -> None:
@@ -202,7 +202,7 @@ async def test_a_daemon_that_stops_tells_whoever_waits_how_the_task_stands(tmp_p
         id = (await client.post("/v1/remember", json={"content": SHIP})).json()["id"]
         waiting = asyncio.create_task(client.get(f"/v1/remember/{id}", params={"wait": 30}))
         with anyio.fail_after(5):
-            while not app_state.services.endings.waiting:
+            while not app_state.services.job_waiter.waiting:
                 await anyio.lowlevel.checkpoint()
             stopping.set()
             told = await waiting

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from commonplace.compose.sockets import Listening, sharing_loop
+from commonplace.compose.sockets import SharedListener, sharing_loop
 
 pytestmark = pytest.mark.anyio
 
@@ -36,7 +36,7 @@ async def test_connections_that_come_at_once_are_shared_out() -> None:
     met = asyncio.Semaphore(0)
     with socket.create_server(("127.0.0.1", 0)) as taken, taken.dup() as again:
         ears = [
-            Listening(loop, one, lambda mine=mine: Counting(mine, met))
+            SharedListener(loop, one, lambda mine=mine: Counting(mine, met))
             for one, mine in zip((taken, again), workers, strict=True)
         ]
         callers = [socket.create_connection(taken.getsockname(), timeout=5) for _ in range(20)]
@@ -64,4 +64,4 @@ def test_the_loop_of_a_worker_listens_in_that_way() -> None:
             await server.wait_closed()
             return server
 
-        assert isinstance(runner.run(listening()), Listening)
+        assert isinstance(runner.run(listening()), SharedListener)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from commonplace.errors import Forbidden, QueryTooBroad
 from commonplace.governance.budgets import (
     CHANNEL_BUDGET,
-    Budget,
+    RetrievalBudget,
     RetrievalGrant,
     answering,
     asking,
@@ -82,7 +82,7 @@ def test_a_channel_always_has_a_budget_and_others_only_what_they_were_given() ->
 
 
 def test_a_grant_cannot_widen_what_a_channel_may_recall_nor_count_anew() -> None:
-    wide = grant(subject=ROOM, budget=Budget(window=timedelta(seconds=1), queries=None, tokens=99_999))
+    wide = grant(subject=ROOM, budget=RetrievalBudget(window=timedelta(seconds=1), queries=None, tokens=99_999))
 
     room, plain = grant_for(ROOM, wide, NOW), grant_for(ROOM, None, NOW)
 
@@ -121,8 +121,8 @@ def test_the_hit_that_does_not_fit_is_cut_and_is_the_last() -> None:
 
     trimmed = trim(hits, GRANT, {"tokens": 100}, estimate)
 
-    assert [one.hit for one in trimmed.shown] == hits[:2]
-    assert trimmed.shown[1].text.endswith("…")
+    assert [one.hit for one in trimmed.hits] == hits[:2]
+    assert trimmed.hits[1].text.endswith("…")
     assert (trimmed.left_out, trimmed.clipped) == (1, True)
 
 
@@ -133,12 +133,12 @@ def test_nothing_is_told_once_the_window_is_used_up() -> None:
 
     assert is_exhausted(GRANT, spent)
     assert not is_exhausted(GRANT, {})
-    assert (trimmed.shown, trimmed.left_out) == ((), 1)
+    assert (trimmed.hits, trimmed.left_out) == ((), 1)
 
 
 AMOUNTS = st.integers(0, 60)
 BUDGETS = st.builds(
-    Budget,
+    RetrievalBudget,
     results=st.integers(0, 8),
     tokens=AMOUNTS,
     characters=AMOUNTS,
@@ -149,7 +149,7 @@ BUDGETS = st.builds(
 
 
 @given(texts=st.lists(st.text(min_size=1, max_size=40), max_size=8), budget=BUDGETS, gone=AMOUNTS)
-def test_no_reply_ever_costs_more_than_there_is(texts: list[str], budget: Budget, gone: int) -> None:
+def test_no_reply_ever_costs_more_than_there_is(texts: list[str], budget: RetrievalBudget, gone: int) -> None:
     held = grant(budget=budget)
     spent = {"tokens": gone, "characters": gone}
 
@@ -157,16 +157,16 @@ def test_no_reply_ever_costs_more_than_there_is(texts: list[str], budget: Budget
 
     costs = answering(held, trimmed)
     assert all(spent.get(name, 0) + amount <= costs.limits[name] for name, amount in costs.amounts.items() if amount)
-    assert len(trimmed.shown) <= (budget.reply_results if budget.reply_results is not None else budget.results)
-    assert trimmed.tokens == sum(estimate(one.text) for one in trimmed.shown)
+    assert len(trimmed.hits) <= (budget.reply_results if budget.reply_results is not None else budget.results)
+    assert trimmed.tokens == sum(estimate(one.text) for one in trimmed.hits)
     assert budget.reply_tokens is None or trimmed.tokens <= budget.reply_tokens
     assert budget.reply_characters is None or trimmed.characters <= budget.reply_characters
-    assert len(trimmed.shown) + trimmed.left_out == len(texts)
-    assert all(one.text == text for one, text in zip(trimmed.shown[:-1], texts, strict=False))
+    assert len(trimmed.hits) + trimmed.left_out == len(texts)
+    assert all(one.text == text for one, text in zip(trimmed.hits[:-1], texts, strict=False))
 
 
 @given(a=BUDGETS, b=BUDGETS)
-def test_the_narrower_of_two_budgets_is_the_same_whichever_comes_first(a: Budget, b: Budget) -> None:
+def test_the_narrower_of_two_budgets_is_the_same_whichever_comes_first(a: RetrievalBudget, b: RetrievalBudget) -> None:
     assert narrower(a, b) == narrower(b, a)
     assert narrower(a, a) == a
 

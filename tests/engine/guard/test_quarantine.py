@@ -18,10 +18,10 @@ from commonplace.guard.quarantine import (
     judge_record,
     label_of,
     let_out,
+    quarantine_note,
     quarantined,
     reasons_of,
     signs,
-    told_of,
 )
 from commonplace.guard.signs import plain
 from commonplace.memory.prepare import Preparer
@@ -171,7 +171,7 @@ async def test_something_from_outside_stands_beside_what_a_person_wrote_under_th
     assert await memory.get(ours.id) == ours
     assert (theirs.key, theirs.id, theirs.version) == (None, again.id, again.version)
     assert reasons_of(theirs) == ("trusted_record",)
-    assert told_of(theirs, "beside") == ours.id
+    assert quarantine_note(theirs, "beside") == ours.id
 
 
 async def test_the_same_from_outside_leaves_the_label_of_what_a_person_wrote(memory: AsyncMemory) -> None:

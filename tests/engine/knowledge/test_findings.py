@@ -23,10 +23,10 @@ from commonplace.knowledge.findings import (
     CLOSE,
     OPEN,
     Binding,
-    Change,
-    Finding,
-    Knowledge,
+    KnowledgeBase,
+    NewFinding,
     NewSpace,
+    StatusChange,
     best,
     changed,
     coverage_key,
@@ -46,8 +46,8 @@ pytestmark = pytest.mark.anyio
 BIRTH = datetime(2026, 1, 1, tzinfo=UTC)
 NOTHING = Entries()
 ORDER: tuple[ItemStatus, ...] = get_args(ItemStatus)
-PROMOTED = Change(to="promoted")
-APPROVED = Change(to="approved_default", reviewer="bo", approval="a1")
+PROMOTED = StatusChange(to="promoted")
+APPROVED = StatusChange(to="approved_default", reviewer="bo", approval="a1")
 ASKED = Binding(project="shop", namespace="ops", task_family="deploy", subject="Orders migration")
 
 
@@ -72,23 +72,23 @@ def held() -> HeldKnowledge:
 
 
 @pytest.fixture
-def knowledge(held: HeldKnowledge, clock: FakeClock) -> Knowledge:
-    return Knowledge(held, clock, DEFAULT_TENANT)
+def knowledge(held: HeldKnowledge, clock: FakeClock) -> KnowledgeBase:
+    return KnowledgeBase(held, clock, DEFAULT_TENANT)
 
 
-async def a_space(knowledge: Knowledge, **fields: Any) -> Space:
+async def a_space(knowledge: KnowledgeBase, **fields: Any) -> Space:
     told: dict[str, Any] = {"project": "shop", "namespace": "ops"}
     return await knowledge.create_space(NewSpace(**{**told, **fields}), NOTHING)
 
 
-async def a_finding(knowledge: Knowledge, space: Space, *changes: Change, **fields: Any) -> Item:
+async def a_finding(knowledge: KnowledgeBase, space: Space, *changes: StatusChange, **fields: Any) -> Item:
     told: dict[str, Any] = {
         "title": "Migrate first",
         "task_family": "deploy",
         "subject": "orders migration",
         "summary": "Run the migration before the deploy.",
     }
-    made = await knowledge.create_item(Finding(space=space.id, **{**told, **fields}), NOTHING)
+    made = await knowledge.create_item(NewFinding(space=space.id, **{**told, **fields}), NOTHING)
     for change in changes:
         made = await knowledge.change(made.id, change, NOTHING)
     return made
@@ -118,7 +118,7 @@ def test_a_coverage_key_has_four_bounded_parts_and_is_its_own_normal_form(
     assert read_coverage_key(key) == key
 
 
-async def test_a_coverage_key_of_another_shape_is_refused(knowledge: Knowledge) -> None:
+async def test_a_coverage_key_of_another_shape_is_refused(knowledge: KnowledgeBase) -> None:
     space = await a_space(knowledge)
 
     with pytest.raises(InvalidInput):
@@ -128,7 +128,7 @@ async def test_a_coverage_key_of_another_shape_is_refused(knowledge: Knowledge) 
 # ---- spaces and items
 
 
-async def test_a_space_is_made_once_a_scope_project_and_namespace(knowledge: Knowledge) -> None:
+async def test_a_space_is_made_once_a_scope_project_and_namespace(knowledge: KnowledgeBase) -> None:
     first = await a_space(knowledge, namespace="Ops")
 
     assert await a_space(knowledge, namespace="ops") == first
@@ -138,13 +138,13 @@ async def test_a_space_is_made_once_a_scope_project_and_namespace(knowledge: Kno
 
 @pytest.mark.parametrize(("scope", "project"), [("project", None), ("global", "shop")])
 async def test_a_space_names_its_project_where_it_has_one(
-    knowledge: Knowledge, scope: str, project: str | None
+    knowledge: KnowledgeBase, scope: str, project: str | None
 ) -> None:
     with pytest.raises(InvalidInput):
         await a_space(knowledge, scope=scope, project=project)
 
 
-async def test_a_finding_is_born_working_and_told_twice_it_is_one(knowledge: Knowledge) -> None:
+async def test_a_finding_is_born_working_and_told_twice_it_is_one(knowledge: KnowledgeBase) -> None:
     space = await a_space(knowledge)
 
     made = await a_finding(knowledge, space)
@@ -155,12 +155,12 @@ async def test_a_finding_is_born_working_and_told_twice_it_is_one(knowledge: Kno
     assert await a_finding(knowledge, space, summary="Something else.") != made
 
 
-async def test_a_finding_needs_its_space(knowledge: Knowledge) -> None:
+async def test_a_finding_needs_its_space(knowledge: KnowledgeBase) -> None:
     with pytest.raises(NotFound):
-        await knowledge.create_item(Finding(space="nowhere", title="x"), NOTHING)
+        await knowledge.create_item(NewFinding(space="nowhere", title="x"), NOTHING)
 
 
-async def test_secrets_do_not_rest_in_knowledge(knowledge: Knowledge) -> None:
+async def test_secrets_do_not_rest_in_knowledge(knowledge: KnowledgeBase) -> None:
     space = await a_space(knowledge)
     secret = "ghp_" + "a1B2" * 9
 
@@ -174,11 +174,11 @@ async def test_secrets_do_not_rest_in_knowledge(knowledge: Knowledge) -> None:
         )
 
 
-async def test_what_is_to_be_kept_with_a_write_reaches_the_store(knowledge: Knowledge, held: HeldKnowledge) -> None:
+async def test_what_is_to_be_kept_with_a_write_reaches_the_store(knowledge: KnowledgeBase, held: HeldKnowledge) -> None:
     told = [Entries(audit=()) for _ in range(3)]
 
     space = await knowledge.create_space(NewSpace(project="shop"), told[0])
-    made = await knowledge.create_item(Finding(space=space.id, title="x"), told[1])
+    made = await knowledge.create_item(NewFinding(space=space.id, title="x"), told[1])
     await knowledge.change(made.id, PROMOTED, told[2])
 
     assert len(held.entries) == 3
@@ -188,13 +188,13 @@ async def test_what_is_to_be_kept_with_a_write_reaches_the_store(knowledge: Know
 # ---- the way of an item
 
 
-async def test_a_finding_is_promoted_then_approved_then_given_up(knowledge: Knowledge, clock: FakeClock) -> None:
+async def test_a_finding_is_promoted_then_approved_then_given_up(knowledge: KnowledgeBase, clock: FakeClock) -> None:
     made = await a_finding(knowledge, await a_space(knowledge))
     clock.advance(timedelta(hours=1))
 
     promoted = await knowledge.change(made.id, PROMOTED, NOTHING)
     approved = await knowledge.change(made.id, APPROVED, NOTHING)
-    gone = await knowledge.change(made.id, Change(to="deprecated"), NOTHING)
+    gone = await knowledge.change(made.id, StatusChange(to="deprecated"), NOTHING)
 
     assert (promoted.status, promoted.trust_level, promoted.updated_at) == ("promoted", "promoted", clock.now())
     assert (approved.trust_level, approved.reviewer, approved.approval) == ("approved_default", "bo", "a1")
@@ -202,7 +202,9 @@ async def test_a_finding_is_promoted_then_approved_then_given_up(knowledge: Know
 
 
 @pytest.mark.parametrize("change", [replace(APPROVED, reviewer=None), replace(APPROVED, approval="")])
-async def test_the_approved_default_needs_a_reviewer_and_an_approval(knowledge: Knowledge, change: Change) -> None:
+async def test_the_approved_default_needs_a_reviewer_and_an_approval(
+    knowledge: KnowledgeBase, change: StatusChange
+) -> None:
     made = await a_finding(knowledge, await a_space(knowledge), PROMOTED)
 
     with pytest.raises(ReviewRequired):
@@ -216,7 +218,7 @@ def test_knowledge_never_goes_back_never_skips_and_never_returns_from_the_dead(
     held = item()
     walked: list[ItemStatus] = [held.status]
     for to in wanted:
-        change = Change(to=to, reviewer="bo", approval="a1") if reviewed else Change(to=to)
+        change = StatusChange(to=to, reviewer="bo", approval="a1") if reviewed else StatusChange(to=to)
         try:
             held = changed(held, change, BIRTH)
         except (InvalidTransition, ReviewRequired):
@@ -230,10 +232,10 @@ def test_knowledge_never_goes_back_never_skips_and_never_returns_from_the_dead(
 
 
 async def test_of_two_who_change_an_item_at_once_the_second_is_refused(
-    knowledge: Knowledge, held: HeldKnowledge
+    knowledge: KnowledgeBase, held: HeldKnowledge
 ) -> None:
     made = await a_finding(knowledge, await a_space(knowledge))
-    await knowledge.change(made.id, Change(to="deprecated"), NOTHING)
+    await knowledge.change(made.id, StatusChange(to="deprecated"), NOTHING)
 
     with pytest.raises(Conflict):
         await held.change_item(replace(made, status="promoted"), "working", NOTHING)
@@ -277,11 +279,11 @@ def test_the_first_three_go_by_trust_then_expiry_then_title() -> None:
 # ---- preflight
 
 
-async def decisions(knowledge: Knowledge, *bindings: Binding) -> list[str]:
+async def decisions(knowledge: KnowledgeBase, *bindings: Binding) -> list[str]:
     return [(await knowledge.preflight(binding)).decision for binding in bindings]
 
 
-async def test_a_run_is_told_what_is_known(knowledge: Knowledge) -> None:
+async def test_a_run_is_told_what_is_known(knowledge: KnowledgeBase) -> None:
     space = await a_space(knowledge)
     assert await decisions(knowledge, ASKED) == ["no_prior_knowledge"]
     made = await a_finding(knowledge, space)
@@ -291,7 +293,7 @@ async def test_a_run_is_told_what_is_known(knowledge: Knowledge) -> None:
     promoted = await knowledge.preflight(ASKED)
     await knowledge.change(made.id, APPROVED, NOTHING)
     approved = await knowledge.preflight(ASKED)
-    await knowledge.change(made.id, Change(to="deprecated"), NOTHING)
+    await knowledge.change(made.id, StatusChange(to="deprecated"), NOTHING)
 
     assert (promoted.decision, approved.decision) == ("reuse_promoted", "reuse_approved_default")
     assert [one.id for one in approved.items] == [made.id]
@@ -301,7 +303,7 @@ async def test_a_run_is_told_what_is_known(knowledge: Knowledge) -> None:
     assert await decisions(knowledge, ASKED) == ["no_prior_knowledge"]
 
 
-async def test_reuse_can_be_switched_off_and_asked_for_on_demand(knowledge: Knowledge) -> None:
+async def test_reuse_can_be_switched_off_and_asked_for_on_demand(knowledge: KnowledgeBase) -> None:
     await a_finding(knowledge, await a_space(knowledge), PROMOTED)
 
     found = await decisions(
@@ -314,7 +316,7 @@ async def test_reuse_can_be_switched_off_and_asked_for_on_demand(knowledge: Know
     assert found == ["disabled", "disabled", "reuse_promoted"]
 
 
-async def test_what_is_trusted_too_little_is_not_reused(knowledge: Knowledge) -> None:
+async def test_what_is_trusted_too_little_is_not_reused(knowledge: KnowledgeBase) -> None:
     await a_finding(knowledge, await a_space(knowledge), PROMOTED)
 
     found = await decisions(
@@ -324,7 +326,7 @@ async def test_what_is_trusted_too_little_is_not_reused(knowledge: Knowledge) ->
     assert found == ["no_prior_knowledge", "reuse_promoted"]
 
 
-async def test_what_is_out_of_date_has_to_be_found_out_anew(knowledge: Knowledge, clock: FakeClock) -> None:
+async def test_what_is_out_of_date_has_to_be_found_out_anew(knowledge: KnowledgeBase, clock: FakeClock) -> None:
     made = await a_finding(knowledge, await a_space(knowledge), PROMOTED)
     clock.advance(timedelta(hours=2))
 
@@ -336,7 +338,7 @@ async def test_what_is_out_of_date_has_to_be_found_out_anew(knowledge: Knowledge
     assert await decisions(knowledge, ASKED) == ["reuse_promoted"]
 
 
-async def test_the_fresh_one_of_several_is_reused(knowledge: Knowledge, clock: FakeClock) -> None:
+async def test_the_fresh_one_of_several_is_reused(knowledge: KnowledgeBase, clock: FakeClock) -> None:
     space = await a_space(knowledge)
     await a_finding(knowledge, space, PROMOTED, APPROVED, title="Old", freshness_expires_at=BIRTH + timedelta(hours=1))
     fresh = await a_finding(knowledge, space, PROMOTED, title="New")
@@ -347,7 +349,7 @@ async def test_the_fresh_one_of_several_is_reused(knowledge: Knowledge, clock: F
     assert (found.decision, [one.id for one in found.items]) == ("reuse_promoted", [fresh.id])
 
 
-async def test_a_project_reads_its_own_spaces_and_the_tenants_and_no_other(knowledge: Knowledge) -> None:
+async def test_a_project_reads_its_own_spaces_and_the_tenants_and_no_other(knowledge: KnowledgeBase) -> None:
     other = await a_space(knowledge, project="till")
     await a_finding(knowledge, other, PROMOTED, coverage_key="shop::ops::deploy::orders-migration")
     assert await decisions(knowledge, ASKED) == ["no_prior_knowledge"]
@@ -360,7 +362,7 @@ async def test_a_project_reads_its_own_spaces_and_the_tenants_and_no_other(knowl
     assert (found.decision, found.spaces) == ("reuse_promoted", (shared.id,))
 
 
-async def test_a_space_that_may_not_be_read_is_as_if_it_were_not_there(knowledge: Knowledge) -> None:
+async def test_a_space_that_may_not_be_read_is_as_if_it_were_not_there(knowledge: KnowledgeBase) -> None:
     space = await a_space(knowledge)
     await a_finding(knowledge, space, PROMOTED)
 
@@ -395,7 +397,7 @@ def test_nothing_known_is_an_empty_block() -> None:
     assert knowledge_block([]) == ""
 
 
-async def test_a_text_that_is_too_long_or_no_text_is_refused(knowledge: Knowledge) -> None:
+async def test_a_text_that_is_too_long_or_no_text_is_refused(knowledge: KnowledgeBase) -> None:
     space = await a_space(knowledge)
 
     bad: tuple[dict[str, Any], ...] = (

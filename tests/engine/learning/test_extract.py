@@ -281,7 +281,7 @@ def test_only_the_first_characters_are_read() -> None:
 def test_a_sentence_that_the_limit_cuts_is_not_learned() -> None:
     text = "I live in Lisbon. We use PostgreSQL in production."
 
-    found = extract_facts(said(text), least=0, read=len("user: ") + text.index("production")).facts
+    found = extract_facts(said(text), least=0, characters=len("user: ") + text.index("production")).facts
 
     assert [fact.text for fact in found] == ["The user lives in Lisbon"]
 
@@ -313,7 +313,7 @@ def test_asking_again_never_brings_up_the_next_best() -> None:
 def test_a_flood_of_statements_ends_at_the_limit() -> None:
     turns = said("".join(f"I prefer tea{number}. " for number in range(5_000)))
 
-    assert len(extract_facts(turns, least=0, read=100_000).facts) == MOST
+    assert len(extract_facts(turns, least=0, characters=100_000).facts) == MOST
 
 
 # --- keys

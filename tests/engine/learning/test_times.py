@@ -55,7 +55,7 @@ def test_a_day_is_worked_out_from_the_day_it_was_said_on(words: str, written: st
     when = meant(words, WEDNESDAY)
 
     assert when is not None
-    assert when.written == written
+    assert when.text == written
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from commonplace.stores.postgres.store import PostgresStore
 from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.drafts import Store
-from commonplace.testing.models import Fact, question, task
+from commonplace.testing.models import MovedFact, question, task
 from commonplace.values.scope import DEFAULT_TENANT
 from commonplace.values.usage import COUNTER
 
@@ -93,7 +93,7 @@ async def most_of_one(metered: Metering, store: Store, spent: Spent) -> int:
 async def test_a_model_of_the_library_itself_will_do(metered: Metering, store: Store) -> None:
     answer = await metered(store, TestModel()).answer(question())
 
-    assert isinstance(answer.value, Fact)
+    assert isinstance(answer.value, MovedFact)
 
 
 # ---- budgets

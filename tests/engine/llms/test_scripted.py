@@ -6,17 +6,17 @@ import pytest
 
 from commonplace.errors import ModelMalformed, ModelUnavailable
 from commonplace.ports.models import LanguageModel, Tool
-from commonplace.testing.models import Fact, ScriptedModel, question, task
+from commonplace.testing.models import MovedFact, ScriptedModel, question, task
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_a_scripted_model_says_its_lines_in_order() -> None:
-    model: LanguageModel = ScriptedModel({"text": "a", "confidence": 1}, Fact(text="b", confidence=0.5), "Done.")
+    model: LanguageModel = ScriptedModel({"text": "a", "confidence": 1}, MovedFact(text="b", confidence=0.5), "Done.")
 
     first, second, last = await model.answer(question()), await model.answer(question()), await model.act(task(), [])
 
-    assert (first.value, second.value.text, last.text) == (Fact(text="a", confidence=1), "b", "Done.")
+    assert (first.value, second.value.text, last.text) == (MovedFact(text="a", confidence=1), "b", "Done.")
 
 
 async def test_a_scripted_model_uses_the_tools_it_is_given() -> None:

@@ -19,7 +19,7 @@ from commonplace.llms.asking import PydanticAiModel
 from commonplace.llms.choose import Asked, make_language_model, make_model
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.drafts import Store
-from commonplace.testing.models import Fact, question, task
+from commonplace.testing.models import MovedFact, question, task
 from commonplace.testing.vendor import INPUT_TOKENS, OUTPUT_TOKENS, Reply, Vendor, answering, completion
 from commonplace.values.scope import DEFAULT_TENANT
 
@@ -48,7 +48,7 @@ async def test_a_question_is_answered_in_the_form_asked_for(vendor: Vendor, mete
     async with asking(vendor, metered, store) as model:
         answer = await model.answer(question())
 
-    assert answer.value == Fact(text="Ana lives in Kyiv", confidence=0.9)
+    assert answer.value == MovedFact(text="Ana lives in Kyiv", confidence=0.9)
     assert (answer.spent.calls, answer.spent.input_tokens, answer.spent.output_tokens) == (1, 50, 7)
     assert (answer.spent.cost_micro_usd, answer.spent.model) == (COST, "openai:small")
     [sent] = vendor.requests

@@ -19,7 +19,7 @@ from commonplace.errors import (
     PathEscape,
     PathNotFound,
 )
-from commonplace.markdown.confine import LARGEST, Folder, Held
+from commonplace.markdown.confine import LARGEST, FileSnapshot, Folder
 from commonplace.markdown.locks import locked
 from commonplace.markdown.names import fault, parts_of
 
@@ -43,7 +43,7 @@ def snapshot(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-def write(folder: Folder, path: str, text: str) -> Held | None:
+def write(folder: Folder, path: str, text: str) -> FileSnapshot | None:
     return folder.change(tuple(path.split("/")), lambda _: text.encode())
 
 
@@ -264,7 +264,7 @@ def test_an_edit_while_we_compose_is_never_overwritten(root: Path) -> None:
     path = root / "user/x.md"
     path.write_text("one", encoding="utf-8")
 
-    def compose(held: Held | None) -> bytes:
+    def compose(held: FileSnapshot | None) -> bytes:
         path.write_text("a person's", encoding="utf-8")
         return b"ours"
 
@@ -275,7 +275,7 @@ def test_an_edit_while_we_compose_is_never_overwritten(root: Path) -> None:
 
 
 def test_a_file_made_while_we_compose_is_never_overwritten(root: Path) -> None:
-    def compose(held: Held | None) -> bytes:
+    def compose(held: FileSnapshot | None) -> bytes:
         (root / "user/x.md").write_text("a person's", encoding="utf-8")
         return b"ours"
 

@@ -12,7 +12,7 @@ import pytest
 
 from commonplace.markdown.changes import past, undo
 from commonplace.markdown.confine import Folder
-from commonplace.markdown.entries import Entry, parse
+from commonplace.markdown.entries import MemoryEntry, parse
 from commonplace.markdown.roots import user_root
 from commonplace.markdown.shelf import Shelf
 from commonplace.values.moment import from_ms
@@ -117,8 +117,8 @@ def test_remembering_killed_again_and_again_leaves_whole_entries_and_an_index_th
 
     assert scan.entries
     assert scan.problems == ()
-    assert all(isinstance(parse(kept.held.data.decode(), kept.path), Entry) for kept in scan.entries)
+    assert all(isinstance(parse(kept.snapshot.data.decode(), kept.path), MemoryEntry) for kept in scan.entries)
     assert len(shelf.index().splitlines()) == len(scan.entries)
     newest = past(shelf.root)[0]
     undone = undo(shelf.root, newest.id, from_ms(int(time.time() * 1000)))
-    assert undone.left == ()
+    assert undone.conflicts == ()

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.markdown.confine import Held, Stamp
-from commonplace.markdown.entries import TYPES, Entry, EntryType, Kept, Problem, made, parse, write
+from commonplace.markdown.confine import FileSnapshot, Stamp
+from commonplace.markdown.entries import TYPES, EntryFile, EntryProblem, EntryType, MemoryEntry, new_entry, parse, write
 from commonplace.markdown.index import MAX_BYTES, MAX_LINE, MAX_LINES, build, clip
 from commonplace.markdown.recall import MOST, MOST_BODY, recall, staleness
 from commonplace.markdown.roots import (
@@ -26,17 +26,19 @@ from commonplace.testing.managed import Place
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def kept(
+def entry_file(
     name: str,
     body: str = "",
     kind: EntryType = "user",
     path: str = "",
     age: timedelta = timedelta(),
     description: str = "",
-) -> Kept:
-    entry = Entry(name=name, description=description or body[:100], type=kind, body=body)
+) -> EntryFile:
+    entry = MemoryEntry(name=name, description=description or body[:100], type=kind, body=body)
     mtime = int((NOW - age).timestamp() * 1_000_000_000)
-    return Kept(entry=entry, path=path or f"{kind}/{name}.md", held=Held(b"", Stamp(mtime, 0, ""), 0o600))
+    return EntryFile(
+        entry=entry, path=path or f"{kind}/{name}.md", snapshot=FileSnapshot(b"", Stamp(mtime, 0, ""), 0o600)
+    )
 
 
 def test_the_roots_lie_where_the_contract_says(tmp_path: Path) -> None:
@@ -79,7 +81,7 @@ def test_an_entry_is_read_as_it_is_written_by_hand() -> None:
 
     entry = parse(text, "user/editor.md")
 
-    assert isinstance(entry, Entry)
+    assert isinstance(entry, MemoryEntry)
     assert (entry.name, entry.description, entry.type) == ("Ada's editor", "Dark mode everywhere", "user")
     assert (entry.summary, entry.why, entry.how_to_apply) == ("Uses dark mode.", "glare", "themes")
     assert entry.extra == ("tags: [a, b]",)
@@ -101,25 +103,25 @@ def test_an_entry_is_read_as_it_is_written_by_hand() -> None:
 def test_a_file_that_is_not_quite_right_is_still_an_entry(text: str, path: str, name: str, kind: str) -> None:
     entry = parse(text, path)
 
-    assert isinstance(entry, Entry)
+    assert isinstance(entry, MemoryEntry)
     assert (entry.name, entry.type) == (name, kind)
 
 
 @pytest.mark.parametrize("text", ["", "  \n\n", "---\nname: x\nno end", "---\n---\n"])
 def test_a_file_that_says_nothing_is_a_problem_not_an_error(text: str) -> None:
-    assert isinstance(parse(text, "user/x.md"), Problem)
+    assert isinstance(parse(text, "user/x.md"), EntryProblem)
 
 
 @given(st.text(), st.text(), st.sampled_from(TYPES), st.text())
 def test_what_is_written_is_read_again(name: str, description: str, kind: EntryType, body: str) -> None:
-    entry = made(f"n{name}", f"d{description}", kind, f"b{body}")
+    entry = new_entry(f"n{name}", f"d{description}", kind, f"b{body}")
 
     assert parse(write(entry), "user/x.md") == entry
 
 
 @given(st.text())
 def test_no_text_makes_reading_raise(text: str) -> None:
-    assert isinstance(parse(text, "user/x.md"), Entry | Problem)
+    assert isinstance(parse(text, "user/x.md"), MemoryEntry | EntryProblem)
 
 
 def test_broken_files_are_told_of_and_left_alone(place: Place) -> None:
@@ -170,19 +172,21 @@ def test_the_index_has_a_line_an_entry_and_keeps_what_a_person_wrote(place: Plac
 
 @given(st.integers(0, 400), st.text(max_size=400), st.text(max_size=400))
 def test_the_index_keeps_its_limits_and_says_what_is_missing(count: int, name: str, hook: str) -> None:
-    entries = [kept(f"{n}{name}", description=hook, path=f"user/{n}.md") for n in range(count)]
-    entries = [one for one in entries if "\n" not in one.entry.name]
-    lines = build([kept(made(e.entry.name, hook, "user", "x").name, description=hook, path=e.path) for e in entries])
-    told = lines.split("\n")[:-1]
+    entries = [new_entry(f"{n}{name}", hook, "user", "") for n in range(count)]
 
-    listed = [line for line in told if line.startswith("- [")]
-    assert len(told) <= MAX_LINES
-    assert len(lines.encode("utf-8", "surrogatepass")) <= MAX_BYTES
-    assert (len(listed) < len(entries)) == any(line.startswith("> Warning") for line in told)
+    index = build([entry_file(e.name, description=e.description, path=f"user/{n}.md") for n, e in enumerate(entries)])
+
+    lines = index.split("\n")[:-1]
+    links = [line for line in lines if line.startswith("- [")]
+    assert len(lines) <= MAX_LINES
+    assert len(index.encode("utf-8", "surrogatepass")) <= MAX_BYTES
+    assert (len(links) < len(entries)) == any(line.startswith("> Warning") for line in lines)
 
 
 def test_lines_of_the_index_are_short_and_the_newest_stay() -> None:
-    entries = [kept(f"Title {n} {'long ' * 40}", description="hook " * 60, path=f"user/{n}.md") for n in range(300)]
+    entries = [
+        entry_file(f"Title {n} {'long ' * 40}", description="hook " * 60, path=f"user/{n}.md") for n in range(300)
+    ]
 
     lines = build(entries).splitlines()
 
@@ -195,7 +199,7 @@ def test_lines_of_the_index_are_short_and_the_newest_stay() -> None:
 def test_what_a_person_wrote_into_the_index_stays_whole_but_a_prompt_gets_less_of_it() -> None:
     theirs = "".join(f"line {n} {'x' * 200}\n" for n in range(300))
 
-    made_index = build([kept("Tea", "Green.")], theirs)
+    made_index = build([entry_file("Tea", "Green.")], theirs)
 
     assert made_index.startswith(theirs)
     assert len(clip(made_index).splitlines()) <= MAX_LINES
@@ -212,41 +216,41 @@ def test_types_belong_to_their_roots(place: Place) -> None:
 
 def test_recall_counts_words_types_and_bodies() -> None:
     entries = [
-        kept("Tea", "Likes green tea.", "user"),
-        kept("Deploys", "Deploys run on Tuesday.", "project"),
-        kept("Empty tea", "", "user", description="tea"),
+        entry_file("Tea", "Likes green tea.", "user"),
+        entry_file("Deploys", "Deploys run on Tuesday.", "project"),
+        entry_file("Empty tea", "", "user", description="tea"),
     ]
 
     found = recall(entries, "Which tea does the user prefer?", NOW)
 
-    assert [(one.kept.entry.name, one.score) for one in found] == [("Tea", 7), ("Empty tea", 6)]
+    assert [(one.file.entry.name, one.score) for one in found] == [("Tea", 7), ("Empty tea", 6)]
 
 
 def test_recall_shows_at_most_five_cut_short_and_tells_their_age() -> None:
-    entries = [kept(f"Tea {n}", "tea " * 600, age=timedelta(days=n)) for n in range(9)]
+    entries = [entry_file(f"Tea {n}", "tea " * 600, age=timedelta(days=n)) for n in range(9)]
 
     found = recall(entries, "tea", NOW)
 
     assert len(found) == MOST
     assert all(len(one.body) <= MOST_BODY for one in found)
     assert [bool(one.note) for one in found] == [False, False, True, True, True]
-    assert staleness(kept("x", age=timedelta(hours=23)), NOW) is None
+    assert staleness(entry_file("x", age=timedelta(hours=23)), NOW) is None
 
 
 def test_recall_leaves_out_how_to_use_a_tool_at_hand_but_not_what_warns_of_it() -> None:
-    usage = kept(
+    usage = entry_file(
         "grep_search usage", "Call grep_search with a pattern.", "reference", description="how to use grep_search"
     )
-    warning = kept("grep_search usage bug", "Never search binary files.", "reference")
+    warning = entry_file("grep_search usage bug", "Never search binary files.", "reference")
 
     found = recall([usage, warning], "grep_search pattern files", NOW, tools=["grep_search"])
     without = recall([usage, warning], "grep_search pattern files", NOW)
 
-    assert [one.kept.entry.name for one in found] == ["grep_search usage bug"]
+    assert [one.file.entry.name for one in found] == ["grep_search usage bug"]
     assert len(without) == 2
 
 
 def test_recall_understands_chinese() -> None:
-    found = recall([kept("深色", "用户喜欢深色模式。"), kept("Tea", "Likes tea.")], "深色模式", NOW)
+    found = recall([entry_file("深色", "用户喜欢深色模式。"), entry_file("Tea", "Likes tea.")], "深色模式", NOW)
 
-    assert [one.kept.entry.name for one in found] == ["深色"]
+    assert [one.file.entry.name for one in found] == ["深色"]

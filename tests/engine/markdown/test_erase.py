@@ -10,7 +10,7 @@ import pytest
 
 from commonplace.errors import FileChanged, FileError, MemoryWriteTimeout, PathEscape
 from commonplace.markdown import erase
-from commonplace.markdown.changes import Change, noted, past, undo
+from commonplace.markdown.changes import ChangeSet, noted, past, undo
 from commonplace.markdown.confine import Folder
 from commonplace.markdown.consolidate import dream
 from commonplace.markdown.erase import FileTarget, Quotes
@@ -97,7 +97,7 @@ def test_an_entry_that_a_person_copied_into_another_file_leaves_no_past_under_it
     remember([place.user], f"user: {SECRET}", now=now)
     old = path_of(place.user, SECRET)
     entry = Shelf(place.user).scan().entries[0]
-    Change(place.user, "edit", now).remove(entry.parts, expected=entry.held)
+    ChangeSet(place.user, "edit", now).remove(entry.parts, expected=entry.snapshot)
     place.entry(place.user, "user/new.md", f"{SECRET}.", "New")
 
     purge(place.user, "user/new.md", now=now)
@@ -108,7 +108,7 @@ def test_an_entry_that_a_person_copied_into_another_file_leaves_no_past_under_it
 
 def test_what_an_entry_that_stays_says_too_is_no_reason_to_lose_its_past(place: Place, now: datetime) -> None:
     for name in ("a", "b"):
-        change = Change(place.user, "edit", now)
+        change = ChangeSet(place.user, "edit", now)
         change.write(("user", f"{name}.md"), f"---\nname: {name}\n---\nAsk before you deploy.\n", expected=None)
 
     purge(place.user, "user/a.md", now=now)
@@ -278,7 +278,7 @@ def test_a_change_of_an_erased_file_notes_nothing_of_it(filed: Root, now: dateti
     purge(filed, entry.path, now=now)
 
     with pytest.raises(FileChanged):
-        Change(filed, "edit", now).write(entry.parts, "New.", expected=entry.held)
+        ChangeSet(filed, "edit", now).write(entry.parts, "New.", expected=entry.snapshot)
 
     assert traces(filed, "zebras") == []
 
@@ -356,7 +356,7 @@ def test_a_text_is_recognised_by_a_line_that_only_the_erased_had(text: str, expe
 
 def test_a_history_of_more_than_a_megabyte_is_erased_and_pruned(place: Place, now: datetime) -> None:
     long = "\n".join(f"Line {n} of {SECRET}" for n in range(20_000))
-    change = Change(place.user, "edit", now)
+    change = ChangeSet(place.user, "edit", now)
     file = change.write(("user", "a.md"), long[:900_000], expected=None)
     change.write(("user", "a.md"), long[1:900_000], expected=file)
     assert (place.user.path / f".history/{change.id}.json").stat().st_size > 1024 * 1024

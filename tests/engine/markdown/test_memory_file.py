@@ -7,7 +7,7 @@ import pytest
 
 from commonplace.errors import CommonplaceError
 from commonplace.markdown.locks import locked
-from commonplace.markdown.memory_file import MOST_CONTENT, MOST_EXISTING, Added, add, survey
+from commonplace.markdown.memory_file import MOST_CONTENT, MOST_EXISTING, MemoryFileWrite, add, survey
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def workspace(tmp_path: Path) -> Path:
     return folder
 
 
-def append(workspace: Path, home: Path, content: str) -> Added:
+def append(workspace: Path, home: Path, content: str) -> MemoryFileWrite:
     return add(workspace, home, scope="workspace", content=content)
 
 
@@ -25,7 +25,7 @@ def test_the_first_memory_makes_the_file_and_the_section(workspace: Path, home: 
     added = append(workspace, home, "\n- Use pnpm.\n")
 
     assert (workspace / "MEMORY.md").read_text() == "## Added Memories\n- Use pnpm.\n"
-    assert added == Added(path=str(workspace / "MEMORY.md"), bytes_written=30, mode="append", changed=True)
+    assert added == MemoryFileWrite(path=str(workspace / "MEMORY.md"), bytes_written=30, mode="append", changed=True)
 
 
 def test_a_global_memory_goes_into_the_home_folder(workspace: Path, home: Path) -> None:

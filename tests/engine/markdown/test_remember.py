@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.errors import InvalidContent, ManagedMemoryUnavailable, NothingToUndo, PathEscape
-from commonplace.markdown.changes import KEPT, Change, past, undo
+from commonplace.markdown.changes import KEPT, ChangeSet, past, undo
 from commonplace.markdown.consolidate import dream
-from commonplace.markdown.cues import kind_of, told
-from commonplace.markdown.entries import Entry, parse
+from commonplace.markdown.cues import kind_of, text_and_type
+from commonplace.markdown.entries import MemoryEntry, parse
 from commonplace.markdown.forget import forget
 from commonplace.markdown.remember import remember
 from commonplace.markdown.roots import channel_root
@@ -49,9 +49,9 @@ def test_the_words_tell_the_type(text: str, kind: str) -> None:
 
 
 def test_a_type_that_is_named_and_a_lead_are_taken_off() -> None:
-    assert told("Please remember that the sky is blue.") == ("the sky is blue.", None)
-    assert told("记住：天是蓝的") == ("天是蓝的", None)
-    assert told("reference: Ask Bo about tea") == ("Ask Bo about tea", "reference")
+    assert text_and_type("Please remember that the sky is blue.") == ("the sky is blue.", None)
+    assert text_and_type("记住：天是蓝的") == ("天是蓝的", None)
+    assert text_and_type("reference: Ask Bo about tea") == ("Ask Bo about tea", "reference")
 
 
 def test_a_new_fact_becomes_an_entry_and_a_line_in_the_index(place: Place, now: datetime) -> None:
@@ -61,7 +61,7 @@ def test_a_new_fact_becomes_an_entry_and_a_line_in_the_index(place: Place, now: 
     assert done.files_touched == (str(place.user.path / "user/the-user-prefers-dark-mode-in-all-editors.md"),)
     assert (done.touched_scopes, done.method, done.refused) == (("user",), "rules", None)
     assert "dark mode" in done.summary
-    assert isinstance(entry, Entry)
+    assert isinstance(entry, MemoryEntry)
     assert (entry.type, entry.body) == ("user", "The user prefers dark mode in all editors")
     assert "(user/the-user-prefers-dark-mode-in-all-editors.md)" in Shelf(place.user).index()
 
@@ -87,7 +87,7 @@ def test_a_related_fact_joins_its_entry_and_nothing_is_lost(place: Place, now: d
     [text] = place.files().values()
     entry = parse(text, "user/x.md")
     assert done.files_touched == first.files_touched
-    assert isinstance(entry, Entry)
+    assert isinstance(entry, MemoryEntry)
     assert entry.body.split("\n") == [
         "The user's standup meeting is on Monday at nine",
         "",
@@ -163,7 +163,7 @@ def test_a_long_fact_has_a_short_title_and_summary(place: Place, now: datetime) 
     done = remember(place.roots, "The project uses " + "very " * 12_000 + "long words", now=now)
 
     entry = parse(next(iter(place.files().values())), "x.md")
-    assert isinstance(entry, Entry)
+    assert isinstance(entry, MemoryEntry)
     assert len(done.summary) <= 500
     assert len(entry.name) <= 60
     assert len(entry.body) > 60_000
@@ -279,14 +279,14 @@ def test_two_do_not_dream_at_once(place: Place, now: datetime) -> None:
 def test_taking_back_leaves_what_a_person_edited_since(place: Place, now: datetime) -> None:
     for n in range(2):
         place.entry(place.user, f"user/{n}.md", f"Espresso {n}.", name=f"N{n}")
-    removed = Change(place.user, "edit", now)
+    removed = ChangeSet(place.user, "edit", now)
     for kept in Shelf(place.user).scan().entries:
-        removed.remove(kept.parts, expected=kept.held)
+        removed.remove(kept.parts, expected=kept.snapshot)
     place.entry(place.user, "user/0.md", "Written anew by hand.")
 
     undone = undo(place.user, removed.id, now)
 
-    assert (undone.restored, undone.left) == (("user/1.md",), ("user/0.md",))
+    assert (undone.restored, undone.conflicts) == (("user/1.md",), ("user/0.md",))
     assert "by hand" in place.files()["user:user/0.md"]
 
 
@@ -307,7 +307,7 @@ def test_an_undo_can_be_taken_back_too_and_unknown_changes_have_a_name(place: Pl
 
 def test_only_the_last_changes_are_kept(place: Place, now: datetime) -> None:
     for n in range(KEPT + 5):
-        Change(place.user, "remember", now).write(("user", f"{n}.md"), "x", expected=None)
+        ChangeSet(place.user, "remember", now).write(("user", f"{n}.md"), "x", expected=None)
 
     assert len(past(place.user)) == KEPT
 

@@ -15,7 +15,7 @@ from commonplace.markdown.confine import Folder
 from commonplace.markdown.gate import alone, entered
 from commonplace.markdown.remember import remember
 from commonplace.markdown.roots import Root, channel_root, local_root, workspace_root
-from commonplace.markdown.watch import Following, Synced, key_of
+from commonplace.markdown.watch import Following, SyncSummary, key_of
 from commonplace.memory.lifecycle import Lifecycle
 from commonplace.memory.prepare import Preparer
 from commonplace.memory.write import Writer
@@ -100,7 +100,7 @@ async def test_a_persons_edit_is_the_next_version_and_the_file_is_not_touched(pl
     done = await followed.following.sync(place.user)
 
     [record] = (await followed.records(place.user)).values()
-    assert (done.written, record.version) == (1, 2)
+    assert (done.writes, record.version) == (1, 2)
     assert "black tea" in record.text
     assert file.read_bytes() == written
     assert len(await followed.store.records.history(DEFAULT_TENANT, record.id)) == 2
@@ -170,7 +170,7 @@ async def test_records_of_the_release_before_are_followed_on_and_not_written_twi
 
     records = {record.provenance.file: record for record in (await followed.records(place.project)).values()}
     assert edited.exists()
-    assert (done.written, done.deleted, again.changed) == (1, 1, False)
+    assert (done.writes, done.deleted, again.changed) == (1, 1, False)
     assert {path: record.id for path, record in records.items()} == {
         path: record.id for path, record in old.items() if path != "project/old.md"
     }
@@ -203,7 +203,7 @@ async def test_a_folder_leaves_alone_what_followed_another_one_before(place: Pla
     await followed.afresh().sync(place.project)
 
     records = {record.id: record for record in (await followed.records(place.project)).values()}
-    assert (done.written, done.deleted) == (1, 0)
+    assert (done.writes, done.deleted) == (1, 0)
     assert len(records) == 2
     assert records[held.id].key == key_of(place.project, "project/db.md")
 
@@ -228,7 +228,7 @@ async def test_an_edit_that_keeps_time_and_size_is_noticed(place: Place, followe
 
     done = await followed.following.sync(place.user)
 
-    assert done.written == 1
+    assert done.writes == 1
 
 
 async def test_nothing_changed_costs_neither_a_read_nor_a_question(
@@ -241,7 +241,7 @@ async def test_nothing_changed_costs_neither_a_read_nor_a_question(
 
     done = await followed.following.sync(place.user)
 
-    assert done == Synced()
+    assert done == SyncSummary()
 
 
 async def test_after_a_restart_a_file_with_its_time_and_size_is_not_read(
@@ -253,7 +253,7 @@ async def test_after_a_restart_a_file_with_its_time_and_size_is_not_read(
 
     done = await followed.afresh().sync(place.user)
 
-    assert done == Synced()
+    assert done == SyncSummary()
 
 
 async def test_a_file_that_is_gone_leaves_a_tombstone_and_comes_back_with_its_record(
@@ -270,7 +270,7 @@ async def test_a_file_that_is_gone_leaves_a_tombstone_and_comes_back_with_its_re
     back = await followed.following.sync(place.user)
 
     [again] = (await followed.records(place.user)).values()
-    assert (gone.deleted, left, back.written) == (1, {}, 1)
+    assert (gone.deleted, left, back.writes) == (1, {}, 1)
     assert again.id == born.id
 
 
@@ -283,7 +283,7 @@ async def test_a_folder_that_is_away_has_forgotten_nothing(place: Place, followe
     (place.outside / "away").rename(place.user.path)
     back = await followed.following.sync(place.user)
 
-    assert (away, back) == (Synced(), Synced())
+    assert (away, back) == (SyncSummary(), SyncSummary())
     assert len(await followed.records(place.user)) == 1
 
 
@@ -351,7 +351,7 @@ async def test_each_line_of_a_rooms_file_is_a_record_of_the_room(tmp_path: Path,
     assert sorted(record.text for record in found.values()) == ["Ada is on holiday", "Bo is on call"]
     assert {record.trust for record in found.values()} == {"connector_sourced"}
     assert all(key.startswith("managed:channel:MEMORY.md#") for key in found)
-    assert ((first.written, first.deleted), (second.written, second.deleted)) == ((2, 0), (1, 1))
+    assert ((first.writes, first.deleted), (second.writes, second.deleted)) == ((2, 0), (1, 1))
 
 
 async def test_a_workspaces_own_folder_that_leads_out_is_not_followed(
@@ -375,7 +375,7 @@ async def test_names_that_are_long_or_odd_have_keys_of_their_own(place: Place, f
     done = await followed.following.sync(place.user)
 
     found = await followed.records(place.user)
-    assert (done.written, len(done.problems), len(found)) == (4, 1, 4)
+    assert (done.writes, len(done.problems), len(found)) == (4, 1, 4)
     assert all(len(key) <= 255 for key in found)
     assert key_of(place.user, "user/tea.md") == "managed:user:user/tea.md"
 
@@ -402,7 +402,7 @@ async def test_a_watch_syncs_every_round_and_outlives_what_fails(
     (tmp_path / "web").mkdir()
     (tmp_path / "web/.commonplace").symlink_to(place.outside)
     roots = [local_root(tmp_path / "web", "web"), place.user]
-    heard: list[Synced | CommonplaceError] = []
+    heard: list[SyncSummary | CommonplaceError] = []
     slept: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -415,7 +415,7 @@ async def test_a_watch_syncs_every_round_and_outlives_what_fails(
         await followed.following.watch(lambda: roots, lambda _, one: heard.append(one), every=7, sleep=sleep)
 
     assert slept == [7, 7, 7]
-    assert [one.written for one in heard if isinstance(one, Synced)] == [1, 1]
+    assert [one.writes for one in heard if isinstance(one, SyncSummary)] == [1, 1]
     assert [one.code for one in heard if isinstance(one, CommonplaceError)] == ["path_escape"] * 3
 
 
@@ -428,7 +428,7 @@ async def test_a_look_waits_while_somebody_erases_and_brings_nothing_back(place:
             await asyncio.wait_for(asyncio.shield(looking), 0.1)
         file.unlink()
 
-    assert (await asyncio.wait_for(looking, 5)).written == 0
+    assert (await asyncio.wait_for(looking, 5)).writes == 0
     assert await followed.records(place.user, deleted=True) == {}
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from commonplace.doors.native.conditions import problems
-from commonplace.knowledge.findings import Binding, Finding, NewSpace
+from commonplace.knowledge.findings import Binding, NewFinding, NewSpace
 from commonplace.server.auth import Caller, Served
 from commonplace.service.knowledge import Review, Sought
 from commonplace.values.knowledge import ItemStatus
@@ -62,7 +62,7 @@ async def create_item(body: ItemBody, who: Caller, served: Served) -> ItemAnswer
     It is `working` until a reviewer promotes it; one that looks like an attack is `quarantined` until a reviewer lets it out. The
     same finding again is answered as it is.
     """
-    finding = Finding(
+    finding = NewFinding(
         space=body.space,
         title=body.title,
         item_type=body.item_type,

@@ -16,8 +16,8 @@ from commonplace.doors.tandem.partitions import ANYWHERE, Place, entered
 from commonplace.errors import BudgetExhausted, Forbidden
 from commonplace.governance.access import reached_kinds
 from commonplace.governance.budgets import (
+    ReplyHit,
     RetrievalGrant,
-    Shown,
     answering,
     asking,
     check_question,
@@ -86,7 +86,7 @@ class Asked:
 class Answered:
     """What was found, as much of it as may be told, and in which tiers. `left_out` did not fit the budget."""
 
-    shown: tuple[Shown, ...]
+    shown: tuple[ReplyHit, ...]
     used: tuple[Tier, ...]
     blocked: tuple[Tier, ...]
     audit_id: str
@@ -117,7 +117,7 @@ class Retrieval:
                 await self._may_ask(held, grant)
             filters, used, blocked = await self._where(held, asked)
             hits = await self._found(held, asked, filters)
-            shown, left_out = tuple(Shown(hit, hit.record.text) for hit in hits), 0
+            shown, left_out = tuple(ReplyHit(hit, hit.record.text) for hit in hits), 0
             if grant is not None:
                 shown, left_out = await self._within(held, grant, hits)
             ids: list[Json] = [one.hit.record.id for one in shown]
@@ -192,17 +192,19 @@ class Retrieval:
         if is_exhausted(grant, await quotas.spent(tenant, price.name, price.window)):
             raise _exhausted(grant)
 
-    async def _within(self, held: Rights, grant: RetrievalGrant, hits: Sequence[Hit]) -> tuple[tuple[Shown, ...], int]:
+    async def _within(
+        self, held: Rights, grant: RetrievalGrant, hits: Sequence[Hit]
+    ) -> tuple[tuple[ReplyHit, ...], int]:
         """As many hits as there is budget for, paid for."""
         quotas, tenant = self._desk.store.quotas, held.who.tenant
         for _ in range(_AGAIN):
             spent = await quotas.spent(tenant, asking(grant).name, grant.budget.window)
             trimmed = trim(hits, grant, spent, self._desk.room.count)
-            if not trimmed.shown:
+            if not trimmed.hits:
                 break
             price = answering(grant, trimmed)
             if await quotas.spend(tenant, price.name, price.window, price.amounts, price.limits):
-                return trimmed.shown, trimmed.left_out
+                return trimmed.hits, trimmed.left_out
         if hits:
             raise _exhausted(grant)
         return (), 0

@@ -62,7 +62,7 @@ from commonplace.doors.tandem.shapes import (
 from commonplace.doors.tandem.tree import DEPTH, Browsing, Node, TreeNode
 from commonplace.doors.tandem.use_cases import ACTIONS, Governed, Listing, Promote, Put
 from commonplace.errors import InvalidInput
-from commonplace.governance.budgets import Budget, RetrievalGrant
+from commonplace.governance.budgets import RetrievalBudget, RetrievalGrant
 from commonplace.server.auth import Caller, Served, use_case
 from commonplace.server.door import ApiDoor
 from commonplace.service.services import Services
@@ -300,7 +300,7 @@ def _grant(given: GrantBody) -> RetrievalGrant:
         id=given.grant_id,
         subject=given.subject,
         projects=frozenset(given.project_ids),
-        budget=Budget(
+        budget=RetrievalBudget(
             window=timedelta(milliseconds=budgets.window_ms),
             queries=budgets.max_queries_per_window,
             results=budgets.max_results_per_window,

@@ -27,7 +27,7 @@ from commonplace.errors import Forbidden, InvalidInput, ModelError, NotFound, Re
 from commonplace.governance.access import require_role
 from commonplace.guard.caution import is_attack
 from commonplace.learning.by_model import MICRO_USD
-from commonplace.learning.prompting import SHORTEN, fenced
+from commonplace.learning.prompts import SHORTEN, fenced
 from commonplace.ports.knowledge import KnowledgeStore, Layer, LayerName
 from commonplace.ports.models import Limits, Task
 from commonplace.ports.recall import RecallStore

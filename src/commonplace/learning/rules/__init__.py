@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from commonplace.learning.rules.finding import Category, ScopeHint
+from commonplace.learning.rules.statement import Category, ScopeHint
 
 _KINDS: Final[dict[str, tuple[Category, ScopeHint]]] = {
     "liking": ("user_preference", "user"),
@@ -64,9 +64,9 @@ def _compiled(spelled: str) -> re.Pattern[str]:
 
 def load(language: str) -> dict[str, tuple[Cue, ...]]:
     """The cues of a language, by the name of their table."""
-    read: dict[str, Any] = tomllib.loads(Path(__file__).with_name(f"{language}.toml").read_text(encoding="utf-8"))
-    parts: dict[str, str] = read.pop("parts")
-    return {table: tuple(_cue(dict(entry), parts) for entry in entries) for table, entries in read.items()}
+    tables: dict[str, Any] = tomllib.loads(Path(__file__).with_name(f"{language}.toml").read_text(encoding="utf-8"))
+    parts: dict[str, str] = tables.pop("parts")
+    return {table: tuple(_cue(dict(entry), parts) for entry in entries) for table, entries in tables.items()}
 
 
 def _cue(entry: dict[str, Any], parts: dict[str, str]) -> Cue:
@@ -75,12 +75,12 @@ def _cue(entry: dict[str, Any], parts: dict[str, str]) -> Cue:
     return Cue(spelled=spelled, category=category, scope=scope, **entry)
 
 
-def _spelled(written: str, parts: dict[str, str]) -> str:
-    joined = _BRINGS_SPACE.sub(r"\1", _joined(written))
+def _spelled(text: str, parts: dict[str, str]) -> str:
+    joined = _BRINGS_SPACE.sub(r"\1", _joined(text))
     filled = _PART.sub(lambda part: _joined(parts[part[1]]), joined)
     # Possessive: white space is read once, however much of it there is. (`x ?y` stays as it is: that mark is no quantifier here.)
     return re.sub(r" +(\??)", lambda space: r"\s+?" if space[1] else r"\s++", filled)
 
 
-def _joined(written: str) -> str:
-    return "".join(line.removeprefix("  ") for line in written.split("\n"))
+def _joined(text: str) -> str:
+    return "".join(line.removeprefix("  ") for line in text.split("\n"))

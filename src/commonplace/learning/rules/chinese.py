@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 from commonplace.learning.rules import Cue, load
-from commonplace.learning.rules.finding import EXPLICIT, Finding, ScopeHint, Voice
+from commonplace.learning.rules.statement import EXPLICIT, ScopeHint, Statement, Voice
 from commonplace.learning.sentences import bare, in_quotes, is_cut
 
 _CUES: Final = load("chinese")
@@ -120,21 +120,21 @@ def named(sentence: str, about: str) -> tuple[str, str]:
     return sentence[:start] + _MEANT.sub(rf"\g<before>{about}", sentence[start:]), about
 
 
-def read(sentence: str, voice: Voice) -> list[Finding]:
+def read(sentence: str, voice: Voice) -> list[Statement]:
     """The facts one Chinese sentence tells."""
     if is_cut(sentence):
         return []
-    told = _opened(sentence)
-    folded = told.translate(_FOLD)
+    text = _opened(sentence)
+    folded = text.translate(_FOLD)
     if voice.role == "person" and (asked_to := _REMEMBER.match(folded)):
-        return _remembered(told[asked_to.end() :], voice)
+        return _remembered(text[asked_to.end() :], voice)
     if _has(folded, _REPORTS, _TAG):
         return []
     cues = _STRONG if voice.role == "assistant" else _OF_SENTENCES
-    found = None if _has(folded, _ASKS, _MOMENT, _SUPPOSES, _DOUBTS) else _stated(cues, told, voice)
-    if found:
-        return [found]
-    return [] if voice.role == "assistant" else _clauses(told, voice)
+    statement = None if _has(folded, _ASKS, _MOMENT, _SUPPOSES, _DOUBTS) else _stated(cues, text, voice)
+    if statement:
+        return [statement]
+    return [] if voice.role == "assistant" else _clauses(text, voice)
 
 
 def _has(folded: str, *patterns: re.Pattern[str]) -> bool:
@@ -142,33 +142,33 @@ def _has(folded: str, *patterns: re.Pattern[str]) -> bool:
 
 
 def _opened(sentence: str) -> str:
-    while found := _OPENERS.match(sentence.translate(_FOLD)):
-        sentence = sentence[found.end() :]
-    if found := _JOINERS.match(sentence.translate(_FOLD)):
-        sentence = sentence[found.end() :].lstrip("，, ")
+    while match := _OPENERS.match(sentence.translate(_FOLD)):
+        sentence = sentence[match.end() :]
+    if match := _JOINERS.match(sentence.translate(_FOLD)):
+        sentence = sentence[match.end() :].lstrip("，, ")
     return sentence
 
 
-def _remembered(told: str, voice: Voice) -> list[Finding]:
+def _remembered(text: str, voice: Voice) -> list[Statement]:
     """What a person asks to be remembered: by the rules where one fits, else as it was said."""
-    folded = told.translate(_FOLD)
-    if len(bare(told)) < 4 or _has(folded, _MOMENT, _ASKS):
+    folded = text.translate(_FOLD)
+    if len(bare(text)) < 4 or _has(folded, _MOMENT, _ASKS):
         return []
     dated = bool(_DAY.search(folded))
-    found = [] if dated else [item._replace(confidence=EXPLICIT) for item in _clauses(told, voice)]
-    if found:
-        return found
+    statements = [] if dated else [item._replace(confidence=EXPLICIT) for item in _clauses(text, voice)]
+    if statements:
+        return statements
     if _VAGUE.match(folded) or _STATE.search(folded) or _SUPPOSES.search(folded):
         return []
     scope: ScopeHint = "user" if re.search("我(?!们)", folded) else "workspace"
-    return [Finding(_third(_EDGES.sub("", bare(told)), voice), "learning", scope, EXPLICIT, dated=dated)]
+    return [Statement(_third(_EDGES.sub("", bare(text)), voice), "learning", scope, EXPLICIT, dated=dated)]
 
 
-def _parts(told: str) -> list[str]:
+def _parts(text: str) -> list[str]:
     """The clauses; "以后，" and the like belong to the one after them."""
     parts: list[str] = []
     lead = ""
-    for piece in _COMMA.split(told):
+    for piece in _COMMA.split(text):
         if not piece:
             continue
         if _LEADS.fullmatch(piece.translate(_FOLD)):
@@ -179,15 +179,15 @@ def _parts(told: str) -> list[str]:
     return parts
 
 
-def _clauses(told: str, voice: Voice) -> list[Finding]:
+def _clauses(text: str, voice: Voice) -> list[Statement]:
     """What the clauses tell. A doubt reaches to the end of the sentence, and one in a few words ("应该吧") all of it."""
     reading = _Reading(voice)
-    for place, part in enumerate(_parts(told)):
+    for place, part in enumerate(_parts(text)):
         clause = _opened(part)
         folded = clause.translate(_FOLD)
         planned = _PLANS.match(folded)
         if _has(folded, _SUPPOSES, _DOUBTS) and not planned:
-            return reading.found if len(folded) > SHORT_DOUBT else []
+            return reading.statements if len(folded) > SHORT_DOUBT else []
         if _has(folded, _ASKS, _MOMENT) or (_TASKS.match(folded) and not planned) or in_quotes(clause):
             reading.breaks_off()
             continue
@@ -197,14 +197,14 @@ def _clauses(told: str, voice: Voice) -> list[Finding]:
             reading.join(part)
         else:
             reading.read(part, clause, folded)
-    return reading.found
+    return reading.statements
 
 
 class _Reading:
     """What a sentence told so far, of whom, and whether the next clause may go on with it."""
 
     def __init__(self, voice: Voice) -> None:
-        self.found: list[Finding] = []
+        self.statements: list[Statement] = []
         self.subject = ""
         self._voice = voice
         self._goes_on = False
@@ -216,7 +216,7 @@ class _Reading:
         """ "…，叫豆豆", "…，只能走堡垒机": plainly about what the clause before told."""
         if not self._goes_on:
             return False
-        return bool(_MORE_OF_IT.match(folded) or (self.found[-1].scope == "workspace" and _GOES_ON.match(part)))
+        return bool(_MORE_OF_IT.match(folded) or (self.statements[-1].scope == "workspace" and _GOES_ON.match(part)))
 
     def read(self, part: str, clause: str, folded: str) -> None:
         kin = _KIN.match(folded)
@@ -233,40 +233,40 @@ class _Reading:
             return
         self._goes_on = new is not None
         if new:
-            self.found.append(new)
+            self.statements.append(new)
 
     def join(self, part: str) -> None:
         """A clause that tells nothing sure by itself goes on with the one before it."""
-        last = self.found[-1]
-        self.found[-1] = last._replace(text=f"{last.text}，{_third(_EDGES.sub('', bare(part)), self._voice)}")
+        last = self.statements[-1]
+        self.statements[-1] = last._replace(text=f"{last.text}，{_third(_EDGES.sub('', bare(part)), self._voice)}")
 
-    def _is_apart(self, new: Finding | None, has_subject: bool) -> bool:
-        return _is_sure(new) or (new is not None and (has_subject or bool(self.found[-1].topic)))
+    def _is_apart(self, new: Statement | None, has_subject: bool) -> bool:
+        return _is_sure(new) or (new is not None and (has_subject or bool(self.statements[-1].topic)))
 
 
-def _is_sure(finding: Finding | None) -> bool:
-    return finding is not None and finding.confidence >= SURE
+def _is_sure(statement: Statement | None) -> bool:
+    return statement is not None and statement.confidence >= SURE
 
 
 def _continues(folded: str) -> bool:
     return not _OWN_SUBJECT.match(folded) and not _NO_MORE.match(folded) and not _has(folded, _DAY, _STATE)
 
 
-def _stated(cues: tuple[Cue, ...], clause: str, voice: Voice) -> Finding | None:
+def _stated(cues: tuple[Cue, ...], clause: str, voice: Voice) -> Statement | None:
     """What the first cue that fits makes of a clause."""
     plain = bare(_EDGES.sub("", bare(clause)))
     folded = plain.translate(_FOLD)
     for cue in cues:
-        found = cue.pattern.fullmatch(folded)
-        if not found or not _lasts(cue, folded):
+        match = cue.pattern.fullmatch(folded)
+        if not match or not _lasts(cue, folded):
             continue
-        told = {name: _third(plain[slice(*found.span(name))], voice) for name in found.groupdict()}
-        text = cue.says.format_map({**told, "who": _who(voice, plain), "all": _third(plain, voice)})
+        words = {name: _third(plain[slice(*match.span(name))], voice) for name in match.groupdict()}
+        text = cue.says.format_map({**words, "who": _who(voice, plain), "all": _third(plain, voice)})
         day = _DAY.search(text.translate(_FOLD)) if cue.dated else None
         if cue.dated:
             text = _undated(text)
         told_day = day[0] if day else ""
-        return Finding(text.strip(" ，,"), cue.category, cue.scope, cue.confidence, cue.topic, cue.strong, told_day)
+        return Statement(text.strip(" ，,"), cue.category, cue.scope, cue.confidence, cue.topic, cue.strong, told_day)
     return None
 
 
@@ -286,10 +286,10 @@ def _undated(text: str) -> str:
     return "".join([*parts, text[place:]])
 
 
-def _who(voice: Voice, said: str) -> str:
+def _who(voice: Voice, text: str) -> str:
     if voice.name:
         return f"{voice.name} " if voice.name.isascii() else voice.name
-    return "用户" if said.translate(_FOLD) == said else "用戶"
+    return "用户" if text.translate(_FOLD) == text else "用戶"
 
 
 def _third(text: str, voice: Voice) -> str:
@@ -304,7 +304,7 @@ def _third(text: str, voice: Voice) -> str:
 
     parts: list[str] = []
     place = 0
-    for kept in _SHIELDED.finditer(text):
-        parts += [_PRONOUN.sub(named, text[place : kept.start()]), kept[0]]
-        place = kept.end()
+    for shielded in _SHIELDED.finditer(text):
+        parts += [_PRONOUN.sub(named, text[place : shielded.start()]), shielded[0]]
+        place = shielded.end()
     return "".join([*parts, _PRONOUN.sub(named, text[place:])]).replace("团队团队", "团队").replace("團隊團隊", "團隊")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from commonplace.learning.rules import Cue, grammar, load
-from commonplace.learning.rules.finding import EXPLICIT, Finding, ScopeHint, Voice
+from commonplace.learning.rules.statement import EXPLICIT, ScopeHint, Statement, Voice
 from commonplace.learning.sentences import bare, in_quotes, is_cut
 
 _CUES: Final = load("english")
@@ -70,53 +70,55 @@ def named(sentence: str, about: str) -> tuple[str, str]:
     return sentence[:start] + _MEANT.sub(replaced, sentence[start:]), about
 
 
-def read(sentence: str, voice: Voice) -> list[Finding]:
+def read(sentence: str, voice: Voice) -> list[Statement]:
     """The facts one English sentence tells."""
     if is_cut(sentence):
         return []
-    asked = sentence.rstrip(" \"'”’)").endswith(("?", "？"))
-    told = grammar.opened(sentence)
+    is_question = sentence.rstrip(" \"'”’)").endswith(("?", "？"))
+    text = grammar.opened(sentence)
     if voice.role == "assistant":
-        return [] if asked or _is_idle(told) else list(_of_sentence(_STRONG, told, voice))
-    if asked_to := _REMEMBER.match(told):
-        return _remembered(told[asked_to.end() :], voice)
-    if _is_idle(told):
+        return [] if is_question or _is_idle(text) else list(_of_sentence(_STRONG, text, voice))
+    if asked_to := _REMEMBER.match(text):
+        return _remembered(text[asked_to.end() :], voice)
+    if _is_idle(text):
         return []
-    found = [] if asked else list(_of_sentence(_OF_SENTENCES, told, voice))
-    return found or list(_clauses(told, voice, asked))
+    statements = [] if is_question else list(_of_sentence(_OF_SENTENCES, text, voice))
+    return statements or list(_clauses(text, voice, is_question))
 
 
-def _is_idle(told: str) -> bool:
-    return grammar.is_supposed(told) or grammar.is_doubted(told) or grammar.is_reported(told)
+def _is_idle(text: str) -> bool:
+    return grammar.is_supposed(text) or grammar.is_doubted(text) or grammar.is_reported(text)
 
 
-def _of_sentence(cues: tuple[Cue, ...], told: str, voice: Voice) -> Iterator[Finding]:
+def _of_sentence(cues: tuple[Cue, ...], text: str, voice: Voice) -> Iterator[Statement]:
     """The first of `cues` that fits the whole sentence."""
-    if not grammar.is_momentary(told):
-        yield from _stated(cues, told, "", voice)
+    if not grammar.is_momentary(text):
+        yield from _stated(cues, text, "", voice)
 
 
-def _remembered(told: str, voice: Voice) -> list[Finding]:
+def _remembered(text: str, voice: Voice) -> list[Statement]:
     """What a person asks to be remembered: by the rules where one fits, else as it was said."""
-    rest = grammar.opened(told)
+    rest = grammar.opened(text)
     if len(rest.split()) < 2 or grammar.is_momentary(rest) or grammar.is_question(rest):
         return []
     dated = grammar.names_a_day(rest)
-    found = [] if dated else [item._replace(confidence=EXPLICIT) for item in _clauses(rest, voice, asked=False)]
-    if found:
-        return found
+    statements = (
+        [] if dated else [item._replace(confidence=EXPLICIT) for item in _clauses(rest, voice, is_question=False)]
+    )
+    if statements:
+        return statements
     if _VAGUE.match(rest) or _SECOND_PERSON.search(rest) or grammar.is_state(rest) or grammar.is_supposed(rest):
         return []
     scope: ScopeHint = "user" if _PERSONAL_WORD.search(rest) else "workspace"
-    told = grammar.capital(grammar.spoken(bare(rest), voice.name or "The user"))
-    return [Finding(told, "learning", scope, EXPLICIT, dated=dated)]
+    text = grammar.capital(grammar.spoken(bare(rest), voice.name or "The user"))
+    return [Statement(text, "learning", scope, EXPLICIT, dated=dated)]
 
 
-def _clauses(told: str, voice: Voice, asked: bool) -> Iterator[Finding]:
-    told, opening = grammar.led(told)
-    parts = grammar.clauses(told)
+def _clauses(text: str, voice: Voice, is_question: bool) -> Iterator[Statement]:
+    text, opening = grammar.led(text)
+    parts = grammar.clauses(text)
     for place, part in enumerate(parts):
-        if (asked and place == len(parts) - 1) or _is_unfit(part):
+        if (is_question and place == len(parts) - 1) or _is_unfit(part):
             continue
         clause, lead = (part, opening) if opening and not place else grammar.led(part)
         if not grammar.is_conditional(clause):
@@ -130,21 +132,21 @@ def _is_unfit(part: str) -> bool:
     return grammar.is_momentary(part) or grammar.is_supposed(part)
 
 
-def _stated(cues: tuple[Cue, ...], clause: str, lead: str, voice: Voice) -> Iterator[Finding]:
+def _stated(cues: tuple[Cue, ...], clause: str, lead: str, voice: Voice) -> Iterator[Statement]:
     """What the first cue that fits makes of a clause."""
     whole = bare(clause)
     plain = _EDGES.sub("", whole)
     for cue in cues:
         # "Short answers, please": the last word is what makes an order of it.
-        found = cue.pattern.fullmatch(plain) or (cue.scope == "agent" and cue.pattern.fullmatch(whole))
-        if found and _lasts(cue, plain, lead):
-            text = _text(cue, found, voice)
+        match = cue.pattern.fullmatch(plain) or (cue.scope == "agent" and cue.pattern.fullmatch(whole))
+        if match and _lasts(cue, plain, lead):
+            text = _text(cue, match, voice)
             if lead:
                 text = f"{text} {grammar.shifted(lead)}"
             day = grammar.day_named(text) if cue.dated else ""
             if cue.dated:
                 text = grammar.undated(text)
-            yield Finding(grammar.capital(text), cue.category, cue.scope, cue.confidence, cue.topic, cue.strong, day)
+            yield Statement(grammar.capital(text), cue.category, cue.scope, cue.confidence, cue.topic, cue.strong, day)
             return
 
 
@@ -157,11 +159,11 @@ def _lasts(cue: Cue, plain: str, lead: str) -> bool:
     return cue.dated or not grammar.names_a_day(f"{plain} {lead}")
 
 
-def _text(cue: Cue, found: re.Match[str], voice: Voice) -> str:
+def _text(cue: Cue, match: re.Match[str], voice: Voice) -> str:
     who = voice.name or "The user"
     if cue.says == "{rest}":
-        return grammar.spoken(found["rest"], who)
-    words = {name: grammar.shifted(value or "") for name, value in found.groupdict().items()}
+        return grammar.spoken(match["rest"], who)
+    words = {name: grammar.shifted(value or "") for name, value in match.groupdict().items()}
     words["me"] = who if who != "The user" else "the user"
     words.update({name: words[name].lower() for name in ("adv", "base", "cond") if name in words})
     if "verb" in words:

@@ -151,8 +151,8 @@ _QUOTES: Final = "\"'“”‘’«「『"
 
 def opened(sentence: str) -> str:
     """Without "Hi,", "By the way," and the like before the statement."""
-    found = _OPENERS.match(sentence)
-    return sentence[found.end() :] if found else sentence
+    match = _OPENERS.match(sentence)
+    return sentence[match.end() :] if match else sentence
 
 
 def clauses(sentence: str) -> list[str]:
@@ -162,11 +162,11 @@ def clauses(sentence: str) -> list[str]:
 
 def led(clause: str) -> tuple[str, str]:
     """ "In this repo, we use tabs" as "we use tabs" and "in this repo"."""
-    found = _LEAD.match(clause)
-    if not found:
+    match = _LEAD.match(clause)
+    if not match:
         return clause, ""
-    lead = found["lead"]
-    return clause[found.end() :], lead[0].lower() + lead[1:]
+    lead = match["lead"]
+    return clause[match.end() :], lead[0].lower() + lead[1:]
 
 
 def is_question(clause: str) -> bool:
@@ -204,8 +204,8 @@ def names_a_day(clause: str) -> bool:
 
 
 def day_named(clause: str) -> str:
-    found = _DAY.search(clause)
-    return found[0] if found else ""
+    match = _DAY.search(clause)
+    return match[0] if match else ""
 
 
 def undated(clause: str) -> str:
@@ -240,8 +240,8 @@ def spoken(text: str, who: str) -> str:
 def third(verb: str) -> str:
     """The third person singular of a verb, the words after it left as they are: "rely on" becomes "relies on"."""
     first, _, others = verb.lower().partition(" ")
-    made = _IRREGULAR.get(first) or _with_s(first)
-    return f"{made} {others}" if others else made
+    inflection = _IRREGULAR.get(first) or _with_s(first)
+    return f"{inflection} {others}" if others else inflection
 
 
 def _with_s(verb: str) -> str:
@@ -254,12 +254,12 @@ def _with_s(verb: str) -> str:
 
 def shifted(text: str) -> str:
     """First and second person as third, except in code, addresses and quotations."""
-    text = _YOU_DO.sub(lambda found: f"{found[1]} it {third(found[2])}", text)
+    text = _YOU_DO.sub(lambda match: f"{match[1]} it {third(match[2])}", text)
     parts: list[str] = []
     place = 0
-    for kept in _SHIELDED.finditer(text):
-        parts += [_PRONOUN.sub(_as_third, text[place : kept.start()]), kept[0]]
-        place = kept.end()
+    for shielded in _SHIELDED.finditer(text):
+        parts += [_PRONOUN.sub(_as_third, text[place : shielded.start()]), shielded[0]]
+        place = shielded.end()
     return "".join([*parts, _PRONOUN.sub(_as_third, text[place:])])
 
 

@@ -17,7 +17,7 @@ from commonplace.errors import (
     SecretRefused,
     SpendingCapReached,
 )
-from commonplace.learning.remembering import Errand, remember, take_back, tools_of
+from commonplace.learning.memory_agent import Errand, remember, take_back, tools_of
 from commonplace.markdown.files import MemoryFiles
 from commonplace.ports.models import Done, Task, Tool
 from commonplace.testing.managed import Place

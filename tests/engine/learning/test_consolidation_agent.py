@@ -18,8 +18,8 @@ from commonplace.errors import (
     PathEscape,
     SpendingCapReached,
 )
-from commonplace.learning.dreaming import Dreamt, dream
-from commonplace.learning.remembering import SECONDS, Errand, take_back
+from commonplace.learning.consolidation_agent import Dreamt, dream
+from commonplace.learning.memory_agent import SECONDS, Errand, take_back
 from commonplace.markdown.changes import undo
 from commonplace.markdown.roots import INDEX
 from commonplace.markdown.state import LOCK, begin_consolidation, read_meta
@@ -72,7 +72,7 @@ async def test_entries_become_one_as_one_change_that_is_taken_back_whole(place: 
     assert (done.outcome.method, done.fallback, done.outcome.summary) == ("model", None, "Two became one.")
     assert [Path(path).name for path in done.outcome.files_touched] == ["lunch.md", "ship.md"]
     assert done.outcome.touched_scopes == ("project",)
-    assert (place.files(), undone.left) == (before, ())
+    assert (place.files(), undone.conflicts) == (before, ())
 
 
 async def test_it_is_noted_when_it_was_and_the_index_follows(place: Place) -> None:

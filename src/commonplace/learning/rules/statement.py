@@ -20,7 +20,7 @@ class Voice(NamedTuple):
     name: str = ""
 
 
-class Finding(NamedTuple):
+class Statement(NamedTuple):
     """
     A fact as a rule states it.
 
@@ -39,5 +39,5 @@ class Finding(NamedTuple):
     dated: bool = False
 
 
-Reader: TypeAlias = Callable[[str, Voice], list[Finding]]
+Reader: TypeAlias = Callable[[str, Voice], list[Statement]]
 """Reads one sentence."""

@@ -1,4 +1,4 @@
-"""Opening a memory: settings and an address become a store, embedders and the engines over them."""
+"""Opens a memory inside a program: from settings and an address to a store, its embedders and the engines over them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from commonplace.compose.async_memory import AsyncMemory
 from commonplace.compose.background_loop import BackgroundLoop
 from commonplace.compose.configuration import configuration
-from commonplace.compose.embedders import Asked, choose
+from commonplace.compose.embedders import EmbedderOptions, choose
 from commonplace.compose.memory import Memory
 from commonplace.compose.stores import SystemClock, is_postgres, open_store
 from commonplace.errors import PathNotFound
@@ -25,8 +25,8 @@ from commonplace.values.scope import check_tenant
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
-    """What a caller said about the memory to open; None where nothing."""
+class OpenOptions:
+    """What a caller said about the memory to open. None: as the settings have it."""
 
     address: str | Path | None = None
     tenant: str | None = None
@@ -40,12 +40,12 @@ class Wanted:
 class Opening:
     """A memory about to be opened: `await` it, or enter it with `async with`."""
 
-    def __init__(self, wanted: Wanted) -> None:
-        self._wanted = wanted
+    def __init__(self, options: OpenOptions) -> None:
+        self._options = options
         self._memory: AsyncMemory | None = None
 
     def __await__(self) -> Generator[Any, None, AsyncMemory]:
-        return open_wanted(self._wanted).__await__()
+        return open_with(self._options).__await__()
 
     async def __aenter__(self) -> AsyncMemory:
         self._memory = await self
@@ -74,7 +74,7 @@ def open_memory_async(
     As `commonplace.open_memory`, for programs with an event loop.
     """
     return Opening(
-        Wanted(
+        OpenOptions(
             address=address,
             tenant=tenant,
             embedder=embedder,
@@ -86,25 +86,25 @@ def open_memory_async(
     )
 
 
-async def open_wanted(wanted: Wanted) -> AsyncMemory:
+async def open_with(options: OpenOptions) -> AsyncMemory:
     settings = configuration()
-    clock = wanted.clock or SystemClock()
-    tenant = check_tenant(settings.tenant if wanted.tenant is None else wanted.tenant)
-    address = settings.address if wanted.address is None else wanted.address
-    from_workspace = wanted.address is None and settings.store_from_workspace
-    asked = Asked(
-        embedder=settings.embedder if wanted.embedder is None else wanted.embedder,
-        reindex=wanted.reindex,
+    clock = options.clock or SystemClock()
+    tenant = check_tenant(settings.tenant if options.tenant is None else options.tenant)
+    address = settings.address if options.address is None else options.address
+    from_workspace = options.address is None and settings.store_from_workspace
+    embedder_options = EmbedderOptions(
+        embedder=settings.embedder if options.embedder is None else options.embedder,
+        reindex=options.reindex,
         api_key=settings.api_key,
         base_url=settings.base_url,
     )
     async with AsyncExitStack() as stack:
         opened = await open_store(
-            address, clock, create=wanted.create, home=settings.home, from_workspace=from_workspace
+            address, clock, create=options.create, home=settings.home, from_workspace=from_workspace
         )
         stack.push_async_callback(opened.aclose)
-        chosen = await choose(opened.store, replace(asked, adopted=opened.adopted))
-        memory = AsyncMemory(opened, chosen, clock, tenant, wanted.actor or settings.actor, settings)
+        choice = await choose(opened.store, replace(embedder_options, adopted=opened.adopted))
+        memory = AsyncMemory(opened, choice, clock, tenant, options.actor or settings.actor, settings)
         stack.pop_all()
     return memory
 
@@ -161,11 +161,11 @@ def open_memory(
         EmbedderChanged: the store was made with other embedders.
     """
     loop = BackgroundLoop()
-    wanted = Wanted(
+    options = OpenOptions(
         address=address, tenant=tenant, embedder=embedder, create=create, actor=actor, clock=clock, reindex=reindex
     )
     try:
-        return Memory(loop.run(open_wanted(wanted)), loop)
+        return Memory(loop.run(open_with(options)), loop)
     except BaseException:
         loop.stop()
         raise

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from commonplace.learning.rules.finding import Role
+from commonplace.learning.rules.statement import Role
 from commonplace.text.analyse import terms
 
 _ASSISTANT_SHARE: Final = 0.6
@@ -30,7 +30,7 @@ _TURNS: Final = re.compile(
 )
 
 
-class Recalled:
+class ShownMemories:
     """The memories that a run was shown."""
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -41,16 +41,16 @@ class Recalled:
 
     def has(self, text: str, voice: Role) -> bool:
         """Whether what `voice` said is only what was shown."""
-        said = _words(text)
-        if not said:
+        own_words = _words(text)
+        if not own_words:
             return False
         turns = _turns(text)
-        return any(_echoes(said, shown, voice) and turns <= turned for shown, turned in self._shown)
+        return any(_echoes(own_words, memory, voice) and turns <= turned for memory, turned in self._shown)
 
 
-def _echoes(said: frozenset[str], shown: frozenset[str], voice: Role) -> bool:
-    new = said - shown
-    share = 1 - len(new) / len(said)
+def _echoes(own_words: frozenset[str], memory: frozenset[str], voice: Role) -> bool:
+    new = own_words - memory
+    share = 1 - len(new) / len(own_words)
     if voice != "person":
         return share >= _ASSISTANT_SHARE
     # One new number or name, or one new character of Chinese, may be all that was said.
@@ -64,4 +64,4 @@ def _words(text: str) -> frozenset[str]:
 
 def _turns(text: str) -> frozenset[str]:
     """The words by which a statement turns into another one."""
-    return frozenset(found.lower() for found in _TURNS.findall(text))
+    return frozenset(word.lower() for word in _TURNS.findall(text))

@@ -1,5 +1,5 @@
 """
-A memory tidied by a hidden agent, as `remembering` has it: five file tools, eight turns for each memory, 295 seconds and a sum of
+A memory tidied by a hidden agent, as `memory_agent` has it: five file tools, eight turns for each memory, 295 seconds and a sum of
 money for all of it.
 
 The memory of a person and that of a workspace are tidied apart, each by an agent that sees nothing of the other: what a
@@ -29,10 +29,10 @@ from commonplace.errors import (
     RememberPathEscape,
     SpendingCapReached,
 )
-from commonplace.learning.remembering import SECONDS, Errand, fenced, refuse, summary_of, take_back, tools_of
+from commonplace.learning.memory_agent import SECONDS, Errand, fenced, refuse, summary_of, take_back, tools_of
 from commonplace.markdown import consolidate as tidying
 from commonplace.markdown.changes import MAX_SUMMARY, Outcome
-from commonplace.markdown.entries import TYPES, Kept
+from commonplace.markdown.entries import TYPES, EntryFile
 from commonplace.markdown.files import MemoryFiles
 from commonplace.markdown.roots import Root
 from commonplace.markdown.shelf import MOST_SCANNED, Scan, Shelf
@@ -76,12 +76,12 @@ class Dreamt:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Tidied:
-    """One root. `said` is the agent's sentence; without one, rules have `merged` so many entries."""
+    """One root. `sentence` is the agent's sentence; without one, rules have `merged` so many entries."""
 
     root: Root
     paths: tuple[str, ...] = ()
     change: str | None = None
-    said: str | None = None
+    sentence: str | None = None
     merged: int = 0
     fallback: str | None = None
 
@@ -101,9 +101,9 @@ async def dream(
     clock = asyncio.get_running_loop().time
     until = clock() + SECONDS
     pot = Pot(name=work_session("dream", errand.task), micro_usd=micro_usd)
-    done: list[_Tidied] = []
+    reports: list[_Tidied] = []
     busy = 0
-    for root in (one for one in errand.roots if one.kind != "channel"):
+    for root in (root for root in errand.roots if root.kind != "channel"):
         mine = True
         try:
             mine = await asyncio.to_thread(begin_consolidation, root.state, now)
@@ -111,13 +111,13 @@ async def dream(
                 busy += 1
                 continue
             limits = Limits(seconds=max(until - clock(), _LEAST_SECONDS), turns=TURNS, pot=pot)
-            done.append(await _tidied(model, errand, root, now, limits))
+            reports.append(await _tidied(model, errand, root, now, limits))
             await asyncio.to_thread(_closed, root, now, session)
         finally:
             # Also where this is cancelled: the lock would stand for as long as the process lives.
             if mine:
                 await asyncio.shield(asyncio.to_thread(end_consolidation, root.state))
-    return _dreamt(done, busy)
+    return _dreamt(reports, busy)
 
 
 async def _tidied(model: LanguageModel, errand: Errand, root: Root, now: datetime, limits: Limits) -> _Tidied:
@@ -141,39 +141,39 @@ async def _by_agent(
     files = await asyncio.to_thread(partial(MemoryFiles, (root,), now=now, what="dream", refuse=refuse, by=errand.task))
     task = await asyncio.to_thread(_task, errand, root, files, before.entries, limits)
     try:
-        done = await model.act(task, tools_of(files))
+        reply = await model.act(task, tools_of(files))
     except SpendingCapReached as error:
         if error.details.get("cap") == "pot":
             raise DreamBudgetReached from error
         raise
     if files.escaped:
         raise RememberPathEscape
-    if not done.finished and not files.written:
+    if not reply.finished and not files.written:
         raise DreamFailed(f"The model used up its {TURNS} turns and had changed nothing.")
     paths = tuple(Path(path).relative_to(root.path).as_posix() for path in files.written)
     await asyncio.to_thread(_check, root, before, paths)
-    said = summary_of(done.text, changed=bool(paths))
-    return _Tidied(root=root, paths=paths, change=files.changes[0][1] if files.changes else None, said=said)
+    sentence = summary_of(reply.text, changed=bool(paths))
+    return _Tidied(root=root, paths=paths, change=files.changes[0][1] if files.changes else None, sentence=sentence)
 
 
-def _task(errand: Errand, root: Root, files: MemoryFiles, entries: Sequence[Kept], limits: Limits) -> Task:
-    shown: list[str] = []
-    left = MOST_SHOWN
-    for kept in entries[:MOST_SCANNED]:
-        if len(kept.held.data) > left:
+def _task(errand: Errand, root: Root, files: MemoryFiles, entries: Sequence[EntryFile], limits: Limits) -> Task:
+    sections: list[str] = []
+    room = MOST_SHOWN
+    for file in entries[:MOST_SCANNED]:
+        if len(file.snapshot.data) > room:
             continue
         # What has gone meanwhile, or has a name that no agent may use, is not shown.
         with suppress(CommonplaceError):
-            text = files.read_file(str(root.path / kept.path))
-            shown.append(fenced("entries", f"{kept.path}\n{text}", root))
-            left -= len(text)
+            text = files.read_file(str(root.path / file.path))
+            sections.append(fenced("entries", f"{file.path}\n{text}", root))
+            room -= len(text)
     return Task(
         tenant=errand.tenant,
         purpose="dream",
         session=work_session("dream", errand.task),
         system=f"{_SYSTEM}\n\nThe folder: {root.path}",
-        prompt="\n\n".join([fenced("memory-index", Shelf(root).index(), root), *shown]),
-        limits=replace(limits, output_tokens=min(_MOST_OUTPUT, 2_048 + 2 * estimate("".join(shown)))),
+        prompt="\n\n".join([fenced("memory-index", Shelf(root).index(), root), *sections]),
+        limits=replace(limits, output_tokens=min(_MOST_OUTPUT, 2_048 + 2 * estimate("".join(sections)))),
         workspace=errand.workspace,
     )
 
@@ -196,18 +196,18 @@ def _closed(root: Root, now: datetime, session: str | None) -> None:
     consolidated(root.state, now, session)
 
 
-def _dreamt(done: Sequence[_Tidied], busy: int) -> Dreamt:
-    said = [one.said for one in done if one.said is not None]
-    fallback = next((one.fallback for one in done if one.fallback is not None), None)
-    if fallback is not None or busy or not said:
-        said.append(tidying.summary_of(sum(one.merged for one in done), busy))
-    kinds: set[RootKind] = {one.root.kind for one in done if one.paths}
-    by_model = fallback is None and any(one.said is not None for one in done)
+def _dreamt(reports: Sequence[_Tidied], busy: int) -> Dreamt:
+    sentences = [report.sentence for report in reports if report.sentence is not None]
+    fallback = next((report.fallback for report in reports if report.fallback is not None), None)
+    if fallback is not None or busy or not sentences:
+        sentences.append(tidying.summary_of(sum(report.merged for report in reports), busy))
+    kinds: set[RootKind] = {report.root.kind for report in reports if report.paths}
+    by_model = fallback is None and any(report.sentence is not None for report in reports)
     outcome = Outcome(
-        summary=" ".join(said)[:MAX_SUMMARY],
-        files_touched=tuple(sorted(str(one.root.path / path) for one in done for path in one.paths)),
+        summary=" ".join(sentences)[:MAX_SUMMARY],
+        files_touched=tuple(sorted(str(report.root.path / path) for report in reports for path in report.paths)),
         touched_scopes=tuple(sorted(kinds)),
         method="model" if by_model else "rules",
-        changes=tuple((one.root, one.change) for one in done if one.change is not None),
+        changes=tuple((report.root, report.change) for report in reports if report.change is not None),
     )
     return Dreamt(outcome=outcome, fallback=fallback)

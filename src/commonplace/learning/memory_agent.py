@@ -25,7 +25,7 @@ from commonplace.guard.signs import Sign
 from commonplace.markdown import forget as forgetting
 from commonplace.markdown import remember as filing
 from commonplace.markdown.changes import MAX_SUMMARY, Outcome, undo_task
-from commonplace.markdown.entries import TYPES, Kept
+from commonplace.markdown.entries import TYPES, EntryFile
 from commonplace.markdown.files import MemoryFiles
 from commonplace.markdown.roots import Root
 from commonplace.markdown.shelf import Shelf
@@ -75,7 +75,7 @@ class Errand:
     clean: bool = False
 
 
-class Chosen(BaseModel):
+class ForgetPaths(BaseModel):
     """The paths of the entries to forget, as they were shown."""
 
     paths: list[str] = Field(max_length=_MOST_CHOSEN)
@@ -114,12 +114,12 @@ async def _by_agent(model: LanguageModel, errand: Errand, now: datetime) -> Outc
         partial(MemoryFiles, errand.roots, now=now, clean=errand.clean, refuse=refuse, by=errand.task)
     )
     task = await asyncio.to_thread(_task, errand)
-    done = await model.act(task, tools_of(files))
+    reply = await model.act(task, tools_of(files))
     if files.escaped:
         raise RememberPathEscape
-    if not done.finished and not files.written:
+    if not reply.finished and not files.written:
         raise RememberFailed(f"The model used up its {TURNS} turns and had written nothing.")
-    return await asyncio.to_thread(_outcome, files, done)
+    return await asyncio.to_thread(_outcome, files, reply)
 
 
 def take_back(roots: Sequence[Root], task: str, now: datetime) -> None:
@@ -129,14 +129,14 @@ def take_back(roots: Sequence[Root], task: str, now: datetime) -> None:
 
 
 def _task(errand: Errand) -> Task:
-    shown = [] if errand.clean else [fenced("memory-index", Shelf(root).index(), root) for root in errand.roots]
+    indexes = [] if errand.clean else [fenced("memory-index", Shelf(root).index(), root) for root in errand.roots]
     output = min(_MOST_OUTPUT, 2_048 + 2 * estimate(errand.text))
     return Task(
         tenant=errand.tenant,
         purpose="remember",
         session=work_session("remember", errand.task),
         system=f"{_SYSTEM}\n\nThe folders: {', '.join(str(root.path) for root in errand.roots)}",
-        prompt="\n\n".join([*shown, fenced("user-content", errand.text)]),
+        prompt="\n\n".join([*indexes, fenced("user-content", errand.text)]),
         limits=Limits(seconds=SECONDS, turns=TURNS, output_tokens=output),
         workspace=errand.workspace,
     )
@@ -149,11 +149,11 @@ def fenced(mark: str, text: str, root: Root | None = None) -> str:
     return f'<{mark} id="{id}"{of}>\n{_MARK.sub("‹", neutral(text))}\n</{mark} id="{id}">'
 
 
-def _outcome(files: MemoryFiles, done: Done) -> Outcome:
+def _outcome(files: MemoryFiles, reply: Done) -> Outcome:
     for root in files.touched_roots:
         Shelf(root).rebuild()
     return Outcome(
-        summary=summary_of(done.text, changed=bool(files.written)),
+        summary=summary_of(reply.text, changed=bool(files.written)),
         files_touched=files.written,
         touched_scopes=files.touched_scopes,
         method="model",
@@ -163,9 +163,9 @@ def _outcome(files: MemoryFiles, done: Done) -> Outcome:
 
 def summary_of(text: str, *, changed: bool) -> str:
     """The model's own words on one line, without secrets, at most 500 characters."""
-    said = neutral(" ".join(scrub(text).text.split()))
-    said = said or ("The memory was updated." if changed else "Nothing was changed.")
-    return said if len(said) <= MAX_SUMMARY else f"{said[: MAX_SUMMARY - 1]}…"
+    summary = neutral(" ".join(scrub(text).text.split()))
+    summary = summary or ("The memory was updated." if changed else "Nothing was changed.")
+    return summary if len(summary) <= MAX_SUMMARY else f"{summary[: MAX_SUMMARY - 1]}…"
 
 
 def tools_of(files: MemoryFiles) -> list[Tool]:
@@ -201,7 +201,7 @@ def tools_of(files: MemoryFiles) -> list[Tool]:
 class ForgetChoice:
     """The entries that are meant, at most five, and who chose them."""
 
-    entries: tuple[tuple[Root, Kept], ...]
+    entries: tuple[tuple[Root, EntryFile], ...]
     method: Literal["rules", "model"] = "rules"
 
 
@@ -219,14 +219,14 @@ async def choose(model: LanguageModel | None, errand: Errand) -> ForgetChoice:
     return ForgetChoice(entries=tuple(by_model), method="model")
 
 
-async def _chosen(model: LanguageModel, errand: Errand) -> list[tuple[Root, Kept]] | None:
+async def _chosen(model: LanguageModel, errand: Errand) -> list[tuple[Root, EntryFile]] | None:
     """What the model means; None where it has nothing to say, and rules are to choose."""
-    found = await asyncio.to_thread(
+    files = await asyncio.to_thread(
         lambda: {
-            f"{root.kind}:{kept.path}": (root, kept) for root in errand.roots for kept in Shelf(root).scan().entries
+            f"{root.kind}:{file.path}": (root, file) for root in errand.roots for file in Shelf(root).scan().entries
         }
     )
-    listed = "\n".join(f"{path} — {kept.entry.name}: {kept.entry.description}" for path, (_, kept) in found.items())
+    listed = "\n".join(f"{path} — {file.entry.name}: {file.entry.description}" for path, (_, file) in files.items())
     question = Question(
         tenant=errand.tenant,
         purpose="forget",
@@ -235,10 +235,10 @@ async def _chosen(model: LanguageModel, errand: Errand) -> list[tuple[Root, Kept
         prompt=f"{fenced('entries', listed)}\n\n{fenced('user-content', errand.text)}",
         limits=Limits(seconds=CHOOSING_SECONDS, output_tokens=512),
         workspace=errand.workspace,
-        schema=Chosen,
+        schema=ForgetPaths,
     )
     try:
         answer = await model.answer(question)
     except (ModelError, SpendingCapReached):
         return None
-    return [found[path] for path in dict.fromkeys(answer.value.paths) if path in found]
+    return [files[path] for path in dict.fromkeys(answer.value.paths) if path in files]
