@@ -74,7 +74,13 @@ NOT_IN_ENGINES = (
     "typer",
     "uvicorn",
 )
-SDK_SPEAKS = ("commonplace.sdk", "commonplace.wire", "commonplace.errors", "commonplace.values")
+SDK_SPEAKS = (
+    "commonplace.ports.memory_client",
+    "commonplace.sdk",
+    "commonplace.wire",
+    "commonplace.errors",
+    "commonplace.values",
+)
 
 # What one store has and the other has not: modules, and classes of modules that both have. Ports are never among them.
 STORES = ("sqlite", "postgres")
@@ -313,6 +319,9 @@ def own_depth(name: str) -> int:
     if name not in own_classes():
         return 0
     node, bases = own_classes()[name]
+    if "typing.Protocol" in bases:
+        # Nothing is inherited from a Protocol but the promise: its methods are empty.
+        return 0
     return (not says_only_how(node)) + max(map(own_depth, bases), default=0)
 
 

@@ -1,6 +1,6 @@
 """`tools/sync_client.py`: the client without an event loop is written from the one with, and never by hand."""
 
-import importlib.util
+import importlib
 import shutil
 import subprocess
 import sys
@@ -13,20 +13,17 @@ ROOT = Path(__file__).parent.parent
 GENERATED = ("client.py", "connection.py")
 
 
-@pytest.fixture(scope="module")
-def tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("sync_client", ROOT / "tools" / "sync_client.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.setattr(sys, "path", [str(ROOT / "tools"), *sys.path])
+    return importlib.import_module("sync_client")
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The tool and the clients, in a folder of their own."""
-    for name in ("tools/sync_client.py", "pyproject.toml", "src/commonplace/__init__.py"):
+    port = "src/commonplace/ports/memory_client.py"
+    for name in ("tools/sync_client.py", "tools/port_docs.py", "pyproject.toml", "src/commonplace/__init__.py", port):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     shutil.copytree(ROOT / "src" / "commonplace" / "sdk", tmp_path / "src" / "commonplace" / "sdk")

@@ -18,8 +18,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
+from port_docs import with_docs
+
 ROOT = Path(__file__).parent.parent
 SDK = ROOT / "src" / "commonplace" / "sdk"
+PORT = "from commonplace.ports.memory_client import MemoryClient"
 FILES = {"async_connection.py": "connection.py", "async_client.py": "client.py"}
 HEADER = "# Generated from {source} by tools/sync_client.py. Do not edit: change that file, then run `make docs`.\n"
 
@@ -78,7 +81,10 @@ def _edits(text: str) -> Iterator[Edit]:
 def generate(name: str) -> str:
     """The file that belongs to the asynchronous one called `name`."""
     source = SDK / name
-    text = HEADER.format(source=name) + translate(source.read_text(encoding="utf-8"))
+    text = with_docs(source.read_text(encoding="utf-8"))
+    # The port is how a memory is used with an event loop.
+    text = text.replace("(MemoryClient):", ":").replace(f"{PORT}\n", "")
+    text = HEADER.format(source=name) + translate(text)
     target = str(SDK / FILES[name])
     text = _ruff(text, "check", "--fix-only", "--select", "I", "--stdin-filename", target, "-")
     return _ruff(text, "format", "--stdin-filename", target, "-")

@@ -3,7 +3,7 @@ Writes `src/commonplace/compose/memory.py`: `Memory`, the methods of `AsyncMemor
 
     sync_memory.py [--check]
 
-Signatures and docstrings are those of `AsyncMemory` and `LocalMemory`; each method waits for its twin. `--check` writes nothing
+Signatures and docstrings are those of `AsyncMemory` and `LocalMemory`, else of the port; each method waits for its twin. `--check` writes nothing
 and exits with 1 if the file is out of date.
 """
 
@@ -11,6 +11,8 @@ import ast
 import subprocess
 import sys
 from pathlib import Path
+
+from port_docs import port_docs
 
 ROOT = Path(__file__).parent.parent
 SOURCES = ("service/local.py", "compose/async_memory.py")
@@ -72,7 +74,7 @@ def method(node: ast.AsyncFunctionDef) -> str:
     body = f"return self._run({call})" if returns != "None" else f"self._run({call})"
     if returns.startswith("AsyncIterator["):
         returns, body = returns.removeprefix("Async"), f"yield from self._each({call})"
-    doc = ast.get_docstring(node, clean=False)
+    doc = ast.get_docstring(node, clean=False) or port_docs().get(node.name)
     lines = [f"    def {node.name}({arguments}) -> {returns}:"]
     lines += [f'        """{doc}"""'] if doc else []
     return "\n".join([*lines, f"        {body}"])

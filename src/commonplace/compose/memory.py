@@ -324,6 +324,7 @@ class Memory(SyncMemory):
         return self._run(self._memory.reindex(progress=progress))
 
     def stats(self) -> Stats:
+        """How much there is, and in which scopes."""
         return self._run(self._memory.stats())
 
     def check(self) -> builtins.list[Finding]:

@@ -9,37 +9,41 @@ that version.
 
 from __future__ import annotations
 
-import builtins
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from datetime import datetime, timedelta
-from pathlib import Path
-from typing import Literal, Protocol, TextIO, Unpack
+from typing import TYPE_CHECKING, Protocol
 
-from commonplace.values.audit import AuditPage, AuditQuery
-from commonplace.values.census import By, Recalls, ScopeCounts, Tally, Weight
-from commonplace.values.changes import Changes, SuccessorFields
-from commonplace.values.context import ContextBlock
-from commonplace.values.event import Heard
-from commonplace.values.extraction import Extracted, TalkFields
-from commonplace.values.moving import ImportReport, Layout, LoadReport, Progress
-from commonplace.values.note import Note
-from commonplace.values.principal import Key, Principal, Role, User
-from commonplace.values.query import Filters, Hit, Mode, Order, Page
-from commonplace.values.record import Json, Record, State, Trust, Turn, Visibility
-from commonplace.values.review import Origin, RolledBack, WaitingPage
-from commonplace.values.scope import Scope, ScopeKind, Scopes
-from commonplace.values.shelf import (
-    ShelfChange,
-    ShelfFiles,
-    ShelfName,
-    ShelfRecall,
-    ShelfText,
-    ShelfUndone,
-    ShelfWritten,
-)
-from commonplace.values.task import ContextMode, MemoryTask, TargetScope
-from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
-from commonplace.values.usage import Budget
+if TYPE_CHECKING:
+    # Half of all values: whoever only searches needs few of them.
+    import builtins
+    from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+    from datetime import datetime, timedelta
+    from pathlib import Path
+    from typing import Literal, TextIO, Unpack
+
+    from commonplace.values.audit import AuditPage, AuditQuery
+    from commonplace.values.census import By, Recalls, ScopeCounts, Tally, Weight
+    from commonplace.values.changes import Changes, SuccessorFields
+    from commonplace.values.context import ContextBlock
+    from commonplace.values.event import Heard
+    from commonplace.values.extraction import Extracted, TalkFields
+    from commonplace.values.moving import ImportReport, Layout, LoadReport, Progress
+    from commonplace.values.note import Note
+    from commonplace.values.principal import Key, Principal, Role, User
+    from commonplace.values.query import Filters, Hit, Mode, Order, Page
+    from commonplace.values.record import Json, Record, State, Trust, Turn, Visibility
+    from commonplace.values.review import Origin, RolledBack, WaitingPage
+    from commonplace.values.scope import Scope, ScopeKind, Scopes
+    from commonplace.values.shelf import (
+        ShelfChange,
+        ShelfFiles,
+        ShelfName,
+        ShelfRecall,
+        ShelfText,
+        ShelfUndone,
+        ShelfWritten,
+    )
+    from commonplace.values.task import ContextMode, MemoryTask, TargetScope
+    from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
+    from commonplace.values.usage import Budget
 
 
 class RecordsClient(Protocol):
@@ -448,7 +452,9 @@ class TransferClient(Protocol):
 class StatisticsClient(Protocol):
     """What there is, and what happened to it."""
 
-    async def stats(self) -> Stats: ...
+    async def stats(self) -> Stats:
+        """How much there is, and in which scopes."""
+        ...
 
     async def scopes(self, text: str = "", *, kinds: Sequence[ScopeKind] = (), limit: int = 100) -> ScopeCounts:
         """The scopes in reach that have `text` in their names, last written first."""

@@ -13,6 +13,7 @@ from typing import Literal, Self, TextIO, TypeVar, Unpack
 import httpx
 
 from commonplace.errors import InvalidInput
+from commonplace.ports.memory_client import MemoryClient
 from commonplace.sdk.address import TIMEOUT, address
 from commonplace.sdk.async_connection import AsyncDaemonConnection
 from commonplace.sdk.calls import extraction, moving, recall, records
@@ -72,7 +73,7 @@ from commonplace.wire.shelf import ShelfChangesAnswer, ShelvesAnswer
 T = TypeVar("T")
 
 
-class AsyncClient:
+class AsyncClient(MemoryClient):
     """
     A daemon's memory, with the methods of `AsyncMemory`. Errors are those that the daemon met, of the same class.
 
@@ -168,12 +169,6 @@ class AsyncClient:
         dedupe: Literal["near"] | None = None,
         reason: str | None = None,
     ) -> Record:
-        """
-        Remember one thing, and answer the record.
-
-        Under a `key` that the scope has already, it becomes the next version of that record; `pinned` and `importance` of
-        None then stay as they are. With `dedupe="near"` a text that is nearly there already is not stored again.
-        """
         note = Note(
             text=text,
             scope=scope,
@@ -211,10 +206,6 @@ class AsyncClient:
         trust: Trust = "system_generated",
         tags: Sequence[str] = (),
     ) -> builtins.list[Record]:
-        """
-        Remember what was said, one record a turn, in order. A turn told before, which is one with the same session, time,
-        speaker and text, is not stored twice: give each turn its time, or the same words said again later are not kept.
-        """
         return await self._daemon.ask(
             records.add_turns(session, turns, scope=scope, source=source, trust=trust, tags=tags)
         )
@@ -228,7 +219,6 @@ class AsyncClient:
         reason: str | None = None,
         **changes: Unpack[Changes],
     ) -> Record:
-        """Change the fields named, and empty those in `clear` (`key`, `at`, `expires_at`, `tags`, `metadata`)."""
         return await self._daemon.ask(records.edit(id, changes, clear=clear, expected=expected, reason=reason))
 
     # ---- read
@@ -265,7 +255,6 @@ class AsyncClient:
         return await self._daemon.ask(recall.search(text, filter, options))
 
     async def get(self, id: str, *, version: int | None = None) -> Record:
-        """The record as it is, or as it was in `version`. Raises RecordNotFound, VersionNotFound."""
         return await self._daemon.ask(records.get(id, version))
 
     async def list(
@@ -278,11 +267,9 @@ class AsyncClient:
         cursor: str | None = None,
         **filters: Unpack[Filters],
     ) -> Page:
-        """Records, a page at a time; the page's `cursor` gets the next one."""
         return await self._daemon.ask(records.listing(scopes, states, order, limit, cursor, filters))
 
     async def history(self, id: str) -> builtins.list[Record]:
-        """Every version of a record, oldest first."""
         return await self._daemon.ask(records.history(id))
 
     # ---- lifecycle
@@ -290,29 +277,24 @@ class AsyncClient:
     async def pin(
         self, id: str, pinned: bool = True, *, expected: int | None = None, reason: str | None = None
     ) -> Record:
-        """Pin a record, or unpin it. Pinned records come first, and no rule removes them."""
         return await self._daemon.ask(
             records.change(id, "pin", expected=expected, reason=reason, fields={"pinned": pinned})
         )
 
     async def delete(self, id: str, *, expected: int | None = None, reason: str | None = None) -> Record:
-        """Delete a record. `undo` brings it back; `purge` removes it for good."""
         return await self._daemon.ask(records.delete(id, expected=expected, reason=reason))
 
     async def undo(self, id: str, *, expected: int | None = None, reason: str | None = None) -> Record:
-        """Take the last change back; again, the one before. Raises NothingToUndo."""
         return await self._daemon.ask(records.change(id, "undo", expected=expected, reason=reason))
 
     async def promote(
         self, id: str, *, scope: Scope | str | None = None, expected: int | None = None, reason: str | None = None
     ) -> Record:
-        """Share a record, in its scope or in a wider one. Raises SecretRefused, and Conflict where the key is taken."""
         return await self._daemon.ask(
             records.change(id, "promote", expected=expected, reason=reason, fields={"scope": scope})
         )
 
     async def demote(self, id: str, *, expected: int | None = None, reason: str | None = None) -> Record:
-        """Keep a record, but take it out of every search."""
         return await self._daemon.ask(records.change(id, "demote", expected=expected, reason=reason))
 
     async def supersede(
@@ -324,13 +306,11 @@ class AsyncClient:
         reason: str | None = None,
         **fields: Unpack[SuccessorFields],
     ) -> Record:
-        """Put a new record in the place of this one, and answer it. It takes over the key and what is not named."""
         return await self._daemon.ask(records.supersede(id, text, fields, expected=expected, reason=reason))
 
     async def expire(
         self, id: str, at: datetime | None = None, *, expected: int | None = None, reason: str | None = None
     ) -> Record:
-        """Let a record be found until `at`, or no longer."""
         return await self._daemon.ask(records.expire(id, at, expected=expected, reason=reason))
 
     async def purge(
@@ -342,11 +322,6 @@ class AsyncClient:
         source: str | None = None,
         leave_files: bool = False,
     ) -> Purged:
-        """
-        Remove for good, every version and every trace: records, a scope, a source, or all that comes from a user (in
-        their scope, said or written by them). Name exactly one. A file of managed memory that they follow goes with them; where it
-        cannot be removed, nothing is (PurgeRefused), or with `leave_files` it stays and is named in the answer.
-        """
         purging = records.purge(ids=ids, scope=scope, user=user, source=source, leave_files=leave_files)
         return await self._daemon.ask(purging)
 
@@ -364,15 +339,12 @@ class AsyncClient:
         states: Sequence[State] = ("live",),
         **filters: Unpack[Filters],
     ) -> Tally:
-        """How many records fit, by one or two of `source`, `kind`, `scope`, `trust`, `state` and `day`."""
         return await self._daemon.ask(records.counts(by, scopes, states, filters))
 
     async def recalls(self, id: str, *, limit: int = 50) -> Recalls:
-        """Which of the latest searches showed a record, newest first. Never what was asked."""
         return await self._get(record_path(id, "recalls"), Recalls, {"limit": limit})
 
     async def weights(self) -> builtins.list[Weight]:
-        """What `weights` of a search may name, with the defaults."""
         return builtins.list((await self._get("/v1/weights", WeightsAnswer)).weights)
 
     async def latency(self) -> Latency:
@@ -384,13 +356,11 @@ class AsyncClient:
     async def context(
         self, query: str, *, scopes: Scopes = None, session: str | None = None, budget: int | None = None
     ) -> ContextBlock:
-        """A `<memory_context>` block for a prompt: the session so far and what the question recalls, within `budget`."""
         return await self._daemon.ask(recall.context(query, scopes=scopes, session=session, budget=budget))
 
     async def sections(
         self, *, agent: str | None = None, workspace: str | None = None, budget: int | None = None
     ) -> ContextBlock:
-        """The `## Agent Memory` and `## Workspace Memory` of a prompt, each within `budget`."""
         return await self._daemon.ask(recall.sections(agent=agent, workspace=workspace, budget=budget))
 
     # ---- files
@@ -432,7 +402,6 @@ class AsyncClient:
             return await async_call(arriving.end)
 
     async def load(self, source: str | Path | TextIO, *, progress: Progress | None = None) -> LoadReport:
-        """Read what `export` wrote, here or elsewhere."""
         with opened_source(source, progress) as parts:
             return reader(LoadReport)(await self._daemon.upload("/v1/load", parts, MEDIA_TYPE))
 
@@ -457,13 +426,11 @@ class AsyncClient:
         return await self._daemon.ask(extraction.extract(talk, told, wait=wait))
 
     async def learn(self, agents: Sequence[str], learning: str, *, run: str | None = None) -> Record:
-        """Keep what a director learned in a run of these agents, with the first of them."""
         return await self._send(
             "POST", "/v1/agents/learnings", Record, given({"agents": [*agents], "learning": learning, "run": run})
         )
 
     async def learnings(self, agents: Sequence[str]) -> builtins.list[Record]:
-        """What was learned in runs of these agents, the newest 20."""
         return builtins.list((await self._get("/v1/agents/learnings", LearningsAnswer, {"agent": [*agents]})).learnings)
 
     # ---- upkeep
@@ -477,28 +444,20 @@ class AsyncClient:
         return await self._get("/v1/stats", Stats)
 
     async def check(self) -> builtins.list[Finding]:
-        """Look for faults in the store and its embedders, without changing anything."""
         return builtins.list((await self._get("/v1/check", FindingsAnswer)).findings)
 
     async def rules(self) -> builtins.list[Rule]:
-        """How long the records of which scopes are kept."""
         return builtins.list((await self._get("/v1/rules", RulesAnswer)).rules)
 
     async def set_rule(self, rule: Rule) -> None:
-        """Keep a rule for its scope; one without limits lifts the rule before."""
         limits = {"scope": rule.scope, "max_age": rule.max_age, "max_records": rule.max_records}
         await self._send("PUT", "/v1/rules", RulesAnswer, changed(limits))
 
     async def tidy(self, *, purge_after: timedelta | None = None) -> builtins.list[Upkeep]:
-        """
-        Delete what has expired and what the rules no longer keep; undo brings it back. Deleted records that are older
-        than `purge_after` are removed for good; None keeps them.
-        """
         body = changed({"purge_after": purge_after})
         return builtins.list((await self._send("POST", "/v1/tidy", LogAnswer, body, endless=True)).log)
 
     async def upkeep_log(self, *, since: datetime | None = None, limit: int = 100) -> builtins.list[Upkeep]:
-        """What `tidy` and `reindex` did, newest first."""
         return builtins.list((await self._get("/v1/upkeep", LogAnswer, {"since": since, "limit": limit})).log)
 
     # ---- files of managed memory
@@ -508,39 +467,27 @@ class AsyncClient:
         return builtins.list((await self._get("/v1/managed", ShelvesAnswer)).roots)
 
     async def recall_managed(self, query: str, tools: Sequence[str] = (), *, run: str | None = None) -> ShelfRecall:
-        """
-        The entries of managed memory that fit a question, at most five, and their block for a prompt. What only explains one of
-        the `tools` at hand is left out.
-        """
         body = changed({"query": query, "tools": texts(tools), "run": run})
         return await self._send("POST", "/v1/managed/recall", ShelfRecall, body, reads=True)
 
     async def managed_file(self, root: ShelfName, path: str) -> ShelfText:
-        """A file as it is, and the `etag` that a write of it needs. Raises PathNotFound."""
         return await self._get(file_path(root, path), ShelfText)
 
     async def write_managed_file(
         self, root: ShelfName, path: str, text: str, *, etag: str | None = None
     ) -> ShelfWritten:
-        """
-        Change the file that was read with this `etag`, or (None) make one. Raises FilePreconditionFailed, whose details hold the
-        `text` and `etag` of the file as it is now.
-        """
         condition = ("If-None-Match", "*") if etag is None else ("If-Match", etag)
         return await self._send(
             "PUT", file_path(root, path), ShelfWritten, changed({"text": text}), condition=condition
         )
 
     async def delete_managed_file(self, root: ShelfName, path: str, *, etag: str) -> ShelfWritten:
-        """Remove the file that was read with this `etag`. Raises FilePreconditionFailed, PathNotFound."""
         return await self._send("DELETE", file_path(root, path), ShelfWritten, condition=("If-Match", etag))
 
     async def managed_changes(self) -> builtins.list[ShelfChange]:
-        """What changed in managed memory and can be undone, newest first."""
         return builtins.list((await self._get("/v1/managed/changes", ShelfChangesAnswer)).changes)
 
     async def undo_managed_change(self, id: str) -> ShelfUndone:
-        """Take a change back; files that somebody edited since are left. Raises NothingToUndo."""
         return await self._send("POST", f"/v1/managed/changes/{part(id)}/undo", ShelfUndone)
 
     # ---- the Markdown of the daemon's workspace
@@ -563,19 +510,15 @@ class AsyncClient:
         return await self._get(f"/v1/remember/{part(id)}", MemoryTask, waits=wait)
 
     async def forget_workspace_memory(self, query: str, *, scope: TargetScope | None = None) -> MemoryTask:
-        """Have entries removed that are about `query`, at most five."""
         return await self._send("POST", "/v1/forget", MemoryTask, given({"query": query, "scope": scope}))
 
     async def get_workspace_memory_forget_task(self, id: str, *, wait: float = 0.0) -> MemoryTask:
-        """As for a fact that was handed over."""
         return await self._get(f"/v1/forget/{part(id)}", MemoryTask, waits=wait)
 
     async def dream_workspace_memory(self) -> MemoryTask:
-        """Have entries that say nearly the same made one."""
         return await self._send("POST", "/v1/dream", MemoryTask)
 
     async def get_workspace_memory_dream_task(self, id: str, *, wait: float = 0.0) -> MemoryTask:
-        """As for a fact that was handed over."""
         return await self._get(f"/v1/dream/{part(id)}", MemoryTask, waits=wait)
 
     # ---- review
@@ -589,7 +532,6 @@ class AsyncClient:
         limit: int = 100,
         cursor: str | None = None,
     ) -> WaitingPage:
-        """What is in quarantine, newest first, a page at a time. For reviewers."""
         which = {"scope": named_scopes(scopes), "source": source, "session": session}
         return await self._get("/v1/review", WaitingPage, {**which, "limit": limit, "cursor": cursor})
 
@@ -603,10 +545,6 @@ class AsyncClient:
         trust: Trust | None = None,
         expected: Mapping[str, int] | None = None,
     ) -> builtins.list[Record]:
-        """
-        Let records out of quarantine: these, or all of a source or a session. `expected` are the versions that were looked at,
-        by id; where one is another by now, none is let out. For reviewers. Raises RecordChanged.
-        """
         body = reviewed(ids, source, session, reason) | given({"trust": trust, "versions": expected})
         return builtins.list(
             (await self._send("POST", "/v1/review/release", ReleasedAnswer, body, endless=True)).records
@@ -615,16 +553,13 @@ class AsyncClient:
     async def purge_reviewed(
         self, ids: Sequence[str] = (), *, source: str | None = None, session: str | None = None, reason: str
     ) -> Purged:
-        """Remove records in quarantine for good: these, or all of a source or a session. For reviewers."""
         body = reviewed(ids, source, session, reason)
         return await self._send("POST", "/v1/review/purge", Purged, body, endless=True)
 
     async def release_finding(self, id: str, *, reason: str) -> None:
-        """Let a finding of the knowledge registry out of quarantine. For reviewers."""
         await self._send_only("POST", f"/v1/review/findings/{part(id)}/release", {"reason": reason})
 
     async def purge_finding(self, id: str, *, reason: str) -> None:
-        """Remove a finding in quarantine for good. For reviewers."""
         await self._send_only("POST", f"/v1/review/findings/{part(id)}/purge", {"reason": reason})
 
     async def promote_finding(
@@ -637,10 +572,6 @@ class AsyncClient:
         freshness_expires_at: datetime | None = None,
         reason: str | None = None,
     ) -> None:
-        """
-        Take a finding from working to promoted, or from there to the approved default, which names its reviewer and approval. The
-        reason is kept in the audit. For reviewers. Raises InvalidTransition.
-        """
         fields = {"status": to, "reviewer_id": reviewer, "approval_id": approval, "reason": reason}
         changes = {**fields, "freshness_expires_at": freshness_expires_at}
         await self._send_only("POST", f"/v1/knowledge/items/{part(id)}/promote", changed(changes))
@@ -648,22 +579,16 @@ class AsyncClient:
     async def deprecate_finding(
         self, id: str, *, reviewer: str | None = None, approval: str | None = None, reason: str | None = None
     ) -> None:
-        """Give a finding up, for good. The reason is kept in the audit. For reviewers. Raises InvalidTransition."""
         changes = {"reviewer_id": reviewer, "approval_id": approval, "reason": reason}
         await self._send_only("POST", f"/v1/knowledge/items/{part(id)}/deprecate", changed(changes))
 
     async def rollback(self, origin: Origin, *, reason: str, dry_run: bool = False) -> RolledBack:
-        """
-        Take back all that one source, session, actor or import wrote: each record is set back to the version before, or
-        deleted. `Origin(rollback=…)` takes a rollback back. For reviewers.
-        """
         body = changed({**named(RollbackBody, origin), "reason": reason, "dry_run": dry_run})
         return await self._send("POST", "/v1/rollback", RolledBack, body, endless=True)
 
     # ---- budgets
 
     async def budgets(self, *, days: int = 1, limit: int = 20) -> Budget:
-        """Today's budget, what it went into on the last `days` days (UTC), and the latest tasks. For admins."""
         return (await self._get("/v1/budgets", BudgetAnswer, {"days": days, "limit": limit})).value()
 
     async def set_budget(self, daily_usd: float | None) -> Budget:
@@ -689,39 +614,31 @@ class AsyncClient:
         scopes: Sequence[str] | None = None,
         expires_at: datetime | None = None,
     ) -> tuple[Key, str]:
-        """A new key and its secret, which nobody can read again. For admins."""
         body = changed({"name": name, "role": role, "scopes": scopes, "expires_at": expires_at})
         new = await self._send("POST", "/v1/keys", NewKeyAnswer, body)
         return new.key, new.secret
 
     async def keys(self) -> builtins.list[Key]:
-        """All keys of the tenant, revoked ones too, without their secrets. For admins."""
         return builtins.list((await self._get("/v1/keys", KeysAnswer)).keys)
 
     async def revoke_key(self, id: str) -> Key:
-        """From now on it opens nothing. For admins."""
         return await self._send("DELETE", f"/v1/keys/{part(id)}", Key)
 
     async def create_user(self, user: str) -> tuple[User, str]:
-        """A new user of the gateway and their key, shown this once. Raises Conflict on a known id."""
         return (await self._send("POST", "/v1/users", NewUserAnswer, {"user_id": document(user)})).value()
 
     async def users(self) -> builtins.list[User]:
-        """The users of the gateway. For admins."""
         return [user.value() for user in (await self._get("/v1/users", UsersAnswer)).users]
 
     async def rotate_user(self, user: str) -> tuple[User, str]:
-        """A new key for a user; the old one opens nothing any more. For admins."""
         return (await self._send("POST", f"/v1/users/{part(user)}/rotate", NewUserAnswer)).value()
 
     async def remove_user(self, user: str) -> None:
-        """Their key opens nothing any more. `purge(user=…)` removes what they told."""
         await self._send_only("DELETE", f"/v1/users/{part(user)}")
 
     async def audit(
         self, wanted: AuditQuery | None = None, *, limit: int = 100, cursor: str | None = None
     ) -> AuditPage:
-        """Who did what, newest first, a page at a time. For reviewers."""
         parameters = named(AuditFilter, wanted or AuditQuery())
         return await self._get("/v1/audit", AuditPage, {**parameters, "limit": limit, "cursor": cursor})
 

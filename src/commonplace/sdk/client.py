@@ -467,6 +467,7 @@ class Client:
         return (self._send("POST", "/v1/reindex", ReindexedAnswer, endless=True)).texts
 
     def stats(self) -> Stats:
+        """How much there is, and in which scopes."""
         return self._get("/v1/stats", Stats)
 
     def check(self) -> builtins.list[Finding]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, Literal, TextIO, TypeAlias, Unpack, get
 from commonplace.errors import InvalidInput, InvalidQuery, TokenRequired
 from commonplace.memory.asking import path_of
 from commonplace.memory.write import Telling
+from commonplace.ports.memory_client import MemoryClient
 from commonplace.service.records import Change
 from commonplace.service.services import Services
 from commonplace.values.audit import AuditPage, AuditQuery
@@ -56,7 +57,7 @@ PATIENCE: Final = 20.0
 """Seconds that `remember_workspace_memory` waits for a fact to be filed. A model may take longer; the work goes on."""
 
 
-class LocalMemory:
+class LocalMemory(MemoryClient):
     """
     One tenant's memory, as `principal` may use it.
 
@@ -98,12 +99,6 @@ class LocalMemory:
         dedupe: Literal["near"] | None = None,
         reason: str | None = None,
     ) -> Record:
-        """
-        Remember one thing, and answer the record.
-
-        Under a `key` that the scope has already, it becomes the next version of that record; `pinned` and `importance` of
-        None then stay as they are. With `dedupe="near"` a text that is nearly there already is not stored again.
-        """
         note = Note(
             text=text,
             scope=scope,
@@ -128,7 +123,6 @@ class LocalMemory:
         return (await self.put_many([note], dedupe=dedupe))[0]
 
     async def put_many(self, notes: Sequence[Note], *, dedupe: Literal["near"] | None = None) -> builtins.list[Record]:
-        """Remember several things, in order; all of them or none."""
         written = await self._now.records.put(self._principal, notes, dedupe=dedupe)
         return [outcome.record for outcome in written]
 
@@ -142,10 +136,6 @@ class LocalMemory:
         trust: Trust = "system_generated",
         tags: Sequence[str] = (),
     ) -> builtins.list[Record]:
-        """
-        Remember what was said, one record a turn, in order. A turn told before, which is one with the same session, time,
-        speaker and text, is not stored twice: give each turn its time, or the same words said again later are not kept.
-        """
         telling = Telling(session=session, scope=scope, source=source, trust=trust, tags=check_lines("tags", tags))
         written = await self._now.records.add_turns(self._principal, telling, turns)
         return [outcome.record for outcome in written]
@@ -159,7 +149,6 @@ class LocalMemory:
         reason: str | None = None,
         **changes: Unpack[Changes],
     ) -> Record:
-        """Change the fields named, and empty those in `clear` (`key`, `at`, `expires_at`, `tags`, `metadata`)."""
         change = Change(expected=expected, reason=reason)
         return await self._now.records.edit(self._principal, id, changes, clear=clear, change=change)
 
@@ -185,11 +174,6 @@ class LocalMemory:
         diversity: float = 0.0,
         weights: Mapping[str, float] | None = None,
     ) -> builtins.list[Hit]:
-        """
-        What answers the question, best first, each hit with its reasons (`hit.why`).
-
-        `scopes` None reads every scope in reach. `as_of` searches the memory as it stood at that moment.
-        """
         services = await self._searchable()
         filters: Filters = {"kinds": kinds, "sources": sources, "tags": tags, "trust": trust, "sessions": sessions}
         filters |= {"speaker": speaker, "pinned": pinned, "since": since, "until": until}
@@ -205,7 +189,6 @@ class LocalMemory:
         return await services.recall.search(self._principal, query)
 
     async def get(self, id: str, *, version: int | None = None) -> Record:
-        """The record as it is, or as it was in `version`. Raises RecordNotFound, VersionNotFound."""
         return await self._now.records.get(self._principal, id, version=version)
 
     async def list(
@@ -218,7 +201,6 @@ class LocalMemory:
         cursor: str | None = None,
         **filters: Unpack[Filters],
     ) -> Page:
-        """Records, a page at a time; the page's `cursor` gets the next one."""
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_PAGE:  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
             raise InvalidInput(f"A page has 1 to {MAX_PAGE:,} records.")
         if order not in get_args(Order):
@@ -227,13 +209,11 @@ class LocalMemory:
         return await self._now.records.list(self._principal, filter, order=order, limit=limit, cursor=cursor)
 
     async def history(self, id: str) -> builtins.list[Record]:
-        """Every version of a record, oldest first."""
         return await self._now.records.history(self._principal, id)
 
     async def context(
         self, query: str, *, scopes: Scopes = None, session: str | None = None, budget: int | None = None
     ) -> ContextBlock:
-        """A `<memory_context>` block for a prompt: the session so far and what the question recalls, within `budget`."""
         services = await self._searchable()
         tokens = self._token_budget if budget is None else budget
         return await services.recall.context(
@@ -243,7 +223,6 @@ class LocalMemory:
     async def sections(
         self, *, agent: str | None = None, workspace: str | None = None, budget: int | None = None
     ) -> ContextBlock:
-        """The `## Agent Memory` and `## Workspace Memory` of a prompt, each within `budget`."""
         tokens = self._token_budget if budget is None else budget
         return await self._now.recall.sections(self._principal, agent=agent, workspace=workspace, budget=tokens)
 
@@ -252,28 +231,23 @@ class LocalMemory:
     async def pin(
         self, id: str, pinned: bool = True, *, expected: int | None = None, reason: str | None = None
     ) -> Record:
-        """Pin a record, or unpin it. Pinned records come first, and no rule removes them."""
         change = Change(expected=expected, reason=reason)
         return await self._now.records.pin(self._principal, id, pinned, change=change)
 
     async def delete(self, id: str, *, expected: int | None = None, reason: str | None = None) -> Record:
-        """Delete a record. `undo` brings it back; `purge` removes it for good."""
         return await self._now.records.delete(self._principal, id, change=Change(expected=expected, reason=reason))
 
     async def undo(self, id: str, *, expected: int | None = None, reason: str | None = None) -> Record:
-        """Take the last change back; again, the one before. Raises NothingToUndo."""
         return await self._now.records.undo(self._principal, id, change=Change(expected=expected, reason=reason))
 
     async def promote(
         self, id: str, *, scope: Scope | str | None = None, expected: int | None = None, reason: str | None = None
     ) -> Record:
-        """Share a record, in its scope or in a wider one. Raises SecretRefused, and Conflict where the key is taken."""
         target = None if scope is None else Scope.parse(scope)
         change = Change(expected=expected, reason=reason)
         return await self._now.records.promote(self._principal, id, scope=target, change=change)
 
     async def demote(self, id: str, *, expected: int | None = None, reason: str | None = None) -> Record:
-        """Keep a record, but take it out of every search."""
         return await self._now.records.demote(self._principal, id, change=Change(expected=expected, reason=reason))
 
     async def supersede(
@@ -285,14 +259,12 @@ class LocalMemory:
         reason: str | None = None,
         **fields: Unpack[SuccessorFields],
     ) -> Record:
-        """Put a new record in the place of this one, and answer it. It takes over the key and what is not named."""
         change = Change(expected=expected, reason=reason)
         return await self._now.records.supersede(self._principal, id, text, fields, change=change)
 
     async def expire(
         self, id: str, at: datetime | None = None, *, expected: int | None = None, reason: str | None = None
     ) -> Record:
-        """Let a record be found until `at`, or no longer."""
         change = Change(expected=expected, reason=reason)
         return await self._now.records.expire(self._principal, id, at, change=change)
 
@@ -305,11 +277,6 @@ class LocalMemory:
         source: str | None = None,
         leave_files: bool = False,
     ) -> Purged:
-        """
-        Remove for good, every version and every trace: records, a scope, a source, or all that comes from a user (in
-        their scope, said or written by them). Name exactly one. A file of managed memory that they follow goes with them; where it
-        cannot be removed, nothing is (PurgeRefused), or with `leave_files` it stays and is named in the answer.
-        """
         target = None if scope is None else Scope.parse(scope)
         return await self._now.records.purge(
             self._principal,
@@ -331,7 +298,6 @@ class LocalMemory:
         sync_deletes: bool = False,
         progress: Progress | None = None,
     ) -> ImportReport:
-        """Bring in a folder of Markdown and text files, or OpenClaw's memory. Unchanged files are left alone."""
         return await self._now.moving.import_now(
             self._principal,
             str(path_of(path)),
@@ -349,7 +315,6 @@ class LocalMemory:
         format: Layout = "directory",  # noqa: A002 - what the world calls it
         progress: Progress | None = None,
     ) -> ImportReport:
-        """Bring in texts by their paths, which are relative."""
         return await self._now.moving.import_files(
             self._principal, files, scope=Scope.parse(scope), layout=format, progress=progress
         )
@@ -357,7 +322,6 @@ class LocalMemory:
     async def export(
         self, target: str | Path | TextIO, *, scopes: Scopes = None, progress: Progress | None = None
     ) -> int:
-        """Write all records in reach, with all their versions, as JSON Lines, and answer how many."""
         where = path_of(target) if isinstance(target, str | Path) else target
         total = (await self.stats()).records if progress and scopes is None else 0
         return await self._now.moving.export_to(
@@ -365,51 +329,39 @@ class LocalMemory:
         )
 
     async def load(self, source: str | Path | TextIO, *, progress: Progress | None = None) -> LoadReport:
-        """Read what `export` wrote, here or elsewhere."""
         where = path_of(source) if isinstance(source, str | Path) else source
         return await self._now.moving.load(self._principal, where, progress=progress)
 
     async def backup(self, target: str | Path, *, progress: Progress | None = None) -> None:
-        """Write a copy of the whole store, every tenant, while others go on writing. `target` must not exist."""
         await self._now.keeping.backup(self._principal, path_of(target), progress)
 
     # ---- upkeep
 
     async def reindex(self, *, progress: Progress | None = None) -> int:
-        """Make all words and vectors anew from the texts, and answer how many there were."""
         return await self._now.keeping.reindex(self._principal, progress)
 
     async def stats(self) -> Stats:
         return await self._now.keeping.stats(self._principal)
 
     async def check(self) -> builtins.list[Finding]:
-        """Look for faults in the store and its embedders, without changing anything."""
         return await self._now.keeping.check(self._principal)
 
     async def rules(self) -> builtins.list[Rule]:
-        """How long the records of which scopes are kept."""
         return await self._now.keeping.rules(self._principal)
 
     async def set_rule(self, rule: Rule) -> None:
-        """Keep a rule for its scope; one without limits lifts the rule before."""
         await self._now.keeping.set_rule(self._principal, rule)
 
     async def tidy(self, *, purge_after: timedelta | None = None) -> builtins.list[Upkeep]:
-        """
-        Delete what has expired and what the rules no longer keep; undo brings it back. Deleted records that are older
-        than `purge_after` are removed for good; None keeps them.
-        """
         return await self._now.keeping.tidy(self._principal, purge_after=purge_after)
 
     async def upkeep_log(self, *, since: datetime | None = None, limit: int = 100) -> builtins.list[Upkeep]:
-        """What `tidy` and `reindex` did, newest first."""
         start = utc(since) if since else None
         return await self._now.keeping.upkeep_log(self._principal, since=start, limit=limit)
 
     # ---- what there is
 
     async def scopes(self, text: str = "", *, kinds: Sequence[ScopeKind] = (), limit: int = 100) -> ScopeCounts:
-        """The scopes in reach that have `text` in their names, last written first."""
         return await self._now.census.scopes(self._principal, text=text, kinds=kinds, limit=limit)
 
     async def counts(
@@ -420,16 +372,13 @@ class LocalMemory:
         states: Sequence[State] = ("live",),
         **filters: Unpack[Filters],
     ) -> Tally:
-        """How many records fit, by one or two of `source`, `kind`, `scope`, `trust`, `state` and `day`."""
         fields: tuple[By, ...] = (by,) if isinstance(by, str) else tuple(by)
         return await self._now.census.counts(self._principal, Filter.parse(scopes, states, filters), fields)
 
     async def recalls(self, id: str, *, limit: int = 50) -> Recalls:
-        """Which of the latest searches showed a record, newest first. Never what was asked."""
         return await self._now.census.recalls(self._principal, id, limit=limit)
 
     async def weights(self) -> builtins.list[Weight]:
-        """What `weights` of a search may name, with the defaults."""
         # Only who turns a weight needs to know them.
         from commonplace.memory.weighing import WEIGHTS  # noqa: PLC0415
 
@@ -438,7 +387,6 @@ class LocalMemory:
     async def audit(
         self, wanted: AuditQuery | None = None, *, limit: int = 100, cursor: str | None = None
     ) -> AuditPage:
-        """Who did what, newest first, a page at a time. For reviewers."""
         return await self._now.keeping.audit(self._principal, wanted or AuditQuery(), limit=limit, cursor=cursor)
 
     async def events(
@@ -461,11 +409,6 @@ class LocalMemory:
         wait: bool = True,
         **told: Unpack[TalkFields],
     ) -> Extracted:
-        """
-        Learn from a finished conversation: turns, a transcript whose lines say who speaks, or (None) what is kept of its
-        `session`. Say whose memory it is for: `agents`, `workspace`, `scope`. By the language model of the settings, else by
-        rules; it is waited for in any case.
-        """
         del wait
         # Rules of two languages load slowly, and few programs learn.
         from commonplace.learning.distill import turns_of  # noqa: PLC0415
@@ -487,11 +430,9 @@ class LocalMemory:
         return await services.extraction.extract(self._principal, conversation)
 
     async def learn(self, agents: Sequence[str], learning: str, *, run: str | None = None) -> Record:
-        """Keep what a director learned in a run of these agents, with the first of them."""
         return await self._now.director.learn(self._principal, agents, learning, run=run)
 
     async def learnings(self, agents: Sequence[str]) -> builtins.list[Record]:
-        """What was learned in runs of these agents, the newest 20."""
         return await self._now.director.learnings(self._principal, agents)
 
     # ---- memory in Markdown files
@@ -499,57 +440,38 @@ class LocalMemory:
     async def remember_workspace_memory(
         self, content: str, *, context_mode: ContextMode = "workspace", scope: TargetScope | None = None
     ) -> MemoryTask:
-        """
-        Hand over a fact, to be filed in Markdown: in the home folder, or with the workspace. Poll the task until it `is_over`. In
-        the mode `clean` no existing memory is looked at.
-        """
         services = await self._learning()
         return await services.lanes.remember(self._known(), content, context_mode=context_mode, scope=scope)
 
     async def get_workspace_memory_remember_task(self, id: str, *, wait: float = 0.0) -> MemoryTask:
-        """How it goes: as soon as it `is_over`, or after `wait` seconds."""
         return await self._task("remember", id, wait)
 
     async def forget_workspace_memory(self, query: str, *, scope: TargetScope | None = None) -> MemoryTask:
-        """Have entries removed that are about `query`, at most five."""
         services = await self._learning()
         return await services.lanes.forget(self._known(), query, scope=scope)
 
     async def get_workspace_memory_forget_task(self, id: str, *, wait: float = 0.0) -> MemoryTask:
-        """As for a fact that was handed over."""
         return await self._task("forget", id, wait)
 
     async def dream_workspace_memory(self) -> MemoryTask:
-        """Have entries that say nearly the same made one."""
         services = await self._learning()
         return await services.lanes.dream(self._known())
 
     async def get_workspace_memory_dream_task(self, id: str, *, wait: float = 0.0) -> MemoryTask:
-        """As for a fact that was handed over."""
         return await self._task("dream", id, wait)
 
     async def managed_files(self) -> builtins.list[ShelfFiles]:
-        """The folders of managed memory in reach, with their files."""
         return await (await self._learning()).shelves.survey(self._principal)
 
     async def recall_managed(self, query: str, tools: Sequence[str] = (), *, run: str | None = None) -> ShelfRecall:
-        """
-        The entries of managed memory that fit a question, at most five, and their block for a prompt. What only explains one of
-        the `tools` at hand is left out.
-        """
         return await (await self._learning()).shelves.recall(self._principal, query, tools=tools, run=run)
 
     async def managed_file(self, root: ShelfName, path: str) -> ShelfText:
-        """A file as it is, and the `etag` that a write of it needs. Raises PathNotFound."""
         return await (await self._learning()).shelves.read(self._principal, root, path)
 
     async def write_managed_file(
         self, root: ShelfName, path: str, text: str, *, etag: str | None = None
     ) -> ShelfWritten:
-        """
-        Change the file that was read with this `etag`, or (None) make one. Raises FilePreconditionFailed, whose details hold the
-        `text` and `etag` of the file as it is now.
-        """
         # As the shelves name it, which load with all of Markdown.
         from commonplace.service.shelves import NEW  # noqa: PLC0415
 
@@ -557,15 +479,12 @@ class LocalMemory:
         return await shelves.write(self._principal, root, path, text, expected=NEW if etag is None else etag)
 
     async def delete_managed_file(self, root: ShelfName, path: str, *, etag: str) -> ShelfWritten:
-        """Remove the file that was read with this `etag`. Raises FilePreconditionFailed, PathNotFound."""
         return await (await self._learning()).shelves.remove(self._principal, root, path, expected=etag)
 
     async def managed_changes(self) -> builtins.list[ShelfChange]:
-        """What changed in managed memory and can be undone, newest first."""
         return await (await self._learning()).shelves.changes(self._principal)
 
     async def undo_managed_change(self, id: str) -> ShelfUndone:
-        """Take a change back; files that somebody edited since are left. Raises NothingToUndo."""
         return await (await self._learning()).shelves.undo(self._principal, id)
 
     # ---- review
@@ -579,7 +498,6 @@ class LocalMemory:
         limit: int = 100,
         cursor: str | None = None,
     ) -> WaitingPage:
-        """What is in quarantine, newest first, a page at a time. For reviewers."""
         return await self._now.review.waiting(
             self._principal, scopes=scopes_of(scopes), source=source, session=session, limit=limit, cursor=cursor
         )
@@ -594,10 +512,6 @@ class LocalMemory:
         trust: Trust | None = None,
         expected: Mapping[str, int] | None = None,
     ) -> builtins.list[Record]:
-        """
-        Let records out of quarantine: these, or all of a source or a session. `expected` are the versions that were looked at,
-        by id; where one is another by now, none is let out. For reviewers. Raises RecordChanged.
-        """
         # As the others of its kind, loaded with the use case.
         from commonplace.service.review import Named  # noqa: PLC0415
 
@@ -607,7 +521,6 @@ class LocalMemory:
     async def purge_reviewed(
         self, ids: Sequence[str] = (), *, source: str | None = None, session: str | None = None, reason: str
     ) -> Purged:
-        """Remove records in quarantine for good: these, or all of a source or a session. For reviewers."""
         # As above.
         from commonplace.service.review import Named  # noqa: PLC0415
 
@@ -615,11 +528,9 @@ class LocalMemory:
         return await self._now.review.purge(self._principal, named, reason)
 
     async def release_finding(self, id: str, *, reason: str) -> None:
-        """Let a finding of the knowledge registry out of quarantine. For reviewers."""
         await self._now.review.release_finding(self._principal, id, reason)
 
     async def purge_finding(self, id: str, *, reason: str) -> None:
-        """Remove a finding in quarantine for good. For reviewers."""
         await self._now.review.purge_finding(self._principal, id, reason)
 
     async def promote_finding(
@@ -632,10 +543,6 @@ class LocalMemory:
         freshness_expires_at: datetime | None = None,
         reason: str | None = None,
     ) -> None:
-        """
-        Take a finding from working to promoted, or from there to the approved default, which names its reviewer and approval. The
-        reason is kept in the audit. For reviewers. Raises InvalidTransition.
-        """
         # As above.
         from commonplace.service.knowledge import Review  # noqa: PLC0415
 
@@ -646,7 +553,6 @@ class LocalMemory:
     async def deprecate_finding(
         self, id: str, *, reviewer: str | None = None, approval: str | None = None, reason: str | None = None
     ) -> None:
-        """Give a finding up, for good. The reason is kept in the audit. For reviewers. Raises InvalidTransition."""
         # As above.
         from commonplace.service.knowledge import Review  # noqa: PLC0415
 
@@ -654,16 +560,11 @@ class LocalMemory:
         await self._now.knowledge.deprecate(self._principal, id, given)
 
     async def rollback(self, origin: Origin, *, reason: str, dry_run: bool = False) -> RolledBack:
-        """
-        Take back all that one source, session, actor or import wrote: each record is set back to the version before, or
-        deleted. `Origin(rollback=…)` takes a rollback back. For reviewers.
-        """
         return await self._now.review.rollback(self._principal, origin, reason, dry_run=dry_run)
 
     # ---- people, keys and money
 
     async def me(self) -> Principal:
-        """Who uses this memory, in which role, and which scopes that reaches."""
         return self._principal
 
     async def create_key(
@@ -674,40 +575,31 @@ class LocalMemory:
         scopes: Sequence[str] | None = None,
         expires_at: datetime | None = None,
     ) -> tuple[Key, str]:
-        """A new key and its secret, which nobody can read again. For admins."""
         expires = utc(expires_at) if expires_at else None
         return await self._now.identity.create_key(self._principal, name, role, scopes=scopes, expires_at=expires)
 
     async def keys(self) -> builtins.list[Key]:
-        """All keys of the tenant, revoked ones too, without their secrets. For admins."""
         return await self._now.identity.keys(self._principal)
 
     async def revoke_key(self, id: str) -> Key:
-        """From now on it opens nothing. For admins."""
         return await self._now.identity.revoke_key(self._principal, id)
 
     async def create_user(self, user: str) -> tuple[User, str]:
-        """A new user of the gateway and their key, shown this once. Raises Conflict on a known id."""
         return await self._now.identity.create_user(self._principal, user)
 
     async def users(self) -> builtins.list[User]:
-        """The users of the gateway. For admins."""
         return await self._now.identity.users(self._principal)
 
     async def rotate_user(self, user: str) -> tuple[User, str]:
-        """A new key for a user; the old one opens nothing any more. For admins."""
         return await self._now.identity.rotate_user(self._principal, user)
 
     async def remove_user(self, user: str) -> None:
-        """Their key opens nothing any more. `purge(user=…)` removes what they told."""
         await self._now.identity.remove_user(self._principal, user)
 
     async def budgets(self, *, days: int = 1, limit: int = 20) -> Budget:
-        """Today's budget, what it went into on the last `days` days (UTC), and the latest tasks. For admins."""
         return await (await self._learning()).budgets.read(self._principal, days=days, limit=limit)
 
     async def set_budget(self, daily_usd: float | None) -> Budget:
-        """Set what the tenant may spend in a day: 0 turns models off, None goes back to the setting. For admins."""
         # As above.
         from commonplace.values.usage import to_micro  # noqa: PLC0415
 
