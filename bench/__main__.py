@@ -273,6 +273,13 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--records", type=int, default=10_000)
     one.add_argument("--times", type=int, default=11)
 
+    one = _named(
+        named, "versions", against, "import, cold search, search and put, beside another version, taking turns"
+    )
+    one.add_argument("--python", required=True, help="the Python of the environment that has the other version")
+    one.add_argument("--records", type=int, default=versions.RECORDS)
+    one.add_argument("--rounds", type=int, default=versions.ROUNDS)
+
     _named(
         named, "extraction", extraction, "how many facts the rules find in our own transcripts, and how many are right"
     )
@@ -285,27 +292,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--pairs", type=int, default=lessons.PAIRS, help="requests with extraction, and without")
     one.add_argument("--idle", type=float, default=lessons.IDLE, help="seconds a daemon is left alone")
 
-    one = _named(named, "daemon", daemon, "`commonplace serve` under load, idle, and with a thousand event streams")
-    one.add_argument("--records", type=int, default=100_000)
-    one.add_argument("--seconds", type=int, default=30, help="how long each is asked, after a warm-up")
-    one.add_argument("--stores", type=lambda told: told.split(","), default=["sqlite", "postgres"])
-
-    one = _named(named, "routing", routing, "what the number of routes costs a request")
-    one.add_argument("--times", type=int, default=routes.TIMES, help="how often each request is sent")
-
-    _add_comparisons(named)
-
-    one = _named(named, "report", write_report, "docs/benchmarks.md from the results kept")
-    one.add_argument("--results", type=Path, default=report.RESULTS)
-    return parser
-
-
-def _add_comparisons(named: Any) -> None:
-    """What is measured beside something else."""
-    one = _named(named, "console", console, "the console in Chromium: first paint, interaction, bytes; and Datasette")
-    one.add_argument("--records", type=int, default=consoles.RECORDS)
-    one.add_argument("--visits", type=int, default=consoles.VISITS, help="how often the first page is opened")
-    one.add_argument("--times", type=int, default=consoles.TIMES, help="how often each interaction is done")
+    _of_the_daemon(named)
 
     one = _named(named, "peers", compare, "the same records in chromadb, mem0, mcp-memory-service, FTS5, sqlite-vec")
     one.add_argument("--sizes", type=_numbers, default=[10_000, 100_000])
@@ -314,12 +301,24 @@ def _add_comparisons(named: Any) -> None:
     one.add_argument("--ingest-cap", type=float, default=240.0, help="seconds a peer may put records in")
     one.add_argument("--search-cap", type=float, default=60.0)
 
-    one = _named(
-        named, "versions", against, "import, cold search, search and put, beside another version, taking turns"
-    )
-    one.add_argument("--python", required=True, help="the Python of the environment that has the other version")
-    one.add_argument("--records", type=int, default=versions.RECORDS)
-    one.add_argument("--rounds", type=int, default=versions.ROUNDS)
+    one = _named(named, "report", write_report, "docs/benchmarks.md from the results kept")
+    one.add_argument("--results", type=Path, default=report.RESULTS)
+    return parser
+
+
+def _of_the_daemon(named: Any) -> None:
+    one = _named(named, "daemon", daemon, "`commonplace serve` under load, idle, and with a thousand event streams")
+    one.add_argument("--records", type=int, default=100_000)
+    one.add_argument("--seconds", type=int, default=30, help="how long each is asked, after a warm-up")
+    one.add_argument("--stores", type=lambda told: told.split(","), default=["sqlite", "postgres"])
+
+    one = _named(named, "routing", routing, "what the number of routes costs a request")
+    one.add_argument("--times", type=int, default=routes.TIMES, help="how often each request is sent")
+
+    one = _named(named, "console", console, "the console in Chromium: first paint, interaction, bytes; and Datasette")
+    one.add_argument("--records", type=int, default=consoles.RECORDS)
+    one.add_argument("--visits", type=int, default=consoles.VISITS, help="how often the first page is opened")
+    one.add_argument("--times", type=int, default=consoles.TIMES, help="how often each interaction is done")
 
 
 def _named(named: Any, name: str, work: Callable[[argparse.Namespace], None], told: str) -> argparse.ArgumentParser:

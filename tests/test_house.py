@@ -97,8 +97,6 @@ OWN_CLASSES: dict[str, str] = {
     "schema": "a PostgreSQL schema has types and a search path to be told of",
     "writes": "PostgreSQL locks scopes and plans all rows of a call before it writes them",
 }
-# Each class with its ancestors of ours, itself counted.
-MOST_GENERATIONS = 2
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -393,21 +391,6 @@ def test_both_stores_have_the_same_classes_in_each_module() -> None:
 
     report("Name the classes alike, or say in OWN_CLASSES why not:", sorted(differing - OWN_CLASSES.keys()))
     report("No longer needed, take it out of OWN_CLASSES:", sorted(OWN_CLASSES.keys() - differing))
-
-
-def test_no_class_of_a_store_has_a_grandparent_of_ours() -> None:
-    modules_of_stores = [module for module in source() if module.part == "stores"]
-    classes = [node for module in modules_of_stores for node in module.tree.body if isinstance(node, ast.ClassDef)]
-    parents = {node.name: {ast.unparse(base) for base in node.bases} for node in classes}
-
-    def generations(name: str) -> int:
-        return 1 + max((generations(parent) for parent in parents[name] & parents.keys()), default=0)
-
-    found = [
-        f"{name}: {generations(name)} generations" for name in sorted(parents) if generations(name) > MOST_GENERATIONS
-    ]
-
-    report("Hand the class what it needs instead of inheriting it:", found)
 
 
 def test_every_port_of_a_store_has_a_class_of_its_own_on_both_sides() -> None:

@@ -116,10 +116,18 @@ class Lifecycle:
 
         return await self._take(plan, expected)
 
-    async def undo(self, id: str, *, expected: int | None = None, reason: str | None = None) -> Record:
+    async def undo(
+        self,
+        id: str,
+        *,
+        expected: int | None = None,
+        reason: str | None = None,
+        check: Callable[[Sequence[Record]], None] | None = None,
+    ) -> Record:
         """
         Bring back the content before the last change; again, the content before that one. Where the last change was to be
-        superseded, the record that took the place is deleted, in the same moment.
+        superseded, the record that took the place is deleted, in the same moment. `check` looks at all versions first, and
+        raises if they may not be gone back through.
 
         Raises:
             NothingToUndo: the content is that of the first version.
@@ -127,7 +135,10 @@ class Lifecycle:
         """
 
         async def plan() -> _Step:
-            versions = {record.version: record for record in await self._store.history(self._tenant, id)}
+            history = await self._store.history(self._tenant, id)
+            if check is not None:
+                check(history)
+            versions = {record.version: record for record in history}
             held = versions[max(versions)]
             target = versions[_before(versions, held.version)]
             kept = {"version": held.version, "updated_at": held.updated_at}

@@ -1,7 +1,7 @@
 """
 Who asks, as a dependency of every route.
 
-A route declares how it is entered: `Asking` (a key, or nobody where the operator opened the daemon), `Strict` (a key in any
+A route declares how it is entered: `Caller` (a key, or nobody where the operator opened the daemon), `KeyedCaller` (a key in any
 case), `Local` (nobody on a loopback address, else a key) or `Pairing` (a user's id and key in the body). One that declares
 none of them keeps the server from starting, unless it is named here.
 """
@@ -112,11 +112,11 @@ def use_case(kind: type) -> Any:
 # ---- who asks
 
 
-async def asking(request: Request, _: Annotated[object, Security(key)]) -> Principal:
+async def caller(request: Request, _: Annotated[object, Security(key)]) -> Principal:
     return await principal(request, strict=False)
 
 
-async def strict(request: Request, _: Annotated[object, Security(key)]) -> Principal:
+async def keyed_caller(request: Request, _: Annotated[object, Security(key)]) -> Principal:
     return await principal(request, strict=True)
 
 
@@ -141,11 +141,11 @@ async def pairing(request: Request) -> Pair:
     return Pair(request)
 
 
-Asking = Annotated[Principal, Depends(asking)]
-Strict = Annotated[Principal, Depends(strict)]
+Caller = Annotated[Principal, Depends(caller)]
+KeyedCaller = Annotated[Principal, Depends(keyed_caller)]
 Local = Annotated[Principal | None, Depends(local)]
 Pairing = Annotated[Pair, Depends(pairing)]
-ACCESS: Final = frozenset({asking, strict, local, pairing})
+ACCESS: Final = frozenset({caller, keyed_caller, local, pairing})
 
 
 async def principal(request: Request, *, strict: bool) -> Principal:

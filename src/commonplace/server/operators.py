@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Res
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from commonplace.errors import StoreError
-from commonplace.server.auth import Local, Served, Strict, app_state
+from commonplace.server.auth import KeyedCaller, Local, Served, app_state
 from commonplace.server.docs import CSP, page
 from commonplace.server.openapi import document
 from commonplace.service.services import Services
@@ -38,7 +38,7 @@ async def ready(services: Served, who: Local) -> Response:
 
 
 @router.get("/metrics", summary="How much is going on?", response_class=PlainTextResponse)
-async def metrics(request: Request, services: Served, who: Strict) -> Response:
+async def metrics(request: Request, services: Served, who: KeyedCaller) -> Response:
     """For Prometheus. Needs a key."""
     del who
     up = await is_up(services)

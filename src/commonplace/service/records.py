@@ -156,13 +156,14 @@ class Records:
     async def undo(self, who: Principal, id: str, *, change: Change = PLAIN) -> Record:
         """Take the last change back. Where that leads through a scope out of reach, it is refused."""
 
-        async def step(lifecycle: Lifecycle, record: Record) -> Record:
-            versions = await self._desk.store.records.history(who.tenant, record.id)
+        def check(versions: Sequence[Record]) -> None:
             if len(visible(who, versions)) < len(versions):
                 raise Forbidden(
                     "The record comes from a scope that the key does not reach. Somebody who may must undo it."
                 )
-            return await lifecycle.undo(record.id, expected=change.expected, reason=change.reason)
+
+        async def step(lifecycle: Lifecycle, record: Record) -> Record:
+            return await lifecycle.undo(record.id, expected=change.expected, reason=change.reason, check=check)
 
         return await self._change(who, id, "record.undo", step, change)
 

@@ -74,6 +74,19 @@ async def test_a_change_reads_its_record_once(
     assert counted.reads == ["get"]
 
 
+async def test_an_undo_reads_its_record_once_and_its_versions_once(
+    counted: CountedStore, http: httpx.AsyncClient, put: Any
+) -> None:
+    id = (await put("We ship on Fridays"))["id"]
+    await http.patch(f"/v1/records/{id}", json={"text": "We ship on Mondays"})
+    counted.reads.clear()
+
+    answer = await http.post(f"/v1/records/{id}/undo", json={})
+
+    assert (answer.json()["text"], answer.json()["version"]) == ("We ship on Fridays", 3)
+    assert counted.reads == ["get", "history"]
+
+
 async def test_a_pin_that_changes_nothing_reads_its_record_once_too(
     counted: CountedStore, http: httpx.AsyncClient, put: Any
 ) -> None:

@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from commonplace.errors import RecordNotFound, StoreUnavailable
-from commonplace.server.auth import Asking, Idempotent, Pairing, Served, Strict
+from commonplace.server.auth import Caller, Idempotent, KeyedCaller, Pairing, Served
 from commonplace.server.door import ApiDoor
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.daemon import InProcess, Opened, served
@@ -30,18 +30,18 @@ trial = APIRouter()
 @trial.post("/v1/trial/echo")
 @trial.post("/api/trial/echo")
 @trial.post("/memory/trial/echo")
-async def echo(who: Asking, body: Body, once: Idempotent) -> dict[str, Any]:
+async def echo(who: Caller, body: Body, once: Idempotent) -> dict[str, Any]:
     fingerprint = once.fingerprint.hex() if once else None
     return {"length": len(body.text), "who": who.subject, "client": who.client, "once": fingerprint}
 
 
 @trial.get("/v1/trial/whoami")
-async def whoami(who: Asking) -> dict[str, Any]:
+async def whoami(who: Caller) -> dict[str, Any]:
     return {"subject": who.subject, "tenant": who.tenant, "door": who.door, "request": who.request, "at": who.address}
 
 
 @trial.get("/v1/trial/strict")
-async def strict(who: Strict) -> dict[str, str]:
+async def strict(who: KeyedCaller) -> dict[str, str]:
     return {"subject": who.subject}
 
 
@@ -51,13 +51,13 @@ async def pair(known: Pairing, body: Body) -> dict[str, str]:
 
 
 @trial.get("/v1/trial/slow")
-async def slow(who: Asking, seconds: Annotated[float, Query()] = 30.0) -> dict[str, str]:
+async def slow(who: Caller, seconds: Annotated[float, Query()] = 30.0) -> dict[str, str]:
     await asyncio.sleep(seconds)
     return {"subject": who.subject}
 
 
 @trial.get("/v1/trial/stream")
-async def stream(who: Asking) -> StreamingResponse:
+async def stream(who: Caller) -> StreamingResponse:
     async def frames() -> AsyncGenerator[bytes]:
         for _ in range(4):
             await asyncio.sleep(0.1)
@@ -70,22 +70,22 @@ async def stream(who: Asking) -> StreamingResponse:
 @trial.get("/api/trial/missing")
 @trial.get("/memory/trial/missing")
 @trial.get("/users/trial/missing")
-async def missing(who: Asking) -> None:
+async def missing(who: Caller) -> None:
     raise RecordNotFound(ids=["1"])
 
 
 @trial.get("/v1/trial/down")
-async def down(who: Asking) -> None:
+async def down(who: Caller) -> None:
     raise StoreUnavailable
 
 
 @trial.get("/v1/trial/mistake")
-async def mistake(who: Asking) -> None:
+async def mistake(who: Caller) -> None:
     raise ValueError("the text of a memory")
 
 
 @trial.post("/v1/trial/search")
-async def search(who: Asking, services: Served, body: Body) -> int:
+async def search(who: Caller, services: Served, body: Body) -> int:
     return len(await services.recall.search(who, Question(text=body.text)))
 
 

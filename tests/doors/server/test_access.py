@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
 
-from commonplace.server.auth import LOCAL, PUBLIC, AppState, Asking, require_access
+from commonplace.server.auth import LOCAL, PUBLIC, AppState, Caller, require_access
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.daemon import InProcess, Opened, served
 from commonplace.values.audit import AuditQuery
@@ -72,7 +72,7 @@ def test_a_route_that_does_not_say_who_may_enter_keeps_the_server_from_starting(
 
 
 def test_a_route_may_leave_it_to_its_dependencies_to_say_who_may_enter() -> None:
-    async def tenant(who: Asking) -> str:
+    async def tenant(who: Caller) -> str:
         return who.tenant
 
     async def by_annotation(tenant: Annotated[str, Depends(tenant)]) -> str:

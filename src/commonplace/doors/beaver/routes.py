@@ -33,7 +33,7 @@ from commonplace.doors.beaver.shapes import (
 )
 from commonplace.doors.beaver.use_cases import Found, Gateway, uri_of
 from commonplace.errors import InvalidText, Unauthenticated
-from commonplace.server.auth import Pairing, Served, Strict, use_case
+from commonplace.server.auth import KeyedCaller, Pairing, Served, use_case
 from commonplace.server.door import ApiDoor
 from commonplace.service.services import Services
 from commonplace.values.job import Job
@@ -77,7 +77,7 @@ Elsewhere = Annotated[Principal, Depends(shown_elsewhere)]
 
 
 @router.post("/users", status_code=201, summary="Register a user")
-async def create_user(body: NewUser, who: Strict, gateway: UseGateway) -> UserAnswer:
+async def create_user(body: NewUser, who: KeyedCaller, gateway: UseGateway) -> UserAnswer:
     """The operator or an admin may. The key is shown this once; an id that is known already is a conflict (409)."""
     user, secret = await gateway.create_user(who, body.user_id, tenant=body.tenant)
     return UserAnswer(user_id=user.id, user_key=secret)

@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from commonplace.doors.mcp.places import Asker, Place
 from commonplace.errors import RouteNotFound
-from commonplace.server.auth import Asking, Served, Told
+from commonplace.server.auth import Caller, Served, Told
 from commonplace.server.door import ApiDoor
 from commonplace.server.options import Options
 from commonplace.service.local import LocalMemory
@@ -43,7 +43,7 @@ class Answered(Response):
 
 @router.post("/mcp", include_in_schema=False)
 async def exchange(
-    who: Asking, services: Served, options: Told, project: Name = None, session: Name = None
+    who: Caller, services: Served, options: Told, project: Name = None, session: Name = None
 ) -> Response:
     """One message of the protocol. `project` and `session` in the address are meant where the model names none."""
     place = Place(project=project, session=session).of(who)

@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 
 from commonplace.doors.native.conditions import problems
 from commonplace.doors.native.streams import LINES_OUT, streamed
-from commonplace.server.auth import Asking, Served
+from commonplace.server.auth import Caller, Served
 from commonplace.values.audit import AuditPage, AuditRow
 from commonplace.wire.queries import AuditFilter, AuditListing
 from commonplace.wire.shapes import to_json
@@ -19,7 +19,7 @@ router = APIRouter(prefix="/v1", tags=["native"])
 
 
 @router.get("/audit", summary="Who did what", responses=problems())
-async def audit(query: Annotated[AuditListing, Query()], who: Asking, served: Served) -> AuditPage:
+async def audit(query: Annotated[AuditListing, Query()], who: Caller, served: Served) -> AuditPage:
     """
     Every write, every denial and every search, newest first: who, what, which record, from where, how it ended. A search
     leaves a hash of its question, never its words. For reviewers.
@@ -33,7 +33,7 @@ async def audit(query: Annotated[AuditListing, Query()], who: Asking, served: Se
     response_class=StreamingResponse,
     responses={200: LINES_OUT, **problems()},
 )
-async def export(query: Annotated[AuditFilter, Query()], who: Asking, served: Served) -> StreamingResponse:
+async def export(query: Annotated[AuditFilter, Query()], who: Caller, served: Served) -> StreamingResponse:
     """All rows that fit, newest first, one JSON document a line. For reviewers."""
     return await streamed(_lines(served.keeping.audit_stream(who, query.query())), "audit.jsonl")
 

@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from commonplace.errors import InvalidInput
 from commonplace.events.hub import LONGEST_QUEUE, QUEUE, SHORTEST_QUEUE
 from commonplace.events.stream import Stream
-from commonplace.server.auth import Asking, Served, app_state
+from commonplace.server.auth import Caller, Served, app_state
 from commonplace.service.events import MOST_FILTERS, Wanted
 from commonplace.values import scope as scopes
 from commonplace.wire.events import EventAnswer
@@ -65,7 +65,7 @@ class EventStream(Response):
 
 
 async def listening(
-    who: Asking,
+    who: Caller,
     served: Served,
     type: Annotated[  # noqa: A002 - as the query calls it
         list[str],

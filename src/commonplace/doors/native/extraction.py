@@ -7,7 +7,7 @@ from fastapi import APIRouter, BackgroundTasks, Query, Response
 from commonplace.doors.native.conditions import answer, problems
 from commonplace.errors import InvalidInput
 from commonplace.learning.distill import turns_of
-from commonplace.server.auth import Asking, Served
+from commonplace.server.auth import Caller, Served
 from commonplace.service.extraction import Talk
 from commonplace.values.record import Record
 from commonplace.values.scope import Scope
@@ -28,7 +28,7 @@ router = APIRouter(prefix="/v1", tags=["native"])
 )
 async def extract(
     body: ExtractBody,
-    who: Asking,
+    who: Caller,
     served: Served,
     response: Response,
     after: BackgroundTasks,
@@ -56,7 +56,7 @@ async def extract(
     response_model=Record,
     responses=problems(422),
 )
-async def learn(body: LearningBody, who: Asking, served: Served) -> Response:
+async def learn(body: LearningBody, who: Caller, served: Served) -> Response:
     """Under `director:learning:<time>` in the memory of the first agent, so that none takes another one's place."""
     record = await served.director.learn(who, body.agents, body.learning, run=body.run)
     return answer(served, record, status=201)
@@ -69,7 +69,7 @@ async def learn(body: LearningBody, who: Asking, served: Served) -> Response:
     responses=problems(),
 )
 async def learnings(
-    who: Asking,
+    who: Caller,
     served: Served,
     agent: Annotated[list[Label], Query(min_length=1, max_length=100, description="All agents of the chain.")],
 ) -> Response:

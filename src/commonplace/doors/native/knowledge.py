@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query
 
 from commonplace.doors.native.conditions import problems
 from commonplace.knowledge.findings import Binding, NewFinding, NewSpace
-from commonplace.server.auth import Asking, Served
+from commonplace.server.auth import Caller, Served
 from commonplace.service.knowledge import Review, Sought
 from commonplace.values.knowledge import ItemStatus
 from commonplace.wire.knowledge import (
@@ -36,7 +36,7 @@ ItemId = Annotated[Id, Path()]
 
 
 @router.post("/spaces", status_code=201, summary="Make a knowledge space", responses=problems())
-async def create_space(body: SpaceBody, who: Asking, served: Served) -> SpaceAnswer:
+async def create_space(body: SpaceBody, who: Caller, served: Served) -> SpaceAnswer:
     """
     There is one a scope, project (or run) and namespace: asked for again, it is answered as it is. A project's space is open
     to whoever reaches `workspace:<project>`, a run's to `session:<run>`, a global one to `global`.
@@ -52,12 +52,12 @@ async def create_space(body: SpaceBody, who: Asking, served: Served) -> SpaceAns
 
 
 @router.get("/spaces", summary="Knowledge spaces in reach", responses=problems())
-async def spaces(who: Asking, served: Served) -> SpacesAnswer:
+async def spaces(who: Caller, served: Served) -> SpacesAnswer:
     return SpacesAnswer(spaces=[SpaceAnswer.of(space) for space in await served.knowledge.spaces(who)])
 
 
 @router.post("/items", status_code=201, summary="Keep a finding", responses=problems(404, 422))
-async def create_item(body: ItemBody, who: Asking, served: Served) -> ItemAnswer:
+async def create_item(body: ItemBody, who: Caller, served: Served) -> ItemAnswer:
     """
     It is `working` until a reviewer promotes it; one that looks like an attack is `quarantined` until a reviewer lets it out. The
     same finding again is answered as it is.
@@ -82,7 +82,7 @@ async def create_item(body: ItemBody, who: Asking, served: Served) -> ItemAnswer
 
 @router.get("/items", summary="Findings in reach, newest first", responses=problems())
 async def items(
-    who: Asking,
+    who: Caller,
     served: Served,
     space: Annotated[list[Id], Query(max_length=100)] = [],  # noqa: B006 - a default of the framework's, never changed
     coverage_key: Annotated[CoverageKey | None, Query()] = None,
@@ -94,12 +94,12 @@ async def items(
 
 
 @router.get("/items/{id}", summary="One finding", responses=problems(404))
-async def item(id: ItemId, who: Asking, served: Served) -> ItemAnswer:
+async def item(id: ItemId, who: Caller, served: Served) -> ItemAnswer:
     return ItemAnswer.model_validate(await served.knowledge.item(who, id))
 
 
 @router.post("/items/{id}/promote", summary="Promote or approve a finding", responses=problems(404, 409))
-async def promote(id: ItemId, body: PromoteItemBody, who: Asking, served: Served) -> ItemAnswer:
+async def promote(id: ItemId, body: PromoteItemBody, who: Caller, served: Served) -> ItemAnswer:
     """From `working` to `promoted`, from there to `approved_default`; no step is left out. For reviewers."""
     review = Review(
         reviewer=body.reviewer_id,
@@ -111,7 +111,7 @@ async def promote(id: ItemId, body: PromoteItemBody, who: Asking, served: Served
 
 
 @router.post("/items/{id}/deprecate", summary="Give a finding up, for good", responses=problems(404, 409))
-async def deprecate(id: ItemId, who: Asking, served: Served, body: DeprecateItemBody | None = None) -> ItemAnswer:
+async def deprecate(id: ItemId, who: Caller, served: Served, body: DeprecateItemBody | None = None) -> ItemAnswer:
     """For reviewers."""
     told = body or DeprecateItemBody()
     review = Review(reviewer=told.reviewer_id, approval=told.approval_id, reason=told.reason)
@@ -119,19 +119,19 @@ async def deprecate(id: ItemId, who: Asking, served: Served, body: DeprecateItem
 
 
 @router.delete("/items/{id}", status_code=204, summary="Remove a finding, for good", responses=problems(404))
-async def remove(id: ItemId, who: Asking, served: Served) -> None:
+async def remove(id: ItemId, who: Caller, served: Served) -> None:
     """A purge of records leaves what was found out from them: this removes it. For admins."""
     await served.knowledge.remove(who, id)
 
 
 @router.get("/coverage", summary="What is known about one thing, by space", responses=problems())
-async def coverage(coverage_key: Annotated[CoverageKey, Query()], who: Asking, served: Served) -> CoveragesAnswer:
+async def coverage(coverage_key: Annotated[CoverageKey, Query()], who: Caller, served: Served) -> CoveragesAnswer:
     found = await served.knowledge.coverage(who, coverage_key)
     return CoveragesAnswer(coverage=[CoverageAnswer.model_validate(one) for one in found])
 
 
 @router.post("/preflight", summary="Is it known already?", responses=problems())
-async def preflight(body: PreflightBody, who: Asking, served: Served) -> PreflightAnswer:
+async def preflight(body: PreflightBody, who: Caller, served: Served) -> PreflightAnswer:
     """
     Asked before a run works something out: whether to reuse what is known, to refresh it, or to begin. `context` is what is
     known, fenced as data, for the prompt.

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from commonplace.doors.native.conditions import problems
-from commonplace.server.auth import Asking, Served, Strict
+from commonplace.server.auth import Caller, KeyedCaller, Served
 from commonplace.values.upkeep import Stats
 from commonplace.wire.keeping import (
     FindingsAnswer,
@@ -27,32 +27,32 @@ _TIDY = TidyBody()
 
 
 @router.get("/stats", summary="How much there is", responses=problems())
-async def stats(who: Asking, served: Served) -> Stats:
+async def stats(who: Caller, served: Served) -> Stats:
     """Of the tenant, or of those of its scopes that the key reaches."""
     return await served.keeping.stats(who)
 
 
 @router.get("/check", summary="Look for faults", responses=problems())
-async def check(who: Asking, served: Served) -> FindingsAnswer:
+async def check(who: Caller, served: Served) -> FindingsAnswer:
     """What the store finds when it looks at itself, each with advice. For admins."""
     return FindingsAnswer(tuple(await served.keeping.check(who)))
 
 
 @router.get("/rules", summary="How long things are kept", responses=problems())
-async def rules(who: Asking, served: Served) -> RulesAnswer:
+async def rules(who: Caller, served: Served) -> RulesAnswer:
     """Each rule with its scope, and its `max_age` in seconds. For admins."""
     return RulesAnswer(tuple(await served.keeping.rules(who)))
 
 
 @router.put("/rules", summary="Set the rule of a scope", responses=problems())
-async def set_rule(body: RuleBody, who: Asking, served: Served) -> RulesAnswer:
+async def set_rule(body: RuleBody, who: Caller, served: Served) -> RulesAnswer:
     """In place of the one before; one without limits lifts it. Answers all rules. For admins."""
     await served.keeping.set_rule(who, body.rule())
     return RulesAnswer(tuple(await served.keeping.rules(who)))
 
 
 @router.post("/tidy", summary="Apply the rules now", responses=problems())
-async def tidy(who: Asking, served: Served, body: TidyBody = _TIDY) -> LogAnswer:
+async def tidy(who: Caller, served: Served, body: TidyBody = _TIDY) -> LogAnswer:
     """
     Delete what is expired, too old or too many, and answer what was done; `undo` brings it back. For admins. With `purge_after`
     older deletions are removed for good.
@@ -62,12 +62,12 @@ async def tidy(who: Asking, served: Served, body: TidyBody = _TIDY) -> LogAnswer
 
 
 @router.get("/upkeep", summary="What tidying did", responses=problems())
-async def upkeep(query: Annotated[LogQuery, Query()], who: Asking, served: Served) -> LogAnswer:
+async def upkeep(query: Annotated[LogQuery, Query()], who: Caller, served: Served) -> LogAnswer:
     """Newest first. For admins."""
     return LogAnswer(tuple(await served.keeping.upkeep_log(who, since=query.since, limit=query.limit)))
 
 
 @router.post("/reindex", summary="Make all words and vectors anew", responses=problems())
-async def reindex(who: Strict, served: Served) -> ReindexedAnswer:
+async def reindex(who: KeyedCaller, served: Served) -> ReindexedAnswer:
     """Of every tenant, while searches go on. For the operator; it takes a while."""
     return ReindexedAnswer(texts=await served.keeping.reindex(who))

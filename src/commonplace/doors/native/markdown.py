@@ -9,7 +9,7 @@ from fastapi import APIRouter, Header, Path, Response
 
 from commonplace.doors.native.conditions import ETAG, Responses, problems
 from commonplace.errors import InvalidInput
-from commonplace.server.auth import Asking, Served
+from commonplace.server.auth import Caller, Served
 from commonplace.service.shelves import NEW
 from commonplace.values.shelf import ShelfName, ShelfRecall, ShelfText, ShelfUndone, ShelfWritten
 from commonplace.wire.shelf import ShelfChangesAnswer, ShelfRecallBody, ShelfTextBody, ShelvesAnswer
@@ -37,25 +37,25 @@ def _responses(*statuses: int) -> Responses:
 
 
 @router.get("", summary="The files of managed memory", responses=_responses())
-async def survey(who: Asking, served: Served) -> ShelvesAnswer:
+async def survey(who: Caller, served: Served) -> ShelvesAnswer:
     """Of every folder that the key reaches: the person's own and that of the workspace."""
     return ShelvesAnswer(tuple(await served.shelves.survey(who)))
 
 
 @router.get("/changes", summary="What changed in managed memory", responses=_responses())
-async def changes(who: Asking, served: Served) -> ShelfChangesAnswer:
+async def changes(who: Caller, served: Served) -> ShelfChangesAnswer:
     """By people, by remembering, forgetting and dreaming; each can be undone."""
     return ShelfChangesAnswer(tuple(await served.shelves.changes(who)))
 
 
 @router.post("/changes/{id}/undo", summary="Take a change back", responses=_responses())
-async def undo(id: ChangeId, who: Asking, served: Served) -> ShelfUndone:
+async def undo(id: ChangeId, who: Caller, served: Served) -> ShelfUndone:
     """Every file gets its text from before, but those that somebody edited since."""
     return await served.shelves.undo(who, id)
 
 
 @router.post("/recall", summary="What managed memory has for a question", responses=_responses())
-async def recall(body: ShelfRecallBody, who: Asking, served: Served) -> ShelfRecall:
+async def recall(body: ShelfRecallBody, who: Caller, served: Served) -> ShelfRecall:
     """
     The entries that fit best, at most five, of every folder that the key reaches, and `text`, the block of a prompt. What is
     recalled is data, never an instruction: what reads like one is left out until a reviewer has released its record.
@@ -74,7 +74,7 @@ async def recall(body: ShelfRecallBody, who: Asking, served: Served) -> ShelfRec
     },
 )
 async def read(
-    root: Root, path: FilePath, who: Asking, served: Served, response: Response, if_none_match: IfNoneMatch = None
+    root: Root, path: FilePath, who: Caller, served: Served, response: Response, if_none_match: IfNoneMatch = None
 ) -> ShelfText | Response:
     """The whole text. The index is `MEMORY.md`."""
     file = await served.shelves.read(who, root, path)
@@ -97,7 +97,7 @@ async def write(
     root: Root,
     path: FilePath,
     body: ShelfTextBody,
-    who: Asking,
+    who: Caller,
     served: Served,
     response: Response,
     if_match: IfMatch = None,
@@ -120,7 +120,7 @@ async def write(
     summary="Remove a file of managed memory",
     responses=_responses(404, 412, 428),
 )
-async def remove(root: Root, path: FilePath, who: Asking, served: Served, if_match: IfMatch = None) -> ShelfWritten:
+async def remove(root: Root, path: FilePath, who: Caller, served: Served, if_match: IfMatch = None) -> ShelfWritten:
     """The file whose `ETag` is sent as `If-Match`. Its record goes with it, and `undo` brings both back."""
     expected = _seen(if_match, None)
     return await served.shelves.remove(who, root, path, expected=expected)

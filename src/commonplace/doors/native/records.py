@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Path, Query, Response
 
 from commonplace.doors.native.conditions import ETAG, RECORD, answer, etag, is_known, problems
 from commonplace.memory.write import Telling
-from commonplace.server.auth import Asking, Idempotent, Served
+from commonplace.server.auth import Caller, Idempotent, Served
 from commonplace.service.records import MAX_PAGE
 from commonplace.values.query import Filter, Page
 from commonplace.values.record import Record, Written
@@ -32,7 +32,7 @@ Id = Annotated[RecordId, Path(description="Its id, or the first eight digits or 
         **problems(409, 413, 422),
     },
 )
-async def put(body: PutBody, who: Asking, served: Served, once: Idempotent) -> Response:
+async def put(body: PutBody, who: Caller, served: Served, once: Idempotent) -> Response:
     """
     Keep one note, and answer the record and what became of it. It is found by the next search. Under a `key` that the scope
     has already it becomes the next version of that record.
@@ -48,7 +48,7 @@ async def put(body: PutBody, who: Asking, served: Served, once: Idempotent) -> R
     response_model=ManyWrittenAnswer,
     responses=problems(409, 413, 422),
 )
-async def put_many(body: PutManyBody, who: Asking, served: Served, once: Idempotent) -> Response:
+async def put_many(body: PutManyBody, who: Caller, served: Served, once: Idempotent) -> Response:
     """Keep up to 1,000 notes, in order: all of them or none."""
     notes = [note.note() for note in body.records]
     written = await served.records.put(who, notes, dedupe=body.dedupe, once=once)
@@ -62,7 +62,7 @@ async def put_many(body: PutManyBody, who: Asking, served: Served, once: Idempot
     response_model=ManyWrittenAnswer,
     responses=problems(409, 413, 422),
 )
-async def add_turns(body: TurnsBody, who: Asking, served: Served, once: Idempotent) -> Response:
+async def add_turns(body: TurnsBody, who: Caller, served: Served, once: Idempotent) -> Response:
     """One record a turn, in order. A turn with the same session, time, speaker and text as an earlier one is not stored twice."""
     telling = Telling(
         session=body.session, scope=body.scope, source=body.source, trust=body.trust, tags=tuple(body.tags)
@@ -72,7 +72,7 @@ async def add_turns(body: TurnsBody, who: Asking, served: Served, once: Idempote
 
 
 @router.get("/records", summary="List records", response_model=Page, responses=problems())
-async def list_records(query: Annotated[ListQuery, Query()], who: Asking, served: Served) -> Response:
+async def list_records(query: Annotated[ListQuery, Query()], who: Caller, served: Served) -> Response:
     """
     Records that fit, a page at a time. `cursor` of one page gets the next, and holds while others write. Parameters that
     select (`scope`, `kind`, `source`, `tag`, `trust`, `session`, `state`) may be repeated.
@@ -91,7 +91,7 @@ async def list_records(query: Annotated[ListQuery, Query()], who: Asking, served
 )
 async def get(
     id: Id,
-    who: Asking,
+    who: Caller,
     served: Served,
     version: Annotated[int | None, Query(ge=1, le=MAX_COUNT, description="As it was in this version.")] = None,
     if_none_match: Annotated[str | None, Header(alias="If-None-Match", max_length=1000)] = None,
@@ -109,6 +109,6 @@ async def get(
     response_model=VersionsAnswer,
     responses=problems(404),
 )
-async def history(id: Id, who: Asking, served: Served) -> Response:
+async def history(id: Id, who: Caller, served: Served) -> Response:
     """Oldest first. Versions from scopes that the key does not reach are left out."""
     return answer(served, VersionsAnswer(tuple(await served.records.history(who, id))))

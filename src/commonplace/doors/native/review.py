@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Response
 from commonplace.doors.native.conditions import answer, problems
 from commonplace.doors.native.knowledge import ItemId
 from commonplace.doors.native.records import Id
-from commonplace.server.auth import Asking, Served
+from commonplace.server.auth import Caller, Served
 from commonplace.service.review import Named
 from commonplace.values.knowledge import Item
 from commonplace.values.record import Record
@@ -31,7 +31,7 @@ router = APIRouter(prefix="/v1", tags=["native"])
 
 
 @router.get("/review", summary="What is in quarantine", response_model=WaitingPage, responses=problems())
-async def waiting(query: Annotated[ReviewQuery, Query()], who: Asking, served: Served) -> Response:
+async def waiting(query: Annotated[ReviewQuery, Query()], who: Caller, served: Served) -> Response:
     """
     Records from outside that look like an attack, that would have changed what a person wrote, or that came in too great
     number: kept, and not recalled. Newest first, with the findings that look like an attack. For reviewers.
@@ -53,7 +53,7 @@ async def waiting(query: Annotated[ReviewQuery, Query()], who: Asking, served: S
     response_model=ReleasedAnswer,
     responses=problems(404, 409),
 )
-async def release_several(body: ReleaseSeveralBody, who: Asking, served: Served) -> Response:
+async def release_several(body: ReleaseSeveralBody, who: Caller, served: Served) -> Response:
     """From now on they are recalled. All of them must be in quarantine. For reviewers."""
     named = Named(ids=tuple(body.ids), source=body.source, session=body.session)
     found = await served.review.release(who, named, body.reason, trust=body.trust, seen=body.versions)
@@ -66,7 +66,7 @@ async def release_several(body: ReleaseSeveralBody, who: Asking, served: Served)
     response_model_exclude_defaults=True,
     responses=problems(404, 409),
 )
-async def purge_several(body: SeveralBody, who: Asking, served: Served) -> Purged:
+async def purge_several(body: SeveralBody, who: Caller, served: Served) -> Purged:
     """Every version of them. All of them must be in quarantine. For reviewers."""
     named = Named(ids=tuple(body.ids), source=body.source, session=body.session)
     return await served.review.purge(who, named, body.reason)
@@ -78,7 +78,7 @@ async def purge_several(body: SeveralBody, who: Asking, served: Served) -> Purge
     response_model=Record,
     responses=problems(404, 409),
 )
-async def release(id: Id, body: ReleaseBody, who: Asking, served: Served) -> Response:
+async def release(id: Id, body: ReleaseBody, who: Caller, served: Served) -> Response:
     """From now on it is recalled, labelled as untrusted unless `trust` says otherwise. For reviewers."""
     seen = None if body.expected is None else {id: body.expected}
     [record] = await served.review.release(who, Named(ids=(id,)), body.reason, trust=body.trust, seen=seen)
@@ -91,7 +91,7 @@ async def release(id: Id, body: ReleaseBody, who: Asking, served: Served) -> Res
     response_model_exclude_defaults=True,
     responses=problems(404, 409),
 )
-async def purge(id: Id, body: ReasonBody, who: Asking, served: Served) -> Purged:
+async def purge(id: Id, body: ReasonBody, who: Caller, served: Served) -> Purged:
     """Every version of it. The reason stays in the audit. For reviewers."""
     return await served.review.purge(who, Named(ids=(id,)), body.reason)
 
@@ -102,7 +102,7 @@ async def purge(id: Id, body: ReasonBody, who: Asking, served: Served) -> Purged
     response_model=ItemAnswer,
     responses=problems(404, 409),
 )
-async def release_finding(id: ItemId, body: ReasonBody, who: Asking, served: Served) -> Item:
+async def release_finding(id: ItemId, body: ReasonBody, who: Caller, served: Served) -> Item:
     """It is `working` from now on, and can be promoted. For reviewers."""
     return await served.review.release_finding(who, id, body.reason)
 
@@ -113,13 +113,13 @@ async def release_finding(id: ItemId, body: ReasonBody, who: Asking, served: Ser
     summary="Remove a finding in quarantine for good",
     responses=problems(404, 409),
 )
-async def purge_finding(id: ItemId, body: ReasonBody, who: Asking, served: Served) -> None:
+async def purge_finding(id: ItemId, body: ReasonBody, who: Caller, served: Served) -> None:
     """The reason stays in the audit. For reviewers."""
     await served.review.purge_finding(who, id, body.reason)
 
 
 @router.post("/rollback", summary="Take back all that one source wrote", responses=problems(404, 409))
-async def rollback(body: RollbackBody, who: Asking, served: Served) -> RolledBack:
+async def rollback(body: RollbackBody, who: Caller, served: Served) -> RolledBack:
     """
     Every record that stands as a source, a session, an actor or an import wrote it is set back to the version before, or deleted
     where there is none. What others wrote since stays. It is itself taken back by its id. For reviewers.

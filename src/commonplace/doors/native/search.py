@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Response
 
 from commonplace.doors.native.conditions import answer, problems
 from commonplace.errors import InvalidInput
-from commonplace.server.auth import Asking, Served, Told
+from commonplace.server.auth import Caller, Served, Told
 from commonplace.values import query as values
 from commonplace.values.principal import Principal
 from commonplace.values.scope import scopes_of
@@ -21,7 +21,7 @@ router = APIRouter(prefix="/v1", tags=["native"])
 
 
 @router.post("/search", summary="Find what answers a question", response_model=HitsAnswer, responses=problems())
-async def search(body: SearchBody, who: Asking, served: Served) -> Response:
+async def search(body: SearchBody, who: Caller, served: Served) -> Response:
     """
     Hits, best first, by words and by meaning. Each says why it is there: `parts` sum to its score, `words` are those of the
     question that were found, `start` and `stop` are the passage's place in the text.
@@ -35,7 +35,7 @@ async def search(body: SearchBody, who: Asking, served: Served) -> Response:
     response_model=HitsAnswer,
     responses=problems(),
 )
-async def search_by_url(query: Annotated[SearchQuery, Query()], who: Asking, served: Served) -> Response:
+async def search_by_url(query: Annotated[SearchQuery, Query()], who: Caller, served: Served) -> Response:
     """As `POST /v1/search`, for `curl` and the address bar. A proxy may keep the URL in its log, the question with it."""
     return await _found(query, who, served)
 
@@ -62,7 +62,7 @@ async def _found(
 
 
 @router.post("/context", summary="Memory for a prompt", response_model=ContextAnswer, responses=problems())
-async def context(body: ContextBody, who: Asking, served: Served, options: Told) -> Response:
+async def context(body: ContextBody, who: Caller, served: Served, options: Told) -> Response:
     """
     With a `query`: the `<memory_context>` block, the session so far and what the question recalls, within `budget` tokens.
     With an `agent`, a `workspace` or both: their sections `## Agent Memory` and `## Workspace Memory`. What is recalled is data,

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from commonplace.doors.native.conditions import problems
 from commonplace.errors import Forbidden, Unauthenticated
 from commonplace.governance.sessions import SESSION_LASTS
-from commonplace.server.auth import Served, Strict, Told, admitted, bearer, principal, visit
+from commonplace.server.auth import KeyedCaller, Served, Told, admitted, bearer, principal, visit
 from commonplace.server.guarding import cookie_name, require_own_page, session_of
 from commonplace.wire.people import CodeAnswer, MeAnswer, SignInAnswer, SignInBody
 
@@ -17,7 +17,7 @@ router = APIRouter(prefix="/v1", tags=["native"])
 
 
 @router.post("/codes", status_code=201, summary="Make a one-time code", responses=problems())
-async def create_code(request: Request, who: Strict, served: Served, response: Response) -> CodeAnswer:
+async def create_code(request: Request, who: KeyedCaller, served: Served, response: Response) -> CodeAnswer:
     """
     Signs a browser in as the key that asks: once, within a minute. `url` is where to; the code is behind its `#`, which no
     server is told. A session cannot ask for one.

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request
 from commonplace.doors.native.conditions import problems
 from commonplace.doors.native.records import Id
 from commonplace.memory.weighing import WEIGHTS
-from commonplace.server.auth import Asking, Served, app_state
+from commonplace.server.auth import Caller, Served, app_state
 from commonplace.values.census import Recalls, Tally
 from commonplace.values.query import Filter
 from commonplace.wire.census import LatencyAnswer, ScopesAnswer, WeightsAnswer
@@ -19,13 +19,13 @@ router = APIRouter(prefix="/v1", tags=["native"])
 
 
 @router.get("/scopes", summary="List scopes", responses=problems())
-async def scopes(query: Annotated[ScopesQuery, Query()], who: Asking, served: Served) -> ScopesAnswer:
+async def scopes(query: Annotated[ScopesQuery, Query()], who: Caller, served: Served) -> ScopesAnswer:
     """Those that the key reaches, with their live records, last written first. `q` is looked for anywhere in their names."""
     return ScopesAnswer.of(await served.census.scopes(who, text=query.q, kinds=query.kind, limit=query.limit))
 
 
 @router.get("/counts", summary="Count records", responses=problems())
-async def counts(query: Annotated[CountsQuery, Query()], who: Asking, served: Served) -> Tally:
+async def counts(query: Annotated[CountsQuery, Query()], who: Caller, served: Served) -> Tally:
     """
     How many records fit, by one or two of `source`, `kind`, `scope`, `trust`, `state` and `day`. What selects is as in
     `GET /v1/records`. At most 10,000 counts.
@@ -35,7 +35,7 @@ async def counts(query: Annotated[CountsQuery, Query()], who: Asking, served: Se
 
 
 @router.get("/records/{id}/recalls", summary="Where a record was recalled", responses=problems(404))
-async def recalls(id: Id, who: Asking, served: Served, limit: Annotated[int, Query(ge=1, le=1000)] = 50) -> Recalls:
+async def recalls(id: Id, who: Caller, served: Served, limit: Annotated[int, Query(ge=1, le=1000)] = 50) -> Recalls:
     """
     Searches and context blocks that showed the record, newest first: when, by whom, for which run, at which rank. Never what
     was asked. The latest 5,000 of the tenant are looked through.
@@ -44,14 +44,14 @@ async def recalls(id: Id, who: Asking, served: Served, limit: Annotated[int, Que
 
 
 @router.get("/weights", summary="What a search weighs", responses=problems())
-async def weights(who: Asking) -> WeightsAnswer:
+async def weights(who: Caller) -> WeightsAnswer:
     """Each weight that a search may override, with its default."""
     del who
     return WeightsAnswer(WEIGHTS)
 
 
 @router.get("/latency", summary="How long recalls take", responses=problems())
-async def latency(who: Asking, request: Request) -> LatencyAnswer:
+async def latency(who: Caller, request: Request) -> LatencyAnswer:
     """Searches and context blocks of the last hour, in seconds, as the worker that answers has served them."""
     del who
     return LatencyAnswer.of(app_state(request).metrics.recalls.summary())

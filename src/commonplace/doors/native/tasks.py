@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from commonplace.server.auth import Asking, Served
+from commonplace.server.auth import Caller, Served
 from commonplace.server.waiting import Patient
 from commonplace.service.jobs import MOST_TASKS
 from commonplace.values.job import JobState
@@ -19,7 +19,7 @@ TaskId = Annotated[str, Path(max_length=64, description="As the answer that queu
 
 @router.get("", summary="List tasks, newest first")
 async def list_tasks(
-    who: Asking,
+    who: Caller,
     served: Served,
     kind: Annotated[list[Label], Query(max_length=20, description="Only of these kinds, for instance `import`.")] = [],  # noqa: B006 - FastAPI copies it
     state: Annotated[list[JobState], Query(max_length=20, description="Only in these states.")] = [],  # noqa: B006 - as above
@@ -31,18 +31,18 @@ async def list_tasks(
 
 
 @router.get("/{id}", summary="Look at a task")
-async def get_task(id: TaskId, who: Asking, served: Served, ended: Patient) -> TaskAnswer:
+async def get_task(id: TaskId, who: Caller, served: Served, ended: Patient) -> TaskAnswer:
     """Its state is `done` or `failed` in the end: `wait` for it, or listen for `job.*` at `/v1/events`."""
     return TaskAnswer.of(await ended(who, id, partial(served.tasks.get, who, id)))
 
 
 @router.post("/{id}/retry", summary="Try a failed task again")
-async def retry_task(id: TaskId, who: Asking, served: Served) -> TaskAnswer:
+async def retry_task(id: TaskId, who: Caller, served: Served) -> TaskAnswer:
     """Its attempts are counted anew. For whoever asked for it, and for admins."""
     return TaskAnswer.of(await served.tasks.retry(who, id))
 
 
 @router.delete("/{id}", status_code=204, summary="Forget a task")
-async def drop_task(id: TaskId, who: Asking, served: Served) -> None:
+async def drop_task(id: TaskId, who: Caller, served: Served) -> None:
     """One that waits will not be done any more; one that runs cannot be dropped."""
     await served.tasks.drop(who, id)

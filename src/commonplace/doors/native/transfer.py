@@ -9,7 +9,7 @@ from fastapi.responses import StreamingResponse
 
 from commonplace.doors.native.conditions import problems
 from commonplace.doors.native.streams import LINES, LINES_OUT, nothing, spooled, streamed
-from commonplace.server.auth import Asking, Served
+from commonplace.server.auth import Caller, Served
 from commonplace.values.moving import LoadReport
 from commonplace.values.scope import Scope, scopes_of
 from commonplace.wire.moving import ImportBody, ImportFilesBody, QueuedAnswer
@@ -24,7 +24,7 @@ _LINES_IN: Final[dict[str, Any]] = {
 
 
 @router.post("/import", status_code=202, summary="Import a folder", responses=problems(404))
-async def import_folder(body: ImportBody, who: Asking, served: Served, response: Response) -> QueuedAnswer:
+async def import_folder(body: ImportBody, who: Caller, served: Served, response: Response) -> QueuedAnswer:
     """
     Bring in Markdown and text files of the machine the daemon runs on, in the background. Files that did not change are
     left alone, so it may be repeated. Keys other than the operator's import below `import_roots` only, and nothing
@@ -38,7 +38,7 @@ async def import_folder(body: ImportBody, who: Asking, served: Served, response:
 
 
 @router.post("/import/files", status_code=202, summary="Import files that come along", responses=problems(413))
-async def import_files(body: ImportFilesBody, who: Asking, served: Served, response: Response) -> QueuedAnswer:
+async def import_files(body: ImportFilesBody, who: Caller, served: Served, response: Response) -> QueuedAnswer:
     """
     Bring in Markdown and text files that are sent with the request, up to 1,000 of them, in the background. A record comes from
     the path that was sent; the same file again changes nothing. The task's `result` names the files that were left out,
@@ -55,7 +55,7 @@ async def import_files(body: ImportFilesBody, who: Asking, served: Served, respo
     response_class=StreamingResponse,
     responses={200: LINES_OUT, **problems()},
 )
-async def export(query: Annotated[ExportQuery, Query()], who: Asking, served: Served) -> StreamingResponse:
+async def export(query: Annotated[ExportQuery, Query()], who: Caller, served: Served) -> StreamingResponse:
     """
     Every record that you may read, with all its versions, one a line. The last line says how many there were: a file
     without it was cut short. `POST /v1/load` reads it, here or elsewhere.
@@ -64,7 +64,7 @@ async def export(query: Annotated[ExportQuery, Query()], who: Asking, served: Se
 
 
 @router.post("/load", summary="Read an export", responses=problems(409, 413), openapi_extra=_LINES_IN)
-async def load(request: Request, who: Asking, served: Served) -> LoadReport:
+async def load(request: Request, who: Caller, served: Served) -> LoadReport:
     """
     Records with all their versions, ids and times unchanged. Those that are here already, at the same version or a later
     one, are left alone. For admins. Send it as `application/x-ndjson`.

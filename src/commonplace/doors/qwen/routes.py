@@ -30,7 +30,7 @@ from commonplace.doors.qwen.shapes import (
     Written,
 )
 from commonplace.errors import QueueFull, RememberQueueFull
-from commonplace.server.auth import Asking, Served, Strict
+from commonplace.server.auth import Caller, KeyedCaller, Served
 from commonplace.server.door import ApiDoor
 from commonplace.server.waiting import Patient
 from commonplace.service.lanes import MODES, MOST_CONTENT, PENDING
@@ -52,7 +52,7 @@ MANAGED: Final = (
 
 
 @router.get("/capabilities", summary="What this daemon can")
-async def capabilities(who: Asking, served: Served) -> Capabilities:
+async def capabilities(who: Caller, served: Served) -> Capabilities:
     """Without managed memory its features are not among them."""
     managed = served.managed
     features = [*ALWAYS, *(MANAGED if managed.is_on(who) else ())]
@@ -66,7 +66,7 @@ async def capabilities(who: Asking, served: Served) -> Capabilities:
 
 
 @router.get("/workspace/memory", summary="Which files of memory there are")
-async def memory_status(who: Asking, served: Served) -> MemoryStatus:
+async def memory_status(who: Caller, served: Served) -> MemoryStatus:
     found = await served.managed.survey(who)
     return MemoryStatus(
         workspace_cwd=found.workspace,
@@ -80,7 +80,7 @@ async def memory_status(who: Asking, served: Served) -> MemoryStatus:
 
 
 @router.post("/workspace/memory", summary="Add to a file of memory, or replace it")
-async def write_memory(who: Strict, served: Served, body: Write = Write()) -> Written:  # noqa: B008 - frozen
+async def write_memory(who: KeyedCaller, served: Served, body: Write = Write()) -> Written:  # noqa: B008 - frozen
     """What is added goes into the section `## Added Memories` of `MEMORY.md`."""
     added = await served.managed.add(who, scope=body.scope, content=body.content, mode=body.mode)
     return Written(
@@ -92,7 +92,7 @@ async def write_memory(who: Strict, served: Served, body: Write = Write()) -> Wr
 
 
 @router.post("/workspace/memory/remember", status_code=202, summary="Hand over a fact")
-async def remember(who: Strict, served: Served, body: Remember = Remember()) -> RememberQueued:  # noqa: B008 - frozen
+async def remember(who: KeyedCaller, served: Served, body: Remember = Remember()) -> RememberQueued:  # noqa: B008 - frozen
     """It is filed in the background, by a model or by rules. Poll the task until it is `completed` or `failed`."""
     with _own_codes():
         queued = await served.lanes.remember(who, body.content, context_mode=body.context_mode, scope=body.scope)
@@ -100,7 +100,7 @@ async def remember(who: Strict, served: Served, body: Remember = Remember()) -> 
 
 
 @router.get("/workspace/memory/remember/{task}", summary="Look at a fact that was handed over")
-async def remember_task(task: TaskId, who: Strict, served: Served, ended: Patient) -> RememberTask:
+async def remember_task(task: TaskId, who: KeyedCaller, served: Served, ended: Patient) -> RememberTask:
     """For the client that asked: one that sends another `X-Client-Id`, or none, does not see it."""
     return RememberTask.model_validate(
         _whole(await ended(who, task, partial(served.lanes.task, who, "remember", task)))
@@ -108,7 +108,7 @@ async def remember_task(task: TaskId, who: Strict, served: Served, ended: Patien
 
 
 @router.post("/workspace/memory/forget", status_code=202, summary="Have something forgotten")
-async def forget(who: Strict, served: Served, body: Forget = Forget()) -> ForgetQueued:  # noqa: B008 - frozen
+async def forget(who: KeyedCaller, served: Served, body: Forget = Forget()) -> ForgetQueued:  # noqa: B008 - frozen
     """At most five entries that fit are removed. What goes can be brought back while it is in the history."""
     with _own_codes():
         queued = await served.lanes.forget(who, body.query, scope=body.scope)
@@ -116,14 +116,14 @@ async def forget(who: Strict, served: Served, body: Forget = Forget()) -> Forget
 
 
 @router.get("/workspace/memory/forget/{task}", summary="Look at what is to be forgotten")
-async def forget_task(task: TaskId, who: Strict, served: Served, ended: Patient) -> ForgetTask:
+async def forget_task(task: TaskId, who: KeyedCaller, served: Served, ended: Patient) -> ForgetTask:
     """As for a fact that was handed over."""
     return ForgetTask.model_validate(_whole(await ended(who, task, partial(served.lanes.task, who, "forget", task))))
 
 
 @router.post("/workspace/memory/dream", status_code=202, summary="Have the memory tidied")
 async def dream(
-    who: Strict, served: Served, body: Annotated[Any, Body(description="Nothing, or an empty object.")] = None
+    who: KeyedCaller, served: Served, body: Annotated[Any, Body(description="Nothing, or an empty object.")] = None
 ) -> DreamQueued:
     """Entries that say nearly the same become one, as one change."""
     del body
@@ -133,7 +133,7 @@ async def dream(
 
 
 @router.get("/workspace/memory/dream/{task}", summary="Look at how the tidying goes")
-async def dream_task(task: TaskId, who: Strict, served: Served, ended: Patient) -> DreamTask:
+async def dream_task(task: TaskId, who: KeyedCaller, served: Served, ended: Patient) -> DreamTask:
     """As for a fact that was handed over."""
     return DreamTask.model_validate(_whole(await ended(who, task, partial(served.lanes.task, who, "dream", task))))
 

@@ -23,7 +23,7 @@ from commonplace.doors.rondoflow.shapes import (
     WorkspaceRow,
 )
 from commonplace.doors.rondoflow.use_cases import Memory, Owners, shown_key, shown_source
-from commonplace.server.auth import Asking, use_case
+from commonplace.server.auth import Caller, use_case
 from commonplace.server.door import ApiDoor
 from commonplace.values.changes import Changes
 from commonplace.values.principal import Owner
@@ -43,49 +43,49 @@ Row = MemoryRow | ScrubbedRow
 
 
 @router.get("/agents", summary="List the agents in reach, by name")
-async def list_agents(who: Asking, owners: UseOwners) -> Envelope[list[AgentRow]]:
+async def list_agents(who: Caller, owners: UseOwners) -> Envelope[list[AgentRow]]:
     return Envelope(data=[_agent(one) for one in await owners.owners(who, "agent")])
 
 
 @router.post("/agents", status_code=201, summary="Create an agent")
-async def create_agent(body: NewAgent, who: Asking, owners: UseOwners) -> Envelope[AgentRow]:
+async def create_agent(body: NewAgent, who: Caller, owners: UseOwners) -> Envelope[AgentRow]:
     """Without an id it is given one. Its memory is off until you switch it on."""
     made = await owners.create(who, "agent", body.name, id=body.id, memory_enabled=body.memory_enabled)
     return Envelope(data=_agent(made))
 
 
 @router.get("/agents/{agentId}", summary="Look at an agent")
-async def get_agent(agent: AgentId, who: Asking, owners: UseOwners) -> Envelope[AgentRow]:
+async def get_agent(agent: AgentId, who: Caller, owners: UseOwners) -> Envelope[AgentRow]:
     return Envelope(data=_agent(await owners.owner(who, "agent", agent)))
 
 
 @router.patch("/agents/{agentId}", summary="Rename an agent, or switch its memory on or off")
-async def change_agent(agent: AgentId, body: AgentChange, who: Asking, owners: UseOwners) -> Envelope[AgentRow]:
+async def change_agent(agent: AgentId, body: AgentChange, who: Caller, owners: UseOwners) -> Envelope[AgentRow]:
     changed = await owners.change(who, "agent", agent, name=body.name, memory_enabled=body.memory_enabled)
     return Envelope(data=_agent(changed))
 
 
 @router.delete("/agents/{agentId}", summary="Remove an agent with all it remembers")
-async def remove_agent(agent: AgentId, who: Asking, owners: UseOwners) -> Envelope[Deleted]:
+async def remove_agent(agent: AgentId, who: Caller, owners: UseOwners) -> Envelope[Deleted]:
     """Each of its records is deleted, and can be brought back by `undo` at `/v1`."""
     await owners.remove(who, "agent", agent)
     return Envelope(data=Deleted())
 
 
 @router.get("/agents/{agentId}/memories", summary="List an agent's memories: pinned, then important, then by key")
-async def list_agent_memories(agent: AgentId, who: Asking, owners: UseOwners) -> Envelope[list[MemoryRow]]:
+async def list_agent_memories(agent: AgentId, who: Caller, owners: UseOwners) -> Envelope[list[MemoryRow]]:
     return Envelope(data=[_row(one) for one in await owners.memories(who, "agent", agent)])
 
 
 @router.post("/agents/{agentId}/memories", status_code=201, summary="Write a memory under its key")
-async def put_agent_memory(agent: AgentId, body: NewMemory, who: Asking, owners: UseOwners) -> Envelope[Row]:
+async def put_agent_memory(agent: AgentId, body: NewMemory, who: Caller, owners: UseOwners) -> Envelope[Row]:
     """A key that is there already gets the new value, source, pin and importance."""
     return Envelope(data=_written(await owners.remember(who, "agent", agent, _memory(body))))
 
 
 @router.patch("/agents/{agentId}/memories/{memoryId}", summary="Change a memory in part")
 async def change_agent_memory(
-    agent: AgentId, memory: MemoryId, body: MemoryChange, who: Asking, owners: UseOwners
+    agent: AgentId, memory: MemoryId, body: MemoryChange, who: Caller, owners: UseOwners
 ) -> Envelope[Row]:
     """What is not sent stays as it is. The key cannot be changed."""
     return Envelope(data=_written(await owners.edit(who, "agent", agent, str(memory), _changes(body))))
@@ -93,13 +93,13 @@ async def change_agent_memory(
 
 @router.patch("/agents/{agentId}/memories/{memoryId}/pin", summary="Pin or unpin a memory")
 async def pin_agent_memory(
-    agent: AgentId, memory: MemoryId, body: Pin, who: Asking, owners: UseOwners
+    agent: AgentId, memory: MemoryId, body: Pin, who: Caller, owners: UseOwners
 ) -> Envelope[MemoryRow]:
     return Envelope(data=_row(await owners.pin(who, "agent", agent, str(memory), body.pinned)))
 
 
 @router.delete("/agents/{agentId}/memories/{memoryId}", summary="Delete a memory")
-async def delete_agent_memory(agent: AgentId, memory: MemoryId, who: Asking, owners: UseOwners) -> Envelope[Deleted]:
+async def delete_agent_memory(agent: AgentId, memory: MemoryId, who: Caller, owners: UseOwners) -> Envelope[Deleted]:
     await owners.forget(who, "agent", agent, str(memory))
     return Envelope(data=Deleted())
 
@@ -108,30 +108,30 @@ async def delete_agent_memory(agent: AgentId, memory: MemoryId, who: Asking, own
 
 
 @router.get("/workspaces", summary="List the workspaces in reach, by name")
-async def list_workspaces(who: Asking, owners: UseOwners) -> Envelope[list[WorkspaceRow]]:
+async def list_workspaces(who: Caller, owners: UseOwners) -> Envelope[list[WorkspaceRow]]:
     return Envelope(data=[_workspace(one) for one in await owners.owners(who, "workspace")])
 
 
 @router.post("/workspaces", status_code=201, summary="Create a workspace")
-async def create_workspace(body: NewWorkspace, who: Asking, owners: UseOwners) -> Envelope[WorkspaceRow]:
+async def create_workspace(body: NewWorkspace, who: Caller, owners: UseOwners) -> Envelope[WorkspaceRow]:
     made = await owners.create(who, "workspace", body.name, id=body.id, memory_enabled=True)
     return Envelope(data=_workspace(made))
 
 
 @router.get("/workspaces/{workspaceId}", summary="Look at a workspace")
-async def get_workspace(workspace: WorkspaceId, who: Asking, owners: UseOwners) -> Envelope[WorkspaceRow]:
+async def get_workspace(workspace: WorkspaceId, who: Caller, owners: UseOwners) -> Envelope[WorkspaceRow]:
     return Envelope(data=_workspace(await owners.owner(who, "workspace", workspace)))
 
 
 @router.patch("/workspaces/{workspaceId}", summary="Rename a workspace")
 async def change_workspace(
-    workspace: WorkspaceId, body: WorkspaceChange, who: Asking, owners: UseOwners
+    workspace: WorkspaceId, body: WorkspaceChange, who: Caller, owners: UseOwners
 ) -> Envelope[WorkspaceRow]:
     return Envelope(data=_workspace(await owners.change(who, "workspace", workspace, name=body.name)))
 
 
 @router.delete("/workspaces/{workspaceId}", summary="Remove a workspace with all it remembers")
-async def remove_workspace(workspace: WorkspaceId, who: Asking, owners: UseOwners) -> Envelope[Removed]:
+async def remove_workspace(workspace: WorkspaceId, who: Caller, owners: UseOwners) -> Envelope[Removed]:
     """Each of its records is deleted, and can be brought back by `undo` at `/v1`."""
     await owners.remove(who, "workspace", workspace)
     return Envelope(data=Removed(id=workspace))
@@ -140,7 +140,7 @@ async def remove_workspace(workspace: WorkspaceId, who: Asking, owners: UseOwner
 @router.get("/workspaces/{workspaceId}/memories", summary="List its memories: pinned, then important, then newest")
 async def list_workspace_memories(
     workspace: WorkspaceId,
-    who: Asking,
+    who: Caller,
     owners: UseOwners,
     source: Annotated[Source | None, Query(description="Only what was written this way.")] = None,
     pinned: Annotated[bool | None, Query(description="Only what is pinned, or only what is not.")] = None,
@@ -151,7 +151,7 @@ async def list_workspace_memories(
 
 @router.post("/workspaces/{workspaceId}/memories", status_code=201, summary="Write a memory under its key")
 async def put_workspace_memory(
-    workspace: WorkspaceId, body: NewMemory, who: Asking, owners: UseOwners
+    workspace: WorkspaceId, body: NewMemory, who: Caller, owners: UseOwners
 ) -> Envelope[Row]:
     """A key that is there already gets the new value, source, pin and importance."""
     return Envelope(data=_written(await owners.remember(who, "workspace", workspace, _memory(body))))
@@ -159,7 +159,7 @@ async def put_workspace_memory(
 
 @router.patch("/workspaces/{workspaceId}/memories/{memoryId}", summary="Change a memory in part")
 async def change_workspace_memory(
-    workspace: WorkspaceId, memory: MemoryId, body: MemoryChange, who: Asking, owners: UseOwners
+    workspace: WorkspaceId, memory: MemoryId, body: MemoryChange, who: Caller, owners: UseOwners
 ) -> Envelope[Row]:
     """What is not sent stays as it is. The key cannot be changed."""
     changed = await owners.edit(who, "workspace", workspace, str(memory), _changes(body))
@@ -168,14 +168,14 @@ async def change_workspace_memory(
 
 @router.patch("/workspaces/{workspaceId}/memories/{memoryId}/pin", summary="Pin or unpin a memory")
 async def pin_workspace_memory(
-    workspace: WorkspaceId, memory: MemoryId, body: Pin, who: Asking, owners: UseOwners
+    workspace: WorkspaceId, memory: MemoryId, body: Pin, who: Caller, owners: UseOwners
 ) -> Envelope[MemoryRow]:
     return Envelope(data=_row(await owners.pin(who, "workspace", workspace, str(memory), body.pinned)))
 
 
 @router.delete("/workspaces/{workspaceId}/memories/{memoryId}", summary="Delete a memory")
 async def delete_workspace_memory(
-    workspace: WorkspaceId, memory: MemoryId, who: Asking, owners: UseOwners
+    workspace: WorkspaceId, memory: MemoryId, who: Caller, owners: UseOwners
 ) -> Envelope[Removed]:
     gone = await owners.forget(who, "workspace", workspace, str(memory))
     return Envelope(data=Removed(id=gone.id))

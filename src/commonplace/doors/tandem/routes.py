@@ -63,7 +63,7 @@ from commonplace.doors.tandem.tree import DEPTH, Browsing, Node, TreeNode
 from commonplace.doors.tandem.use_cases import ACTIONS, Governed, Listing, Promote, Put
 from commonplace.errors import InvalidInput
 from commonplace.governance.budgets import RetrievalBudget, RetrievalGrant
-from commonplace.server.auth import Asking, Served, use_case
+from commonplace.server.auth import Caller, Served, use_case
 from commonplace.server.door import ApiDoor
 from commonplace.service.services import Services
 from commonplace.text.scrub import ScrubReport
@@ -92,7 +92,7 @@ _NOT_SHOWN: Final = frozenset({OURS, "memory_trust", "trust_label"})
 
 
 @router.post("/put", summary="Keep a note, a fact or a solution")
-async def put(body: PutBody, who: Asking, governed: UseGoverned) -> PutAnswer:
+async def put(body: PutBody, who: Caller, governed: UseGoverned) -> PutAnswer:
     """
     Secrets are taken out first; a private key keeps the whole text out, which `scrub_report` tells. The same from the same
     run is kept once. At most 8,000 characters.
@@ -129,7 +129,7 @@ async def put(body: PutBody, who: Asking, governed: UseGoverned) -> PutAnswer:
 
 
 @router.post("/search", summary="Search by words", response_model_exclude_none=True)
-async def search(body: SearchBody, who: Asking, retrieval: UseRetrieval) -> SearchAnswer:
+async def search(body: SearchBody, who: Caller, retrieval: UseRetrieval) -> SearchAnswer:
     """
     Words that are meant literally: names, tickets, errors. A question that asks for everything is refused, and what a
     budget allows is told, no more.
@@ -147,7 +147,7 @@ async def search(body: SearchBody, who: Asking, retrieval: UseRetrieval) -> Sear
 
 @router.get("", summary="List memories, newest first", response_model_exclude_none=True)
 async def memories(
-    who: Asking,
+    who: Caller,
     governed: UseGoverned,
     q: Annotated[str | None, Query(max_length=1_000, description="Those that hold this text.")] = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
@@ -164,7 +164,7 @@ async def memories(
 
 
 @router.post("/promote", summary="Share a memory")
-async def promote(body: PromoteBody, who: Asking, governed: UseGoverned) -> PromoteAnswer:
+async def promote(body: PromoteBody, who: Caller, governed: UseGoverned) -> PromoteAnswer:
     """
     With everybody of its project, or of the tenant. It needs a reviewer: a reviewer's key, or a capability and a review that
     names `reviewer_id` and `approval_id`. What cannot be shared is told with `promoted: false`.
@@ -196,7 +196,7 @@ async def promote(body: PromoteBody, who: Asking, governed: UseGoverned) -> Prom
 
 
 @router.post("/demote", summary="Keep a memory to itself")
-async def demote(body: DemoteBody, who: Asking, governed: UseGoverned) -> ChangedAnswer:
+async def demote(body: DemoteBody, who: Caller, governed: UseGoverned) -> ChangedAnswer:
     """It is kept, and no search finds it. `/memory/promote` brings it back."""
     row = await governed.demote(who, body.id, run=body.run_id)
     return ChangedAnswer(id=body.id, audit_id=row)
@@ -204,7 +204,7 @@ async def demote(body: DemoteBody, who: Asking, governed: UseGoverned) -> Change
 
 @router.get("/audit", summary="What was done, newest first", response_model_exclude_none=True)
 async def audit(
-    who: Asking,
+    who: Caller,
     governed: UseGoverned,
     run_id: Annotated[Name | None, Query()] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
@@ -215,7 +215,7 @@ async def audit(
 
 
 @router.post("/import", summary="Import a folder")
-async def import_path(body: ImportBody, who: Asking, governed: UseGoverned) -> ImportAnswer:
+async def import_path(body: ImportBody, who: Caller, governed: UseGoverned) -> ImportAnswer:
     """
     Markdown and text files of the machine the daemon runs on, or OpenClaw's memory. Files that did not change are left
     alone. Keys other than the operator's import below `import_roots` only, and nothing
@@ -246,7 +246,7 @@ async def import_path(body: ImportBody, who: Asking, governed: UseGoverned) -> I
 @router.delete("/{id}", summary="Delete a memory")
 async def delete(
     id: Annotated[RecordId, Path()],
-    who: Asking,
+    who: Caller,
     governed: UseGoverned,
     project_id: Annotated[Name | None, Query(description="It must be this project's.")] = None,
     channel_tag: Annotated[Name | None, Query(description="It must be this channel's.")] = None,
@@ -408,7 +408,7 @@ def _entry(row: AuditRow) -> AuditEntry:
 
 
 @context_router.post("/resolve", summary="What an address in the tree names", response_model_exclude_none=True)
-async def resolve(body: ResolveBody, who: Asking, served: Served, browsing: UseBrowsing) -> ResolveAnswer:
+async def resolve(body: ResolveBody, who: Caller, served: Served, browsing: UseBrowsing) -> ResolveAnswer:
     """`commonplace://resources/<project>`, `…user/<id>`, `…agent/<id>`, `…session/<id>`, `…global`, and what is in them."""
     node = await browsing.resolve(who, body.uri)
     return ResolveAnswer(node=_node(node, served.desk.clock.now()))
@@ -417,7 +417,7 @@ async def resolve(body: ResolveBody, who: Asking, served: Served, browsing: UseB
 @context_router.get("/tree", summary="What is below an address in the tree", response_model_exclude_none=True)
 async def tree(
     uri: Annotated[Line, Query(examples=["commonplace://resources/default"])],
-    who: Asking,
+    who: Caller,
     served: Served,
     browsing: UseBrowsing,
     max_depth: Annotated[int, Query(ge=0, le=100, description="Deeper than five levels nothing is shown.")] = DEPTH,
@@ -427,7 +427,7 @@ async def tree(
 
 
 @context_router.post("/layers/generate", summary="Make the shorter tellings of a memory")
-async def generate(body: LayersBody, who: Asking, browsing: UseBrowsing) -> LayersAnswer:
+async def generate(body: LayersBody, who: Caller, browsing: UseBrowsing) -> LayersAnswer:
     """L0 has about a hundred tokens, L1 about two thousand. Those that are there stay."""
     layers = await browsing.generate(who, body.node_id)
     made = [LayerAnswer(layer_type=layer.name, token_count=layer.tokens, method=layer.method) for layer in layers]
@@ -436,7 +436,7 @@ async def generate(body: LayersBody, who: Asking, browsing: UseBrowsing) -> Laye
 
 @context_router.post("/distill", summary="Keep what a conversation taught", response_model_exclude_none=True)
 async def distill(
-    body: DistillBody, who: Asking, served: Served, distilling: UseDistilling, after: BackgroundTasks
+    body: DistillBody, who: Caller, served: Served, distilling: UseDistilling, after: BackgroundTasks
 ) -> DistillAnswer:
     """Preferences, facts, outcomes and lessons become facts of the session. The same conversation again adds nothing."""
     after.add_task(served.lanes.met, who, body.session_id)
