@@ -28,8 +28,8 @@ class Housekeeping:
 
     store: Store
     clock: Clock
-    events_kept: timedelta = timedelta(days=30)
-    most_events: int = 1_000_000
+    events_kept: timedelta
+    most_events: int
     jobs_kept: timedelta = timedelta(days=30)
     failed_jobs_kept: timedelta = FAILED_JOBS_KEPT
     most_jobs: int = 10_000

@@ -99,7 +99,9 @@ async def test_what_a_failed_task_was_told_is_kept_for_a_week_and_then_gone(
         desk = MemoryDesk(running, home, workspace)
         async with desk.working(ScriptedModel(ModelRefused())):
             id = (await desk.done("remember", {"content": FACT}))["taskId"]
-        upkeep = Housekeeping(store=running.services.desk.store, clock=clock)
+        upkeep = Housekeeping(
+            store=running.services.desk.store, clock=clock, events_kept=timedelta(days=7), most_events=100
+        )
         clock.advance(FAILED_JOBS_KEPT)
         await upkeep.run(await desk.job(id), Nothing(), lambda _done, _total: None)
         before = await desk.job(id)

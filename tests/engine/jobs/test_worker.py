@@ -514,7 +514,7 @@ async def test_what_becomes_of_jobs_is_counted(shop: Shop) -> None:
 
 
 def hourly(shop: Shop) -> Queue[Nothing]:
-    housekeeping = Housekeeping(store=shop.store, clock=shop.clock, most_events=2)
+    housekeeping = Housekeeping(store=shop.store, clock=shop.clock, events_kept=timedelta(days=30), most_events=2)
     return Queue(handler=housekeeping.run, payload=NO_PAYLOAD, every=HOUR)
 
 
