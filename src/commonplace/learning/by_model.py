@@ -1,4 +1,4 @@
-"""Talk becomes memory, by a model, within the limits of the rules: as many facts, as sure, and as careful about what is not to be kept."""
+"""Facts from talk, by a model, within the limits of the rules: as many facts, as sure, and as careful about what not to keep."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from commonplace.text.slug import slug
 from commonplace.values.record import Record, Turn
 
 SHOWN: Final = 20
-"""How many of the facts known already a model is shown."""
+"""How many of the existing facts a model sees."""
 MICRO_USD: Final = 30_000
-"""What one reading may cost."""
+"""What one extraction may cost."""
 LONGEST: Final = 2_000
 SECONDS: Final = 60.0
 OUTPUT_TOKENS: Final = 1_500
@@ -26,7 +26,7 @@ PURPOSE: Final = "extract"
 
 
 class ByModel:
-    """`session` is the name that the money is kept under; `agent` and `workspace` say for whom it was."""
+    """`session` is the name that its spending is booked under; `agent` and `workspace` say for whom it was."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class ByModel:
         assistants: Collection[str] = (),
     ) -> tuple[list[Fact], Spent]:
         """
-        The facts that `turns` tell. `existing` are the records to be shown, the most recent first.
+        The facts in `turns`. `existing` are the records to show to the model, the most recent first.
 
         Raises:
             ModelError, SpendingCapReached
@@ -81,7 +81,7 @@ class ByModel:
 def _fact(
     proposal: ProposedFact, turns: Sequence[Turn], records: Sequence[Record], assistants: Collection[str]
 ) -> Fact | None:
-    """None: it is a secret, an order to an agent, or nobody's own words."""
+    """None if it is a secret, an order to an agent, or nobody's own words."""
     value = " ".join(proposal.value.split())[:LONGEST]
     place = (
         proposal.turn - 1
@@ -113,7 +113,7 @@ def _fact(
 
 
 def _key(name: str, text: str) -> str:
-    """The slug that the model proposes; one without a letter we know says nothing, so the text is named instead."""
+    """The slug that the model proposes; if nothing is left of it, one made of the text."""
     plain = slug(name.removeprefix(PREFIX), empty="")
     return f"{PREFIX}{plain}" if plain else key_of(text)
 

@@ -1,11 +1,11 @@
 """
-Which statement is no longer so, now that another one was made: by rules, in English and Chinese.
+Which statement a newer one makes false: by rules, in English and Chinese.
 
 Statements are compared as claims: of whom or what, which property, which value. Two values of a property that has one only
 (where somebody lives, which branch is the main one, who owns a service) contradict each other. So do a liking and its negation.
 Words of change name what has gone ("switched from X to Y", "no longer uses X", 从 X 换成 Y): a claim with that for its value is
 over. What merely says more ("lives in Lisbon", "lives in Lisbon near the river") contradicts nothing. The rules are for short facts
-in the third person, as `extract` states them; where they do not see a contradiction, both statements stay.
+in the third person, as `extract` writes them; if they do not see a contradiction, both statements stay.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Claim(NamedTuple):
 # What a scope holds is compared with every new fact, again and again.
 @lru_cache(maxsize=1024)
 def claim(text: str) -> Claim | None:
-    """What `text` says of a property that has one value only; None where it says nothing of the kind."""
+    """What `text` says of a property that has one value only; None if it says nothing of the kind."""
     plain = _plain(text)
     for kind, frame in _FRAMES:
         match = frame.fullmatch(plain)
@@ -118,7 +118,7 @@ def claim(text: str) -> Claim | None:
 
 
 def contradicts(new: str, old: str) -> bool:
-    """Whether, `new` being so, `old` is no longer so."""
+    """Whether `old` is no longer true if `new` is."""
     before, now = claim(old), claim(new)
     if before and now and before[:2] == now[:2]:
         return _differ(before.value, now.value)
@@ -126,7 +126,7 @@ def contradicts(new: str, old: str) -> bool:
 
 
 def says_change(text: str) -> bool:
-    """Whether it says itself that something is no longer so."""
+    """Whether the text itself says that something is no longer true."""
     return any(pattern.search(text) for pattern in _GONE)
 
 

@@ -1,8 +1,9 @@
 """
 A conversation distilled into facts with an importance, for the governed door.
 
-By rules these are those of `extract`; a model is asked with `by_model`, and says itself how important a fact is. By rules the importance of a fact follows its category and how plainly it was said. What is kept is the
-service's business: this says what there is, and whose memory it would change.
+The rules take the facts of `extract`; their importance follows from the category and from how plainly they were said. A model says
+itself how important a fact is. The service decides what to keep: this module says which facts there are, and whose memory they
+would change.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ _ROLE: Final = re.compile(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Distilled:
-    """One fact, of an importance from 0 to 1. `source` is the rule's own finding, with key, scope and turn; a model has none."""
+    """One fact, of an importance from 0 to 1. `source` is the fact as the rules have it, with key, scope and turn; None by a model."""
 
     content: str
     category: Category
@@ -64,7 +65,7 @@ class Distilled:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Distillation:
-    """What came of it. A caller that stores the facts answers `stored` instead of `facts_extracted_only`."""
+    """The outcome. A caller that stores the facts reports `stored` instead of `facts_extracted_only`."""
 
     status: Status
     facts: tuple[Distilled, ...] = ()
@@ -81,7 +82,7 @@ def distill(
     count: TokenCounter = estimate,
 ) -> Distillation:
     """
-    The important facts of a conversation, given as its parts in order.
+    The important facts of a conversation, which is a sequence of parts in order.
 
     A part may begin its lines with who speaks ("user: …", "assistant: …", "Ana: …"); one that does not is a person's.
     """
@@ -103,7 +104,7 @@ async def distill_by_model(
     importance_threshold: float = THRESHOLD,
 ) -> Distillation:
     """
-    As `distill`, by a model; `session` is the name that the money is kept under.
+    As `distill`, by a model; `session` is the name that its spending is booked under.
 
     Raises:
         ModelError, SpendingCapReached

@@ -1,8 +1,8 @@
 """
 What a conversation was about, in its own words.
 
-The subject is what a person said first. The summary takes the sentences whose words the conversation uses most, those that told a
-fact before others, in the order they were said and with who said them. Secrets are marked, orders to agents left out.
+The subject is what a person said first. The summary takes the sentences whose words the conversation uses most, sentences with a
+fact before others, in their order and with their speakers. Secrets are marked, orders to agents left out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LEAST_TERMS: Final = 3
 
 
 class Episode(NamedTuple):
-    """Both are empty where nothing was said that may be repeated."""
+    """Both are empty if nothing was said that may be repeated."""
 
     subject: str
     summary: str

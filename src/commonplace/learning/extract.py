@@ -1,11 +1,11 @@
 """
-Talk becomes memory, by rules and without a model.
+Facts from talk, by rules and without a model.
 
 A conversation is read sentence by sentence; a sentence that a cue rule recognises (`rules/`) becomes a fact in the third person
-with the turn it came from. What is asked, supposed, doubted, quoted, or so for the moment only is left out, and so are secrets and
-orders to agents (`caution`). An assistant is believed only where it tells an outcome or a lesson in plain words: what was recalled
-into its prompt must not come back as news (`shown_memories` sees to the rest of that). Days are dates where the turn has a time. The same conversation always gives the same facts; given those as `existing`, it
-gives none.
+with the turn it came from. Questions, suppositions, doubts, quotations and what is true for the moment only are left out, and so are
+secrets and orders to agents (`caution`). An assistant is believed only if it states an outcome or a lesson in plain words: what was
+recalled into its prompt must not come back as news (`shown_memories` handles the rest of that). Days become dates if the turn has a
+time. The same conversation always gives the same facts; with those as `existing` it gives none.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ _NAME: Final = re.compile(r"[A-Z\u00c0-\u024f][^\W\d_]*(?:[ '’-][^\W\d_]+){0,3
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fact:
     """
-    `turn` is the place, in the conversation given, of the turn that told it; `at` the day that it tells of, where it names
-    one. `replaces` is the id of a record that it says is no longer so, and `voice` who told it.
+    `turn` is the index of the turn that said it; `at` the day that it is about, if it names one. `replaces` is the id of a record
+    that it says is no longer true, and `voice` who said it.
     """
 
     text: str
@@ -79,7 +79,7 @@ class Fact:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Extraction:
-    """`short` says that the conversation was too short to be read."""
+    """`short`: the conversation was too short to be read."""
 
     facts: tuple[Fact, ...] = ()
     short: bool = False
@@ -108,11 +108,11 @@ def extract_facts(
     assistants: Collection[str] = (),
 ) -> Extraction:
     """
-    The facts that `turns` tell, in the order they were told, without those that `existing` holds already.
+    The facts in `turns`, in their order, without those that `existing` holds already.
 
-    A conversation under `least` characters is skipped, only its first `characters` characters are read, and at most `most` facts are taken: the surest.
-    They are chosen before they are compared with `existing`, so that asking again never brings up the next best. `assistants`
-    are speakers that are no people; a turn's metadata may say so itself (`role`).
+    A conversation under `least` characters is skipped; only the first `characters` are read, and at most `most` facts are taken: the
+    surest. They are chosen before they are compared with `existing`, so that a second call never brings up the next best.
+    `assistants` are speakers that are no people; a turn's metadata may say so itself (`role`).
     """
     if sum(len(turn.speaker) + len(turn.text) + 3 for turn in turns) - 1 < least:
         return Extraction(short=True)
@@ -125,7 +125,7 @@ def extract_facts(
 
 
 def voice_of(turn: Turn, assistants: Collection[str] = ()) -> Voice:
-    """Who speaks in a turn, and their name where the speaker is not just an id."""
+    """Who speaks in a turn, and their name if the speaker is not just an id."""
     role = turn.metadata.get("role")
     speaker = turn.speaker.strip()
     if role in ("tool", "system", "developer", "function") or (role != "user" and speaker.lower() in _NO_ONES):
@@ -139,7 +139,7 @@ def voice_of(turn: Turn, assistants: Collection[str] = ()) -> Voice:
 
 
 def read_turns(turns: Sequence[Turn], characters: int) -> Iterator[tuple[int, Turn, list[str]]]:
-    """Each turn within the first `characters` characters with its own sentences, secrets marked; one that attacks says nothing."""
+    """Each turn within the first `characters` with its own sentences, secrets marked; a turn that looks like an attack is left out."""
     remaining = characters
     for place, turn in enumerate(turns):
         remaining -= len(turn.speaker) + 2
@@ -168,7 +168,7 @@ def _candidates(turns: Sequence[Turn], characters: int, assistants: Collection[s
 
 
 def _dated(statement: Statement, said_at: datetime | None) -> tuple[Statement, datetime | None] | None:
-    """With the date in the place of "yesterday"; None where a statement is nothing without its date, and has none."""
+    """With the date in place of "yesterday"; None if a statement needs its date and has none."""
     if said_at is None:
         return None if statement.dated else (statement, None)
     text, at = resolved(statement.text, said_at)
@@ -181,12 +181,12 @@ def _dated(statement: Statement, said_at: datetime | None) -> tuple[Statement, d
 
 
 def statements_in(sentence: str, voice: Voice) -> list[Statement]:
-    """What one sentence tells that is sure enough and safe to keep."""
+    """The statements in one sentence that are sure enough and safe to keep."""
     if not SHORTEST <= len(sentence) <= 2 * LONGEST:
         return []
     candidates = [_weighed(statement, voice) for statement in _language(sentence).read(sentence, voice)]
     statements = [statement for statement in candidates if _is_worth(statement, voice)]
-    # Few sentences tell anything: the dearer look at what must not be learned is for those alone.
+    # Few sentences have a statement: only these need the slower check of what must not be learned.
     return [] if not statements or is_suspect(sentence) or is_secret(sentence) else statements
 
 
@@ -223,7 +223,7 @@ def _says_nothing(statement: Statement, voice: Voice) -> bool:
 
 
 def _distinct(candidates: Iterator[_Candidate]) -> list[_Candidate]:
-    """Without repeats. Of what can have one value only, the last word counts."""
+    """Without repeats. If a topic can have one value only, the last statement counts."""
     distinct: list[_Candidate] = []
     for new in candidates:
         topic = new.statement.topic
@@ -237,7 +237,7 @@ def _distinct(candidates: Iterator[_Candidate]) -> list[_Candidate]:
 
 
 def _surest(candidates: list[_Candidate], most: int) -> list[_Candidate]:
-    """The `most` facts of the highest confidence, the earlier of equals, in the order they were told."""
+    """The `most` facts of the highest confidence, the earlier of equals, in their order."""
     ranked = sorted(range(len(candidates)), key=lambda place: (-candidates[place].statement.confidence, place))
     return [candidates[place] for place in sorted(ranked[: max(most, 0)])]
 

@@ -1,10 +1,10 @@
 """
-Which of the facts found are news to a memory, and what they mean for what it holds.
+Which facts are news to a memory, and what they mean for its records.
 
-What is there already in nearly the same words, what was taken away by a person and what was only recalled is no news. A fact takes
-the place of all the older ones that it contradicts, unless somebody vouched for one of them, or wrote it: then all stand, and the
-new one is for a person to look at. What was said before an older fact was told changes nothing, so that an old conversation read
-again does not turn the time back.
+A fact is no news if the memory has it in nearly the same words, if a person removed it, or if it was only recalled. A new fact
+replaces all older ones that it contradicts, unless somebody approved or wrote one of them: then all stay, and a person looks at the
+new one. A fact that was said before the one it contradicts changes nothing, so that an old conversation read again does not undo
+newer facts.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from commonplace.values.record import Record
 Kind = Literal["new", "known", "recalled", "outdated"]
 
 CAPTURED: Final = frozenset({"auto", "director"})
-"""The sources of what was learned. All others are somebody's own words."""
+"""The sources of learned records. All others are somebody's own words."""
 LONGEST: Final = 2_000
 """A record with a longer text is a document, and no fact to compare with."""
 TOLD: Final = "told"
-"""Where a record's metadata says when the turn was that told it."""
+"""The name in a record's metadata under which it says when its turn was said."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,7 +60,7 @@ class _Entry:
 
 
 class KnownFacts:
-    """What one scope holds, with what became of it, as far as a fact is compared with it."""
+    """The records of one scope, whatever their state, as facts are compared with them."""
 
     def __init__(self, records: Sequence[Record], now: datetime, recalled: ShownMemories | None = None) -> None:
         self._entries = [
@@ -74,8 +74,8 @@ class KnownFacts:
 
     def judge(self, lesson: Lesson, others: Sequence[KnownFacts] = ()) -> Novelty:
         """
-        What `lesson` is to this scope. One that is new counts for those after it, and what it replaces is theirs no more. What
-        one of the `others` knows is no news here either, unless something here says the contrary.
+        What `lesson` is to this scope. A new one counts as known for the lessons after it, and they cannot replace again what it
+        replaces. What one of the `others` knows is no news here either, unless something here says the contrary.
         """
         fact = lesson.fact
         fingerprint = (word_sets(fact.text), digest(fact.text))
@@ -97,7 +97,7 @@ class KnownFacts:
         return Novelty(kind="new", over=over)
 
     def knows(self, lesson: Lesson) -> bool:
-        """Whether `lesson` is there in nearly the same words, or was and is not to come back."""
+        """Whether `lesson` is there in nearly the same words, or was there and must not come back."""
         fingerprint = (word_sets(lesson.fact.text), digest(lesson.fact.text))
         return any(_same(fingerprint, earlier) for earlier in self._batch) or any(
             self._is_known(fingerprint, lesson, entry) for entry in self._entries
@@ -116,7 +116,7 @@ class KnownFacts:
         return record.superseded_by is None or record.deleted_at is not None or again or _is_older(lesson, record)
 
     def _contradicted(self, fact: Fact) -> list[Record]:
-        """The records that a fact says are no longer so: one that nobody may overrule, the one that was named, of the same key, the newest."""
+        """The records that a fact makes false. First those nobody may overrule, then the one it names, of the same key, the newest."""
         live = [entry.record for entry in self._entries if entry.live and entry.record.id not in self._replaced]
         records = [record for record in live if record.id == fact.replaces or contradicts(fact.text, record.text)]
 
@@ -128,8 +128,8 @@ class KnownFacts:
 
 def rounds(lessons: Sequence[tuple[object, Lesson]]) -> list[list[int]]:
     """
-    Which of these lessons, each with the place it is for, can be judged together: one that contradicts another of its place comes
-    after that one was kept, so that it takes its place like that of any other.
+    Which of these lessons, each with the place it is for, can be judged together: a lesson that contradicts another of its place
+    comes in a later round, after that one was stored, so that it can replace it.
     """
     groups: list[list[int]] = [[]]
     for n, (place, lesson) in enumerate(lessons):
@@ -151,7 +151,7 @@ def said_at(record: Record) -> datetime | None:
 
 
 def digest(text: str) -> bytes:
-    """The same for texts that differ in case, in white space or in the mark at the end only."""
+    """The same for texts that differ only in case, white space or the punctuation at the end."""
     plain = " ".join(text.lower().split()).rstrip(".!。！ ")
     return blake2b(plain.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 

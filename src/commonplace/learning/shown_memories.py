@@ -1,9 +1,9 @@
 """
-What was recalled into a run and comes back out of it is no news.
+The memories that a run was shown: what only repeats them is no news.
 
-A model that is shown a memory repeats it, in its own words, and whoever talks with it repeats it again. So what a run learned is
-held against what was recalled into it. An assistant's words are its memory's as soon as most of them are there. A person is taken
-more seriously: whoever corrects a memory uses nearly all of its words, and changes the one that counts.
+A model that sees a memory repeats it in its own words, and people who talk with it repeat it again. So what a run learned is
+compared with what was recalled into it. An assistant's sentence is an echo as soon as most of its words are in a memory. For a
+person the bar is higher: a correction has nearly all the words of the memory, and changes the one that counts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ShownMemories:
         return bool(self._shown)
 
     def has(self, text: str, voice: Role) -> bool:
-        """Whether what `voice` said is only what was shown."""
+        """Whether the sentence of `voice` only repeats a shown memory."""
         own_words = _words(text)
         if not own_words:
             return False
@@ -63,5 +63,5 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _turns(text: str) -> frozenset[str]:
-    """The words by which a statement turns into another one."""
+    """The words that turn a statement into another one: negations, and words of change."""
     return frozenset(word.lower() for word in _TURNS.findall(text))

@@ -2,8 +2,8 @@
 When it was: "yesterday", "next Friday", 昨天, 下周五, worked out from the day it was said.
 
 A fact is read months after it was learned, and "yesterday" means nothing then. So the date is written behind the words that
-mean it, and the first one is the time that the fact tells of. A week begins on Monday: next Friday is the Friday of next week,
-as 下周五 is; last Friday is the one that was last. What is vague ("a few days ago", "soon") stays as it is.
+mean it, and the first one is the time that the fact is about. A week begins on Monday: next Friday is the Friday of next week,
+as 下周五 is; last Friday is the most recent one. What is vague ("a few days ago", "soon") stays as it is.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def resolved(text: str, said_at: datetime) -> Dated:
 
 
 def meant(words: str, said_at: datetime) -> When | None:
-    """What the first time in `words` was, said at `said_at`."""
+    """What the first time in `words` means, if they were said at `said_at`."""
     return next((when for _, when in _times(words, said_at.date())), None)
 
 

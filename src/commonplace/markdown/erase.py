@@ -260,9 +260,9 @@ def thin(removal: Removal) -> Quotes:
     root = removal.root
     history = history_of(root)
     entries = () if removal.everything else Shelf(root).scan(most=None).entries
-    live = [item.snapshot.data.decode("utf-8", "replace") for item in entries]
+    live = [file.snapshot.data.decode("utf-8", "replace") for file in entries]
     past = list(_changes(history))
-    doomed = _ancestors(removal.paths, past, {item.path for item in entries})
+    doomed = _ancestors(removal.paths, past, {file.path for file in entries})
     texts = [text for _, _, steps in past for step in steps if step.path in doomed for text in _texts(step)]
     quotes = Quotes([*removal.texts, *texts], live)
     own = frozenset(removal.changes)

@@ -50,7 +50,7 @@ class Erased:
         )
         return Outcome(
             summary=summary,
-            files_touched=tuple(sorted(str(root.path / item.path) for root, item in self.entries)),
+            files_touched=tuple(sorted(str(root.path / file.path) for root, file in self.entries)),
             touched_scopes=tuple(sorted({root.kind for root, _ in self.types})),
         )
 
@@ -83,11 +83,11 @@ def roots_of(entries: Sequence[tuple[Root, EntryFile]]) -> list[Root]:
 
 def standing(entries: Sequence[tuple[Root, EntryFile]]) -> list[tuple[Root, EntryFile]]:
     """The entries whose files have not changed since they were read."""
-    return [(root, item) for root, item in entries if _stamp(root, item) == item.stamp]
+    return [(root, file) for root, file in entries if _stamp(root, file) == file.stamp]
 
 
 def erased(entries: Sequence[tuple[Root, EntryFile]], records: Sequence[str] = ()) -> Erased:
-    types = tuple((root, item.entry.type) for root, item in entries)
+    types = tuple((root, file.entry.type) for root, file in entries)
     return Erased(entries=tuple(entries), types=types, records=tuple(records))
 
 
@@ -101,9 +101,9 @@ def begin(
     removals: list[Removal] = []
     try:
         for root in roots_of(entries):
-            own = [item for other, item in entries if other == root]
-            about: dict[str, Json] = {"types": [item.entry.type for item in own], "records": list(records)}
-            targets = [FileTarget(path=item.path, sha256=frozenset((item.stamp.sha256,))) for item in own]
+            own = [file for other, file in entries if other == root]
+            about: dict[str, Json] = {"types": [file.entry.type for file in own], "records": list(records)}
+            targets = [FileTarget(path=file.path, sha256=frozenset((file.stamp.sha256,))) for file in own]
             removals.append(erase.take(root, targets, now, what="forget", by=by, about=about))
         return removals, [erase.thin(removal) for removal in removals]
     except BaseException:
@@ -142,9 +142,9 @@ def resumed(roots: Sequence[Root], by: str) -> Erased | None:
     return Erased(types=tuple(types), records=tuple(records))
 
 
-def _stamp(root: Root, item: EntryFile) -> Stamp | None:
+def _stamp(root: Root, file: EntryFile) -> Stamp | None:
     try:
-        return root.folder.read(item.parts).stamp
+        return root.folder.read(file.parts).stamp
     except CommonplaceError:
         return None
 

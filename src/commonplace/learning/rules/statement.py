@@ -1,4 +1,4 @@
-"""What a rule makes of a statement, and who made the statement."""
+"""Statements as the rules write them, and who speaks."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 Category = Literal["user_preference", "fact", "task_outcome", "learning"]
 ScopeHint = Literal["agent", "workspace", "user"]
 EXPLICIT: Final = 0.9
-"""How sure we are of what somebody asked to be remembered."""
+"""How sure we are of what somebody asked us to remember."""
 
 Role = Literal["person", "assistant", "other"]
 
 
 class Voice(NamedTuple):
-    """Who speaks. `name` is empty where only an id is known."""
+    """Who speaks. `name` is empty if only an id is known."""
 
     role: Role
     name: str = ""
@@ -24,9 +24,9 @@ class Statement(NamedTuple):
     """
     A fact as a rule states it.
 
-    `topic` names what can have one value only ("lives in"): a later statement on it takes the earlier one's place. `strong`
-    cues count in an assistant's mouth, too. `day` is what was said of the day ("yesterday") and left out of the text; with
-    `dated`, the day is still in the text, and the statement is worth something only where the date can be told.
+    `topic` names what can have one value only ("lives in"): a later statement on it replaces the earlier one. `strong`: it counts
+    even if an assistant says it. `day` is what was said of the day ("yesterday") and left out of the text; with `dated`, the day
+    is still in the text, and the statement counts only if its date can be worked out.
     """
 
     text: str
