@@ -22,6 +22,8 @@ from commonplace.text.tokens import TokenCounter
 from commonplace.values.record import Passage, Record
 from commonplace.values.vector import to_bytes
 
+AT_ONCE = 2_000
+"""Characters that are cut in less time than a thread takes to begin."""
 ROLES = frozenset({"user", "assistant", "system", "tool"})
 
 
@@ -75,7 +77,10 @@ class Preparer:
         self.count = count
 
     async def passages(self, contents: Sequence[Told]) -> list[tuple[Passage, ...]]:
-        cuts = await asyncio.to_thread(lambda: [self._cut(told) for told in contents])
+        if sum(len(told.text) for told in contents) <= AT_ONCE:
+            cuts = [self._cut(told) for told in contents]
+        else:
+            cuts = await asyncio.to_thread(lambda: [self._cut(told) for told in contents])
         texts = [cut.spoken for told in cuts for cut in told]
         vectors: list[dict[str, bytes]] = [{} for _ in texts]
         for embedder in self.embedders if texts else ():
