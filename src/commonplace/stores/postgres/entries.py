@@ -145,10 +145,10 @@ def _audit_row(row: AuditRow) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def audit_row_of(found: Sequence[Any]) -> AuditRow:
+def audit_row_of(row: Sequence[Any]) -> AuditRow:
     (
         tenant, at, id, actor, action, outcome, record, version, scope, run, door, key, client, address, request, details,
-    ) = found  # fmt: skip
+    ) = row  # fmt: skip
     return AuditRow(
         id=id,
         at=from_ms(at),
@@ -193,7 +193,7 @@ def _job_params(job: NewJob) -> dict[str, Any]:
 
 
 def _line_params(line: Line) -> dict[str, Any]:
-    room: list[Json] = [{"most": one.most, "kinds": list(one.kinds)} for one in line.room]
+    room: list[Json] = [{"most": limit.most, "kinds": list(limit.kinds)} for limit in line.room]
     return {"room": json_text(room), "kept": line.kept}
 
 
@@ -204,6 +204,6 @@ def _reply_params(reply: Reply, now: datetime) -> dict[str, Any]:
         "key": reply.key,
         "fingerprint": reply.fingerprint,
         "expires_at": to_ms(reply.expires_at),
-        "written": json_text([list(one) for one in reply.written]),
+        "written": json_text([list(result) for result in reply.written]),
         "now": to_ms(now),
     }

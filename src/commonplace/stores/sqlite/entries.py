@@ -87,11 +87,11 @@ def _audit_values(row: AuditRow) -> Row:
 
 def _event_values(news: News) -> Row:
     scope = None if news.scope is None else str(news.scope)
-    told = (news.actor, news.client, int(news.admins), to_json(news.data))
-    return (news.tenant, news.type, to_ms(news.at), scope, *told)
+    details = (news.actor, news.client, int(news.admins), to_json(news.data))
+    return (news.tenant, news.type, to_ms(news.at), scope, *details)
 
 
 def _job_values(job: NewJob) -> Row:
     born = to_ms(job.created_at)
-    made = (job.id, job.tenant, job.kind, to_json(job.payload), born, job.created_by, born)
-    return (*made, job.unique, job.client, ms(job.not_before), job.max_attempts, job.line.name if job.line else None)
+    head = (job.id, job.tenant, job.kind, to_json(job.payload), born, job.created_by, born)
+    return (*head, job.unique, job.client, ms(job.not_before), job.max_attempts, job.line.name if job.line else None)
