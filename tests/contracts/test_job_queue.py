@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from commonplace.errors import AlreadyAnswered, Conflict, NotFound
-from commonplace.ports.journal import Entries, Reply
+from commonplace.ports.journal import Entries, IdempotentReply
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.drafts import Drafting, Store
 from commonplace.values.event import News
@@ -342,7 +342,7 @@ async def test_a_job_is_ended_once(store: Store, work: Working) -> None:
 async def test_a_job_whose_end_cannot_be_noted_has_not_ended(store: Store, work: Working, clock: FakeClock) -> None:
     id = await work.queue()
     running = await work.claimed()
-    reply = Reply(tenant=T, owner="ann", key="k", fingerprint=b"f", expires_at=clock.now() + HOUR)
+    reply = IdempotentReply(tenant=T, owner="ann", key="k", fingerprint=b"f", expires_at=clock.now() + HOUR)
     await store.journal.note(Entries(reply=reply))
 
     with pytest.raises(AlreadyAnswered):

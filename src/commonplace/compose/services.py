@@ -132,10 +132,10 @@ def ground_of(settings: Settings) -> Ground:
     )
 
 
-def asked_model(settings: Settings) -> llms.Asked:
+def asked_model(settings: Settings) -> llms.ModelOptions:
     """The language model of the settings."""
     key = settings.llm_api_key
-    return llms.Asked(
+    return llms.ModelOptions(
         model=settings.llm_model,
         api_key=key.get_secret_value() if key else None,
         base_url=settings.llm_base_url,

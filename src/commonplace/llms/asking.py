@@ -94,9 +94,9 @@ class PydanticAiModel:
             with told_plainly():
                 # Unlike asyncio's, it leaves a reservation alone that is being made or settled.
                 with anyio.fail_after(task.limits.seconds):
-                    made = await work(model)
+                    result = await work(model)
             ok = True
-            return made, tab.spent
+            return result, tab.spent
         finally:
             with anyio.move_on_after(_PATIENCE, shield=True):
                 await tab.close(ok=ok)
@@ -108,9 +108,9 @@ def _guarded(tool: port.Tool) -> port.Tool:
     @functools.wraps(tool)
     async def called(*args: Any, **kwargs: Any) -> str:
         try:
-            told = await tool(*args, **kwargs)
+            output = await tool(*args, **kwargs)
         except CommonplaceError as error:
             raise ToolFailed(scrub(error.message).text) from error
-        return scrub(told).text
+        return scrub(output).text
 
     return called

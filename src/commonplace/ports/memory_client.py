@@ -246,7 +246,7 @@ class LearningClient(Protocol):
         talk: str | Sequence[Turn] | None = None,
         *,
         wait: bool = True,
-        **told: Unpack[TalkFields],
+        **fields: Unpack[TalkFields],
     ) -> Extracted:
         """
         Learn from a finished conversation: turns, a transcript whose lines say who speaks, or (None) what is kept of its

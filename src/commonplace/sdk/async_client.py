@@ -33,7 +33,7 @@ from commonplace.sdk.documents import (
 )
 from commonplace.sdk.event_listener import MAX_FRAME, SILENCE, EventListener
 from commonplace.sdk.lines import MEDIA_TYPE, Arriving, opened_source, opened_target
-from commonplace.sdk.talk import Call, Reply, asked, waiting
+from commonplace.sdk.talk import Call, HttpReply, asked, waiting
 from commonplace.sdk.threads import async_call
 from commonplace.values.audit import AuditPage, AuditQuery
 from commonplace.values.census import By, Latency, Recalls, ScopeCounts, Tally, Weight
@@ -111,7 +111,7 @@ class AsyncClient(MemoryClient):
         self, path: str, answer: type[T], parameters: Mapping[str, object] | None = None, *, waits: float = 0.0
     ) -> T:
         params = (*query(parameters or {}), *waiting(waits))
-        call = Call(method="GET", path=path, query=params, read=reader(answer), reads=True, waits=waits)
+        call = Call(method="GET", path=path, query=params, decode=reader(answer), reads=True, waits=waits)
         return await self._daemon.ask(asked(call))
 
     async def _send(
@@ -129,7 +129,7 @@ class AsyncClient(MemoryClient):
             method=method,
             path=path,
             body=None if body is None else written(body),
-            read=reader(answer),
+            decode=reader(answer),
             reads=reads,
             endless=endless,
             condition=condition,
@@ -139,7 +139,7 @@ class AsyncClient(MemoryClient):
     async def _send_only(self, method: str, path: str, body: Mapping[str, Json] | None = None) -> None:
         """As above, for an answer that nobody reads."""
         content = None if body is None else written(body)
-        await self._daemon.ask(asked(Call(method=method, path=path, body=content, read=len)))
+        await self._daemon.ask(asked(Call(method=method, path=path, body=content, decode=len)))
 
     # ---- write
 
@@ -417,13 +417,13 @@ class AsyncClient(MemoryClient):
         talk: str | Sequence[Turn] | None = None,
         *,
         wait: bool = True,
-        **told: Unpack[TalkFields],
+        **fields: Unpack[TalkFields],
     ) -> Extracted:
         """
         Learn from a finished conversation: turns, a transcript whose lines say who speaks, or (None) what is kept of its
         `session`. Say whose memory it is for: `agents`, `workspace`, `scope`. Without `wait` the answer says which job does it.
         """
-        return await self._daemon.ask(extraction.extract(talk, told, wait=wait))
+        return await self._daemon.ask(extraction.extract(talk, fields, wait=wait))
 
     async def learn(self, agents: Sequence[str], learning: str, *, run: str | None = None) -> Record:
         return await self._send(
@@ -656,7 +656,7 @@ class AsyncClient(MemoryClient):
                     listener.path, listener.query, headers=listener.begin(), silence=SILENCE
                 ) as response:
                     if response.status_code != 200:
-                        listener.refused(Reply.of(response, await response.aread()))
+                        listener.refused(HttpReply.of(response, await response.aread()))
                     else:
                         async for frame in self._daemon.frames(response, MAX_FRAME):
                             event = listener.event_of(frame)

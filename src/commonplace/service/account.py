@@ -32,7 +32,7 @@ from commonplace.errors import (
 from commonplace.guard.guard import Guard
 from commonplace.guard.quarantine import is_quarantined, reasons_of
 from commonplace.ports.clock import Clock
-from commonplace.ports.journal import Entries, Journal, Reply
+from commonplace.ports.journal import Entries, IdempotentReply, Journal
 from commonplace.ports.quotas import Quotas
 from commonplace.ports.records import RecordStore
 from commonplace.service.read_journal import ReadJournal
@@ -159,16 +159,16 @@ class Account:
             data=data,
         )
 
-    def reply(self, written: Sequence[tuple[str, int, str]]) -> Reply | None:
+    def reply(self, written: Sequence[tuple[str, int, str]]) -> IdempotentReply | None:
         if self.once is None:
             return None
-        return Reply(
+        return IdempotentReply(
             tenant=self.who.tenant,
             owner=self.who.identity,
             key=self.once.key,
             fingerprint=self.once.fingerprint,
             expires_at=self.clock.now() + REPLIES_KEPT,
-            written=tuple(written),
+            results=tuple(written),
         )
 
     def _written(self, one: Written) -> AuditRow:

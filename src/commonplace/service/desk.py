@@ -10,7 +10,7 @@ from commonplace.errors import AlreadyAnswered, Forbidden, IdempotencyKeyReused,
 from commonplace.governance.access import exact_scopes, reached_kinds, require_scopes
 from commonplace.memory.asking import is_whole, resolve
 from commonplace.ports.clock import Clock
-from commonplace.ports.journal import Reply
+from commonplace.ports.journal import IdempotentReply
 from commonplace.ports.store import Store
 from commonplace.service.account import Account, Idempotency
 from commonplace.service.engines import EngineRoom, Engines
@@ -153,11 +153,11 @@ class Desk:
             raise AlreadyAnswered
         return written
 
-    async def _rewritten(self, who: Principal, once: Idempotency, reply: Reply) -> list[Written]:
+    async def _rewritten(self, who: Principal, once: Idempotency, reply: IdempotentReply) -> list[Written]:
         if reply.fingerprint != once.fingerprint:
             raise IdempotencyKeyReused
         found: list[Written] = []
-        for id, version, outcome in reply.written:
+        for id, version, outcome in reply.results:
             versions = await self.store.records.history(who.tenant, id)
             record = next((one for one in versions if one.version == version), None)
             if record is None:

@@ -349,10 +349,9 @@ def _covers(who: Principal, wanted: ScopePattern) -> bool:
     """Whether one of the caller's own patterns fits every scope that this one fits."""
     if who.scopes is None:
         return True
-    begin = wanted.written.removesuffix("*")
+    begin = wanted.text.removesuffix("*")
     return any(
-        begin.startswith(own.written[:-1]) if own.written.endswith("*") else own.written == wanted.written
-        for own in who.scopes
+        begin.startswith(own.text[:-1]) if own.text.endswith("*") else own.text == wanted.text for own in who.scopes
     )
 
 

@@ -264,7 +264,7 @@ class Lanes:
             client=who.client,
             unique=task.unique,
             max_attempts=ATTEMPTS,
-            line=Line(name=ground.line, room=_room(task.kind), kept=KEPT),
+            line=Line(name=ground.line, room=_room(task.kind), max_jobs=KEPT),
         )
         account.details["job"] = new.id
         told: dict[str, Json] = {"job": new.id, "kind": new.kind}

@@ -407,7 +407,7 @@ class LocalMemory(MemoryClient):
         talk: str | Sequence[Turn] | None = None,
         *,
         wait: bool = True,
-        **told: Unpack[TalkFields],
+        **fields: Unpack[TalkFields],
     ) -> Extracted:
         del wait
         # Rules of two languages load slowly, and few programs learn.
@@ -415,17 +415,17 @@ class LocalMemory(MemoryClient):
         from commonplace.service.extraction import Talk  # noqa: PLC0415
 
         services = await self._learning()
-        scope = told.get("scope")
+        scope = fields.get("scope")
         turns = turns_of(talk.split("\n\n")) if isinstance(talk, str) else talk or ()
         conversation = Talk(
             turns=tuple(turns),
-            session=told.get("session"),
-            agents=tuple(told.get("agents") or ()),
-            workspace=told.get("workspace"),
+            session=fields.get("session"),
+            agents=tuple(fields.get("agents") or ()),
+            workspace=fields.get("workspace"),
             scope=None if scope is None else Scope.parse(scope),
-            run=told.get("run"),
-            recalled=tuple(told.get("recalled") or ()),
-            at=told.get("at"),
+            run=fields.get("run"),
+            recalled=tuple(fields.get("recalled") or ()),
+            at=fields.get("at"),
         )
         return await services.extraction.extract(self._principal, conversation)
 

@@ -46,8 +46,8 @@ def import_files(
     format: Layout,  # noqa: A002 - what the world calls it
     progress: Callable[[int, int], None] | None,
 ) -> Talk[ImportReport]:
-    sent: list[Json] = [{"path": document(path), "text": document(text)} for path, text in files.items()]
-    body = {**given({"scope": scope, "format": format}), "files": sent}
+    uploads: list[Json] = [{"path": document(path), "text": document(text)} for path, text in files.items()]
+    body = {**given({"scope": scope, "format": format}), "files": uploads}
     return (yield from _done("/v1/import/files", body, progress))
 
 
@@ -57,13 +57,13 @@ def _done(path: str, body: Mapping[str, Json], progress: Callable[[int, int], No
     def read(body: bytes) -> TaskAnswer:
         return QueuedAnswer.model_validate_json(body).job
 
-    job = yield from asked(Call(method="POST", path=path, body=written(body), read=read))
+    job = yield from asked(Call(method="POST", path=path, body=written(body), decode=read))
     wait, pauses = _WAIT if progress is None else _WAIT_WATCHED, Pauses(next=0.05, longest=1.0)
     look = Call(
         method="GET",
         path=f"/v1/tasks/{part(job.id)}",
         query=waiting(wait),
-        read=TaskAnswer.model_validate_json,
+        decode=TaskAnswer.model_validate_json,
         reads=True,
         waits=wait,
     )
@@ -84,10 +84,10 @@ def _done(path: str, body: Mapping[str, Json], progress: Callable[[int, int], No
 def count_of(last: bytes) -> int | None:
     """How many records an export's last line says there are; None where it is not the last."""
     try:
-        told: object = json.loads(last)
+        last_document: object = json.loads(last)
     except ValueError:
         return None
-    match told:
+    match last_document:
         case {"end": True, "records": int(records)}:
             return records
         case _:

@@ -8,7 +8,7 @@ import json
 from typing import cast
 
 from commonplace.errors import InvalidQuery
-from commonplace.ports.journal import Entries, Reply
+from commonplace.ports.journal import Entries, IdempotentReply
 from commonplace.stores.postgres.connection import Connection, statements
 from commonplace.stores.postgres.entries import audit_row_of
 from commonplace.stores.postgres.rows import ms, some
@@ -57,17 +57,17 @@ class SqlJournal:
             return AuditPage(rows, None)
         return AuditPage(rows, _write_cursor(to_ms(rows[-1].at), audit_rows[limit - 1][0]))
 
-    async def reply(self, tenant: str, owner: str, key: str) -> Reply | None:
+    async def reply(self, tenant: str, owner: str, key: str) -> IdempotentReply | None:
         params = {"tenant": tenant, "owner": owner, "key": key, "now": to_ms(self._transactions.now())}
         for fingerprint, expires_at, results_json in await self._transactions.ask(_SQL["reply"], params):
             results = cast("list[tuple[str, int, str]]", json.loads(results_json))
-            return Reply(
+            return IdempotentReply(
                 tenant=tenant,
                 owner=owner,
                 key=key,
                 fingerprint=bytes(fingerprint),
                 expires_at=from_ms(expires_at),
-                written=tuple((id, version, outcome) for id, version, outcome in results),
+                results=tuple((id, version, outcome) for id, version, outcome in results),
             )
         return None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from commonplace.ports.recall import Changes, Entry, Mark
+from commonplace.ports.recall import Entry, IndexChanges, Mark
 from commonplace.stores.postgres.adapt import Signed, signed, tokens
 from commonplace.stores.postgres.connection import Connection, rows, statements
 from commonplace.stores.postgres.reads import matching
@@ -38,16 +38,16 @@ class SqlRecall:
         }
         return [_mark(row) for row in await self._transactions.ask(_SQL["marks"], params)]
 
-    async def changes(self, mark: Mark, after: int, embedders: Sequence[str]) -> Changes:
-        async def work(connection: Connection) -> Changes:
+    async def changes(self, mark: Mark, after: int, embedders: Sequence[str]) -> IndexChanges:
+        async def work(connection: Connection) -> IndexChanges:
             params = {"tenant": tenant_of(mark.number), "number": mark.number, "scope": mark.number, "after": after}
             now = await rows(connection, _SQL["mark"], params)
             if not now:
-                return Changes(mark, [], [])
+                return IndexChanges(mark, [], [])
             gone = [number for (number,) in await rows(connection, _SQL["gone"], params)] if after else []
             entry_rows = await rows(connection, _SQL["since" if after else "whole"], params)
             scope = None if after else mark.number
-            return Changes(_mark(now[0]), gone, await _entries(connection, entry_rows, embedders, scope))
+            return IndexChanges(_mark(now[0]), gone, await _entries(connection, entry_rows, embedders, scope))
 
         return await self._transactions.read(work)
 

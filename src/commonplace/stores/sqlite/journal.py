@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 
 from commonplace.errors import InvalidQuery
-from commonplace.ports.journal import Entries, Reply
+from commonplace.ports.journal import Entries, IdempotentReply
 from commonplace.stores.queries import load
 from commonplace.stores.sqlite.rows import Row, Where, object_of, one, rows, scope_of
 from commonplace.stores.sqlite.transactions import Transactions
@@ -102,7 +102,7 @@ class SqlJournal:
     async def audit(self, tenant: str | None, query: AuditQuery, limit: int, cursor: str | None) -> AuditPage:
         return await self._transactions.read(lambda db: read_audit(db, tenant, query, limit, cursor))
 
-    async def reply(self, tenant: str, owner: str, key: str) -> Reply | None:
+    async def reply(self, tenant: str, owner: str, key: str) -> IdempotentReply | None:
         row = await self._transactions.read(
             lambda db: one(db, SQL["reply"], (tenant, owner, key, self._transactions.now()))
         )
@@ -110,8 +110,8 @@ class SqlJournal:
             return None
         fingerprint, expires, results_json = row
         results = tuple((id, version, outcome) for id, version, outcome in json.loads(results_json or "[]"))
-        return Reply(
-            tenant=tenant, owner=owner, key=key, fingerprint=fingerprint, expires_at=from_ms(expires), written=results
+        return IdempotentReply(
+            tenant=tenant, owner=owner, key=key, fingerprint=fingerprint, expires_at=from_ms(expires), results=results
         )
 
     async def trim_replies(self) -> int:

@@ -11,7 +11,7 @@ from datetime import datetime
 
 import apsw
 
-from commonplace.ports.recall import Changes, Entry, Mark
+from commonplace.ports.recall import Entry, IndexChanges, Mark
 from commonplace.stores.queries import load
 from commonplace.stores.sqlite import reads
 from commonplace.stores.sqlite.rows import CURRENT, PAST, Row, one, record, rows
@@ -34,7 +34,7 @@ class SqlRecall:
     async def marks(self, tenant: str, scopes: Sequence[Scope] | None) -> list[Mark]:
         return await self._transactions.read(lambda db: _marks(db, tenant, scopes))
 
-    async def changes(self, mark: Mark, after: int, embedders: Sequence[str]) -> Changes:
+    async def changes(self, mark: Mark, after: int, embedders: Sequence[str]) -> IndexChanges:
         return await self._transactions.read(lambda db: _changes(db, mark, after, embedders))
 
     async def as_of(self, mark: Mark, moment: datetime, embedders: Sequence[str]) -> list[Entry]:
@@ -75,14 +75,14 @@ def _mark(row: Row) -> Mark:
     return Mark(Scope(kind, id), *rest)
 
 
-def _changes(db: apsw.Connection, mark: Mark, after: int, embedders: Sequence[str]) -> Changes:
+def _changes(db: apsw.Connection, mark: Mark, after: int, embedders: Sequence[str]) -> IndexChanges:
     row = one(db, SQL["mark_again"], (mark.number,))
     now = _mark(row) if row else mark
     gone = [number for (number,) in rows(db, SQL["changed"], (mark.number, after))] if after else []
     if after and not gone:
-        return Changes(now, [], [])
+        return IndexChanges(now, [], [])
     entry_rows = rows(db, SQL["changed_entries"], {"scope": mark.number, "after": after})
-    return Changes(now, gone, _entries(db, entry_rows, embedders, None if after else mark.number))
+    return IndexChanges(now, gone, _entries(db, entry_rows, embedders, None if after else mark.number))
 
 
 def _as_of(db: apsw.Connection, mark: Mark, moment: int, embedders: Sequence[str]) -> list[Entry]:
