@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from commonplace.embedders.static import StaticEmbedder
-from commonplace.embedders.wrapping import Batched, Cached
+from commonplace.embedders.wrappers import Batched, Cached
 from commonplace.errors import InvalidInput
 from commonplace.ports.embedder import Embedder
 from commonplace.ports.vector_cache import VectorCache

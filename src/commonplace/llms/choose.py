@@ -14,7 +14,7 @@ from commonplace.ports.usage import SpendingStore
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
-    from commonplace.llms.asking import PydanticAiModel
+    from commonplace.llms.language_model import PydanticAiModel
 
 FORMS: Final = ("none", "anthropic:MODEL", "google:MODEL", "openai:MODEL, of OpenAI or of the server at base_url")
 _SPEC: Final = re.compile(r"(?P<vendor>anthropic|google|openai):(?P<model>\S+)")
@@ -69,7 +69,7 @@ def make_language_model(options: ModelOptions, store: SpendingStore, clock: Cloc
     if model is None:
         return None
     # As above.
-    from commonplace.llms.asking import PydanticAiModel  # noqa: PLC0415
+    from commonplace.llms.language_model import PydanticAiModel  # noqa: PLC0415
     from commonplace.llms.prices import Price, Prices  # noqa: PLC0415
     from commonplace.llms.purse import Purse  # noqa: PLC0415
 

@@ -15,7 +15,7 @@ import httpx
 
 from commonplace.errors import InvalidInput
 from commonplace.sdk.address import TIMEOUT, address
-from commonplace.sdk.calls import extraction, moving, recall, records
+from commonplace.sdk.calls import extraction, recall, records, transfer
 from commonplace.sdk.connection import DaemonConnection
 from commonplace.sdk.documents import (
     changed,
@@ -41,7 +41,6 @@ from commonplace.values.changes import Changes, SuccessorFields
 from commonplace.values.context import ContextBlock
 from commonplace.values.event import Heard
 from commonplace.values.extraction import Extracted, TalkFields
-from commonplace.values.moving import ImportReport, Layout, LoadReport, Progress
 from commonplace.values.note import Note
 from commonplace.values.principal import Key, Principal, Role, User
 from commonplace.values.query import Filter, Filters, Hit, Mode, Order, Page
@@ -58,12 +57,13 @@ from commonplace.values.shelf import (
     ShelfWritten,
 )
 from commonplace.values.task import ContextMode, MemoryTask, TargetScope
+from commonplace.values.transfer import ImportReport, Layout, LoadReport, Progress
 from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
 from commonplace.values.usage import Budget
 from commonplace.wire.budgets import BudgetAnswer
 from commonplace.wire.census import LatencyAnswer, ScopesAnswer, WeightsAnswer
 from commonplace.wire.extraction import LearningsAnswer
-from commonplace.wire.keeping import FindingsAnswer, LogAnswer, ReindexedAnswer, RulesAnswer
+from commonplace.wire.maintenance import FindingsAnswer, LogAnswer, ReindexedAnswer, RulesAnswer
 from commonplace.wire.people import CodeAnswer, KeysAnswer, MeAnswer, NewKeyAnswer, NewUserAnswer, UsersAnswer
 from commonplace.wire.queries import AuditFilter
 from commonplace.wire.review import ReleasedAnswer, RollbackBody
@@ -401,7 +401,7 @@ class Client:
     ) -> ImportReport:
         """Bring in a folder of Markdown and text files, or OpenClaw's memory, of the machine the daemon runs on."""
         return self._daemon.ask(
-            moving.import_folder(path, scope=scope, format=format, sync_deletes=sync_deletes, progress=progress)
+            transfer.import_folder(path, scope=scope, format=format, sync_deletes=sync_deletes, progress=progress)
         )
 
     def import_files(
@@ -413,7 +413,7 @@ class Client:
         progress: Progress | None = None,
     ) -> ImportReport:
         """Bring in texts by their paths, which are relative: they are sent along, and need not be on the daemon's machine."""
-        return self._daemon.ask(moving.import_files(files, scope=scope, format=format, progress=progress))
+        return self._daemon.ask(transfer.import_files(files, scope=scope, format=format, progress=progress))
 
     def export(self, target: str | Path | TextIO, *, scopes: Scopes = None, progress: Progress | None = None) -> int:
         """Write all records that the key reaches, with all their versions, as JSON Lines, and answer how many."""
@@ -432,7 +432,7 @@ class Client:
     def backup(self, target: str | Path, *, progress: Progress | None = None) -> None:
         """Not over the network: a store is backed up where it is. Raises InvalidInput."""
         del target, progress
-        raise InvalidInput(moving.NO_BACKUP)
+        raise InvalidInput(transfer.NO_BACKUP)
 
     # ---- talk becomes memory
 

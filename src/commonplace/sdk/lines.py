@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from commonplace.errors import InvalidFile, PathNotFound
-from commonplace.sdk.calls.moving import count_of
+from commonplace.sdk.calls.transfer import count_of
 
 MEDIA_TYPE: Final = "application/x-ndjson"
 PART: Final = 256 * 1024

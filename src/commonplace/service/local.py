@@ -38,7 +38,6 @@ from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
 if TYPE_CHECKING:
     from commonplace.memory.transfer import LoadReport
     from commonplace.values.census import By, Recalls, ScopeCounts, Tally, Weight
-    from commonplace.values.moving import ImportReport, Layout
     from commonplace.values.review import Origin, RolledBack, WaitingPage
     from commonplace.values.shelf import (
         ShelfChange,
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
         ShelfUndone,
         ShelfWritten,
     )
+    from commonplace.values.transfer import ImportReport, Layout
     from commonplace.values.usage import Budget
 
 Progress: TypeAlias = Callable[[int, int], None]

@@ -34,10 +34,10 @@ from commonplace.service.account import Account, Journaled
 from commonplace.service.desk import Desk
 from commonplace.values.job import Job, NewJob
 from commonplace.values.moment import new_id
-from commonplace.values.moving import SentFile
 from commonplace.values.principal import Principal
 from commonplace.values.record import Json, Lineage, Written
 from commonplace.values.scope import Scope
+from commonplace.values.transfer import SentFile
 
 IMPORT: Final = "import"
 _LAYOUTS: Final = ("directory", "openclaw")

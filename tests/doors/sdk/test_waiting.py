@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.sdk.calls import moving
+from commonplace.sdk.calls import transfer
 from commonplace.sdk.talk import HttpReply, Pause, Send
 from commonplace.values.pauses import Pauses
 
@@ -31,7 +31,7 @@ def reply(told: Any) -> HttpReply:
 
 
 def test_of_a_daemon_that_cannot_wait_a_client_asks_less_and_less_often() -> None:
-    talk = moving.import_files({"a.md": "We ship."}, scope="global", format="directory", progress=None)
+    talk = transfer.import_files({"a.md": "We ship."}, scope="global", format="directory", progress=None)
     asked, pauses, report = list[tuple[str, Any]](), list[float](), None
     step: Send | Pause = next(talk)
     try:

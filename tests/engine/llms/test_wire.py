@@ -15,8 +15,8 @@ from commonplace.errors import (
     ModelTimeout,
     ModelUnavailable,
 )
-from commonplace.llms.asking import PydanticAiModel
 from commonplace.llms.choose import ModelOptions, make_language_model, make_model
+from commonplace.llms.language_model import PydanticAiModel
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.drafts import Store
 from commonplace.testing.models import MovedFact, question, task

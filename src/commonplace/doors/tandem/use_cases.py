@@ -37,12 +37,12 @@ from commonplace.service.moving import Moving
 from commonplace.text.scrub import ScrubReport, scrub
 from commonplace.values.audit import AuditQuery, AuditRow
 from commonplace.values.moment import new_id
-from commonplace.values.moving import ImportReport, Layout
 from commonplace.values.note import Note
 from commonplace.values.principal import Principal, Tier
 from commonplace.values.query import Filter
 from commonplace.values.record import Json, Provenance, Record, Trust, Written
 from commonplace.values.scope import Scope
+from commonplace.values.transfer import ImportReport, Layout
 
 Kind = Literal["solution_capsule", "note", "fact"]
 Classification = Literal["internal", "restricted"]

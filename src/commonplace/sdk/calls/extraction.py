@@ -10,8 +10,8 @@ from commonplace.sdk.talk import Call, Talk, asked
 from commonplace.values.extraction import Extracted, TalkFields
 from commonplace.values.record import Json, Turn
 from commonplace.wire.extraction import ExtractAnswer
-from commonplace.wire.moving import QueuedAnswer
 from commonplace.wire.shapes import reader
+from commonplace.wire.transfer import QueuedAnswer
 
 
 def extract(talk: str | Sequence[Turn] | None, fields: TalkFields, *, wait: bool) -> Talk[Extracted]:

@@ -12,12 +12,12 @@ from commonplace.errors import InvalidInput
 from commonplace.sdk.documents import document, given, part, written
 from commonplace.sdk.talk import Call, Pause, Talk, asked, error_of, waiting
 from commonplace.values.job import ENDED
-from commonplace.values.moving import ImportReport, Layout
 from commonplace.values.pauses import Pauses
 from commonplace.values.record import Json
 from commonplace.values.scope import Scope
-from commonplace.wire.moving import ImportReportAnswer, QueuedAnswer
+from commonplace.values.transfer import ImportReport, Layout
 from commonplace.wire.tasks import TaskAnswer
+from commonplace.wire.transfer import ImportReportAnswer, QueuedAnswer
 
 NO_BACKUP: Final = "A daemon's store is backed up on its own machine: `commonplace backup FILE --store …`."
 _WAIT: Final = 10.0

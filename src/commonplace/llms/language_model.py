@@ -14,7 +14,7 @@ from pydantic_ai.models import Model
 
 from commonplace.errors import CommonplaceError
 from commonplace.llms.failures import told_plainly
-from commonplace.llms.metered import MeteredModel, Pause
+from commonplace.llms.meter import MeteredModel, Pause
 from commonplace.llms.prices import Prices
 from commonplace.llms.purse import Purse
 from commonplace.ports import models as port

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import ConfigDict, Field
 
 from commonplace.values.json import Natural
-from commonplace.values.moving import ImportReport, Layout, SentFile
+from commonplace.values.transfer import ImportReport, Layout, SentFile
 from commonplace.wire.shapes import MAX_LIST, MAX_TEXT, Answer, Body, Line, ScopeName
 from commonplace.wire.tasks import TaskAnswer
 
