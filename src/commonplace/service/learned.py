@@ -66,8 +66,8 @@ class Learned:
 
     async def known(self, who: Principal, scopes: Iterable[Scope]) -> list[Record]:
         """The newest live records of these scopes, the newest first: what a model is shown."""
-        wanted = Filter(scopes=tuple(scopes), kinds=_KINDS)
-        page = await self._desk.store.records.find(who.tenant, wanted, "newest", COMPARED, None)
+        filter = Filter(scopes=tuple(scopes), kinds=_KINDS)
+        page = await self._desk.store.records.find(who.tenant, filter, "newest", COMPARED, None)
         return list(page.records)
 
     async def keep(
@@ -88,16 +88,16 @@ class Learned:
         Raises:
             RecordChanged: somebody else wrote meanwhile. Read again what is to be learned, and ask again.
         """
-        *earlier, last = rounds([(one.scope, one.lesson) for one in placed])
-        shown = (run, recalled, around)
-        done = [await self._keep(account, [placed[n] for n in part], *shown) for part in earlier]
-        done.append(await self._keep(account, [placed[n] for n in last], *shown, beside))
-        superseded = tuple(id for kept in done for id in kept.superseded)
+        *earlier, last = rounds([(item.scope, item.lesson) for item in placed])
+        context = (run, recalled, around)
+        parts = [await self._keep(account, [placed[n] for n in part], *context) for part in earlier]
+        parts.append(await self._keep(account, [placed[n] for n in last], *context, beside))
+        superseded = tuple(id for part_result in parts for id in part_result.superseded)
         return Kept(
-            facts=tuple(fact for kept in done for fact in kept.facts if fact.id not in superseded),
+            facts=tuple(fact for part_result in parts for fact in part_result.facts if fact.id not in superseded),
             superseded=superseded,
-            dropped=sum((kept.dropped for kept in done), Counter[str]()),
-            beside=done[-1].beside,
+            dropped=sum((part_result.dropped for part_result in parts), Counter[str]()),
+            beside=parts[-1].beside,
         )
 
     async def _keep(
@@ -110,7 +110,7 @@ class Learned:
         beside: Sequence[Note] = (),
     ) -> Kept:
         who, desk = account.who, self._desk
-        shelves = {scope: await self._shelf(who, scope, placed, recalled) for scope in {one.scope for one in placed}}
+        shelves = {scope: await self._shelf(who, scope, placed, recalled) for scope in {item.scope for item in placed}}
         others = (
             await self._others(who, frozenset(around) - shelves.keys()) if placed else KnownFacts((), desk.clock.now())
         )
@@ -118,13 +118,13 @@ class Learned:
         notes: list[Note] = []
         followed: list[tuple[tuple[Record, ...], Note]] = []
         doubted: list[tuple[Record, Note]] = []
-        for one in placed:
-            elsewhere = [others, *(shelf for scope, shelf in shelves.items() if scope != one.scope)]
-            verdict = shelves[one.scope].judge(one.lesson, elsewhere)
+        for item in placed:
+            elsewhere = [others, *(shelf for scope, shelf in shelves.items() if scope != item.scope)]
+            verdict = shelves[item.scope].judge(item.lesson, elsewhere)
             if verdict.kind != "new":
                 dropped[verdict.kind] += 1
                 continue
-            note = _note(one, run)
+            note = _note(item, run)
             if verdict.over:
                 followed.append((verdict.over, note))
             elif verdict.beside is not None:
@@ -137,15 +137,15 @@ class Learned:
         if len(fresh) < len(notes):
             dropped["known"] += len(notes) - len(fresh)
         waiting = {note.text: old for old, note in doubted}
-        told = [*fresh, *(replace(note, key=None) for _, note in doubted), *beside]
+        new_notes = [*fresh, *(replace(note, key=None) for _, note in doubted), *beside]
         writer = desk.engines(who).writer(_Doubting(desk.store.records, account, waiting))
-        written = [one.record for one in await writer.put(told, actor=who.subject)] if told else []
-        last_fact = len(written) - len(beside)
+        records = [result.record for result in await writer.put(new_notes, actor=who.subject)] if new_notes else []
+        last_fact = len(records) - len(beside)
         return Kept(
-            facts=(*(new for new, _ in superseded), *written[:last_fact]),
+            facts=(*(new for new, _ in superseded), *records[:last_fact]),
             superseded=tuple(id for _, old in superseded for id in old),
             dropped=dropped,
-            beside=tuple(written[last_fact:]),
+            beside=tuple(records[last_fact:]),
         )
 
     # ---- what is there
@@ -158,14 +158,14 @@ class Learned:
         live = Filter(scopes=(scope,), kinds=_KINDS)
         page = await records.find(who.tenant, live, "newest", COMPARED, None)
         gone = await records.find(who.tenant, replace(live, states=ALL_STATES - {"live"}), "newest", COMPARED, None)
-        found = {record.id: record for record in (*page.records, *gone.records)}
+        by_id = {record.id: record for record in (*page.records, *gone.records)}
         if page.cursor is not None:
             recall = self._desk.engines(who).recall
-            for one in placed:
-                if one.scope == scope:
-                    asked = Query(text=one.lesson.fact.text, filter=live, limit=_NEAREST, mode="words")
-                    found |= {hit.record.id: hit.record for hit in await recall.search(asked)}
-        return KnownFacts(list(found.values()), now, recalled)
+            for item in placed:
+                if item.scope == scope:
+                    query = Query(text=item.lesson.fact.text, filter=live, limit=_NEAREST, mode="words")
+                    by_id |= {hit.record.id: hit.record for hit in await recall.search(query)}
+        return KnownFacts(list(by_id.values()), now, recalled)
 
     async def _others(self, who: Principal, scopes: frozenset[Scope]) -> KnownFacts:
         """The newest hundred of several scopes together that live, and those that do not."""
@@ -174,7 +174,7 @@ class Learned:
             return KnownFacts((), now)
         live = Filter(scopes=tuple(scopes), kinds=_KINDS)
         filters = (live, replace(live, states=ALL_STATES - {"live"}))
-        pages = [await records.find(who.tenant, wanted, "newest", COMPARED, None) for wanted in filters]
+        pages = [await records.find(who.tenant, filter, "newest", COMPARED, None) for filter in filters]
         return KnownFacts([record for page in pages for record in page.records], now)
 
     async def _under_a_free_key(self, who: Principal, note: Note) -> Note:
@@ -183,13 +183,13 @@ class Learned:
         out of sight keeps its key, so that it does not come back.
         """
         key = str(note.key)
-        held = await held_under(self._desk.store.records, who.tenant, Scope.parse(note.scope), key)
-        if held is None:
+        current = await held_under(self._desk.store.records, who.tenant, Scope.parse(note.scope), key)
+        if current is None:
             return note
-        if held.superseded_by is None or held.deleted_at is not None or held.source not in CAPTURED:
+        if current.superseded_by is None or current.deleted_at is not None or current.source not in CAPTURED:
             return note
-        told = sha256(repr((note.text, note.session, note.provenance.message)).encode("utf-8", "surrogatepass"))
-        return replace(note, key=f"{key[:240]}-{told.hexdigest()[:8]}")
+        digest = sha256(repr((note.text, note.session, note.provenance.message)).encode("utf-8", "surrogatepass"))
+        return replace(note, key=f"{key[:240]}-{digest.hexdigest()[:8]}")
 
     # ---- what takes another one's place
 
@@ -197,9 +197,9 @@ class Learned:
         who, [old, *others] = account.who, over
         store = _Replacing(self._desk.store.records, account, others)
         lifecycle = self._desk.engines(who).lifecycle(store, who.subject)
-        held = await held_under(self._desk.store.records, who.tenant, old.scope, str(note.key))
+        current = await held_under(self._desk.store.records, who.tenant, old.scope, str(note.key))
         fields: SuccessorFields = {
-            "key": note.key if held is None else None,
+            "key": note.key if current is None else None,
             "kind": note.kind,
             "source": note.source,
             "metadata": {**note.metadata},
@@ -228,7 +228,7 @@ class _Replacing(Journaled):
 
     async def revise(self, drafts: Sequence[Draft], *, beside: object = None) -> list[Record]:
         heir = drafts[-1].record
-        over = [Draft(record=_followed_by(one, heir), expected=one.version) for one in self._others]
+        over = [Draft(record=_followed_by(record, heir), expected=record.version) for record in self._others]
         return (await super().revise([*over, *drafts], beside=beside))[len(over) :]
 
 
@@ -247,8 +247,8 @@ class _Doubting(Journaled):
         old = self._doubted.get(draft.record.text) if draft.record.key is None else None
         if old is None:
             return draft
-        kept = quarantined(draft.record, ("trusted_record",), self._now, beside=old)
-        return replace(draft, record=kept, once=mark_of("beside", old.id, draft.record.text))
+        suspect = quarantined(draft.record, ("trusted_record",), self._now, beside=old)
+        return replace(draft, record=suspect, once=mark_of("beside", old.id, draft.record.text))
 
 
 def _followed_by(record: Record, heir: Record) -> Record:
