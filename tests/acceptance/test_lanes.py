@@ -22,7 +22,7 @@ from commonplace.markdown.entries import EntryFile
 from commonplace.markdown.roots import Root
 from commonplace.markdown.shelf import Shelf
 from commonplace.ports.models import Answer, Done, Question, Spent, Task, Tool
-from commonplace.service.managed import Ground
+from commonplace.service.markdown import Ground
 from commonplace.testing.daemon import served
 from commonplace.testing.lanes import BASE, BOTH, LUNCH, SHIP, MemoryDesk, entry, file_it, tidy
 from commonplace.testing.models import ScriptedModel

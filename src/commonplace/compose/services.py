@@ -20,7 +20,7 @@ from commonplace.ports.clock import Clock
 from commonplace.ports.models import LanguageModel
 from commonplace.service.desk import Desk
 from commonplace.service.engines import EngineRoom
-from commonplace.service.managed import Ground
+from commonplace.service.markdown import Ground
 from commonplace.service.services import ServiceOptions, Services
 from commonplace.settings import Settings, workspace_folder
 from commonplace.values.scope import DEFAULT_TENANT

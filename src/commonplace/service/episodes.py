@@ -22,9 +22,9 @@ from commonplace.learning.extract import READ
 from commonplace.learning.news import Lesson
 from commonplace.service.account import Account
 from commonplace.service.desk import Desk
-from commonplace.service.learned import TALK, Kept, Learned, Placed
-from commonplace.service.reading import Purpose, Reading
-from commonplace.service.recalled import recalled_into
+from commonplace.service.fact_reader import Purpose, Reading
+from commonplace.service.lessons import TALK, LessonResult, LessonWriter, Placed
+from commonplace.service.run_memories import recalled_into
 from commonplace.values.moment import utc
 from commonplace.values.note import Note
 from commonplace.values.principal import Principal
@@ -87,7 +87,7 @@ class Episodes:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._reading = Reading(desk)
-        self._learned = Learned(desk)
+        self._learned = LessonWriter(desk)
 
     async def flush(self, who: Principal, scope: Scope, session: str) -> Flushed:
         """Learn from what was said in a session since the last flush. Without any, there is nothing to do."""
@@ -132,7 +132,9 @@ class Episodes:
             return newest.id
         return newest.id if (await self._stretch(who, scope, session)).new else None
 
-    async def _kept(self, account: Account, scope: Scope, session: str, stretch: _Stretch, reading: _Read) -> Kept:
+    async def _kept(
+        self, account: Account, scope: Scope, session: str, stretch: _Stretch, reading: _Read
+    ) -> LessonResult:
         """Facts and summary in one write: stopped in the middle, neither is there."""
         episode_note = await asyncio.to_thread(_episode_note, scope, session, stretch)
         recalled = await recalled_into(self._desk, account.who, (session,), session=session)

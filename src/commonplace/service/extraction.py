@@ -35,9 +35,9 @@ from commonplace.ports.maintenance import Progress
 from commonplace.service.account import Account
 from commonplace.service.desk import Desk
 from commonplace.service.episodes import Episodes, flushed_result
-from commonplace.service.learned import Learned, Placed
-from commonplace.service.reading import Purpose, Reading
-from commonplace.service.recalled import recalled_into
+from commonplace.service.fact_reader import Purpose, Reading
+from commonplace.service.lessons import LessonWriter, Placed
+from commonplace.service.run_memories import recalled_into
 from commonplace.text.scrub import scrub
 from commonplace.values.extraction import Extracted
 from commonplace.values.job import ENDED, Job, Line, NewJob
@@ -92,7 +92,7 @@ class Extracting:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._reading = Reading(desk)
-        self._learned = Learned(desk)
+        self._learned = LessonWriter(desk)
         self._episodes = Episodes(desk)
         self._wake: list[Callable[[str], None]] = []
 

@@ -71,7 +71,7 @@ from commonplace.ports.maintenance import Progress
 from commonplace.service.account import Account, Journaled
 from commonplace.service.desk import Desk
 from commonplace.service.jobs import may_see
-from commonplace.service.managed import ACTOR, Ground, Managed
+from commonplace.service.markdown import ACTOR, Ground, Managed
 from commonplace.text.scrub import scrub
 from commonplace.values.event import News
 from commonplace.values.file_ref import RootKind

@@ -23,7 +23,7 @@ from commonplace.memory.recall import MAX_QUERY
 from commonplace.ports.journal import Entries
 from commonplace.service.account import Account
 from commonplace.service.desk import Desk
-from commonplace.service.managed import Managed
+from commonplace.service.markdown import Managed
 from commonplace.service.recall import query_hash
 from commonplace.text.scrub import scrub
 from commonplace.values.file_ref import GONE, file_mark

@@ -17,7 +17,7 @@ from commonplace.errors import CommonplaceError, Forbidden, InvalidInput, PathEs
 from commonplace.importing.folders import OUTSIDE, PRIVATE_FOLDER
 from commonplace.jobs.payloads import IMPORT_PAYLOAD
 from commonplace.service.desk import Desk
-from commonplace.service.moving import Moving
+from commonplace.service.transfer import Moving
 from commonplace.testing.callers import caller
 from commonplace.testing.traps import before_open
 from commonplace.values.principal import Principal

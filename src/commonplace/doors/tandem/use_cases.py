@@ -32,8 +32,8 @@ from commonplace.memory.lifecycle import Lifecycle
 from commonplace.memory.write import clean
 from commonplace.service.account import Account, Journaled
 from commonplace.service.desk import Desk
-from commonplace.service.marked import Marked, mark_of
-from commonplace.service.moving import Moving
+from commonplace.service.marks import Marked, mark_of
+from commonplace.service.transfer import Moving
 from commonplace.text.scrub import ScrubReport, scrub
 from commonplace.values.audit import AuditQuery, AuditRow
 from commonplace.values.moment import new_id

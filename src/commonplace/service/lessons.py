@@ -21,9 +21,9 @@ from commonplace.learning.shown_memories import ShownMemories
 from commonplace.memory.lifecycle import SuccessorFields
 from commonplace.ports.records import RecordStore
 from commonplace.service.account import Account, Journaled
-from commonplace.service.captured import held_under, worth_writing
+from commonplace.service.capture import held_under, worth_writing
 from commonplace.service.desk import Desk
-from commonplace.service.marked import mark_of
+from commonplace.service.marks import mark_of
 from commonplace.values.moment import to_iso
 from commonplace.values.note import Note
 from commonplace.values.principal import Principal
@@ -51,7 +51,7 @@ class Placed:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Kept:
+class LessonResult:
     """`beside` are the records of the notes that were to be written with the facts."""
 
     facts: tuple[Record, ...] = ()
@@ -60,7 +60,7 @@ class Kept:
     beside: tuple[Record, ...] = ()
 
 
-class Learned:
+class LessonWriter:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
@@ -79,7 +79,7 @@ class Learned:
         recalled: ShownMemories | None = None,
         beside: Sequence[Note] = (),
         around: Collection[Scope] = (),
-    ) -> Kept:
+    ) -> LessonResult:
         """
         Write what is news, with the notes `beside` in the same moment. What one of the scopes `around` holds is none. What takes
         other records' place is written first, one by one: done again after a failure in between, it is no news any more. So is
@@ -93,7 +93,7 @@ class Learned:
         parts = [await self._keep(account, [placed[n] for n in part], *context) for part in earlier]
         parts.append(await self._keep(account, [placed[n] for n in last], *context, beside))
         superseded = tuple(id for part_result in parts for id in part_result.superseded)
-        return Kept(
+        return LessonResult(
             facts=tuple(fact for part_result in parts for fact in part_result.facts if fact.id not in superseded),
             superseded=superseded,
             dropped=sum((part_result.dropped for part_result in parts), Counter[str]()),
@@ -108,7 +108,7 @@ class Learned:
         recalled: ShownMemories | None,
         around: Collection[Scope],
         beside: Sequence[Note] = (),
-    ) -> Kept:
+    ) -> LessonResult:
         who, desk = account.who, self._desk
         shelves = {scope: await self._shelf(who, scope, placed, recalled) for scope in {item.scope for item in placed}}
         others = (
@@ -141,7 +141,7 @@ class Learned:
         writer = desk.engines(who).writer(_Doubting(desk.store.records, account, waiting))
         records = [result.record for result in await writer.put(new_notes, actor=who.subject)] if new_notes else []
         last_fact = len(records) - len(beside)
-        return Kept(
+        return LessonResult(
             facts=(*(new for new, _ in superseded), *records[:last_fact]),
             superseded=tuple(id for _, old in superseded for id in old),
             dropped=dropped,
