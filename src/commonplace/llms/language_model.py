@@ -46,7 +46,7 @@ class PydanticAiModel:
     async def __aexit__(self, *_: object) -> None:
         await self._model.__aexit__(None, None, None)
 
-    async def answer(self, question: port.Question[T]) -> port.Answer[T]:
+    async def answer(self, question: port.ModelQuestion[T]) -> port.ModelAnswer[T]:
         agent = Agent(
             output_type=question.schema,
             instructions=scrub(question.system).text,
@@ -59,7 +59,7 @@ class PydanticAiModel:
             return (await agent.run(scrub(question.prompt).text, model=model, usage_limits=limits)).output
 
         value, spent = await self._at_work(question, work)
-        return port.Answer(value=value, spent=spent)
+        return port.ModelAnswer(value=value, spent=spent)
 
     async def act(self, task: port.Task, tools: Sequence[port.Tool]) -> port.Done:
         agent = Agent(
