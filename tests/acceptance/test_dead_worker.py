@@ -12,7 +12,7 @@ import pytest
 
 from commonplace.jobs.leases import process_space
 from commonplace.markdown.locks import locked
-from commonplace.service.managed import Ground
+from commonplace.service.markdown import Ground
 from commonplace.testing.daemon import Daemon, running_daemon
 
 pytestmark = [

@@ -21,8 +21,8 @@ from commonplace.markdown.changes import past, undo
 from commonplace.markdown.entries import EntryFile
 from commonplace.markdown.roots import Root
 from commonplace.markdown.shelf import Shelf
-from commonplace.ports.models import Answer, Done, Question, Spent, Task, Tool
-from commonplace.service.managed import Ground
+from commonplace.ports.models import Done, ModelAnswer, ModelQuestion, Spent, Task, Tool
+from commonplace.service.markdown import Ground
 from commonplace.testing.daemon import served
 from commonplace.testing.lanes import BASE, BOTH, LUNCH, SHIP, MemoryDesk, entry, file_it, tidy
 from commonplace.testing.models import ScriptedModel
@@ -242,7 +242,7 @@ async def test_what_waited_when_all_processes_died_is_done_in_its_order(killed: 
 class Quick:
     """A model that has nothing to do."""
 
-    async def answer(self, question: Question[T]) -> Answer[T]:
+    async def answer(self, question: ModelQuestion[T]) -> ModelAnswer[T]:
         raise NotImplementedError(question)
 
     async def act(self, task: Task, tools: Sequence[Tool]) -> Done:

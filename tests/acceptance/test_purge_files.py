@@ -16,7 +16,7 @@ from tests.acceptance.traces import MORE, OTHER, SECRET, WORDS, in_files
 
 from commonplace.markdown.changes import past
 from commonplace.markdown.purge import OUT_OF_REACH
-from commonplace.service.managed import Ground
+from commonplace.service.markdown import Ground
 from commonplace.testing.daemon import served
 from commonplace.testing.lanes import MemoryDesk
 

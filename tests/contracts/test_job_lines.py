@@ -210,7 +210,7 @@ async def test_many_at_once_fill_a_line_and_no_more(open_store: OpenStore, store
 
 
 async def test_the_oldest_that_ended_give_way_and_those_that_wait_stay(store: Store, queue: Queue) -> None:
-    line = Line(name="web", kept=3)
+    line = Line(name="web", max_jobs=3)
     ended = [await queue("remember", line) for _ in range(2)]
     for id in ended:
         await claim(store)

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from commonplace.errors import AlreadyAnswered, Conflict, NotFound
-from commonplace.ports.journal import Entries, Reply
+from commonplace.ports.journal import Entries, IdempotentReply
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.drafts import Drafting, Store
 from commonplace.values.event import News
@@ -200,7 +200,7 @@ async def test_a_lease_is_held_by_renewing_it(store: Store, work: Working, clock
     await work.claimed("w1")
     clock.advance(SECOND * 59)
 
-    assert await store.jobs.renew_job(id, "w1", MINUTE, done=3, total=10)
+    assert await store.jobs.renew_job(id, "w1", MINUTE, progress=3, total=10)
 
     clock.advance(SECOND * 59)
     assert await work.claim("w2") is None
@@ -273,7 +273,7 @@ async def test_who_was_taken_for_dead_and_renews_in_time_goes_on(store: Store, w
 
     await store.jobs.end_leases(["slow"])
 
-    assert await store.jobs.renew_job(id, "slow", MINUTE, done=1, total=2)
+    assert await store.jobs.renew_job(id, "slow", MINUTE, progress=1, total=2)
     assert await work.claim("w2") is None
     assert await store.jobs.finish_job(id, "slow", {}, NOTHING)
 
@@ -305,7 +305,7 @@ async def test_a_worker_that_lost_its_lease_can_change_nothing(store: Store, wor
     clock.advance(MINUTE)
     taken = await work.claimed("w2")
 
-    assert not await store.jobs.renew_job(id, "w1", MINUTE, done=1, total=1)
+    assert not await store.jobs.renew_job(id, "w1", MINUTE, progress=1, total=1)
     assert not await store.jobs.finish_job(id, "w1", {"by": "w1"}, work.event())
     assert not await store.jobs.fail_job(id, "w1", "broken", "It broke.", retry_in=None, entries=work.event())
 
@@ -334,7 +334,7 @@ async def test_a_job_is_ended_once(store: Store, work: Working) -> None:
 
     assert not await store.jobs.finish_job(id, "w1", {}, work.event())
     assert not await store.jobs.fail_job(id, "w1", "late", "Too late.", retry_in=None, entries=work.event())
-    assert not await store.jobs.renew_job(id, "w1", MINUTE, done=0, total=0)
+    assert not await store.jobs.renew_job(id, "w1", MINUTE, progress=0, total=0)
     assert not await store.jobs.finish_job("no such id", "w1", {}, work.event())
     assert await work.told() == []
 
@@ -342,7 +342,7 @@ async def test_a_job_is_ended_once(store: Store, work: Working) -> None:
 async def test_a_job_whose_end_cannot_be_noted_has_not_ended(store: Store, work: Working, clock: FakeClock) -> None:
     id = await work.queue()
     running = await work.claimed()
-    reply = Reply(tenant=T, owner="ann", key="k", fingerprint=b"f", expires_at=clock.now() + HOUR)
+    reply = IdempotentReply(tenant=T, owner="ann", key="k", fingerprint=b"f", expires_at=clock.now() + HOUR)
     await store.journal.note(Entries(reply=reply))
 
     with pytest.raises(AlreadyAnswered):

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from commonplace.errors import AlreadyAnswered, Forbidden, InvalidQuery, RecordChanged, RecordNotFound
-from commonplace.ports.journal import Beside, Entries, Reply
+from commonplace.ports.journal import Beside, Entries, IdempotentReply
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.drafts import Drafting, Store
 from commonplace.values.audit import AuditQuery, AuditRow
@@ -50,11 +50,11 @@ class Journaling:
         self.clock.advance(MINUTE)
         return self.row(action, **fields)
 
-    def reply(self, key: str = "k", **fields: Any) -> Reply:
+    def reply(self, key: str = "k", **fields: Any) -> IdempotentReply:
         told: dict[str, Any] = {"tenant": T, "owner": "ann", "expires_at": self.clock.now() + MINUTE, **fields}
-        return Reply(key=key, fingerprint=b"what was asked", **told)
+        return IdempotentReply(key=key, fingerprint=b"what was asked", **told)
 
-    def all_kinds(self, name: str, reply: Reply | None = None) -> Entries:
+    def all_kinds(self, name: str, reply: IdempotentReply | None = None) -> Entries:
         """An audit row, an event and a job, and perhaps a reply."""
         now = self.clock.now()
         job = NewJob(id=new_id(now), tenant=T, kind=name, payload={}, created_at=now, created_by="ann")
@@ -267,7 +267,7 @@ async def test_an_event_that_was_not_kept_is_never_told(store: Store, draft: Dra
 
 async def test_a_reply_comes_back_until_it_expires(store: Store, entries: Journaling, clock: FakeClock) -> None:
     written = (("018f0000-0000-7000-8000-000000000000", 3, "updated"), ("018f0000-0000-7000-8000-000000000001", 1, "x"))
-    reply = replace(entries.reply(), fingerprint=bytes(range(32)), written=written)
+    reply = replace(entries.reply(), fingerprint=bytes(range(32)), results=written)
     await store.journal.note(Entries(reply=reply))
 
     assert await store.journal.reply(T, "ann", "k") == reply
@@ -287,14 +287,14 @@ async def test_the_same_key_of_another_owner_or_tenant_is_another_request(store:
 
 
 async def test_an_expired_reply_is_replaced(store: Store, entries: Journaling, clock: FakeClock) -> None:
-    await store.journal.note(Entries(reply=entries.reply(written=(("old", 1, "created"),))))
+    await store.journal.note(Entries(reply=entries.reply(results=(("old", 1, "created"),))))
     clock.advance(MINUTE)
 
-    await store.journal.note(Entries(reply=entries.reply(written=(("new", 1, "created"),))))
+    await store.journal.note(Entries(reply=entries.reply(results=(("new", 1, "created"),))))
 
     reply = await store.journal.reply(T, "ann", "k")
     assert reply is not None
-    assert reply.written == (("new", 1, "created"),)
+    assert reply.results == (("new", 1, "created"),)
 
 
 async def test_trimming_forgets_what_has_expired(store: Store, entries: Journaling, clock: FakeClock) -> None:

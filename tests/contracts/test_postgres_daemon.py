@@ -14,7 +14,7 @@ import pytest
 from psycopg import sql
 
 from commonplace.errors import AlreadyAnswered, InvalidFile, StoreReadOnly, StoreUnavailable
-from commonplace.ports.journal import Entries, Reply
+from commonplace.ports.journal import Entries, IdempotentReply
 from commonplace.ports.knowledge import Layer
 from commonplace.ports.store import Store
 from commonplace.stores.postgres import PostgresStore
@@ -299,7 +299,7 @@ async def test_one_who_may_only_read_reads_what_was_relayed(
 # ---- entries
 
 
-def many(clock: FakeClock, written: Sequence[Written], reply: Reply | None = None) -> Entries:
+def many(clock: FakeClock, written: Sequence[Written], reply: IdempotentReply | None = None) -> Entries:
     """An audit row and an event for each record."""
     now = clock.now()
     rows = [
@@ -327,7 +327,7 @@ async def test_few_or_many_entries_are_kept_in_their_order(
 async def test_an_answer_that_is_there_refuses_few_records_or_many(
     store: PostgresStore, draft: Drafting, clock: FakeClock, count: int
 ) -> None:
-    reply = Reply(tenant=T, owner="ann", key="k", fingerprint=b"f", expires_at=clock.now() + MINUTE)
+    reply = IdempotentReply(tenant=T, owner="ann", key="k", fingerprint=b"f", expires_at=clock.now() + MINUTE)
     await store.journal.note(Entries(reply=reply))
 
     with pytest.raises(AlreadyAnswered):

@@ -30,7 +30,6 @@ from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
 if TYPE_CHECKING:
     from commonplace.memory.transfer import LoadReport
     from commonplace.values.census import By, Recalls, ScopeCounts, Tally, Weight
-    from commonplace.values.moving import ImportReport, Layout
     from commonplace.values.review import Origin, RolledBack, WaitingPage
     from commonplace.values.shelf import (
         ShelfChange,
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
         ShelfUndone,
         ShelfWritten,
     )
+    from commonplace.values.transfer import ImportReport, Layout
     from commonplace.values.usage import Budget
 
 
@@ -385,14 +385,14 @@ class Memory(SyncMemory):
         yield from self._each(self._memory.events(types=types, scopes=scopes, after=after))
 
     def extract(
-        self, talk: str | Sequence[Turn] | None = None, *, wait: bool = True, **told: Unpack[TalkFields]
+        self, talk: str | Sequence[Turn] | None = None, *, wait: bool = True, **fields: Unpack[TalkFields]
     ) -> Extracted:
         """
         Learn from a finished conversation: turns, a transcript whose lines say who speaks, or (None) what is kept of its
         `session`. Say whose memory it is for: `agents`, `workspace`, `scope`. By the language model of the settings, else by
         rules; it is waited for in any case.
         """
-        return self._run(self._memory.extract(talk, wait=wait, **told))
+        return self._run(self._memory.extract(talk, wait=wait, **fields))
 
     def learn(self, agents: Sequence[str], learning: str, *, run: str | None = None) -> Record:
         """Keep what a director learned in a run of these agents, with the first of them."""

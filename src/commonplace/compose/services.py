@@ -20,7 +20,7 @@ from commonplace.ports.clock import Clock
 from commonplace.ports.models import LanguageModel
 from commonplace.service.desk import Desk
 from commonplace.service.engines import EngineRoom
-from commonplace.service.managed import Ground
+from commonplace.service.markdown import Ground
 from commonplace.service.services import ServiceOptions, Services
 from commonplace.settings import Settings, workspace_folder
 from commonplace.values.scope import DEFAULT_TENANT
@@ -132,10 +132,10 @@ def ground_of(settings: Settings) -> Ground:
     )
 
 
-def asked_model(settings: Settings) -> llms.Asked:
+def asked_model(settings: Settings) -> llms.ModelOptions:
     """The language model of the settings."""
     key = settings.llm_api_key
-    return llms.Asked(
+    return llms.ModelOptions(
         model=settings.llm_model,
         api_key=key.get_secret_value() if key else None,
         base_url=settings.llm_base_url,

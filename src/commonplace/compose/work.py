@@ -12,8 +12,8 @@ from commonplace.jobs.worker import Worker
 from commonplace.server.auth import AppState
 from commonplace.service.extraction import AT_ONCE, EXTRACT
 from commonplace.service.lanes import memory_queues
-from commonplace.service.moving import IMPORT
 from commonplace.service.services import Services
+from commonplace.service.transfer import IMPORT
 from commonplace.service.upkeep import EVERY, UPKEEP, Housekeeping
 from commonplace.settings import Settings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from commonplace.embedders.static import StaticEmbedder
-from commonplace.embedders.wrapping import Batched, Cached
+from commonplace.embedders.wrappers import Batched, Cached
 from commonplace.errors import InvalidInput
 from commonplace.ports.embedder import Embedder
 from commonplace.ports.vector_cache import VectorCache
@@ -50,8 +50,8 @@ def make_embedders(spec: str, *, api_key: str | None = None, cache: VectorCache 
     specs = [part.strip() for part in spec.split(",")]
     if specs == ["none"]:
         return []
-    made = [make_embedder(part, api_key=api_key, cache=cache) for part in specs]
-    embedders = [embedder for embedder in made if embedder is not None]
+    candidates = [make_embedder(part, api_key=api_key, cache=cache) for part in specs]
+    embedders = [embedder for embedder in candidates if embedder is not None]
     if len(embedders) != len(specs) or len({embedder.name for embedder in embedders}) != len(specs):
         raise InvalidInput("Name each embedder once, and `none` only alone.", spec=spec)
     return embedders

@@ -79,18 +79,18 @@ class OpenAICompatibleEmbedder:
         return self._dimension
 
     async def embed(self, texts: Sequence[str]) -> Floats:
-        wanted = [place for place, text in enumerate(texts) if text and not text.isspace()]
-        if not wanted:
+        places = [place for place, text in enumerate(texts) if text and not text.isspace()]
+        if not places:
             self._dimension = self._dimension or await self._probe()
             return np.zeros((len(texts), self._dimension), dtype=np.float32)
         if self._client is None:
             self._client = self._new_client()
-        found = await self._ask(self._client, [texts[place] for place in wanted])
-        self._dimension = found.shape[1]
-        if len(wanted) == len(texts):
-            return found
+        vectors = await self._ask(self._client, [texts[place] for place in places])
+        self._dimension = vectors.shape[1]
+        if len(places) == len(texts):
+            return vectors
         rows = np.zeros((len(texts), self._dimension), dtype=np.float32)
-        rows[wanted] = found
+        rows[places] = vectors
         return rows
 
     async def aclose(self) -> None:
@@ -148,7 +148,7 @@ class OpenAICompatibleEmbedder:
     def _refusal(self, answer: httpx.Response) -> EmbedderUnavailable:
         meaning = {401: "refused the API key", 403: "does not allow this", 404: "has no such model or address"}
         what = meaning.get(answer.status_code, f"answered {answer.status_code}")
-        return self._unavailable(what, status=answer.status_code, said=self._said(answer))
+        return self._unavailable(what, status=answer.status_code, detail=self._said(answer))
 
     def _said(self, answer: httpx.Response) -> str:
         """What the service says about it, without our key: some services repeat it."""
@@ -157,9 +157,9 @@ class OpenAICompatibleEmbedder:
             text = text.replace(self._api_key, "[redacted:api_key]")
         return scrub(text[:2000]).text[:300]
 
-    def _unavailable(self, what: str, *, status: int | None = None, said: str = "") -> EmbedderUnavailable:
+    def _unavailable(self, what: str, *, status: int | None = None, detail: str = "") -> EmbedderUnavailable:
         message = f"The embedder {self.name} at {self._url.host} {what}. Check its address, model and key."
-        return EmbedderUnavailable(f"{message} It said: {said}" if said else message, status=status)
+        return EmbedderUnavailable(f"{message} It said: {detail}" if detail else message, status=status)
 
 
 def _checked_url(base_url: str) -> httpx.URL:

@@ -54,22 +54,22 @@ class Pieces:
 
     def numbers(self, text: str) -> list[int]:
         """The pieces of a text that is folded already, between the marks of its beginning and its end."""
-        found = [BEGIN]
+        numbers = [BEGIN]
         for word in text.split():
-            found.extend(self._cut(_SPACE + word))
-        found.append(END)
-        return found
+            numbers.extend(self._cut(_SPACE + word))
+        numbers.append(END)
+        return numbers
 
     def _cut(self, word: str) -> list[int]:
         """The cut whose scores add up highest; of equals, the one whose last piece is longest."""
         size = len(word)
         best = [0.0] + [_LEAST] * size
         came = [(0, _UNKNOWN)] * (size + 1)
-        known = self._numbers.get
+        number_of = self._numbers.get
         for start in range(size):
             so_far = best[start]
             for stop in range(start + 1, min(start + self._longest.get(word[start], 0), size) + 1):
-                number = known(word[start:stop])
+                number = number_of(word[start:stop])
                 if number is not None and so_far + self._scores[number] > best[stop]:
                     best[stop] = so_far + self._scores[number]
                     came[stop] = start, number
@@ -80,8 +80,8 @@ class Pieces:
 
 
 def _back(came: list[tuple[int, int]], at: int) -> list[int]:
-    found: list[int] = []
+    numbers: list[int] = []
     while at:
         at, number = came[at]
-        found.append(number)
-    return found[::-1]
+        numbers.append(number)
+    return numbers[::-1]

@@ -70,10 +70,10 @@ class SentenceTransformersEmbedder:
 
     def embed_now(self, texts: Sequence[str]) -> Floats:
         """The same without a thread of its own, for who has one already."""
-        wanted = [place for place, text in enumerate(texts) if text and not text.isspace()]
+        places = [place for place, text in enumerate(texts) if text and not text.isspace()]
         rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        if wanted:
-            rows[wanted] = self._encode([texts[place] for place in wanted])
+        if places:
+            rows[places] = self._encode([texts[place] for place in places])
         return rows
 
     async def aclose(self) -> None:

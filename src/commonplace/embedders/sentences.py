@@ -83,10 +83,10 @@ class SentenceModel:
         with self._lock:
             _ = self._pieces, self._weights
         rows = np.empty((len(texts), _SIZE), dtype=np.float32)
-        done = 0
+        start = 0
         for batch in _batches([self._pieces.numbers(text) for text in texts]):
-            rows[done : done + len(batch)] = self._forward(batch)
-            done += len(batch)
+            rows[start : start + len(batch)] = self._forward(batch)
+            start += len(batch)
         return rows
 
     # ---- files
@@ -105,13 +105,13 @@ class SentenceModel:
     @cached_property
     def _weights(self) -> dict[str, Floats]:
         with np.load(self.files.weights) as file:
-            read = {name: file[name] for name in file.files if not name.startswith("q")}
+            weights = {name: file[name] for name in file.files if not name.startswith("q")}
         try:
             for name in ("proj", "proj_b", "ln_g", "ln_b"):
-                read[name + "_all"] = np.concatenate([read[f"{name}{width}"] for width, _ in _WINDOWS], axis=-1)
+                weights[name + "_all"] = np.concatenate([weights[f"{name}{width}"] for width, _ in _WINDOWS], axis=-1)
         except KeyError:
             raise _unknown() from None
-        return read
+        return weights
 
     @cached_property
     def _turn(self) -> Floats:
@@ -135,14 +135,14 @@ class SentenceModel:
         starts = np.cumsum(lengths) - lengths
         looked_up = self._looked_up(np.fromiter(chain.from_iterable(batch), dtype=np.int64))
         inner = _levelled(looked_up @ weights["proj_all"] + weights["proj_b_all"], weights, "_all")
-        seen = [looked_up]
+        layers = [looked_up]
         around = _around(starts, lengths)
         for place, (width, before) in enumerate(_WINDOWS):
             window = around[:, _BEFORE - before : _BEFORE - before + width]
             values = inner[:, place * _INNER : (place + 1) * _INNER]
             values = values + _convolved(values, window, weights[f"w1_{width}"], weights[f"b1_{width}"])
-            seen.append(values + _convolved(values, window, weights[f"w2_{width}"], weights[f"b2_{width}"]))
-        features = _levelled(np.concatenate(seen, axis=1), weights, "")
+            layers.append(values + _convolved(values, window, weights[f"w2_{width}"], weights[f"b2_{width}"]))
+        features = _levelled(np.concatenate(layers, axis=1), weights, "")
         counts = lengths[:, None].astype(np.float32)
         mean = (np.add.reduceat(features, starts) @ weights["cnn_W"] + counts * weights["cnn_b"]) / np.sqrt(counts)
         first = np.maximum(mean @ weights["d0"], 0)

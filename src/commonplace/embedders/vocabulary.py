@@ -96,24 +96,24 @@ class _Merging:
         for place in range(len(self._texts) - 1):
             self._offer(place, place + 1)
         while self._pairs:
-            _, left, place, made = heapq.heappop(self._pairs)
+            _, left_number, place, text = heapq.heappop(self._pairs)
             after = self._after[place]
             # What was merged meanwhile has another text or number than when it was offered.
-            if self._numbers[place] == left and after >= 0 and self._texts[place] + self._texts[after] == made:
-                self._merge(place, after, made)
+            if self._numbers[place] == left_number and after >= 0 and self._texts[place] + self._texts[after] == text:
+                self._merge(place, after, text)
         return tuple(number for number in self._numbers if number >= 0)
 
     def _offer(self, place: int, after: int) -> None:
-        left, right = self._texts[place], self._texts[after]
-        if not left or not right:
+        head, tail = self._texts[place], self._texts[after]
+        if not head or not tail:
             return
-        number = self._entries.get(left + right)
+        number = self._entries.get(head + tail)
         if number is not None:
-            late = _LATE if left[0] == right[-1] == _SPACE else 0
-            heapq.heappush(self._pairs, (late + number, self._numbers[place], place, left + right))
+            late = _LATE if head[0] == tail[-1] == _SPACE else 0
+            heapq.heappush(self._pairs, (late + number, self._numbers[place], place, head + tail))
 
-    def _merge(self, place: int, gone: int, made: str) -> None:
-        self._texts[place], self._numbers[place] = made, self._entries[made]
+    def _merge(self, place: int, gone: int, text: str) -> None:
+        self._texts[place], self._numbers[place] = text, self._entries[text]
         self._texts[gone], self._numbers[gone] = "", -1
         after = self._after[place] = self._after[gone]
         if after >= 0:

@@ -43,16 +43,16 @@ def require_trust(who: Principal, trust: Trust | None) -> None:
 def exact_scopes(who: Principal) -> tuple[Scope, ...] | None:
     """The scopes in reach, if the patterns name each of them; None if they have to be looked up."""
     patterns = who.scopes or ()
-    if any("*" in pattern.written for pattern in patterns):
+    if any("*" in pattern.text for pattern in patterns):
         return None
-    return tuple(Scope.parse(pattern.written) for pattern in patterns)
+    return tuple(Scope.parse(pattern.text) for pattern in patterns)
 
 
 def reached_kinds(who: Principal) -> bool:
     """Whether the patterns cover every scope there can be."""
     if who.scopes is None:
         return True
-    patterns = {pattern.written for pattern in who.scopes}
+    patterns = {pattern.text for pattern in who.scopes}
     return "*" in patterns or all(
         kind in patterns if kind == "global" else f"{kind}:*" in patterns for kind in SCOPE_KINDS
     )

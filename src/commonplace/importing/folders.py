@@ -22,8 +22,8 @@ from pathspec import GitIgnoreSpec
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput, MemoryFileTooLarge, PathEscape, PathNotFound
 from commonplace.markdown.confine import Parts
 from commonplace.markdown.reader import FolderEntry, FolderReader, Identity, is_link, open_folder
-from commonplace.values.moving import Layout
 from commonplace.values.record import MAX_TEXT_BYTES
+from commonplace.values.transfer import Layout
 
 EXTENSIONS: Final = frozenset({".md", ".markdown", ".mdx", ".txt"})
 SKIPPED: Final = frozenset({"node_modules", "dist", "build", "target", ".git", ".next", ".turbo", ".cache"})

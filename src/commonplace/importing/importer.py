@@ -26,11 +26,11 @@ from commonplace.ports.maintenance import Progress
 from commonplace.ports.records import RecordStore
 from commonplace.text.chunk import spans
 from commonplace.text.tokens import TokenCounter, estimate
-from commonplace.values.moving import ImportReport
 from commonplace.values.note import Note
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import MAX_KEY, MAX_TEXT_BYTES, Json, Provenance, Record
 from commonplace.values.scope import Scope
+from commonplace.values.transfer import ImportReport
 
 BATCH: Final = 100
 BATCH_BYTES: Final = 4 * 1024 * 1024

@@ -14,8 +14,8 @@ from typing import Final
 from commonplace.errors import InvalidInput
 from commonplace.importing.folders import EXTENSIONS, SKIPPED, Layout, SourceFile, SourceFolder, dated
 from commonplace.text.scrub import scrub
-from commonplace.values.moving import SentFile
 from commonplace.values.record import MAX_TEXT_BYTES
+from commonplace.values.transfer import SentFile
 
 ROOT: Final = Path("sent with a request")
 """Stands for the folder in the records' keys: a real one begins with a slash."""

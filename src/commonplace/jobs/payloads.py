@@ -16,11 +16,11 @@ from typing import Annotated, Any, Final, Generic, Literal, TypeAlias, TypeVar
 from pydantic import JsonValue, PlainSerializer, PlainValidator, TypeAdapter, ValidationError
 
 from commonplace.errors import InvalidInput
-from commonplace.values.moving import Layout, SentFile
 from commonplace.values.principal import Principal, Role, ScopePattern
 from commonplace.values.record import Json, Turn
 from commonplace.values.scope import Scope
 from commonplace.values.task import ContextMode, TargetScope
+from commonplace.values.transfer import Layout, SentFile
 
 P = TypeVar("P")
 

@@ -249,7 +249,7 @@ class Worker:
                 continue
             count, total = current
             try:
-                if not await self._store.jobs.renew_job(job.id, self.name, self._lease, done=count, total=total):
+                if not await self._store.jobs.renew_job(job.id, self.name, self._lease, progress=count, total=total):
                     return
                 renewed_at = started
                 if has_moved:

@@ -10,7 +10,7 @@ from commonplace.learning.extract import CONFIDENCE, MOST, PREFIX, READ, Fact, k
 from commonplace.learning.prompts import EXTRACT, ProposedFact, proposed_facts, transcript_prompt
 from commonplace.learning.rules.statement import Category
 from commonplace.learning.times import resolved
-from commonplace.ports.models import LanguageModel, Limits, Spent, Task
+from commonplace.ports.models import LanguageModel, Spent, Task, TaskLimits
 from commonplace.text.analyse import terms
 from commonplace.text.slug import slug
 from commonplace.values.record import Record, Turn
@@ -64,7 +64,7 @@ class ByModel:
             session=self._session,
             system=EXTRACT,
             prompt=transcript_prompt(turns, [record.text for record in records], READ),
-            limits=Limits(seconds=SECONDS, output_tokens=OUTPUT_TOKENS, micro_usd=micro_usd, turns=1),
+            limits=TaskLimits(seconds=SECONDS, output_tokens=OUTPUT_TOKENS, micro_usd=micro_usd, turns=1),
             agent=self._agent,
             workspace=self._workspace,
         )

@@ -37,7 +37,7 @@ from commonplace.markdown.files import MemoryFiles
 from commonplace.markdown.roots import Root
 from commonplace.markdown.shelf import MOST_SCANNED, Scan, Shelf
 from commonplace.markdown.state import begin_consolidation, consolidated, end_consolidation
-from commonplace.ports.models import LanguageModel, Limits, Pot, Task
+from commonplace.ports.models import LanguageModel, Pot, Task, TaskLimits
 from commonplace.text.tokens import estimate
 from commonplace.values.file_ref import RootKind
 from commonplace.values.usage import work_session
@@ -110,7 +110,7 @@ async def dream(
             if not mine:
                 busy += 1
                 continue
-            limits = Limits(seconds=max(until - clock(), _LEAST_SECONDS), turns=TURNS, pot=pot)
+            limits = TaskLimits(seconds=max(until - clock(), _LEAST_SECONDS), turns=TURNS, pot=pot)
             reports.append(await _tidied(model, errand, root, now, limits))
             await asyncio.to_thread(_closed, root, now, session)
         finally:
@@ -120,7 +120,7 @@ async def dream(
     return _dreamt(reports, busy)
 
 
-async def _tidied(model: LanguageModel, errand: Errand, root: Root, now: datetime, limits: Limits) -> _Tidied:
+async def _tidied(model: LanguageModel, errand: Errand, root: Root, now: datetime, limits: TaskLimits) -> _Tidied:
     before = await asyncio.to_thread(Shelf(root).scan, None)
     if len(before.entries) < 2:
         return _Tidied(root=root)
@@ -136,7 +136,7 @@ async def _tidied(model: LanguageModel, errand: Errand, root: Root, now: datetim
 
 
 async def _by_agent(
-    model: LanguageModel, errand: Errand, root: Root, before: Scan, now: datetime, limits: Limits
+    model: LanguageModel, errand: Errand, root: Root, before: Scan, now: datetime, limits: TaskLimits
 ) -> _Tidied:
     files = await asyncio.to_thread(partial(MemoryFiles, (root,), now=now, what="dream", refuse=refuse, by=errand.task))
     task = await asyncio.to_thread(_task, errand, root, files, before.entries, limits)
@@ -156,7 +156,7 @@ async def _by_agent(
     return _Tidied(root=root, paths=paths, change=files.changes[0][1] if files.changes else None, sentence=sentence)
 
 
-def _task(errand: Errand, root: Root, files: MemoryFiles, entries: Sequence[EntryFile], limits: Limits) -> Task:
+def _task(errand: Errand, root: Root, files: MemoryFiles, entries: Sequence[EntryFile], limits: TaskLimits) -> Task:
     sections: list[str] = []
     room = MOST_SHOWN
     for file in entries[:MOST_SCANNED]:

@@ -18,7 +18,7 @@ from commonplace.learning.by_model import MICRO_USD
 from commonplace.learning.extract import Fact, Method, extract_facts
 from commonplace.learning.prompts import DISTILL, distilled_facts, transcript_prompt
 from commonplace.learning.rules.statement import Category
-from commonplace.ports.models import LanguageModel, Limits, Task
+from commonplace.ports.models import LanguageModel, Task, TaskLimits
 from commonplace.text.tokens import TokenCounter, estimate
 from commonplace.values.record import Turn
 
@@ -115,7 +115,7 @@ async def distill_by_model(
         session=session,
         system=DISTILL,
         prompt=transcript_prompt(turns_of(conversation), (), READ),
-        limits=Limits(output_tokens=_OUTPUT_TOKENS, micro_usd=MICRO_USD, turns=1),
+        limits=TaskLimits(output_tokens=_OUTPUT_TOKENS, micro_usd=MICRO_USD, turns=1),
     )
     reply = await model.act(task, ())
     facts = [

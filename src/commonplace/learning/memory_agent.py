@@ -29,7 +29,7 @@ from commonplace.markdown.entries import TYPES, EntryFile
 from commonplace.markdown.files import MemoryFiles
 from commonplace.markdown.roots import Root
 from commonplace.markdown.shelf import Shelf
-from commonplace.ports.models import Done, LanguageModel, Limits, Question, Task, Tool
+from commonplace.ports.models import Done, LanguageModel, ModelQuestion, Task, TaskLimits, Tool
 from commonplace.text.fence import neutral
 from commonplace.text.scrub import scrub
 from commonplace.text.tokens import estimate
@@ -137,7 +137,7 @@ def _task(errand: Errand) -> Task:
         session=work_session("remember", errand.task),
         system=f"{_SYSTEM}\n\nThe folders: {', '.join(str(root.path) for root in errand.roots)}",
         prompt="\n\n".join([*indexes, fenced("user-content", errand.text)]),
-        limits=Limits(seconds=SECONDS, turns=TURNS, output_tokens=output),
+        limits=TaskLimits(seconds=SECONDS, turns=TURNS, output_tokens=output),
         workspace=errand.workspace,
     )
 
@@ -227,13 +227,13 @@ async def _chosen(model: LanguageModel, errand: Errand) -> list[tuple[Root, Entr
         }
     )
     listed = "\n".join(f"{path} — {file.entry.name}: {file.entry.description}" for path, (_, file) in files.items())
-    question = Question(
+    question = ModelQuestion(
         tenant=errand.tenant,
         purpose="forget",
         session=work_session("forget", errand.task),
         system=_CHOOSING,
         prompt=f"{fenced('entries', listed)}\n\n{fenced('user-content', errand.text)}",
-        limits=Limits(seconds=CHOOSING_SECONDS, output_tokens=512),
+        limits=TaskLimits(seconds=CHOOSING_SECONDS, output_tokens=512),
         workspace=errand.workspace,
         schema=ForgetPaths,
     )

@@ -14,7 +14,7 @@ from commonplace.ports.usage import SpendingStore
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
-    from commonplace.llms.asking import PydanticAiModel
+    from commonplace.llms.language_model import PydanticAiModel
 
 FORMS: Final = ("none", "anthropic:MODEL", "google:MODEL", "openai:MODEL, of OpenAI or of the server at base_url")
 _SPEC: Final = re.compile(r"(?P<vendor>anthropic|google|openai):(?P<model>\S+)")
@@ -23,7 +23,7 @@ _MISSING: Final = "Language models need an extra: pip install 'commonplace[llm]'
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class ModelOptions:
     """What an operator set. `prices` are MODEL=INPUT/OUTPUT, in US dollars for a million tokens, `price` that of the rest."""
 
     model: str | None = None
@@ -51,57 +51,57 @@ def make_model(
     vendor, model = _read(spec)
     try:
         # An extra, and seconds to import.
-        from commonplace.llms.vendors import Account, make  # noqa: PLC0415
+        from commonplace.llms.vendors import VendorAccount, make  # noqa: PLC0415
     except ImportError as error:
         raise ModelUnavailable(_MISSING) from error
-    return make(vendor, model, Account(api_key=api_key, base_url=base_url, timeout=timeout))
+    return make(vendor, model, VendorAccount(api_key=api_key, base_url=base_url, timeout=timeout))
 
 
-def make_language_model(asked: Asked, store: SpendingStore, clock: Clock) -> PydanticAiModel | None:
+def make_language_model(options: ModelOptions, store: SpendingStore, clock: Clock) -> PydanticAiModel | None:
     """
     The model, metered and paid for out of `store`; enter it before it is used. None where none is asked for.
 
     Raises:
         As `make_model`, and InvalidInput for a price that is none.
     """
-    spec = (asked.model or "none").strip()
-    model = make_model(spec, api_key=asked.api_key, base_url=asked.base_url, timeout=asked.timeout)
+    spec = (options.model or "none").strip()
+    model = make_model(spec, api_key=options.api_key, base_url=options.base_url, timeout=options.timeout)
     if model is None:
         return None
     # As above.
-    from commonplace.llms.asking import PydanticAiModel  # noqa: PLC0415
+    from commonplace.llms.language_model import PydanticAiModel  # noqa: PLC0415
     from commonplace.llms.prices import Price, Prices  # noqa: PLC0415
     from commonplace.llms.purse import Purse  # noqa: PLC0415
 
     vendor, name = _read(spec)
-    elsewhere = vendor == "openai" and asked.base_url is not None
+    elsewhere = vendor == "openai" and options.base_url is not None
     prices = Prices(
         model=name,
         vendor=None if elsewhere else vendor,
-        address=asked.base_url if elsewhere else None,
-        own={of: Price(input=paid[0], output=paid[1]) for of, paid in read_prices(asked.prices).items()},
-        unknown=Price(**dict(zip(("input", "output"), read_price(asked.price), strict=True))),
+        address=options.base_url if elsewhere else None,
+        own={of: Price(input=paid[0], output=paid[1]) for of, paid in read_prices(options.prices).items()},
+        unknown=Price(**dict(zip(("input", "output"), read_price(options.price), strict=True))),
     )
-    return PydanticAiModel(spec, model, prices=prices, purse=Purse(store, clock, asked.daily_micro_usd))
+    return PydanticAiModel(spec, model, prices=prices, purse=Purse(store, clock, options.daily_micro_usd))
 
 
-def read_prices(written: Sequence[str]) -> Mapping[str, tuple[float, float]]:
+def read_prices(texts: Sequence[str]) -> Mapping[str, tuple[float, float]]:
     """Raises InvalidInput."""
-    found: dict[str, tuple[float, float]] = {}
-    for one in written:
-        model, equals, price = one.rpartition("=")
+    prices: dict[str, tuple[float, float]] = {}
+    for text in texts:
+        model, equals, price = text.rpartition("=")
         if not equals or not model.strip():
-            raise InvalidInput(f"{one!r:.80} is no price. Write MODEL=INPUT/OUTPUT, for instance qwen3=0.2/0.6.")
-        found[model.strip()] = read_price(price)
-    return found
+            raise InvalidInput(f"{text!r:.80} is no price. Write MODEL=INPUT/OUTPUT, for instance qwen3=0.2/0.6.")
+        prices[model.strip()] = read_price(price)
+    return prices
 
 
-def read_price(written: str) -> tuple[float, float]:
+def read_price(text: str) -> tuple[float, float]:
     """Raises InvalidInput."""
-    match = _PRICE.fullmatch(written)
+    match = _PRICE.fullmatch(text)
     if match is None:
         raise InvalidInput(
-            f"{written!r:.80} is no price. Write INPUT/OUTPUT in US dollars for a million tokens, for instance 0.2/0.6."
+            f"{text!r:.80} is no price. Write INPUT/OUTPUT in US dollars for a million tokens, for instance 0.2/0.6."
         )
     return float(match["input"]), float(match["output"])
 

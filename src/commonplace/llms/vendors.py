@@ -20,13 +20,13 @@ from commonplace.errors import InvalidInput
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Account:
+class VendorAccount:
     api_key: str | None = None
     base_url: str | None = None
     timeout: float = 60.0
 
 
-def make(vendor: str, model: str, account: Account) -> Model:
+def make(vendor: str, model: str, account: VendorAccount) -> Model:
     """
     Raises:
         InvalidInput: there is no key for it.
@@ -43,15 +43,15 @@ def make(vendor: str, model: str, account: Account) -> Model:
         ) from error
 
 
-def _made(vendor: str, model: str, account: Account, settings: ModelSettings) -> Model:
-    given: dict[str, Any] = {"api_key": account.api_key, "base_url": account.base_url}
+def _made(vendor: str, model: str, account: VendorAccount, settings: ModelSettings) -> Model:
+    arguments: dict[str, Any] = {"api_key": account.api_key, "base_url": account.base_url}
     if vendor == "anthropic":
-        return AnthropicModel(model, provider=AnthropicProvider(**given), settings=settings)
+        return AnthropicModel(model, provider=AnthropicProvider(**arguments), settings=settings)
     if vendor == "google":
-        return GoogleModel(model, provider=GoogleProvider(**given), settings=settings)
+        return GoogleModel(model, provider=GoogleProvider(**arguments), settings=settings)
     if account.base_url is None:
         return OpenAIChatModel(model, provider=OpenAIProvider(api_key=account.api_key), settings=settings)
-    return OpenAIChatModel(model, provider=OpenAICompatibleProvider(_COMPATIBLE, **given), settings=settings)
+    return OpenAIChatModel(model, provider=OpenAICompatibleProvider(_COMPATIBLE, **arguments), settings=settings)
 
 
 _COMPATIBLE = "openai-compatible"

@@ -22,7 +22,7 @@ from weakref import WeakSet
 
 from commonplace.errors import StoreClosed
 from commonplace.memory.index import Index, Segment
-from commonplace.ports.recall import Changes, Mark, RecallStore
+from commonplace.ports.recall import IndexChanges, Mark, RecallStore
 from commonplace.values.query import Filter
 from commonplace.values.record import State
 
@@ -75,7 +75,7 @@ class Held:
             return mark.passages
         return max(mark.passages - seen.passages, 0)
 
-    def bring_in(self, changes: Changes) -> None:
+    def bring_in(self, changes: IndexChanges) -> None:
         number = changes.mark.number
         with ExitStack() as half:
             # Half brought in is not brought in. Until then others see how far it was, and that it lacks little.

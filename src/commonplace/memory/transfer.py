@@ -27,10 +27,10 @@ from commonplace.ports.clock import Clock
 from commonplace.ports.maintenance import Progress
 from commonplace.ports.records import RecordStore
 from commonplace.values.moment import to_iso
-from commonplace.values.moving import LoadReport
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Lineage, Record
 from commonplace.values.scope import Scope
+from commonplace.values.transfer import LoadReport
 
 FORMAT: Final = "commonplace-export"
 VERSION: Final = 1

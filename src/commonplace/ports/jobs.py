@@ -32,7 +32,7 @@ class JobQueue(Protocol):
         """
         ...
 
-    async def renew_job(self, id: str, worker: str, lease: timedelta, *, done: int, total: int) -> bool:
+    async def renew_job(self, id: str, worker: str, lease: timedelta, *, progress: int, total: int) -> bool:
         """Hold on to a job and tell its progress. False: it is not this worker's any more; stop working."""
         ...
 

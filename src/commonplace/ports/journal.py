@@ -19,7 +19,7 @@ from commonplace.values.record import Written
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reply:
+class IdempotentReply:
     """
     Which records a request with an idempotency key answered with, so that the same request again can be answered the
     same without being done again. `owner` is who asked, `fingerprint` a hash of what was asked. Kept until `expires_at`.
@@ -30,7 +30,7 @@ class Reply:
     key: str
     fingerprint: bytes
     expires_at: datetime
-    written: tuple[tuple[str, int, str], ...] = ()
+    results: tuple[tuple[str, int, str], ...] = ()
     """Id, version and outcome of each record."""
 
 
@@ -39,7 +39,7 @@ class Entries:
     audit: tuple[AuditRow, ...] = ()
     events: tuple[News, ...] = ()
     jobs: tuple[NewJob, ...] = ()
-    reply: Reply | None = None
+    reply: IdempotentReply | None = None
 
 
 Beside: TypeAlias = Callable[[Sequence[Written]], Entries]
@@ -71,7 +71,7 @@ class Journal(Protocol):
         """
         ...
 
-    async def reply(self, tenant: str, owner: str, key: str) -> Reply | None:
+    async def reply(self, tenant: str, owner: str, key: str) -> IdempotentReply | None:
         """The reply kept under a key, unless it has expired."""
         ...
 

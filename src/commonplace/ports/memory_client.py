@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from commonplace.values.context import ContextBlock
     from commonplace.values.event import Heard
     from commonplace.values.extraction import Extracted, TalkFields
-    from commonplace.values.moving import ImportReport, Layout, LoadReport, Progress
     from commonplace.values.note import Note
     from commonplace.values.principal import Key, Principal, Role, User
     from commonplace.values.query import Filters, Hit, Mode, Order, Page
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
         ShelfWritten,
     )
     from commonplace.values.task import ContextMode, MemoryTask, TargetScope
+    from commonplace.values.transfer import ImportReport, Layout, LoadReport, Progress
     from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
     from commonplace.values.usage import Budget
 
@@ -246,7 +246,7 @@ class LearningClient(Protocol):
         talk: str | Sequence[Turn] | None = None,
         *,
         wait: bool = True,
-        **told: Unpack[TalkFields],
+        **fields: Unpack[TalkFields],
     ) -> Extracted:
         """
         Learn from a finished conversation: turns, a transcript whose lines say who speaks, or (None) what is kept of its

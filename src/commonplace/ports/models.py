@@ -26,7 +26,7 @@ class Pot:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Limits:
+class TaskLimits:
     """
     What a task may take. `seconds` and `micro_usd` are for all of it, `output_tokens` for each answer of the model, and
     `turns` says how often it may be asked where it has tools. Without `micro_usd` only the budget of the day counts, and what
@@ -53,13 +53,13 @@ class Task:
     session: str
     system: str
     prompt: str
-    limits: Limits = Limits()
+    limits: TaskLimits = TaskLimits()
     agent: str | None = None
     workspace: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Question(Task, Generic[T]):
+class ModelQuestion(Task, Generic[T]):
     """A task whose answer has the form of `schema`."""
 
     schema: type[T]
@@ -77,7 +77,7 @@ class Spent:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answer(Generic[T]):
+class ModelAnswer(Generic[T]):
     value: T
     spent: Spent
 
@@ -103,7 +103,7 @@ class LanguageModel(Protocol):
         SpendingCapReached: it might cost more than the task, its pot or the day has left. The model was not called.
     """
 
-    async def answer(self, question: Question[T]) -> Answer[T]: ...
+    async def answer(self, question: ModelQuestion[T]) -> ModelAnswer[T]: ...
 
     async def act(self, task: Task, tools: Sequence[Tool]) -> Done:
         """Let the model use the tools, one at a time, until it has nothing more to do."""

@@ -45,7 +45,7 @@ class Entry(NamedTuple):
     vectors: tuple[bytes | None, ...]
 
 
-class Changes(NamedTuple):
+class IndexChanges(NamedTuple):
     """Since a mark: records whose earlier entries no longer count, and the entries that count now."""
 
     mark: Mark
@@ -66,7 +66,7 @@ class RecallStore(Protocol):
         """
         ...
 
-    async def changes(self, mark: Mark, after: int, embedders: Sequence[str]) -> Changes:
+    async def changes(self, mark: Mark, after: int, embedders: Sequence[str]) -> IndexChanges:
         """
         What happened to the scope after seq `after` (0: all of it). Every record changed since is either in `gone`
         alone, or in `gone` and in `entries` as it is now. With `after` 0, `gone` is empty.

@@ -36,10 +36,10 @@ def address(url: str | None, token: str | None, tenant: str | None, client_id: s
     """
     where = (url or os.environ.get("COMMONPLACE_URL") or DEFAULT_URL).strip().rstrip("/")
     is_local = _is_local(where)
-    shown = token or os.environ.get("COMMONPLACE_TOKEN") or (_own_token() if is_local else None)
+    bearer_token = token or os.environ.get("COMMONPLACE_TOKEN") or (_own_token() if is_local else None)
     headers = {"User-Agent": "commonplace-sdk"}
-    if shown is not None:
-        headers["Authorization"] = f"Bearer {_printable('token', shown)}"
+    if bearer_token is not None:
+        headers["Authorization"] = f"Bearer {_printable('token', bearer_token)}"
     if tenant is not None:
         headers["X-Tenant"] = _tenant(tenant)
     if client_id is not None:

@@ -16,7 +16,7 @@ from commonplace.errors import InvalidInput
 from commonplace.ports.memory_client import MemoryClient
 from commonplace.sdk.address import TIMEOUT, address
 from commonplace.sdk.async_connection import AsyncDaemonConnection
-from commonplace.sdk.calls import extraction, moving, recall, records
+from commonplace.sdk.calls import extraction, recall, records, transfer
 from commonplace.sdk.documents import (
     changed,
     document,
@@ -33,7 +33,7 @@ from commonplace.sdk.documents import (
 )
 from commonplace.sdk.event_listener import MAX_FRAME, SILENCE, EventListener
 from commonplace.sdk.lines import MEDIA_TYPE, Arriving, opened_source, opened_target
-from commonplace.sdk.talk import Call, Reply, asked, waiting
+from commonplace.sdk.talk import Call, HttpReply, asked, waiting
 from commonplace.sdk.threads import async_call
 from commonplace.values.audit import AuditPage, AuditQuery
 from commonplace.values.census import By, Latency, Recalls, ScopeCounts, Tally, Weight
@@ -41,7 +41,6 @@ from commonplace.values.changes import Changes, SuccessorFields
 from commonplace.values.context import ContextBlock
 from commonplace.values.event import Heard
 from commonplace.values.extraction import Extracted, TalkFields
-from commonplace.values.moving import ImportReport, Layout, LoadReport, Progress
 from commonplace.values.note import Note
 from commonplace.values.principal import Key, Principal, Role, User
 from commonplace.values.query import Filter, Filters, Hit, Mode, Order, Page
@@ -58,12 +57,13 @@ from commonplace.values.shelf import (
     ShelfWritten,
 )
 from commonplace.values.task import ContextMode, MemoryTask, TargetScope
+from commonplace.values.transfer import ImportReport, Layout, LoadReport, Progress
 from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
 from commonplace.values.usage import Budget
 from commonplace.wire.budgets import BudgetAnswer
 from commonplace.wire.census import LatencyAnswer, ScopesAnswer, WeightsAnswer
 from commonplace.wire.extraction import LearningsAnswer
-from commonplace.wire.keeping import FindingsAnswer, LogAnswer, ReindexedAnswer, RulesAnswer
+from commonplace.wire.maintenance import FindingsAnswer, LogAnswer, ReindexedAnswer, RulesAnswer
 from commonplace.wire.people import CodeAnswer, KeysAnswer, MeAnswer, NewKeyAnswer, NewUserAnswer, UsersAnswer
 from commonplace.wire.queries import AuditFilter
 from commonplace.wire.review import ReleasedAnswer, RollbackBody
@@ -111,7 +111,7 @@ class AsyncClient(MemoryClient):
         self, path: str, answer: type[T], parameters: Mapping[str, object] | None = None, *, waits: float = 0.0
     ) -> T:
         params = (*query(parameters or {}), *waiting(waits))
-        call = Call(method="GET", path=path, query=params, read=reader(answer), reads=True, waits=waits)
+        call = Call(method="GET", path=path, query=params, decode=reader(answer), reads=True, waits=waits)
         return await self._daemon.ask(asked(call))
 
     async def _send(
@@ -129,7 +129,7 @@ class AsyncClient(MemoryClient):
             method=method,
             path=path,
             body=None if body is None else written(body),
-            read=reader(answer),
+            decode=reader(answer),
             reads=reads,
             endless=endless,
             condition=condition,
@@ -139,7 +139,7 @@ class AsyncClient(MemoryClient):
     async def _send_only(self, method: str, path: str, body: Mapping[str, Json] | None = None) -> None:
         """As above, for an answer that nobody reads."""
         content = None if body is None else written(body)
-        await self._daemon.ask(asked(Call(method=method, path=path, body=content, read=len)))
+        await self._daemon.ask(asked(Call(method=method, path=path, body=content, decode=len)))
 
     # ---- write
 
@@ -376,7 +376,7 @@ class AsyncClient(MemoryClient):
     ) -> ImportReport:
         """Bring in a folder of Markdown and text files, or OpenClaw's memory, of the machine the daemon runs on."""
         return await self._daemon.ask(
-            moving.import_folder(path, scope=scope, format=format, sync_deletes=sync_deletes, progress=progress)
+            transfer.import_folder(path, scope=scope, format=format, sync_deletes=sync_deletes, progress=progress)
         )
 
     async def import_files(
@@ -388,7 +388,7 @@ class AsyncClient(MemoryClient):
         progress: Progress | None = None,
     ) -> ImportReport:
         """Bring in texts by their paths, which are relative: they are sent along, and need not be on the daemon's machine."""
-        return await self._daemon.ask(moving.import_files(files, scope=scope, format=format, progress=progress))
+        return await self._daemon.ask(transfer.import_files(files, scope=scope, format=format, progress=progress))
 
     async def export(
         self, target: str | Path | TextIO, *, scopes: Scopes = None, progress: Progress | None = None
@@ -408,7 +408,7 @@ class AsyncClient(MemoryClient):
     async def backup(self, target: str | Path, *, progress: Progress | None = None) -> None:
         """Not over the network: a store is backed up where it is. Raises InvalidInput."""
         del target, progress
-        raise InvalidInput(moving.NO_BACKUP)
+        raise InvalidInput(transfer.NO_BACKUP)
 
     # ---- talk becomes memory
 
@@ -417,13 +417,13 @@ class AsyncClient(MemoryClient):
         talk: str | Sequence[Turn] | None = None,
         *,
         wait: bool = True,
-        **told: Unpack[TalkFields],
+        **fields: Unpack[TalkFields],
     ) -> Extracted:
         """
         Learn from a finished conversation: turns, a transcript whose lines say who speaks, or (None) what is kept of its
         `session`. Say whose memory it is for: `agents`, `workspace`, `scope`. Without `wait` the answer says which job does it.
         """
-        return await self._daemon.ask(extraction.extract(talk, told, wait=wait))
+        return await self._daemon.ask(extraction.extract(talk, fields, wait=wait))
 
     async def learn(self, agents: Sequence[str], learning: str, *, run: str | None = None) -> Record:
         return await self._send(
@@ -656,7 +656,7 @@ class AsyncClient(MemoryClient):
                     listener.path, listener.query, headers=listener.begin(), silence=SILENCE
                 ) as response:
                     if response.status_code != 200:
-                        listener.refused(Reply.of(response, await response.aread()))
+                        listener.refused(HttpReply.of(response, await response.aread()))
                     else:
                         async for frame in self._daemon.frames(response, MAX_FRAME):
                             event = listener.event_of(frame)

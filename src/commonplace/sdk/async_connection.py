@@ -12,7 +12,7 @@ from httpx_sse import EventSource, ServerSentEvent
 
 from commonplace.errors import StoreClosed
 from commonplace.sdk.address import Address
-from commonplace.sdk.talk import Call, Outcome, Pause, Reply, Talk, problem, unreachable
+from commonplace.sdk.talk import Call, HttpReply, Outcome, Pause, Talk, problem, unreachable
 from commonplace.sdk.threads import async_call, async_parts
 
 T = TypeVar("T")
@@ -92,7 +92,7 @@ class AsyncDaemonConnection:
         try:
             async with self._open.stream("GET", path, params=query) as response:
                 if response.status_code != 200:
-                    raise problem(Reply.of(response, await response.aread()))
+                    raise problem(HttpReply.of(response, await response.aread()))
                 async for part in response.aiter_bytes():
                     await async_call(save, part)
         except httpx.TransportError as error:
@@ -106,7 +106,7 @@ class AsyncDaemonConnection:
         except httpx.TransportError as error:
             raise unreachable(error) from error
         if response.status_code != 200:
-            raise problem(Reply.of(response, response.content))
+            raise problem(HttpReply.of(response, response.content))
         return response.content
 
     @property
@@ -130,4 +130,4 @@ class AsyncDaemonConnection:
             )
         except httpx.TransportError as error:
             return error
-        return Reply.of(response, response.content)
+        return HttpReply.of(response, response.content)

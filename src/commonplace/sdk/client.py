@@ -15,7 +15,7 @@ import httpx
 
 from commonplace.errors import InvalidInput
 from commonplace.sdk.address import TIMEOUT, address
-from commonplace.sdk.calls import extraction, moving, recall, records
+from commonplace.sdk.calls import extraction, recall, records, transfer
 from commonplace.sdk.connection import DaemonConnection
 from commonplace.sdk.documents import (
     changed,
@@ -33,7 +33,7 @@ from commonplace.sdk.documents import (
 )
 from commonplace.sdk.event_listener import MAX_FRAME, SILENCE, EventListener
 from commonplace.sdk.lines import MEDIA_TYPE, Arriving, opened_source, opened_target
-from commonplace.sdk.talk import Call, Reply, asked, waiting
+from commonplace.sdk.talk import Call, HttpReply, asked, waiting
 from commonplace.sdk.threads import plain_call
 from commonplace.values.audit import AuditPage, AuditQuery
 from commonplace.values.census import By, Latency, Recalls, ScopeCounts, Tally, Weight
@@ -41,7 +41,6 @@ from commonplace.values.changes import Changes, SuccessorFields
 from commonplace.values.context import ContextBlock
 from commonplace.values.event import Heard
 from commonplace.values.extraction import Extracted, TalkFields
-from commonplace.values.moving import ImportReport, Layout, LoadReport, Progress
 from commonplace.values.note import Note
 from commonplace.values.principal import Key, Principal, Role, User
 from commonplace.values.query import Filter, Filters, Hit, Mode, Order, Page
@@ -58,12 +57,13 @@ from commonplace.values.shelf import (
     ShelfWritten,
 )
 from commonplace.values.task import ContextMode, MemoryTask, TargetScope
+from commonplace.values.transfer import ImportReport, Layout, LoadReport, Progress
 from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
 from commonplace.values.usage import Budget
 from commonplace.wire.budgets import BudgetAnswer
 from commonplace.wire.census import LatencyAnswer, ScopesAnswer, WeightsAnswer
 from commonplace.wire.extraction import LearningsAnswer
-from commonplace.wire.keeping import FindingsAnswer, LogAnswer, ReindexedAnswer, RulesAnswer
+from commonplace.wire.maintenance import FindingsAnswer, LogAnswer, ReindexedAnswer, RulesAnswer
 from commonplace.wire.people import CodeAnswer, KeysAnswer, MeAnswer, NewKeyAnswer, NewUserAnswer, UsersAnswer
 from commonplace.wire.queries import AuditFilter
 from commonplace.wire.review import ReleasedAnswer, RollbackBody
@@ -111,7 +111,7 @@ class Client:
         self, path: str, answer: type[T], parameters: Mapping[str, object] | None = None, *, waits: float = 0.0
     ) -> T:
         params = (*query(parameters or {}), *waiting(waits))
-        call = Call(method="GET", path=path, query=params, read=reader(answer), reads=True, waits=waits)
+        call = Call(method="GET", path=path, query=params, decode=reader(answer), reads=True, waits=waits)
         return self._daemon.ask(asked(call))
 
     def _send(
@@ -129,7 +129,7 @@ class Client:
             method=method,
             path=path,
             body=None if body is None else written(body),
-            read=reader(answer),
+            decode=reader(answer),
             reads=reads,
             endless=endless,
             condition=condition,
@@ -139,7 +139,7 @@ class Client:
     def _send_only(self, method: str, path: str, body: Mapping[str, Json] | None = None) -> None:
         """As above, for an answer that nobody reads."""
         content = None if body is None else written(body)
-        self._daemon.ask(asked(Call(method=method, path=path, body=content, read=len)))
+        self._daemon.ask(asked(Call(method=method, path=path, body=content, decode=len)))
 
     # ---- write
 
@@ -401,7 +401,7 @@ class Client:
     ) -> ImportReport:
         """Bring in a folder of Markdown and text files, or OpenClaw's memory, of the machine the daemon runs on."""
         return self._daemon.ask(
-            moving.import_folder(path, scope=scope, format=format, sync_deletes=sync_deletes, progress=progress)
+            transfer.import_folder(path, scope=scope, format=format, sync_deletes=sync_deletes, progress=progress)
         )
 
     def import_files(
@@ -413,7 +413,7 @@ class Client:
         progress: Progress | None = None,
     ) -> ImportReport:
         """Bring in texts by their paths, which are relative: they are sent along, and need not be on the daemon's machine."""
-        return self._daemon.ask(moving.import_files(files, scope=scope, format=format, progress=progress))
+        return self._daemon.ask(transfer.import_files(files, scope=scope, format=format, progress=progress))
 
     def export(self, target: str | Path | TextIO, *, scopes: Scopes = None, progress: Progress | None = None) -> int:
         """Write all records that the key reaches, with all their versions, as JSON Lines, and answer how many."""
@@ -432,7 +432,7 @@ class Client:
     def backup(self, target: str | Path, *, progress: Progress | None = None) -> None:
         """Not over the network: a store is backed up where it is. Raises InvalidInput."""
         del target, progress
-        raise InvalidInput(moving.NO_BACKUP)
+        raise InvalidInput(transfer.NO_BACKUP)
 
     # ---- talk becomes memory
 
@@ -441,13 +441,13 @@ class Client:
         talk: str | Sequence[Turn] | None = None,
         *,
         wait: bool = True,
-        **told: Unpack[TalkFields],
+        **fields: Unpack[TalkFields],
     ) -> Extracted:
         """
         Learn from a finished conversation: turns, a transcript whose lines say who speaks, or (None) what is kept of its
         `session`. Say whose memory it is for: `agents`, `workspace`, `scope`. Without `wait` the answer says which job does it.
         """
-        return self._daemon.ask(extraction.extract(talk, told, wait=wait))
+        return self._daemon.ask(extraction.extract(talk, fields, wait=wait))
 
     def learn(self, agents: Sequence[str], learning: str, *, run: str | None = None) -> Record:
         """Keep what a director learned in a run of these agents, with the first of them."""
@@ -723,7 +723,7 @@ class Client:
                     listener.path, listener.query, headers=listener.begin(), silence=SILENCE
                 ) as response:
                     if response.status_code != 200:
-                        listener.refused(Reply.of(response, response.read()))
+                        listener.refused(HttpReply.of(response, response.read()))
                     else:
                         for frame in self._daemon.frames(response, MAX_FRAME):
                             event = listener.event_of(frame)

@@ -13,7 +13,7 @@ from httpx_sse import EventSource, ServerSentEvent
 
 from commonplace.errors import StoreClosed
 from commonplace.sdk.address import Address
-from commonplace.sdk.talk import Call, Outcome, Pause, Reply, Talk, problem, unreachable
+from commonplace.sdk.talk import Call, HttpReply, Outcome, Pause, Talk, problem, unreachable
 from commonplace.sdk.threads import plain_call, plain_parts
 
 T = TypeVar("T")
@@ -93,7 +93,7 @@ class DaemonConnection:
         try:
             with self._open.stream("GET", path, params=query) as response:
                 if response.status_code != 200:
-                    raise problem(Reply.of(response, response.read()))
+                    raise problem(HttpReply.of(response, response.read()))
                 for part in response.iter_bytes():
                     plain_call(save, part)
         except httpx.TransportError as error:
@@ -107,7 +107,7 @@ class DaemonConnection:
         except httpx.TransportError as error:
             raise unreachable(error) from error
         if response.status_code != 200:
-            raise problem(Reply.of(response, response.content))
+            raise problem(HttpReply.of(response, response.content))
         return response.content
 
     @property
@@ -131,4 +131,4 @@ class DaemonConnection:
             )
         except httpx.TransportError as error:
             return error
-        return Reply.of(response, response.content)
+        return HttpReply.of(response, response.content)

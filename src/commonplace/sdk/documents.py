@@ -41,21 +41,21 @@ def _container(value: object) -> Json:
         return given({field.name: getattr(value, field.name) for field in fields(value)})
     if isinstance(value, Mapping):
         items = cast(Mapping[object, object], value)
-        return {str(name): document(one) for name, one in items.items()}
+        return {str(name): document(item) for name, item in items.items()}
     if isinstance(value, Iterable) and not isinstance(value, bytes | bytearray):
-        return [document(one) for one in cast(Iterable[object], value)]
+        return [document(item) for item in cast(Iterable[object], value)]
     raise InvalidInput(f"{value!r:.40} cannot be sent: it is neither a value of ours nor plain JSON.")
 
 
-def given(named: Mapping[str, object]) -> dict[str, Json]:
+def given(fields: Mapping[str, object]) -> dict[str, Json]:
     """What has a value: None and empty are what the daemon assumes anyway."""
-    told = {name: document(value) for name, value in named.items() if value is not None}
-    return {name: value for name, value in told.items() if value not in _EMPTY}
+    documents = {name: document(value) for name, value in fields.items() if value is not None}
+    return {name: value for name, value in documents.items() if value not in _EMPTY}
 
 
-def changed(named: Mapping[str, object]) -> dict[str, Json]:
+def changed(fields: Mapping[str, object]) -> dict[str, Json]:
     """As above, but an empty list is a change."""
-    return {name: document(value) for name, value in named.items() if value is not None}
+    return {name: document(value) for name, value in fields.items() if value is not None}
 
 
 def written(value: Mapping[str, Json]) -> bytes:
@@ -69,12 +69,12 @@ def written(value: Mapping[str, Json]) -> bytes:
         raise InvalidInput(f"This cannot be sent as JSON: {error}.") from error
 
 
-def query(named: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+def query(fields: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     """For a URL: a list is its name, repeated."""
     pairs: list[tuple[str, str]] = []
-    for name, value in given(named).items():
+    for name, value in given(fields).items():
         several = cast(Sequence[Json], value) if isinstance(value, list) else [value]
-        pairs += [(name, _plain(one)) for one in several]
+        pairs += [(name, _plain(item)) for item in several]
     return tuple(pairs)
 
 
@@ -84,11 +84,11 @@ def _plain(value: Json) -> str:
     return str(value)
 
 
-def texts(named: Sequence[str] | None) -> list[str]:
+def texts(values: Sequence[str] | None) -> list[str]:
     """Several texts; a single one is meant as such, not as its letters."""
-    if named is None:
+    if values is None:
         return []
-    return [named] if isinstance(named, str) else list(named)
+    return [values] if isinstance(values, str) else list(values)
 
 
 def named_scopes(scopes: Scopes) -> tuple[Scope, ...] | None:
@@ -96,10 +96,10 @@ def named_scopes(scopes: Scopes) -> tuple[Scope, ...] | None:
     Raises:
         InvalidInput: no scope at all, which in a URL would look like every scope.
     """
-    read = scopes_of(scopes)
-    if read == ():
+    scope_values = scopes_of(scopes)
+    if scope_values == ():
         raise InvalidInput("Name a scope, or leave scopes out for all that the key reaches.")
-    return read
+    return scope_values
 
 
 def named(request: type[BaseModel], value: object) -> dict[str, object]:

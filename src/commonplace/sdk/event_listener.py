@@ -15,7 +15,7 @@ from httpx_sse import ServerSentEvent
 from pydantic import ValidationError
 
 from commonplace.sdk.documents import named_scopes, query, texts
-from commonplace.sdk.talk import LONGEST_WAIT, PASSING, Reply, problem, unreachable, wait_named
+from commonplace.sdk.talk import LONGEST_WAIT, PASSING, HttpReply, problem, unreachable, wait_named
 from commonplace.values.event import Heard
 from commonplace.values.retry import Backoff
 from commonplace.values.scope import Scopes
@@ -64,7 +64,7 @@ class EventListener:
             self._after = answer.id
         return Heard(**{name: value for name, value in answer if name != "v"})
 
-    def refused(self, reply: Reply) -> None:
+    def refused(self, reply: HttpReply) -> None:
         """
         The daemon answered with something else than a stream.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from commonplace.errors import InvalidFile, PathNotFound
-from commonplace.sdk.calls.moving import count_of
+from commonplace.sdk.calls.transfer import count_of
 
 MEDIA_TYPE: Final = "application/x-ndjson"
 PART: Final = 256 * 1024
@@ -41,8 +41,8 @@ class Arriving:
             self._lines += len(whole)
             if self._progress is not None:
                 # The first line says what the file is.
-                done = max(0, self._lines - 1)
-                self._progress(done, max(self._total, done))
+                line_count = max(0, self._lines - 1)
+                self._progress(line_count, max(self._total, line_count))
         self._open += rest
 
     def end(self) -> int:
@@ -53,10 +53,10 @@ class Arriving:
             InvalidFile: the last line is missing: the daemon went away in the middle.
         """
         self._stream.flush()
-        found = None if self._open else count_of(self._last)
-        if found is None:
+        count = None if self._open else count_of(self._last)
+        if count is None:
             raise InvalidFile("The export was cut short: its last line is missing. Try again.")
-        return found
+        return count
 
 
 @contextmanager
@@ -111,13 +111,13 @@ def opened_source(
         yield _parts(lambda: file.read(PART), size, progress)
 
 
-def _parts(read: Callable[[], bytes], size: int, progress: Callable[[int, int], None] | None) -> Iterator[bytes]:
-    done = 0
-    while part := read():
+def _parts(read_part: Callable[[], bytes], size: int, progress: Callable[[int, int], None] | None) -> Iterator[bytes]:
+    byte_count = 0
+    while part := read_part():
         yield part
-        done += len(part)
+        byte_count += len(part)
         if progress is not None:
-            progress(min(done, size), size)
+            progress(min(byte_count, size), size)
 
 
 def _text(stream: TextIO) -> Iterator[bytes]:

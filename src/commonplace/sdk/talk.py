@@ -54,7 +54,7 @@ _BY_STATUS: Final[Mapping[int, type[CommonplaceError]]] = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reply:
+class HttpReply:
     """An answer, read whole. The names of `headers` are in lower case."""
 
     status: int
@@ -62,7 +62,7 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @classmethod
-    def of(cls, response: httpx.Response, body: bytes) -> Reply:
+    def of(cls, response: httpx.Response, body: bytes) -> HttpReply:
         return cls(status=response.status_code, body=body, headers=dict(response.headers))
 
 
@@ -76,7 +76,7 @@ class Call(Generic[T]):
 
     method: str
     path: str
-    read: Callable[[bytes], T]
+    decode: Callable[[bytes], T]
     query: tuple[tuple[str, str], ...] = ()
     body: bytes | None = None
     key: str | None = None
@@ -111,7 +111,7 @@ class Pause:
     seconds: float
 
 
-Outcome: TypeAlias = "Reply | httpx.TransportError"
+Outcome: TypeAlias = "HttpReply | httpx.TransportError"
 Talk: TypeAlias = Generator[Send | Pause, Any, T]
 
 
@@ -146,7 +146,7 @@ def _pause(call: Call[Any], outcome: Outcome, attempt: int) -> float | None:
     return wait + _SPREAD.after(attempt) if wait <= LONGEST_WAIT else None
 
 
-def wait_named(reply: Reply) -> float | None:
+def wait_named(reply: HttpReply) -> float | None:
     """The seconds that Retry-After asks for."""
     return parse_retry_after(reply.headers.get("retry-after", ""))
 
@@ -157,7 +157,7 @@ def _read(call: Call[T], outcome: Outcome) -> T:
     if outcome.status >= 300:
         raise problem(outcome)
     try:
-        return call.read(outcome.body)
+        return call.decode(outcome.body)
     except (ValidationError, ValueError) as error:
         raise CommonplaceError("What answers there is no daemon of Commonplace, or one of another version.") from error
 
@@ -180,32 +180,32 @@ def waiting(seconds: float) -> tuple[tuple[str, str], ...]:
 
 
 def _known(root: type[CommonplaceError]) -> dict[str, type[CommonplaceError]]:
-    found: dict[str, type[CommonplaceError]] = {}
+    by_code: dict[str, type[CommonplaceError]] = {}
     todo = [root]
     while todo:
         kind = todo.pop(0)
         # A class that has no code of its own is told by its parent's.
-        found.setdefault(kind.code, kind)
+        by_code.setdefault(kind.code, kind)
         todo += kind.__subclasses__()
-    return found
+    return by_code
 
 
 _BY_CODE: Final = _known(CommonplaceError)
 
 
-def problem(reply: Reply) -> CommonplaceError:
+def problem(reply: HttpReply) -> CommonplaceError:
     """The error that an answer tells of. Where its code is new to us, its status says the kind, and its details the rest."""
     try:
-        told = ProblemAnswer.model_validate_json(reply.body).error
+        error = ProblemAnswer.model_validate_json(reply.body).error
     except ValidationError:
         kind = _BY_STATUS.get(reply.status, CommonplaceError)
         return kind(f"The daemon's address answered with status {reply.status}.", status=reply.status)
-    return error_of(told.code, told.message, told.details or {}, reply.status)
+    return error_of(error.code, error.message, error.details or {}, reply.status)
 
 
 def error_of(code: str, message: str, details: Mapping[str, object], status: int | None = None) -> CommonplaceError:
-    told = {name: value for name, value in details.items() if name not in ("self", "message")}
+    arguments = {name: value for name, value in details.items() if name not in ("self", "message")}
     kind = _BY_CODE.get(code)
     if kind is None:
-        return _BY_STATUS.get(status or 500, CommonplaceError)(message, **{**told, "code": code, "status": status})
-    return kind(message, **told)
+        return _BY_STATUS.get(status or 500, CommonplaceError)(message, **{**arguments, "code": code, "status": status})
+    return kind(message, **arguments)

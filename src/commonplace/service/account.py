@@ -32,7 +32,7 @@ from commonplace.errors import (
 from commonplace.guard.guard import Guard
 from commonplace.guard.quarantine import is_quarantined, reasons_of
 from commonplace.ports.clock import Clock
-from commonplace.ports.journal import Entries, Journal, Reply
+from commonplace.ports.journal import Entries, IdempotentReply, Journal
 from commonplace.ports.quotas import Quotas
 from commonplace.ports.records import RecordStore
 from commonplace.service.read_journal import ReadJournal
@@ -99,15 +99,15 @@ class Account:
 
     # ---- what is kept with a write
 
-    def beside(self, written: Sequence[Written]) -> Entries:
-        rows = [self._written(one) for one in written]
-        changed = [one.record for one in written if one.outcome != "unchanged"]
-        reply = self.reply([(one.record.id, one.record.version, one.outcome) for one in written])
+    def beside(self, results: Sequence[Written]) -> Entries:
+        rows = [self._written(result) for result in results]
+        changed = [result.record for result in results if result.outcome != "unchanged"]
+        reply = self.reply([(result.record.id, result.record.version, result.outcome) for result in results])
         news = [self._news(record) for record in changed]
-        for one in changed:
-            home = self.homes.get(one.id, one.scope)
-            if home != one.scope:
-                news.append(self.news("record.left", scope=home, data={"id": one.id}))
+        for record in changed:
+            home = self.homes.get(record.id, record.scope)
+            if home != record.scope:
+                news.append(self.news("record.left", scope=home, data={"id": record.id}))
         return Entries(audit=tuple(rows), events=tuple(news), reply=reply)
 
     def beside_purge(self, ids: Sequence[str]) -> Entries:
@@ -159,20 +159,20 @@ class Account:
             data=data,
         )
 
-    def reply(self, written: Sequence[tuple[str, int, str]]) -> Reply | None:
+    def reply(self, results: Sequence[tuple[str, int, str]]) -> IdempotentReply | None:
         if self.once is None:
             return None
-        return Reply(
+        return IdempotentReply(
             tenant=self.who.tenant,
             owner=self.who.identity,
             key=self.once.key,
             fingerprint=self.once.fingerprint,
             expires_at=self.clock.now() + REPLIES_KEPT,
-            written=tuple(written),
+            results=tuple(results),
         )
 
-    def _written(self, one: Written) -> AuditRow:
-        record = one.record
+    def _written(self, result: Written) -> AuditRow:
+        record = result.record
         details: dict[str, Json] = {"change": record.change}
         if record.reason and self.who.door != "embedded":
             # A purge without a daemon leaves no trace in the file: there, the reason stands with the version alone.
@@ -181,7 +181,7 @@ class Account:
             details["redactions"] = redactions
         if is_quarantined(record):
             details["quarantine"] = list[Json](reasons_of(record))
-        outcome = "unchanged" if one.outcome == "unchanged" else "ok"
+        outcome = "unchanged" if result.outcome == "unchanged" else "ok"
         return self.row(outcome, record=record.id, version=record.version, scope=record.scope, details=details)
 
     def _news(self, record: Record) -> News:
@@ -253,9 +253,9 @@ class Journaled:
 
     async def put(self, drafts: Sequence[Draft], *, beside: object = None) -> list[Written]:
         del beside
-        written = await self._guard.put(drafts, partial(self._store.put, beside=self._account.beside))
+        results = await self._guard.put(drafts, partial(self._store.put, beside=self._account.beside))
         self._account.wrote()
-        return written
+        return results
 
     async def revise(self, drafts: Sequence[Draft], *, beside: object = None) -> list[Record]:
         del beside

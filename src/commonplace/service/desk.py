@@ -10,7 +10,7 @@ from commonplace.errors import AlreadyAnswered, Forbidden, IdempotencyKeyReused,
 from commonplace.governance.access import exact_scopes, reached_kinds, require_scopes
 from commonplace.memory.asking import is_whole, resolve
 from commonplace.ports.clock import Clock
-from commonplace.ports.journal import Reply
+from commonplace.ports.journal import IdempotentReply
 from commonplace.ports.store import Store
 from commonplace.service.account import Account, Idempotency
 from commonplace.service.engines import EngineRoom, Engines
@@ -86,9 +86,9 @@ class Desk:
             return tuple(scopes)
         if reached_kinds(who):
             return None
-        named = exact_scopes(who)
-        if named is not None:
-            return named
+        own_scopes = exact_scopes(who)
+        if own_scopes is not None:
+            return own_scopes
         marks = await self.store.recall.marks(who.tenant, None)
         return tuple(mark.scope for mark in marks if who.reaches(mark.scope))
 
@@ -148,19 +148,19 @@ class Desk:
 
     async def answered_meanwhile(self, who: Principal, once: Idempotency | None) -> list[Written]:
         """As above, where the store has just said that there is one."""
-        written = await self.answered(who, once)
-        if written is None:
+        results = await self.answered(who, once)
+        if results is None:
             raise AlreadyAnswered
-        return written
+        return results
 
-    async def _rewritten(self, who: Principal, once: Idempotency, reply: Reply) -> list[Written]:
+    async def _rewritten(self, who: Principal, once: Idempotency, reply: IdempotentReply) -> list[Written]:
         if reply.fingerprint != once.fingerprint:
             raise IdempotencyKeyReused
-        found: list[Written] = []
-        for id, version, outcome in reply.written:
+        results: list[Written] = []
+        for id, version, outcome in reply.results:
             versions = await self.store.records.history(who.tenant, id)
-            record = next((one for one in versions if one.version == version), None)
+            record = next((candidate for candidate in versions if candidate.version == version), None)
             if record is None:
                 raise RecordNotFound(ids=[id])
-            found.append(Written(record, outcome))  # pyright: ignore[reportArgumentType] - one of ours, written by us
-        return found
+            results.append(Written(record, outcome))  # pyright: ignore[reportArgumentType] - one of ours, written by us
+        return results

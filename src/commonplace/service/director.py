@@ -53,10 +53,10 @@ class Directing:
                     expected=0,
                 )
                 try:
-                    [written] = await writer.put([note], actor=who.subject)
+                    [result] = await writer.put([note], actor=who.subject)
                 except RecordChanged:
                     continue
-                return written.record
+                return result.record
             raise RecordChanged
 
     async def learnings(self, who: Principal, agents: Sequence[str], *, limit: int = MOST) -> list[Record]:
@@ -64,8 +64,8 @@ class Directing:
         desk, scopes = self._desk, _chain(agents)
         async with desk.account(who, "record.list"):
             require_scopes(who, scopes)
-            wanted = Filter(scopes=tuple(dict.fromkeys(scopes)), key_prefix=PREFIX)
-            page = await desk.store.records.find(who.tenant, wanted, "newest", min(max(limit, 1), MOST), None)
+            filter = Filter(scopes=tuple(dict.fromkeys(scopes)), key_prefix=PREFIX)
+            page = await desk.store.records.find(who.tenant, filter, "newest", min(max(limit, 1), MOST), None)
             return list(page.records)
 
 

@@ -22,9 +22,9 @@ from commonplace.learning.extract import READ
 from commonplace.learning.news import Lesson
 from commonplace.service.account import Account
 from commonplace.service.desk import Desk
-from commonplace.service.learned import TALK, Kept, Learned, Placed
-from commonplace.service.reading import Purpose, Reading
-from commonplace.service.recalled import recalled_into
+from commonplace.service.fact_reader import Purpose, Reading
+from commonplace.service.lessons import TALK, LessonResult, LessonWriter, Placed
+from commonplace.service.run_memories import recalled_into
 from commonplace.values.moment import utc
 from commonplace.values.note import Note
 from commonplace.values.principal import Principal
@@ -87,7 +87,7 @@ class Episodes:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._reading = Reading(desk)
-        self._learned = Learned(desk)
+        self._learned = LessonWriter(desk)
 
     async def flush(self, who: Principal, scope: Scope, session: str) -> Flushed:
         """Learn from what was said in a session since the last flush. Without any, there is nothing to do."""
@@ -95,26 +95,26 @@ class Episodes:
         async with desk.account(who, "record.put", scope=scope) as account:
             require_role(who, "writer")
             require_scope(who, scope)
-            read: _Read | None = None
+            reading: _Read | None = None
             async for _ in attempts(_ATTEMPTS):
                 stretch = await self._stretch(who, scope, session)
                 if not stretch.new:
                     return NOTHING
-                if read is None or read.mark != stretch.mark:
-                    read = await self._read(who, scope, session, stretch)
+                if reading is None or reading.mark != stretch.mark:
+                    reading = await self._read(who, scope, session, stretch)
                 try:
-                    kept = await self._kept(account, scope, session, stretch, read)
+                    learning = await self._kept(account, scope, session, stretch, reading)
                 except RecordChanged:
                     # Somebody else closed it, or changed one of the facts: look again.
                     continue
                 return Flushed(
                     status="extracted",
                     turns=len(stretch.new),
-                    facts=kept.facts,
-                    episode=kept.beside[-1],
-                    superseded=kept.superseded,
-                    method=read.method,
-                    fallback=read.fallback,
+                    facts=learning.facts,
+                    episode=learning.beside[-1],
+                    superseded=learning.superseded,
+                    method=reading.method,
+                    fallback=reading.fallback,
                 )
             raise RecordChanged
 
@@ -122,8 +122,8 @@ class Episodes:
         """The id of the newest turn, where anything was said since the last flush."""
         require_role(who, "writer")
         require_scope(who, scope)
-        wanted = Filter(scopes=(scope,), kinds=("turn",), sessions=(session,))
-        page = await self._desk.store.records.find(who.tenant, wanted, "newest", 1, None)
+        filter = Filter(scopes=(scope,), kinds=("turn",), sessions=(session,))
+        page = await self._desk.store.records.find(who.tenant, filter, "newest", 1, None)
         if not page.records:
             return None
         [newest] = page.records
@@ -132,27 +132,29 @@ class Episodes:
             return newest.id
         return newest.id if (await self._stretch(who, scope, session)).new else None
 
-    async def _kept(self, account: Account, scope: Scope, session: str, stretch: _Stretch, read: _Read) -> Kept:
+    async def _kept(
+        self, account: Account, scope: Scope, session: str, stretch: _Stretch, reading: _Read
+    ) -> LessonResult:
         """Facts and summary in one write: stopped in the middle, neither is there."""
-        told = await asyncio.to_thread(_episode_note, scope, session, stretch)
+        episode_note = await asyncio.to_thread(_episode_note, scope, session, stretch)
         recalled = await recalled_into(self._desk, account.who, (session,), session=session)
-        return await self._learned.keep(account, read.placed, recalled=recalled, beside=(told,))
+        return await self._learned.keep(account, reading.placed, recalled=recalled, beside=(episode_note,))
 
     # ---- what is to be read
 
     async def _stretch(self, who: Principal, scope: Scope, session: str) -> _Stretch:
         last = await self._last_episode(who, scope, session)
-        read = -1 if last is None else _place(last, "to")
+        last_place = -1 if last is None else _place(last, "to")
         grows = last if last is not None and self._may_grow(last) else None
-        start = read + 1 if grows is None else _place(grows, "from")
+        start = last_place + 1 if grows is None else _place(grows, "from")
         turns = await self._turns(who, scope, session, start)
         now = self._desk.clock.now()
-        live = tuple(one for one in turns if one.state(now) == "live")
+        live = tuple(turn for turn in turns if turn.state(now) == "live")
         return _Stretch(
             start=start,
-            stop=max((one.position or 0 for one in turns), default=read),
+            stop=max((turn.position or 0 for turn in turns), default=last_place),
             turns=live,
-            new=tuple(one for one in live if (one.position or 0) > read),
+            new=tuple(turn for turn in live if (turn.position or 0) > last_place),
             grows=grows,
         )
 
@@ -162,57 +164,59 @@ class Episodes:
 
     async def _last_episode(self, who: Principal, scope: Scope, session: str) -> Record | None:
         """Deleted ones too: what was read once is not read again because its summary went away."""
-        wanted = Filter(
+        filter = Filter(
             scopes=(scope,),
             kinds=("episode",),
             sessions=(session,),
             key_prefix=_key(session, ""),
             states=ALL_STATES,
         )
-        page = await self._desk.store.records.find(who.tenant, wanted, "newest", _PAGE, None)
-        return max(page.records, key=lambda one: _place(one, "to"), default=None)
+        page = await self._desk.store.records.find(who.tenant, filter, "newest", _PAGE, None)
+        return max(page.records, key=lambda episode: _place(episode, "to"), default=None)
 
     async def _turns(self, who: Principal, scope: Scope, session: str, start: int) -> list[Record]:
         """
         Every turn of the session from place `start` on, whatever became of it, in order. The newest are read first, so that
         a long session is not read as a whole each time; it is, where places are missing among those found.
         """
-        wanted = Filter(scopes=(scope,), kinds=("turn",), sessions=(session,), states=ALL_STATES)
-        found: dict[int, Record] = {}
+        filter = Filter(scopes=(scope,), kinds=("turn",), sessions=(session,), states=ALL_STATES)
+        by_position: dict[int, Record] = {}
         cursor: str | None = None
         while True:
-            page = await self._desk.store.records.find(who.tenant, wanted, "newest", _PAGE, cursor)
-            placed = {one.position: one for one in page.records if one.position is not None}
-            found.update({position: one for position, one in placed.items() if position >= start})
-            is_whole = not found or max(found) - start + 1 == len(found)
+            page = await self._desk.store.records.find(who.tenant, filter, "newest", _PAGE, cursor)
+            placed = {turn.position: turn for turn in page.records if turn.position is not None}
+            by_position.update({position: turn for position, turn in placed.items() if position >= start})
+            is_whole = not by_position or max(by_position) - start + 1 == len(by_position)
             cursor = page.cursor
             if cursor is None or (is_whole and any(position < start for position in placed)):
-                return [found[position] for position in sorted(found)]
+                return [by_position[position] for position in sorted(by_position)]
 
     # ---- what comes of it
 
     async def _read(self, who: Principal, scope: Scope, session: str, stretch: _Stretch) -> _Read:
         """The facts of the new turns, each with the turn that told it. A later one under the same key takes its place."""
-        known = await self._learned.known(who, (scope,)) if self._desk.model is not None else []
-        purpose, left = Purpose(session=session), MICRO_USD
-        found: dict[str, Placed] = {}
+        known_records = await self._learned.known(who, (scope,)) if self._desk.model is not None else []
+        purpose, budget = Purpose(session=session), MICRO_USD
+        by_key: dict[str, Placed] = {}
         methods: set[Literal["rules", "model"]] = set()
         fallback: str | None = None
         for n, window in enumerate(_windows(stretch.new)):
             if n == _MOST_WINDOWS:
                 break
-            told = [_turn(record) for record in window]
-            read = await self._reading.read(who, told, purpose, known=known, least=0, micro_usd=left)
-            left -= read.cost
-            methods.add(read.method)
-            fallback = fallback or read.fallback
-            for fact in read.facts:
+            turns = [_turn(record) for record in window]
+            reading = await self._reading.read(
+                who, turns, purpose, known_records=known_records, least=0, micro_usd=budget
+            )
+            budget -= reading.cost
+            methods.add(reading.method)
+            fallback = fallback or reading.fallback
+            for fact in reading.facts:
                 turn = window[fact.turn]
                 at = None if turn.at is None else utc(turn.at)
                 lesson = Lesson(fact=fact, session=session, message=turn.id, said_at=at)
-                found[fact.key] = Placed(lesson=lesson, scope=scope)
+                by_key[fact.key] = Placed(lesson=lesson, scope=scope)
         by: Literal["rules", "model"] = "model" if methods == {"model"} else "rules"
-        return _Read(mark=stretch.mark, placed=tuple(found.values()), method=by, fallback=fallback)
+        return _Read(mark=stretch.mark, placed=tuple(by_key.values()), method=by, fallback=fallback)
 
 
 def _windows(turns: Sequence[Record]) -> Iterator[list[Record]]:
@@ -238,18 +242,18 @@ def _turn(record: Record) -> Turn:
     return Turn(speaker=record.speaker or "", text=record.text, at=record.at, metadata=record.metadata)
 
 
-def flushed_result(done: Flushed) -> Mapping[str, Json]:
+def flushed_result(flush: Flushed) -> Mapping[str, Json]:
     """What a job tells of it: ids and counts, no text."""
-    facts: list[Json] = [fact.id for fact in done.facts]
-    superseded: list[Json] = [*done.superseded]
+    facts: list[Json] = [fact.id for fact in flush.facts]
+    superseded: list[Json] = [*flush.superseded]
     return {
-        "status": done.status,
-        "method": done.method,
-        "fallback": done.fallback,
-        "turns": done.turns,
+        "status": flush.status,
+        "method": flush.method,
+        "fallback": flush.fallback,
+        "turns": flush.turns,
         "facts": facts,
         "superseded": superseded,
-        "episode": done.episode.id if done.episode else None,
+        "episode": flush.episode.id if flush.episode else None,
     }
 
 
@@ -283,5 +287,5 @@ def _key(session: str, start: int | str) -> str:
 
 def _place(episode: Record, name: str) -> int:
     """-1 where somebody took it out of the metadata."""
-    found = episode.metadata.get(name)
-    return found if isinstance(found, int) else -1
+    place = episode.metadata.get(name)
+    return place if isinstance(place, int) else -1

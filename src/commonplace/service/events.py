@@ -50,7 +50,7 @@ class Listening:
         return self._hub
 
     @asynccontextmanager
-    async def listen(self, who: Principal, wanted: Wanted) -> AsyncGenerator[Stream]:
+    async def listen(self, who: Principal, subscription: Wanted) -> AsyncGenerator[Stream]:
         """
         The stream of what the caller may hear, begun.
 
@@ -62,15 +62,15 @@ class Listening:
         desk = self._desk
         async with desk.account(who, "event.listen"):
             require_role(who, "reader")
-            _check(wanted)
-            require_scopes(who, wanted.scopes)
+            _check(subscription)
+            require_scopes(who, subscription.scopes)
 
         async def welcome() -> bool:
             return await self._is_welcome(who)
 
-        with self._hub.seat(who.tenant, _hears(who, wanted), wanted.queue) as seat:
+        with self._hub.seat(who.tenant, _hears(who, subscription), subscription.queue) as seat:
             stream = Stream(desk.store.events, self._hub, seat, welcome, heartbeat=self._heartbeat)
-            await stream.begin(wanted.resume)
+            await stream.begin(subscription.resume)
             yield stream
 
     async def follow(
@@ -82,12 +82,12 @@ class Listening:
         after: int | None = None,
     ) -> AsyncIterator[Heard]:
         """What the caller may hear, straight from the log: after the event `after`, else from now on. It has no end."""
-        wanted = Wanted(types=tuple(types), scopes=tuple(scopes or ()))
+        subscription = Wanted(types=tuple(types), scopes=tuple(scopes or ()))
         async with self._desk.account(who, "event.listen"):
             require_role(who, "reader")
-            _check(wanted)
-            require_scopes(who, wanted.scopes)
-        hears, events = _hears(who, wanted), self._desk.store.events
+            _check(subscription)
+            require_scopes(who, subscription.scopes)
+        hears, events = _hears(who, subscription), self._desk.store.events
         start = (await events.event_range())[1] if after is None else after
         async for portion in events.follow_events(start):
             for event in portion:
@@ -126,24 +126,24 @@ class Listening:
             self._keys.pop(event.news.tenant, None)
 
 
-def _check(wanted: Wanted) -> None:
-    if not SHORTEST_QUEUE <= wanted.queue <= LONGEST_QUEUE:
+def _check(subscription: Wanted) -> None:
+    if not SHORTEST_QUEUE <= subscription.queue <= LONGEST_QUEUE:
         raise InvalidInput(f"max_queued is {SHORTEST_QUEUE} to {LONGEST_QUEUE:,}.")
-    if max(len(wanted.types), len(wanted.scopes)) > MOST_FILTERS:
+    if max(len(subscription.types), len(subscription.scopes)) > MOST_FILTERS:
         raise InvalidInput(f"Name at most {MOST_FILTERS} types and {MOST_FILTERS} scopes.")
-    for written in wanted.types:
-        if len(written) > 100 or not _TYPE.fullmatch(written):
-            raise InvalidInput(f"{written!r:.60} is no type of event. Write it as record.created or record.*.")
+    for pattern in subscription.types:
+        if len(pattern) > 100 or not _TYPE.fullmatch(pattern):
+            raise InvalidInput(f"{pattern!r:.60} is no type of event. Write it as record.created or record.*.")
 
 
-def _hears(who: Principal, wanted: Wanted) -> Hears:
-    whole = frozenset(written for written in wanted.types if not written.endswith("*"))
-    beginnings = tuple(written[:-1] for written in wanted.types if written.endswith("*"))
-    scopes = frozenset(wanted.scopes)
+def _hears(who: Principal, subscription: Wanted) -> Hears:
+    whole = frozenset(pattern for pattern in subscription.types if not pattern.endswith("*"))
+    beginnings = tuple(pattern[:-1] for pattern in subscription.types if pattern.endswith("*"))
+    scopes = frozenset(subscription.scopes)
     everything = reached_kinds(who)
 
     def hears(news: News) -> bool:
-        if wanted.types and news.type not in whole and not news.type.startswith(beginnings):
+        if subscription.types and news.type not in whole and not news.type.startswith(beginnings):
             return False
         if scopes and news.scope not in scopes:
             return False

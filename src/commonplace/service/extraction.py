@@ -35,9 +35,9 @@ from commonplace.ports.maintenance import Progress
 from commonplace.service.account import Account
 from commonplace.service.desk import Desk
 from commonplace.service.episodes import Episodes, flushed_result
-from commonplace.service.learned import Learned, Placed
-from commonplace.service.reading import Purpose, Reading
-from commonplace.service.recalled import recalled_into
+from commonplace.service.fact_reader import Purpose, Reading
+from commonplace.service.lessons import LessonWriter, Placed
+from commonplace.service.run_memories import recalled_into
 from commonplace.text.scrub import scrub
 from commonplace.values.extraction import Extracted
 from commonplace.values.job import ENDED, Job, Line, NewJob
@@ -92,7 +92,7 @@ class Extracting:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._reading = Reading(desk)
-        self._learned = Learned(desk)
+        self._learned = LessonWriter(desk)
         self._episodes = Episodes(desk)
         self._wake: list[Callable[[str], None]] = []
 
@@ -139,8 +139,8 @@ class Extracting:
                 last = await self._episodes.unread(who, scope, session)
                 if last is None:
                     return None
-                told = (who.tenant, str(scope), session, last, before and before.id)
-                id = str(uuid5(NAMESPACE_OID, repr(told)))
+                identity = (who.tenant, str(scope), session, last, before and before.id)
+                id = str(uuid5(NAMESPACE_OID, repr(identity)))
                 try:
                     return await self._queued(account, payload, id)
                 except Conflict:
@@ -201,38 +201,38 @@ class Extracting:
         async with desk.account(who, "record.put", run=talk.run) as account:
             self._allowed(who, talk)
             turns = await self._turns(who, talk)
-            known = await self._learned.known(who, talk.scopes)
+            known_records = await self._learned.known(who, talk.scopes)
             purpose = Purpose(
                 session=talk.session or talk.run or new_id(desk.clock.now()),
                 agents=talk.agents,
                 workspace=talk.workspace,
             )
-            read = await self._reading.read(who, turns, purpose, known=known, least=LEAST)
-            account.details["method"] = read.method
-            if read.fallback is not None:
-                account.details["fallback"] = read.fallback
-            if read.short:
+            reading = await self._reading.read(who, turns, purpose, known_records=known_records, least=LEAST)
+            account.details["method"] = reading.method
+            if reading.fallback is not None:
+                account.details["fallback"] = reading.fallback
+            if reading.short:
                 await account.note("unchanged")
                 return Extracted(status="skipped_short_conversation")
             dropped: Counter[str] = Counter()
-            placed = await self._placed(who, talk, turns, read.facts, dropped)
-            recalled = await recalled_into(desk, who, talk.runs, named=talk.recalled, session=talk.session)
+            placed = await self._placed(who, talk, turns, reading.facts, dropped)
+            recalled = await recalled_into(desk, who, talk.runs, record_ids=talk.recalled, session=talk.session)
             async for _ in attempts(_ATTEMPTS):
                 try:
-                    kept = await self._learned.keep(
+                    learning = await self._learned.keep(
                         account, placed, run=talk.run, recalled=recalled, around=talk.scopes
                     )
                 except RecordChanged:
                     continue
                 if not account.noted:
-                    await account.note("unchanged", facts=len(read.facts))
+                    await account.note("unchanged", facts=len(reading.facts))
                 return Extracted(
-                    status="extracted" if kept.facts else "no_extraction",
-                    method=read.method,
-                    fallback=read.fallback,
-                    facts=kept.facts,
-                    superseded=kept.superseded,
-                    dropped=dict(dropped + kept.dropped),
+                    status="extracted" if learning.facts else "no_extraction",
+                    method=reading.method,
+                    fallback=reading.fallback,
+                    facts=learning.facts,
+                    superseded=learning.superseded,
+                    dropped=dict(dropped + learning.dropped),
                 )
             raise RecordChanged
 
@@ -253,18 +253,24 @@ class Extracting:
         if talk.turns or talk.session is None:
             return [turn if turn.at or not talk.at else replace(turn, at=talk.at) for turn in talk.turns]
         scopes = await self._desk.readable(who, None)
-        wanted = Filter(scopes=scopes, kinds=("turn",), sessions=(talk.session,))
-        found: list[Record] = []
+        filter = Filter(scopes=scopes, kinds=("turn",), sessions=(talk.session,))
+        records: list[Record] = []
         cursor: str | None = None
-        while sum(len(one.text) for one in found) < READ:
-            page = await self._desk.store.records.find(who.tenant, wanted, "position", _PAGE, cursor)
-            found += page.records
+        while sum(len(record.text) for record in records) < READ:
+            page = await self._desk.store.records.find(who.tenant, filter, "position", _PAGE, cursor)
+            records += page.records
             cursor = page.cursor
             if cursor is None:
                 break
         return [
-            Turn(speaker=one.speaker or "", text=one.text, at=one.at, message=one.id, metadata=one.metadata)
-            for one in found
+            Turn(
+                speaker=record.speaker or "",
+                text=record.text,
+                at=record.at,
+                message=record.id,
+                metadata=record.metadata,
+            )
+            for record in records
         ]
 
     async def _placed(

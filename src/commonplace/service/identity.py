@@ -75,29 +75,31 @@ class Identity:
         if secret is not None:
             return await self._known(visit, secret_hash(secret))
         if session is not None:
-            shown = self._session(session)
+            session_pass = self._session(session)
             self._refuse_guessing(visit)
-            return await self._signed_in(visit, shown)
+            return await self._signed_in(visit, session_pass)
         if visit.tenant is not None:
             check_tenant(visit.tenant)
         if self._open and not visit.strict:
             return self._anonymous(visit)
         raise TokenRequired if self._open else Unauthenticated
 
-    def _session(self, shown: str) -> Pass:
-        found = verify(self._signing, "session", shown, self._desk.clock.now())
-        if found is None:
+    def _session(self, token: str) -> Pass:
+        session_pass = verify(self._signing, "session", token, self._desk.clock.now())
+        if session_pass is None:
             # Not counted as a guess: a browser shows what it has until it is told better.
             raise Unauthenticated(_OVER)
-        return found
+        return session_pass
 
-    async def _signed_in(self, visit: Visit, shown: Pass) -> Principal:
+    async def _signed_in(self, visit: Visit, session_pass: Pass) -> Principal:
         """Whoever has a pass that we signed guesses nothing, also where it opens nothing any more: that is not counted."""
-        session = SignedIn(mark=shown.nonce, whose=whose(self._signing, shown.hashed), ends_at=shown.ends_at)
-        key, over = await self._desk.store.keys.key_of_session(shown.hashed, session)
-        if over or not self._opens(shown.hashed, key):
+        session = SignedIn(
+            mark=session_pass.nonce, whose=whose(self._signing, session_pass.hashed), ends_at=session_pass.ends_at
+        )
+        key, over = await self._desk.store.keys.key_of_session(session_pass.hashed, session)
+        if over or not self._opens(session_pass.hashed, key):
             raise Unauthenticated(_OVER)
-        return await self._let_in(visit, shown.hashed, key, session)
+        return await self._let_in(visit, session_pass.hashed, key, session)
 
     async def _known(self, visit: Visit, hashed: bytes) -> Principal:
         tenant = None if visit.tenant is None else check_tenant(visit.tenant)
@@ -117,22 +119,22 @@ class Identity:
     async def _let_in(self, visit: Visit, hashed: bytes, key: Key | None, session: SignedIn | None = None) -> Principal:
         tenant = None if visit.tenant is None else check_tenant(visit.tenant)
         if self._is_operator(hashed):
-            made = self._made(visit, subject="operator", tenant=tenant or DEFAULT_TENANT, role="admin", operator=True)
-            return replace(made, session=session)
+            caller = self._made(visit, subject="operator", tenant=tenant or DEFAULT_TENANT, role="admin", operator=True)
+            return replace(caller, session=session)
         assert key is not None
-        made = self._made(visit, subject=key.name, tenant=key.tenant, role=key.role, scopes=key.scopes, key=key.id)
+        caller = self._made(visit, subject=key.name, tenant=key.tenant, role=key.role, scopes=key.scopes, key=key.id)
         if tenant not in (None, key.tenant):
-            await self._desk.account(made, "auth.denied").note("denied", code=Forbidden.code)
+            await self._desk.account(caller, "auth.denied").note("denied", code=Forbidden.code)
             raise Forbidden("The key belongs to another tenant. Leave X-Tenant out.")
-        return replace(made, session=session)
+        return replace(caller, session=session)
 
     async def person(self, visit: Visit, tenant: str, user: str, secret: str) -> Principal:
         """A user of the gateway, by the pair of id and key. Raises Unauthenticated, TooManyRequests."""
         self._refuse_guessing(visit)
-        found = await self._desk.store.keys.user(check_tenant(tenant), user)
+        user_row = await self._desk.store.keys.user(check_tenant(tenant), user)
         # An unknown user takes as long as a wrong key.
-        right = same_hash(secret_hash(secret), found[1] if found else _NOBODY)
-        if found is None or not right:
+        right = same_hash(secret_hash(secret), user_row[1] if user_row else _NOBODY)
+        if user_row is None or not right:
             await self._wrong(visit, tenant)
             raise Unauthenticated("There is no such user, or the key is not theirs.")
         scopes = (ScopePattern(f"user:{user}"),)
@@ -204,14 +206,14 @@ class Identity:
     async def redeem(self, visit: Visit, code: str) -> Session:
         """A session for the first who shows this code. Raises Unauthenticated, TooManyRequests."""
         self._refuse_guessing(visit)
-        found = verify(self._signing, "code", code, self._desk.clock.now())
+        code_pass = verify(self._signing, "code", code, self._desk.clock.now())
         # In one tenant for all, so that the tenant a request names makes no second counter.
-        if found is None or not await self._desk.store.quotas.spend(
-            DEFAULT_TENANT, f"code:{found.nonce}", 2 * CODE_LASTS, {"used": 1}, {"used": 1}
+        if code_pass is None or not await self._desk.store.quotas.spend(
+            DEFAULT_TENANT, f"code:{code_pass.nonce}", 2 * CODE_LASTS, {"used": 1}, {"used": 1}
         ):
             await self._wrong(visit, None)
             raise Unauthenticated("The code is used, or over. `commonplace open` makes a new one.")
-        return await self._begun(await self._known(visit, found.hashed), found.hashed, by="code")
+        return await self._begun(await self._known(visit, code_pass.hashed), code_pass.hashed, by="code")
 
     async def sign_out(self, visit: Visit, session: str, *, everywhere: bool = False) -> None:
         """End a session before its time, or all that its key has begun: at every daemon. One that is over already is no mistake."""
@@ -250,7 +252,7 @@ class Identity:
                 raise InvalidInput("A key's name has 1 to 100 printable characters.")
             if role not in ROLES:
                 raise InvalidInput(f"A key's role is one of {', '.join(ROLES)}.")
-            patterns = None if scopes is None else tuple(ScopePattern(written) for written in scopes)
+            patterns = None if scopes is None else tuple(ScopePattern(pattern) for pattern in scopes)
             _require_within(who, patterns)
             now = utc(desk.clock.now())
             key = Key(
@@ -295,10 +297,10 @@ class Identity:
             if "*" in user:
                 # Their key reaches the scope of their id, and there a star would stand for others, too.
                 raise InvalidInput("A user's id has no star in it.")
-            made = User(id=user, tenant=who.tenant, created_at=utc(desk.clock.now()))
+            new_user = User(id=user, tenant=who.tenant, created_at=utc(desk.clock.now()))
             secret = new_user_secret()
-            await desk.store.keys.add_user(made, secret_hash(secret), _entries(account, "user.created", user=user))
-            return made, secret
+            await desk.store.keys.add_user(new_user, secret_hash(secret), _entries(account, "user.created", user=user))
+            return new_user, secret
 
     async def users(self, who: Principal) -> list[User]:
         async with self._desk.account(who, "user.list"):
@@ -345,18 +347,17 @@ def _is_within(who: Principal, patterns: tuple[ScopePattern, ...] | None) -> boo
     return all(_covers(who, pattern) for pattern in patterns or (ScopePattern("*"),))
 
 
-def _covers(who: Principal, wanted: ScopePattern) -> bool:
+def _covers(who: Principal, pattern: ScopePattern) -> bool:
     """Whether one of the caller's own patterns fits every scope that this one fits."""
     if who.scopes is None:
         return True
-    begin = wanted.written.removesuffix("*")
+    begin = pattern.text.removesuffix("*")
     return any(
-        begin.startswith(own.written[:-1]) if own.written.endswith("*") else own.written == wanted.written
-        for own in who.scopes
+        begin.startswith(own.text[:-1]) if own.text.endswith("*") else own.text == pattern.text for own in who.scopes
     )
 
 
-def _entries(account: Account, type: str, **told: str) -> Entries:  # noqa: A002 - as events call it
-    details = dict[str, str](told)
+def _entries(account: Account, type: str, **fields: str) -> Entries:  # noqa: A002 - as events call it
+    details = dict[str, str](fields)
     row = account.row("ok", details={**details})
     return Entries(audit=(row,), events=(account.news(type, data={**details}, admins=True),))

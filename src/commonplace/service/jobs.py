@@ -28,10 +28,10 @@ def may_see(who: Principal, job: Job) -> bool:
 
 def is_creator(who: Principal, job: Job) -> bool:
     """Two keys may bear the same name, so the key counts where there was one."""
-    asked = job.payload.get("who")
-    if not isinstance(asked, Mapping):
+    creator = job.payload.get("who")
+    if not isinstance(creator, Mapping):
         return False
-    return (asked.get("key"), asked.get("subject")) == (who.key, who.subject)
+    return (creator.get("key"), creator.get("subject")) == (who.key, who.subject)
 
 
 class Tasks:
@@ -50,8 +50,8 @@ class Tasks:
         async with self._desk.account(who, "job.list"):
             if not 1 <= limit <= MOST_TASKS:
                 raise InvalidInput(f"A page has 1 to {MOST_TASKS:,} tasks.")
-            held = await self._desk.store.jobs.list_jobs(who.tenant, kinds=kinds, states=states, limit=MOST_TASKS)
-            return [job for job in held if may_see(who, job)][:limit]
+            jobs = await self._desk.store.jobs.list_jobs(who.tenant, kinds=kinds, states=states, limit=MOST_TASKS)
+            return [job for job in jobs if may_see(who, job)][:limit]
 
     async def retry(self, who: Principal, id: str) -> Job:
         """Queue a failed job again. Raises Conflict where it has not failed, or another like it waits or runs."""

@@ -176,11 +176,11 @@ class Registry:
     ) -> list[WaitingFinding]:
         """Those in quarantine, newest first, in the spaces of `scopes` or (None) all in reach. Asked by the review, which is accounted for."""
         spaces = {space.id: scope_of(space) for space in await self._reached(who)}
-        wanted = [id for id, scope in spaces.items() if scopes is None or scope in scopes]
-        if not wanted:
+        space_ids = [id for id, scope in spaces.items() if scopes is None or scope in scopes]
+        if not space_ids:
             return []
-        found = await self._desk.store.knowledge.items(
-            who.tenant, spaces=wanted, statuses=("quarantined",), limit=limit
+        items = await self._desk.store.knowledge.items(
+            who.tenant, spaces=space_ids, statuses=("quarantined",), limit=limit
         )
         return [
             WaitingFinding(
@@ -193,7 +193,7 @@ class Registry:
                 reasons=reasons_of(item),
                 since=item.created_at,
             )
-            for item in found
+            for item in items
         ]
 
     async def release(self, who: Principal, id: str, reason: str) -> Item:
@@ -238,9 +238,9 @@ class Registry:
         async with self._desk.account(who, "knowledge.preflight") as account:
             if binding.project is not None:
                 require_scope(who, Scope("workspace", binding.project))
-            found = await self._of(who).preflight(binding, lambda space: who.reaches(scope_of(space)))
-            await account.note(decision=found.decision, items=[item.id for item in found.items])
-            return found
+            preflight = await self._of(who).preflight(binding, lambda space: who.reaches(scope_of(space)))
+            await account.note(decision=preflight.decision, items=[item.id for item in preflight.items])
+            return preflight
 
     # ---- within reach
 
@@ -272,9 +272,9 @@ class Registry:
 
 
 def _against(finding: NewFinding) -> tuple[str, ...]:
-    told: list[Json] = [finding.title, finding.summary, finding.item_type, *finding.artifact_refs]
-    told += [one for one in (finding.coverage_key, finding.dedupe_key, finding.subject, finding.task_family) if one]
-    return signs_in(*told, finding.payload)
+    texts: list[Json] = [finding.title, finding.summary, finding.item_type, *finding.artifact_refs]
+    texts += [text for text in (finding.coverage_key, finding.dedupe_key, finding.subject, finding.task_family) if text]
+    return signs_in(*texts, finding.payload)
 
 
 def _scope_of(new: NewSpace) -> Scope:
@@ -283,7 +283,7 @@ def _scope_of(new: NewSpace) -> Scope:
     return Scope("workspace" if new.scope == "project" else "session", new.project or "")
 
 
-def _told(account: Account, type: str, scope: Scope, **told: str) -> Entries:  # noqa: A002 - as events call it
-    details = dict[str, str](told)
+def _told(account: Account, type: str, scope: Scope, **fields: str) -> Entries:  # noqa: A002 - as events call it
+    details = dict[str, str](fields)
     news = account.news(type, scope=scope, data={**details})
     return Entries(audit=(account.row("ok", scope=scope, details={**details}),), events=(news,))

@@ -71,7 +71,7 @@ from commonplace.ports.maintenance import Progress
 from commonplace.service.account import Account, Journaled
 from commonplace.service.desk import Desk
 from commonplace.service.jobs import may_see
-from commonplace.service.managed import ACTOR, Ground, Managed
+from commonplace.service.markdown import ACTOR, Ground, Managed
 from commonplace.text.scrub import scrub
 from commonplace.values.event import News
 from commonplace.values.file_ref import RootKind
@@ -264,16 +264,16 @@ class Lanes:
             client=who.client,
             unique=task.unique,
             max_attempts=ATTEMPTS,
-            line=Line(name=ground.line, room=_room(task.kind), kept=KEPT),
+            line=Line(name=ground.line, room=_room(task.kind), max_jobs=KEPT),
         )
         account.details["job"] = new.id
-        told: dict[str, Json] = {"job": new.id, "kind": new.kind}
-        news = account.news("job.queued", scope=account.scope, data=told, admins=account.scope is None)
+        data: dict[str, Json] = {"job": new.id, "kind": new.kind}
+        news = account.news("job.queued", scope=account.scope, data=data, admins=account.scope is None)
         await self._desk.store.journal.note(Entries(audit=(account.row("ok"),), jobs=(new,), events=(news,)))
         for wake in self._wake:
             wake(new.kind)
-        given = {one.name: getattr(new, one.name) for one in fields(new) if one.name != "line"}
-        return shown(Job(**given, updated_at=now, line=ground.line))
+        values = {field.name: getattr(new, field.name) for field in fields(new) if field.name != "line"}
+        return shown(Job(**values, updated_at=now, line=ground.line))
 
     async def _require(self, who: Principal, kind: TaskKind) -> None:
         try:
@@ -344,8 +344,8 @@ class Lanes:
         dreamt = await consolidation_agent.dream(
             model, errand, now, payload.shown.session, micro_usd=self._dream_micro_usd
         )
-        told = await asyncio.to_thread(_dreamt, dreamt.outcome)
-        return dreamt.outcome, {**told, "fallback": dreamt.fallback}
+        result = await asyncio.to_thread(_dreamt, dreamt.outcome)
+        return dreamt.outcome, {**result, "fallback": dreamt.fallback}
 
     async def _forget(self, job: Job, payload: ForgetPayload, errand: Errand) -> tuple[Outcome, dict[str, Json]]:
         """The files and all traces of them, then the records. What an attempt that died has erased is not looked for again."""
@@ -445,8 +445,8 @@ def shown(job: Job) -> MemoryTask:
     error: TaskFailure | None = None
     if job.state == "failed":
         own = job.error_code or "internal_error"
-        known = own in _TOLD_AS_IT_IS or own == _TIMEOUT[kind].code
-        error = TaskFailure(code=own if known else _FAILED[kind].code, message=job.error or "", details=own)
+        is_public = own in _TOLD_AS_IT_IS or own == _TIMEOUT[kind].code
+        error = TaskFailure(code=own if is_public else _FAILED[kind].code, message=job.error or "", details=own)
     return MemoryTask(
         id=job.id,
         kind=kind,
@@ -460,10 +460,10 @@ def shown(job: Job) -> MemoryTask:
     )
 
 
-def _checked(given: object, wrong: type[CommonplaceError], message: str) -> str:
-    if not isinstance(given, str) or not given.strip():
+def _checked(value: object, wrong: type[CommonplaceError], message: str) -> str:
+    if not isinstance(value, str) or not value.strip():
         raise wrong(message)
-    text = given.strip()
+    text = value.strip()
     try:
         check_content(text)
     except InvalidContent as error:
@@ -487,10 +487,10 @@ def _target(scope: object) -> TargetScope | None:
 
 def _reached(who: Principal, ground: Ground, target: RootKind | None) -> list[RootKind]:
     """Whose memory the task may touch: what was asked for, as far as the caller's key reaches."""
-    wanted = [root for root in ground.roots if target in (None, root.kind)]
-    kinds: list[RootKind] = [root.kind for root in wanted if who.reaches(root.scope)]
+    roots = [root for root in ground.roots if target in (None, root.kind)]
+    kinds: list[RootKind] = [root.kind for root in roots if who.reaches(root.scope)]
     if not kinds:
-        scopes = " nor ".join(str(root.scope) for root in wanted)
+        scopes = " nor ".join(str(root.scope) for root in roots)
         raise Forbidden(f"The key does not reach {scopes}. Use one that does.")
     return kinds
 
@@ -514,7 +514,7 @@ def _unnamed(root: Root, name: str) -> Json:
 
 
 def _room(kind: TaskKind) -> tuple[Room, ...]:
-    others = tuple(one for one in LANES if one != "remember")
+    others = tuple(lane for lane in LANES if lane != "remember")
     return (Room(most=PENDING), *(() if kind == "remember" else (Room(most=PENDING_OTHERS, kinds=others),)))
 
 

@@ -38,7 +38,6 @@ from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
 if TYPE_CHECKING:
     from commonplace.memory.transfer import LoadReport
     from commonplace.values.census import By, Recalls, ScopeCounts, Tally, Weight
-    from commonplace.values.moving import ImportReport, Layout
     from commonplace.values.review import Origin, RolledBack, WaitingPage
     from commonplace.values.shelf import (
         ShelfChange,
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
         ShelfUndone,
         ShelfWritten,
     )
+    from commonplace.values.transfer import ImportReport, Layout
     from commonplace.values.usage import Budget
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -123,8 +123,8 @@ class LocalMemory(MemoryClient):
         return (await self.put_many([note], dedupe=dedupe))[0]
 
     async def put_many(self, notes: Sequence[Note], *, dedupe: Literal["near"] | None = None) -> builtins.list[Record]:
-        written = await self._now.records.put(self._principal, notes, dedupe=dedupe)
-        return [outcome.record for outcome in written]
+        results = await self._now.records.put(self._principal, notes, dedupe=dedupe)
+        return [outcome.record for outcome in results]
 
     async def add_turns(
         self,
@@ -137,8 +137,8 @@ class LocalMemory(MemoryClient):
         tags: Sequence[str] = (),
     ) -> builtins.list[Record]:
         telling = Telling(session=session, scope=scope, source=source, trust=trust, tags=check_lines("tags", tags))
-        written = await self._now.records.add_turns(self._principal, telling, turns)
-        return [outcome.record for outcome in written]
+        results = await self._now.records.add_turns(self._principal, telling, turns)
+        return [outcome.record for outcome in results]
 
     async def edit(
         self,
@@ -407,7 +407,7 @@ class LocalMemory(MemoryClient):
         talk: str | Sequence[Turn] | None = None,
         *,
         wait: bool = True,
-        **told: Unpack[TalkFields],
+        **fields: Unpack[TalkFields],
     ) -> Extracted:
         del wait
         # Rules of two languages load slowly, and few programs learn.
@@ -415,17 +415,17 @@ class LocalMemory(MemoryClient):
         from commonplace.service.extraction import Talk  # noqa: PLC0415
 
         services = await self._learning()
-        scope = told.get("scope")
+        scope = fields.get("scope")
         turns = turns_of(talk.split("\n\n")) if isinstance(talk, str) else talk or ()
         conversation = Talk(
             turns=tuple(turns),
-            session=told.get("session"),
-            agents=tuple(told.get("agents") or ()),
-            workspace=told.get("workspace"),
+            session=fields.get("session"),
+            agents=tuple(fields.get("agents") or ()),
+            workspace=fields.get("workspace"),
             scope=None if scope is None else Scope.parse(scope),
-            run=told.get("run"),
-            recalled=tuple(told.get("recalled") or ()),
-            at=told.get("at"),
+            run=fields.get("run"),
+            recalled=tuple(fields.get("recalled") or ()),
+            at=fields.get("at"),
         )
         return await services.extraction.extract(self._principal, conversation)
 
@@ -515,8 +515,8 @@ class LocalMemory(MemoryClient):
         # As the others of its kind, loaded with the use case.
         from commonplace.service.review import Named  # noqa: PLC0415
 
-        named = Named(ids=tuple(ids), source=source, session=session)
-        return await self._now.review.release(self._principal, named, reason, trust=trust, seen=expected)
+        selection = Named(ids=tuple(ids), source=source, session=session)
+        return await self._now.review.release(self._principal, selection, reason, trust=trust, expected=expected)
 
     async def purge_reviewed(
         self, ids: Sequence[str] = (), *, source: str | None = None, session: str | None = None, reason: str
@@ -524,8 +524,8 @@ class LocalMemory(MemoryClient):
         # As above.
         from commonplace.service.review import Named  # noqa: PLC0415
 
-        named = Named(ids=tuple(ids), source=source, session=session)
-        return await self._now.review.purge(self._principal, named, reason)
+        selection = Named(ids=tuple(ids), source=source, session=session)
+        return await self._now.review.purge(self._principal, selection, reason)
 
     async def release_finding(self, id: str, *, reason: str) -> None:
         await self._now.review.release_finding(self._principal, id, reason)
@@ -547,8 +547,8 @@ class LocalMemory(MemoryClient):
         from commonplace.service.knowledge import Review  # noqa: PLC0415
 
         expires = utc(freshness_expires_at) if freshness_expires_at else None
-        given = Review(reviewer=reviewer, approval=approval, freshness_expires_at=expires, reason=reason)
-        await self._now.knowledge.promote(self._principal, id, to, given)
+        review = Review(reviewer=reviewer, approval=approval, freshness_expires_at=expires, reason=reason)
+        await self._now.knowledge.promote(self._principal, id, to, review)
 
     async def deprecate_finding(
         self, id: str, *, reviewer: str | None = None, approval: str | None = None, reason: str | None = None
@@ -556,8 +556,8 @@ class LocalMemory(MemoryClient):
         # As above.
         from commonplace.service.knowledge import Review  # noqa: PLC0415
 
-        given = Review(reviewer=reviewer, approval=approval, reason=reason)
-        await self._now.knowledge.deprecate(self._principal, id, given)
+        review = Review(reviewer=reviewer, approval=approval, reason=reason)
+        await self._now.knowledge.deprecate(self._principal, id, review)
 
     async def rollback(self, origin: Origin, *, reason: str, dry_run: bool = False) -> RolledBack:
         return await self._now.review.rollback(self._principal, origin, reason, dry_run=dry_run)

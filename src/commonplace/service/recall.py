@@ -27,10 +27,10 @@ class Recalling:
         """What answers the question, among what the caller may read, best first; marked as recalled into the run."""
         desk = self._desk
         async with desk.account(who, "record.search", run=run) as account:
-            wanted = replace(query, filter=await desk.narrowed(who, query.filter))
-            hits = await desk.engines(who).recall.search(wanted)
-            found: list[Json] = [hit.record.id for hit in hits]
-            await account.note_read(query=query_hash(query.text), ids=found)
+            own_query = replace(query, filter=await desk.narrowed(who, query.filter))
+            hits = await desk.engines(who).recall.search(own_query)
+            ids: list[Json] = [hit.record.id for hit in hits]
+            await account.note_read(query=query_hash(query.text), ids=ids)
             return hits
 
     async def context(
@@ -51,8 +51,8 @@ class Recalling:
         async with desk.account(who, "record.context", run=run or session) as account:
             readable = await desk.readable(who, scopes)
             block = await desk.engines(who).contexts.context(query, scopes=readable, session=session, budget=budget)
-            told: list[Json] = [record.id for record in block.records]
-            await account.note_read(query=query_hash(query), ids=told)
+            ids: list[Json] = [record.id for record in block.records]
+            await account.note_read(query=query_hash(query), ids=ids)
             return block
 
     async def sections(
@@ -70,13 +70,13 @@ class Recalling:
         """
         desk = self._desk
         async with desk.account(who, "record.context", run=run) as account:
-            named = {"agent": agent, "workspace": workspace}
-            await desk.readable(who, [Scope(kind, id) for kind, id in named.items() if id is not None])  # pyright: ignore[reportArgumentType]
+            scope_ids = {"agent": agent, "workspace": workspace}
+            await desk.readable(who, [Scope(kind, id) for kind, id in scope_ids.items() if id is not None])  # pyright: ignore[reportArgumentType]
             if agent is not None:
                 owner = await desk.store.keys.owner(who.tenant, "agent", agent)
                 if owner is not None and not owner.memory_enabled:
                     agent = None
             block = await desk.engines(who).contexts.sections(agent=agent, workspace=workspace, budget=budget)
-            told: list[Json] = [record.id for record in block.records]
-            await account.note_read(ids=told)
+            ids: list[Json] = [record.id for record in block.records]
+            await account.note_read(ids=ids)
             return block

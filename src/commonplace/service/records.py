@@ -71,13 +71,13 @@ class Records:
                 return before
             try:
                 writer = desk.engines(who).writer(Journaled(desk.store.records, account))
-                written = await writer.put(notes, dedupe=dedupe, actor=who.subject)
+                results = await writer.put(notes, dedupe=dedupe, actor=who.subject)
             except AlreadyAnswered:
                 return await desk.answered_meanwhile(who, once)
             if not account.noted:
                 # Nearly the same was there already: nothing reached the store.
-                await desk.store.journal.note(account.beside(written))
-            return written
+                await desk.store.journal.note(account.beside(results))
+            return results
 
     async def add_turns(
         self, who: Principal, telling: Telling, turns: Sequence[Turn], *, once: Idempotency | None = None
@@ -125,8 +125,8 @@ class Records:
         async with desk.account(who, "record.list"):
             if not 1 <= limit <= self._most:
                 raise InvalidInput(f"A page has 1 to {self._most:,} records.")
-            wanted = await desk.narrowed(who, filter)
-            return await desk.store.records.find(who.tenant, wanted, order, limit, cursor)
+            own_filter = await desk.narrowed(who, filter)
+            return await desk.store.records.find(who.tenant, own_filter, order, limit, cursor)
 
     # ---- change
 

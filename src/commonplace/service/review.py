@@ -76,11 +76,11 @@ class Reviewing:
             if not 1 <= limit <= MAX_PAGE:
                 raise InvalidInput(f"A page has 1 to {MAX_PAGE:,} records.")
             sources, sessions = _several(source), _several(session)
-            wanted = await desk.narrowed(who, replace(_WAITS, scopes=scopes, sources=sources, sessions=sessions))
-            page = await desk.store.records.find(who.tenant, wanted, "newest", limit, cursor)
+            filter = await desk.narrowed(who, replace(_WAITS, scopes=scopes, sources=sources, sessions=sessions))
+            page = await desk.store.records.find(who.tenant, filter, "newest", limit, cursor)
             every = source is None and session is None and cursor is None
             findings = await self._registry.quarantined(who, scopes) if every else []
-            waiting = tuple(_waiting(one) for one in page.records if is_quarantined(one))
+            waiting = tuple(_waiting(record) for record in page.records if is_quarantined(record))
             return WaitingPage(waiting, page.cursor, tuple(findings))
 
     async def release_finding(self, who: Principal, id: str, reason: str) -> Item:
@@ -94,24 +94,26 @@ class Reviewing:
     async def release(
         self,
         who: Principal,
-        named: Named,
+        selection: Named,
         reason: str,
         *,
         trust: Trust | None = None,
-        seen: Mapping[str, int] | None = None,
+        expected: Mapping[str, int] | None = None,
     ) -> list[Record]:
         """
         Let records out of quarantine: from now on they are recalled, labelled as they were, or with the `trust` that the
-        reviewer gives them. `seen` are the versions that were looked at, by id: what was written since nobody vouched for.
+        reviewer gives them. `expected` are the versions that were looked at, by id: what was written since nobody vouched for.
 
         Raises:
             NotInReview: one of them is not in quarantine; none is let out.
             RecordChanged: one of them is at another version than was seen.
         """
-        told, versions = _reason(reason), seen or {}
-        found = await self._named(who, "review.release", named, told)
-        _require_seen(found, versions)
-        return [await self._release(who, record, told, trust, fixed=record.id in versions) for record in found]
+        clean_reason, versions = _reason(reason), expected or {}
+        records = await self._named(who, "review.release", selection, clean_reason)
+        _require_seen(records, versions)
+        return [
+            await self._release(who, record, clean_reason, trust, fixed=record.id in versions) for record in records
+        ]
 
     async def _release(
         self, who: Principal, record: Record, reason: str, trust: Trust | None, *, fixed: bool
@@ -143,38 +145,38 @@ class Reviewing:
                     return released
             raise RecordChanged
 
-    async def purge(self, who: Principal, named: Named, reason: str) -> Purged:
+    async def purge(self, who: Principal, selection: Named, reason: str) -> Purged:
         """Remove records in quarantine for good, every version. The reason stays in the audit."""
-        desk, told = self._desk, _reason(reason)
-        found = await self._named(who, "review.purge", named, told)
+        desk, clean_reason = self._desk, _reason(reason)
+        records = await self._named(who, "review.purge", selection, clean_reason)
         async with desk.account(who, "review.purge") as account:
-            account.details["reason"] = told
-            if not found:
+            account.details["reason"] = clean_reason
+            if not records:
                 await account.note("unchanged")
                 return Purged(0, 0)
             purger = desk.engines(who).purger(Journaled(desk.store.records, account), who)
             # What somebody lets out meanwhile is out.
-            ids = [record.id for record in found]
+            ids = [record.id for record in records]
             parts = [ids[start : start + _PAGE] for start in range(0, len(ids), _PAGE)]
             return await purger.remove([replace(_WAITS, ids=tuple(part)) for part in parts])
 
-    async def _named(self, who: Principal, action: str, named: Named, reason: str) -> list[Record]:
+    async def _named(self, who: Principal, action: str, selection: Named, reason: str) -> list[Record]:
         """The records meant, all of them in quarantine. Raises NotInReview, RecordNotFound."""
         desk = self._desk
         async with desk.account(who, action) as account:
             account.details["reason"] = reason
             require_role(who, "reviewer")
-            if named.ids:
-                return [_required(await desk.found(who, account, id)) for id in dict.fromkeys(named.ids)]
-            sources, sessions = _several(named.source), _several(named.session)
-            wanted = await desk.narrowed(who, replace(_WAITS, sources=sources, sessions=sessions))
-            found: list[Record] = []
+            if selection.ids:
+                return [_required(await desk.found(who, account, id)) for id in dict.fromkeys(selection.ids)]
+            sources, sessions = _several(selection.source), _several(selection.session)
+            filter = await desk.narrowed(who, replace(_WAITS, sources=sources, sessions=sessions))
+            records: list[Record] = []
             cursor: str | None = None
             while True:
-                page = await desk.store.records.find(who.tenant, wanted, "oldest", _PAGE, cursor)
-                found += [one for one in page.records if is_quarantined(one)]
+                page = await desk.store.records.find(who.tenant, filter, "oldest", _PAGE, cursor)
+                records += [record for record in page.records if is_quarantined(record)]
                 if (cursor := page.cursor) is None:
-                    return found
+                    return records
 
     # ---- rollback
 
@@ -183,24 +185,24 @@ class Reviewing:
         Set back every record that stands as one source wrote it to the version before, or delete it where there is none. What
         others wrote since stays. The answer's id takes all of it back: `Origin(rollback=id)`.
         """
-        desk, told = self._desk, _reason(reason)
+        desk, clean_reason = self._desk, _reason(reason)
         id = new_id(desk.clock.now())
         async with desk.account(who, "record.rollback", run=None if dry_run else id) as account:
-            account.details |= {"reason": told, **_told(origin)}
+            account.details |= {"reason": clean_reason, **_told(origin)}
             require_role(who, "reviewer")
             engine = self._engine(who, account)
-            wanted = await desk.narrowed(who, await self._wanted(who, origin))
-            if wanted.ids == () and origin.rollback is not None:
+            filter = await desk.narrowed(who, await self._wanted(who, origin))
+            if filter.ids == () and origin.rollback is not None:
                 raise InvalidInput("There is no such rollback, or it changed nothing.")
-            moves, lives = await engine.plan(origin, wanted, reason_of(id, told))
+            moves, lives = await engine.plan(origin, filter, reason_of(id, clean_reason))
             reached = {life.versions[-1].id: len(visible(who, life.versions)) == len(life.versions) for life in lives}
             may = [move for move in moves if reached.get(move.held.id, True) and _reaches(who, move)]
-            kept = {move.held.id for move in may}
-            left = [move.step("out_of_reach") for move in moves if move.held.id not in kept]
-            done = [move.step() for move in may] if dry_run else await engine.apply(may)
+            own_ids = {move.held.id for move in may}
+            other_steps = [move.step("out_of_reach") for move in moves if move.held.id not in own_ids]
+            steps = [move.step() for move in may] if dry_run else await engine.apply(may)
             if not account.noted:
                 await account.note("unchanged", records=0, dry_run=dry_run)
-            return _rolled_back(None if dry_run else id, [*done, *left])
+            return _rolled_back(None if dry_run else id, [*steps, *other_steps])
 
     def _engine(self, who: Principal, account: Account) -> Rollback:
         desk = self._desk
@@ -221,22 +223,22 @@ class Reviewing:
                 return Filter(ids=tuple(ids), states=ALL_STATES)
 
 
-def _several(one: str | None) -> tuple[str, ...]:
-    return () if one is None else (one,)
+def _several(value: str | None) -> tuple[str, ...]:
+    return () if value is None else (value,)
 
 
 def _reason(reason: str) -> str:
     """As the audit keeps it: without secrets."""
-    told = check_line("reason", reason.strip())
-    if not told:
+    line = check_line("reason", reason.strip())
+    if not line:
         raise InvalidInput("Say why: the reason is kept in the audit.")
-    return scrub(told).text
+    return scrub(line).text
 
 
-def _require_seen(found: Sequence[Record], versions: Mapping[str, int]) -> None:
-    if versions.keys() - {record.id for record in found}:
+def _require_seen(records: Sequence[Record], versions: Mapping[str, int]) -> None:
+    if versions.keys() - {record.id for record in records}:
         raise InvalidInput("A version is given for a record that is not among these. Write its id in full.")
-    changed = [record.id for record in found if versions.get(record.id, record.version) != record.version]
+    changed = [record.id for record in records if versions.get(record.id, record.version) != record.version]
     if changed:
         raise RecordChanged(ids=changed)
 
@@ -263,7 +265,7 @@ def _reaches(who: Principal, move: Move) -> bool:
 
 def _told(origin: Origin) -> dict[str, str]:
     since: datetime | None = origin.since
-    named = {
+    fields = {
         "source": origin.source,
         "session": origin.session,
         "actor": origin.actor,
@@ -271,7 +273,7 @@ def _told(origin: Origin) -> dict[str, str]:
         "rollback": origin.rollback,
         "since": None if since is None else to_iso(since),
     }
-    return {f"of_{name}": value for name, value in named.items() if value is not None}
+    return {f"of_{name}": value for name, value in fields.items() if value is not None}
 
 
 def _rolled_back(id: str | None, steps: Sequence[RollbackStep]) -> RolledBack:

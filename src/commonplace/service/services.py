@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from commonplace.service.extraction import Extracting
     from commonplace.service.identity import Identity
     from commonplace.service.jobs import Tasks
-    from commonplace.service.keeping import Keeping
     from commonplace.service.knowledge import Registry
     from commonplace.service.lanes import Lanes
-    from commonplace.service.managed import Ground, Managed
-    from commonplace.service.moving import Moving
+    from commonplace.service.maintenance import Keeping
+    from commonplace.service.markdown import Ground, Managed
     from commonplace.service.review import Reviewing
     from commonplace.service.shelves import Shelves
+    from commonplace.service.transfer import Moving
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,14 +83,14 @@ class Services:
     @cached_property
     def moving(self) -> Moving:
         # As above: what reads files, and a .gitignore among them.
-        from commonplace.service.moving import Moving  # noqa: PLC0415
+        from commonplace.service.transfer import Moving  # noqa: PLC0415
 
         return Moving(self.desk, self._options.import_roots, home=self._options.home)
 
     @cached_property
     def keeping(self) -> Keeping:
         # As above.
-        from commonplace.service.keeping import Keeping  # noqa: PLC0415
+        from commonplace.service.maintenance import Keeping  # noqa: PLC0415
 
         return Keeping(self.desk)
 
@@ -132,7 +132,7 @@ class Services:
     @cached_property
     def managed(self) -> Managed:
         # As above: all of Markdown.
-        from commonplace.service.managed import Ground, Managed  # noqa: PLC0415
+        from commonplace.service.markdown import Ground, Managed  # noqa: PLC0415
 
         nowhere = Ground(home=Path(), workspace=Path(), tenant="", enabled=False)
         return Managed(self.desk, self._options.ground or nowhere)

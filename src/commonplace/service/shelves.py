@@ -23,7 +23,7 @@ from commonplace.memory.recall import MAX_QUERY
 from commonplace.ports.journal import Entries
 from commonplace.service.account import Account
 from commonplace.service.desk import Desk
-from commonplace.service.managed import Managed
+from commonplace.service.markdown import Managed
 from commonplace.service.recall import query_hash
 from commonplace.text.scrub import scrub
 from commonplace.values.file_ref import GONE, file_mark
@@ -93,8 +93,8 @@ class Shelves:
             root = await self._writable(who, account, name)
             if expected is None:
                 raise PreconditionRequired
-            seen = None if expected == NEW else expected
-            work = partial(editing.write, root, path, text, expected=seen, now=self._desk.clock.now())
+            version = None if expected == NEW else expected
+            work = partial(editing.write, root, path, text, expected=version, now=self._desk.clock.now())
             return await self._done(account, root, path, await asyncio.to_thread(work))
 
     async def remove(self, who: Principal, name: ShelfName, path: str, *, expected: str | None) -> ShelfWritten:
@@ -110,20 +110,22 @@ class Shelves:
         """Those of the folders in reach that can be taken back, newest first."""
         async with self._desk.account(who, "managed.changes"):
             require_role(who, "reader")
-            found = [one for root in self._reached(who) for one in await asyncio.to_thread(editing.changes, root)]
-            return sorted(found, key=lambda one: one.at, reverse=True)
+            changes = [
+                change for root in self._reached(who) for change in await asyncio.to_thread(editing.changes, root)
+            ]
+            return sorted(changes, key=lambda change: change.at, reverse=True)
 
     async def undo(self, who: Principal, id: str) -> ShelfUndone:
         """Take a change back. Raises NothingToUndo: there is none of that id, or none in reach."""
         async with self._desk.account(who, "managed.undo") as account:
             require_role(who, "writer")
             for root in self._reached(who):
-                if any(one.id == id for one in await asyncio.to_thread(editing.changes, root)):
+                if any(change.id == id for change in await asyncio.to_thread(editing.changes, root)):
                     account.scope = root.scope
-                    done = await asyncio.to_thread(editing.take_back, root, id, self._desk.clock.now())
-                    files = [file_mark(root.kind, path) for path in done.restored]
+                    result = await asyncio.to_thread(editing.take_back, root, id, self._desk.clock.now())
+                    files = [file_mark(root.kind, path) for path in result.restored]
                     await self._told(account, root, changed=bool(files), change=id, files=list[Json](files))
-                    return done
+                    return result
             raise NothingToUndo("There is no such change to take back, or it is too long ago.")
 
     async def recall(
@@ -137,27 +139,27 @@ class Shelves:
         async with desk.account(who, "managed.recall", run=run) as account:
             require_role(who, "reader")
             fitting = await asyncio.to_thread(fitting_in, self._reached(who), _asked(query), tools)
-            shown: list[ShelfRecalled] = []
+            entries: list[ShelfRecalled] = []
             ids: list[Json] = []
-            for one in fitting:
-                if len(shown) == MOST:
+            for match in fitting:
+                if len(entries) == MOST:
                     break
-                safe = await asyncio.to_thread(_safe, one.file)
-                record = await self._record(who, one)
-                if not _is_deleted(one.file, record) and await self._may_be_shown(who, safe, record):
+                safe = await asyncio.to_thread(_safe, match.file)
+                record = await self._record(who, match)
+                if not _is_deleted(match.file, record) and await self._may_be_shown(who, safe, record):
                     same = record is not None and record.text == safe.text
-                    lagging = DOUBTFUL if safe.doubtful else one.root.trust
+                    lagging = DOUBTFUL if safe.doubtful else match.root.trust
                     trust = record.trust if record is not None and same else lagging
-                    shown.append(_shown(one, safe.entry, trust, desk.clock.now()))
+                    entries.append(_shown(match, safe.entry, trust, desk.clock.now()))
                     ids += [record.id] if record is not None and same else []
-            files: list[Json] = [file_mark(one.root, one.path) for one in shown]
+            files: list[Json] = [file_mark(entry.root, entry.path) for entry in entries]
             await account.note_read(query=query_hash(query), ids=ids, files=files)
-            return ShelfRecall(entries=tuple(shown), text=block(shown))
+            return ShelfRecall(entries=tuple(entries), text=block(entries))
 
-    async def _record(self, who: Principal, one: Fitting) -> Record | None:
+    async def _record(self, who: Principal, match: Fitting) -> Record | None:
         """What the store has of an entry's file, whatever its state."""
-        wanted = Filter(scopes=(one.root.scope,), key=key_of(one.root, one.file.path), states=ALL_STATES)
-        page = await self._desk.store.records.find(who.tenant, wanted, "newest", 1, None)
+        filter = Filter(scopes=(match.root.scope,), key=key_of(match.root, match.file.path), states=ALL_STATES)
+        page = await self._desk.store.records.find(who.tenant, filter, "newest", 1, None)
         return page.records[0] if page.records else None
 
     async def _may_be_shown(self, who: Principal, safe: _Safe, record: Record | None) -> bool:
@@ -191,11 +193,13 @@ class Shelves:
 
     # ---- what follows a change
 
-    async def _done(self, account: Account, root: Root, path: str, done: ShelfWritten) -> ShelfWritten:
-        size = done.file.bytes if done.file else None
+    async def _done(self, account: Account, root: Root, path: str, result: ShelfWritten) -> ShelfWritten:
+        size = result.file.bytes if result.file else None
         files: list[Json] = [file_mark(root.kind, path)]
-        await self._told(account, root, changed=done.change is not None, change=done.change, files=files, bytes=size)
-        return done
+        await self._told(
+            account, root, changed=result.change is not None, change=result.change, files=files, bytes=size
+        )
+        return result
 
     async def _told(self, account: Account, root: Root, *, changed: bool, **details: Json) -> None:
         if changed:
@@ -221,15 +225,15 @@ def _asked(query: str) -> str:
     return query
 
 
-def _safe(kept: EntryFile) -> _Safe:
-    entry = kept.entry
-    told = f"{entry.name}\n\n{entry.description}\n\n{entry.body}"
+def _safe(file: EntryFile) -> _Safe:
+    entry = file.entry
+    whole_text = f"{entry.name}\n\n{entry.description}\n\n{entry.body}"
     name, description, body = (scrub(text).text for text in (entry.name, entry.description, entry.body))
     return _Safe(
         entry=replace(entry, name=name, description=description, body=body),
         text=scrub(text_of(entry)).text,
-        suspect=bool(signs(told) or signs(kept.path)),
-        doubtful=is_suspect(told) or is_suspect(kept.path),
+        suspect=bool(signs(whole_text) or signs(file.path)),
+        doubtful=is_suspect(whole_text) or is_suspect(file.path),
     )
 
 
@@ -240,16 +244,16 @@ def _is_deleted(entry: EntryFile, record: Record | None) -> bool:
     return record.metadata.get("sha256") == entry.stamp.sha256
 
 
-def _shown(one: Fitting, entry: MemoryEntry, trust: Trust, now: datetime) -> ShelfRecalled:
+def _shown(match: Fitting, entry: MemoryEntry, trust: Trust, now: datetime) -> ShelfRecalled:
     return ShelfRecalled(
-        root=editing.name_of(one.root),
-        path=one.file.path,
+        root=editing.name_of(match.root),
+        path=match.file.path,
         type=entry.type,
         name=entry.name,
         description=entry.description,
         body=cut(entry.body),
-        score=one.score,
-        note=staleness(one.file, now),
+        score=match.score,
+        note=staleness(match.file, now),
         trust=trust,
     )
 
@@ -259,11 +263,11 @@ def _is_released(versions: Sequence[Record]) -> bool:
     Whether a reviewer let this very text out of quarantine. The versions tell, not the metadata, which any writer may write:
     nobody but a reviewer restores a text that is in quarantine.
     """
-    told = sorted(versions, key=lambda one: one.version)
+    history = sorted(versions, key=lambda version: version.version)
     return any(
         is_quarantined(before)
         and after.change == "restored"
         and not after.demoted
-        and before.text == after.text == told[-1].text
-        for before, after in pairwise(told)
+        and before.text == after.text == history[-1].text
+        for before, after in pairwise(history)
     )

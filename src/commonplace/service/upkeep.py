@@ -38,14 +38,14 @@ class Housekeeping:
         """What a worker does with a job of kind `upkeep`."""
         del job, payload
         store, before = self.store, self.clock.now() - self.events_kept
-        told: dict[str, Json] = {"events": await store.events.trim_events(before=before, keep=self.most_events)}
+        counts: dict[str, Json] = {"events": await store.events.trim_events(before=before, keep=self.most_events)}
         progress(1, 3)
-        told["replies"] = await store.journal.trim_replies()
-        told["quotas"] = await store.quotas.trim_quotas()
-        told["sessions"] = await store.keys.trim_sessions()
+        counts["replies"] = await store.journal.trim_replies()
+        counts["quotas"] = await store.quotas.trim_quotas()
+        counts["sessions"] = await store.keys.trim_sessions()
         progress(2, 3)
-        told["jobs"] = await store.jobs.trim_jobs(
+        counts["jobs"] = await store.jobs.trim_jobs(
             older_than=self.jobs_kept, keep=self.most_jobs, failed=self.failed_jobs_kept
         )
         progress(3, 3)
-        return told
+        return counts

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from commonplace.errors import CommonplaceError, ModelMalformed
-from commonplace.ports.models import Answer, Done, Limits, Question, Spent, Task, Tool
+from commonplace.ports.models import Done, ModelAnswer, ModelQuestion, Spent, Task, TaskLimits, Tool
 from commonplace.values.scope import DEFAULT_TENANT
 
 T = TypeVar("T", bound=BaseModel)
@@ -31,13 +31,13 @@ class ScriptedModel:
         self._script = list(script)
         self.tasks: list[Task] = []
 
-    async def answer(self, question: Question[T]) -> Answer[T]:
+    async def answer(self, question: ModelQuestion[T]) -> ModelAnswer[T]:
         line = self._next(question)
         try:
             value = question.schema.model_validate(line, from_attributes=True)
         except ValidationError as error:
             raise ModelMalformed from error
-        return Answer(value=value, spent=Spent(model=self.name))
+        return ModelAnswer(value=value, spent=Spent(model=self.name))
 
     async def act(self, task: Task, tools: Sequence[Tool]) -> Done:
         line = self._next(task)
@@ -68,9 +68,11 @@ class MovedFact(BaseModel):
     confidence: float
 
 
-def question(prompt: str = "Ana moved to Kyiv.", *, tenant: str = DEFAULT_TENANT, **limits: Any) -> Question[MovedFact]:
+def question(
+    prompt: str = "Ana moved to Kyiv.", *, tenant: str = DEFAULT_TENANT, **limits: Any
+) -> ModelQuestion[MovedFact]:
     """One that takes five seconds and a hundred tokens at most, unless `limits` say otherwise."""
-    return Question(
+    return ModelQuestion(
         tenant=tenant,
         purpose="extract",
         session="memory-extract:s1",
@@ -94,6 +96,6 @@ def task(prompt: str = "Tidy up.", *, tenant: str = DEFAULT_TENANT, **limits: An
     )
 
 
-def _limits(given: Mapping[str, Any]) -> Limits:
+def _limits(given: Mapping[str, Any]) -> TaskLimits:
     told: dict[str, Any] = {"seconds": 5.0, "output_tokens": 100, **given}
-    return Limits(**told)
+    return TaskLimits(**told)

@@ -30,12 +30,12 @@ class Room:
 class Line:
     """
     Jobs of a tenant that are done one after another, whatever their kinds and however many workers there are. One for
-    which there is no `room` is not queued. At most `kept` are remembered; the oldest that ended give way.
+    which there is no `room` is not queued. At most `max_jobs` are remembered; the oldest that ended give way.
     """
 
     name: str
     room: tuple[Room, ...] = ()
-    kept: int | None = None
+    max_jobs: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

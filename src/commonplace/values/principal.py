@@ -28,27 +28,27 @@ class ScopePattern:
     the kind, `global` the global one, `*` every scope.
     """
 
-    written: str
+    text: str
 
     def __post_init__(self) -> None:
-        kind, colon, id = self.written.partition(":")
-        if self.written in ("*", "global"):
+        kind, colon, id = self.text.partition(":")
+        if self.text in ("*", "global"):
             return
-        if kind not in SCOPE_KINDS or not colon or not id or "*" in id[:-1] or len(self.written) > 300:
+        if kind not in SCOPE_KINDS or not colon or not id or "*" in id[:-1] or len(self.text) > 300:
             raise InvalidInput(
-                f"{self.written!r:.80} is no scope pattern. Write kind:id, kind:begin*, kind:*, global or *."
+                f"{self.text!r:.80} is no scope pattern. Write kind:id, kind:begin*, kind:*, global or *."
             )
 
     def fits(self, scope: Scope) -> bool:
-        if self.written == "*":
+        if self.text == "*":
             return True
-        kind, _, id = self.written.partition(":")
+        kind, _, id = self.text.partition(":")
         if kind != scope.kind:
             return False
         return scope.id.startswith(id[:-1]) if id.endswith("*") else scope.id == id
 
     def __str__(self) -> str:
-        return self.written
+        return self.text
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:

@@ -94,7 +94,7 @@ class Filter:
 
     def counts(self, record: Record) -> bool:
         """Whether `record` counts, whatever its state."""
-        told = record.at or record.created_at
+        moment = record.at or record.created_at
         several = (
             (self.ids, record.id),
             (self.kinds, record.kind),
@@ -111,12 +111,12 @@ class Filter:
         )
         return (
             (self.scopes is None or record.scope in self.scopes)
-            and all(not wanted or value in wanted for wanted, value in several)
-            and all(wanted is None or value == wanted for wanted, value in single)
+            and all(not criterion or value in criterion for criterion, value in several)
+            and all(criterion is None or value == criterion for criterion, value in single)
             and (self.key_prefix is None or (record.key or "").startswith(self.key_prefix))
             and set(self.tags) <= set(record.tags)
-            and (self.since is None or told >= self.since)
-            and (self.until is None or told < self.until)
+            and (self.since is None or moment >= self.since)
+            and (self.until is None or moment < self.until)
         )
 
 
@@ -169,9 +169,9 @@ class Why(JsonObject):
     bm25: float = field(default=0.0, compare=False)
 
     def __str__(self) -> str:
-        told = [f"{name} {value:+.2f}" for name, value in self.parts.items() if abs(value) >= 0.005]
-        found = f" ({', '.join(self.words)})" if self.words else ""
-        return " ".join(told) + found
+        parts = [f"{name} {value:+.2f}" for name, value in self.parts.items() if abs(value) >= 0.005]
+        words = f" ({', '.join(self.words)})" if self.words else ""
+        return " ".join(parts) + words
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,5 +160,5 @@ class Lineage:
 
     def continues(self, versions: Sequence[Record]) -> bool:
         """Whether `versions` are where this life began, so that it may take their place and nothing is lost."""
-        told = {(version.version, version.updated_at, version.text) for version in self.versions}
-        return all((version.version, version.updated_at, version.text) in told for version in versions)
+        own_versions = {(version.version, version.updated_at, version.text) for version in self.versions}
+        return all((version.version, version.updated_at, version.text) in own_versions for version in versions)

@@ -64,8 +64,8 @@ class Origin:
     since: datetime | None = None
 
     def __post_init__(self) -> None:
-        named = (self.source, self.session, self.actor, self.imported, self.rollback)
-        if sum(one is not None for one in named) != 1:
+        criteria = (self.source, self.session, self.actor, self.imported, self.rollback)
+        if sum(criterion is not None for criterion in criteria) != 1:
             raise InvalidInput("Name exactly one: a source, a session, an actor, an import or a rollback.")
 
 

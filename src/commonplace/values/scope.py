@@ -40,11 +40,11 @@ class Scope:
         if not isinstance(written, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
             raise InvalidScope(f"{written!r:.40} is not a scope. Write kind:id.")
         kind, colon, id = written.partition(":")
-        for known in SCOPE_KINDS:
-            if kind == known:
-                if not colon and known != "global":
-                    raise InvalidScope(f"{written!r} names no id. Write it as {known}:id.")
-                return cls(known, id)
+        for scope_kind in SCOPE_KINDS:
+            if kind == scope_kind:
+                if not colon and scope_kind != "global":
+                    raise InvalidScope(f"{written!r} names no id. Write it as {scope_kind}:id.")
+                return cls(scope_kind, id)
         raise InvalidScope(f"{written!r} is not a scope. Write kind:id with a kind of {', '.join(SCOPE_KINDS)}.")
 
     def __str__(self) -> str:

@@ -29,17 +29,23 @@ class ScopesAnswer(JsonObject):
     more: bool
 
     @classmethod
-    def of(cls, found: ScopeCounts) -> ScopesAnswer:
+    def of(cls, counts: ScopeCounts) -> ScopesAnswer:
         scopes = [
             ScopeAnswer(
-                scope=one.scope, kind=one.scope.kind, id=one.scope.id, records=one.records, updated_at=one.updated_at
+                scope=entry.scope,
+                kind=entry.scope.kind,
+                id=entry.scope.id,
+                records=entry.records,
+                updated_at=entry.updated_at,
             )
-            for one in found.scopes
+            for entry in counts.scopes
         ]
-        return cls(scopes=tuple(scopes), more=found.more)
+        return cls(scopes=tuple(scopes), more=counts.more)
 
     def value(self) -> ScopeCounts:
-        scopes = [ScopeCount(scope=one.scope, records=one.records, updated_at=one.updated_at) for one in self.scopes]
+        scopes = [
+            ScopeCount(scope=entry.scope, records=entry.records, updated_at=entry.updated_at) for entry in self.scopes
+        ]
         return ScopeCounts(scopes=tuple(scopes), more=self.more)
 
 

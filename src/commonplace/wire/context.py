@@ -59,8 +59,8 @@ class ContextAnswer(JsonObject):
         return cls(**_fields(block), hits=hits)
 
     def block(self) -> ContextBlock:
-        held = {record.id: record for record in self.records}
-        hits = tuple(Hit(held[hit.id], hit.score, hit.why) for hit in self.hits if hit.id in held)
+        records_by_id = {record.id: record for record in self.records}
+        hits = tuple(Hit(records_by_id[hit.id], hit.score, hit.why) for hit in self.hits if hit.id in records_by_id)
         return ContextBlock(**_fields(self), hits=hits)
 
 

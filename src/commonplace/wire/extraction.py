@@ -67,8 +67,8 @@ class ExtractAnswer(JsonObject):
     dropped: Mapping[str, int]
 
     @classmethod
-    def of(cls, done: Extracted) -> ExtractAnswer:
-        return cls(**{field.name: getattr(done, field.name) for field in fields(cls)})
+    def of(cls, extraction: Extracted) -> ExtractAnswer:
+        return cls(**{field.name: getattr(extraction, field.name) for field in fields(cls)})
 
     def extracted(self) -> Extracted:
         return Extracted(**{field.name: getattr(self, field.name) for field in fields(self)})

@@ -62,10 +62,10 @@ class SpaceAnswer(Answer):
     def of(cls, space: Space) -> SpaceAnswer:
         """A space of a run names it where one of a project names that."""
         of_run = space.scope == "run"
-        named: dict[str, Any] = (
+        names: dict[str, Any] = (
             {"project": None, "run": space.project} if of_run else {"project": space.project, "run": None}
         )
-        return cls(**{**shared(cls, space), **named})
+        return cls(**{**shared(cls, space), **names})
 
 
 class SpacesAnswer(Answer):

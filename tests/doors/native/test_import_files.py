@@ -11,7 +11,7 @@ import pytest
 from commonplace.jobs.payloads import IMPORT_PAYLOAD
 from commonplace.jobs.queue import Queue
 from commonplace.jobs.worker import Worker
-from commonplace.service.moving import IMPORT
+from commonplace.service.transfer import IMPORT
 from commonplace.testing.daemon import InProcess
 from commonplace.values.job import ENDED, PRIVATE
 

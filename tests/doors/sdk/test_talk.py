@@ -153,7 +153,7 @@ def test_a_wait_that_is_too_long_is_told_instead(pauses: list[float]) -> None:
     [("7", 7, 7), ("Sun, 01 Jan 2090 00:00:00 GMT", 1e8, 1e10), ("Sun, 01 Jan 2012 00:00:00 GMT", 0, 0)],
 )
 def test_retry_after_is_seconds_or_a_date(written: str, least: float, most: float) -> None:
-    wait = talk.wait_named(talk.Reply(status=429, body=b"", headers={"retry-after": written}))
+    wait = talk.wait_named(talk.HttpReply(status=429, body=b"", headers={"retry-after": written}))
 
     assert wait is not None
     assert least <= wait <= most
@@ -161,7 +161,7 @@ def test_retry_after_is_seconds_or_a_date(written: str, least: float, most: floa
 
 @pytest.mark.parametrize("written", ["", "soon", "-1", "١"])
 def test_a_retry_after_that_says_nothing_counts_as_none(written: str) -> None:
-    wait = talk.wait_named(talk.Reply(status=429, body=b"", headers={"retry-after": written}))
+    wait = talk.wait_named(talk.HttpReply(status=429, body=b"", headers={"retry-after": written}))
 
     assert wait is None or wait >= 0
 

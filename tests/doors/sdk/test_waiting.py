@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from commonplace.sdk.calls import moving
-from commonplace.sdk.talk import Pause, Reply, Send
+from commonplace.sdk.calls import transfer
+from commonplace.sdk.talk import HttpReply, Pause, Send
 from commonplace.values.pauses import Pauses
 
 MOMENT = "2026-01-01T00:00:00Z"
@@ -26,12 +26,12 @@ def job(state: str, result: Any = None) -> dict[str, Any]:
     }
 
 
-def reply(told: Any) -> Reply:
-    return Reply(status=200, body=json.dumps(told).encode())
+def reply(told: Any) -> HttpReply:
+    return HttpReply(status=200, body=json.dumps(told).encode())
 
 
 def test_of_a_daemon_that_cannot_wait_a_client_asks_less_and_less_often() -> None:
-    talk = moving.import_files({"a.md": "We ship."}, scope="global", format="directory", progress=None)
+    talk = transfer.import_files({"a.md": "We ship."}, scope="global", format="directory", progress=None)
     asked, pauses, report = list[tuple[str, Any]](), list[float](), None
     step: Send | Pause = next(talk)
     try:

@@ -42,10 +42,10 @@ from commonplace.settings import load_settings
 from commonplace.testing.daemon import InProcess, served
 from commonplace.values.job import Job, NewJob
 from commonplace.values.moment import new_id
-from commonplace.values.moving import SentFile
 from commonplace.values.principal import Principal, ScopePattern
 from commonplace.values.record import Turn
 from commonplace.values.scope import DEFAULT_TENANT, Scope
+from commonplace.values.transfer import SentFile
 
 # As they stood in the store of the release before, but for the folder.
 FOLDER = "/srv/web"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic_ai.models import Model
 
-from commonplace.llms.asking import PydanticAiModel
+from commonplace.llms.language_model import PydanticAiModel
 from commonplace.llms.prices import Price, Prices
 from commonplace.llms.purse import Purse
 from commonplace.stores.sqlite.store import SqliteStore

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from commonplace.errors import InvalidInput, ModelUnavailable
-from commonplace.llms.choose import Asked, make_language_model, make_model, read_prices
+from commonplace.llms.choose import ModelOptions, make_language_model, make_model, read_prices
 from commonplace.llms.prices import Price, Prices, Tokens
 from commonplace.settings import load_settings
 from commonplace.testing.clock import FakeClock
@@ -48,8 +48,8 @@ def test_a_server_of_ones_own_needs_none() -> None:
 @pytest.mark.anyio
 async def test_none_is_no_model(store: Store, clock: FakeClock) -> None:
     assert make_model(" none ") is None
-    assert make_language_model(Asked(), store, clock) is None
-    assert make_language_model(Asked(model="none"), store, clock) is None
+    assert make_language_model(ModelOptions(), store, clock) is None
+    assert make_language_model(ModelOptions(model="none"), store, clock) is None
 
 
 @pytest.mark.parametrize("spec", ["", "openai", "openai:", "gpt-5", "oracle:delphi", "openai:two words"])
@@ -68,7 +68,7 @@ def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.Mo
 
 
 def test_the_key_is_not_shown() -> None:
-    assert "very-secret" not in repr(Asked(model="openai:m", api_key="very-secret"))
+    assert "very-secret" not in repr(ModelOptions(model="openai:m", api_key="very-secret"))
 
 
 # ---- prices

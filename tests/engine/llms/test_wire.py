@@ -15,8 +15,8 @@ from commonplace.errors import (
     ModelTimeout,
     ModelUnavailable,
 )
-from commonplace.llms.asking import PydanticAiModel
-from commonplace.llms.choose import Asked, make_language_model, make_model
+from commonplace.llms.choose import ModelOptions, make_language_model, make_model
+from commonplace.llms.language_model import PydanticAiModel
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.drafts import Store
 from commonplace.testing.models import MovedFact, question, task
@@ -244,7 +244,7 @@ async def test_a_model_by_settings_is_asked_and_paid_for(
     vendor: Vendor, store: Store, clock: FakeClock, spent: Spent
 ) -> None:
     vendor.replies = [FACT]
-    asked = Asked(model="openai:small", base_url=vendor.url, prices=["small=1/10"])
+    asked = ModelOptions(model="openai:small", base_url=vendor.url, prices=["small=1/10"])
 
     model = make_language_model(asked, store, clock)
 

@@ -21,7 +21,7 @@ from commonplace.memory.prepare import Preparer
 from commonplace.memory.recall import Recall
 from commonplace.memory.write import Writer
 from commonplace.ports.clock import Clock
-from commonplace.ports.recall import Changes, Entry, Mark
+from commonplace.ports.recall import Entry, IndexChanges, Mark
 from commonplace.stores.postgres import PostgresStore
 from commonplace.stores.sqlite.connection import Readers, WriterThread
 from commonplace.stores.sqlite.recall import SqlRecall
@@ -70,7 +70,7 @@ class GatedRecall(SqlRecall):
             raise self.fault
         return await super().entries_of(records, embedders)
 
-    async def changes(self, mark: Mark, after: int, embedders: Sequence[str]) -> Changes:
+    async def changes(self, mark: Mark, after: int, embedders: Sequence[str]) -> IndexChanges:
         self.reading.set()
         await asyncio.wait_for(self.opened.wait(), PATIENCE)
         return await super().changes(mark, after, embedders)

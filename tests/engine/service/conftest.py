@@ -3,7 +3,7 @@
 import pytest
 
 from commonplace.service.desk import Desk
-from commonplace.service.keeping import Keeping
+from commonplace.service.maintenance import Keeping
 from commonplace.service.recall import Recalling
 from commonplace.service.records import Records
 

@@ -8,7 +8,7 @@ import pytest
 from commonplace.errors import Forbidden, IdempotencyKeyReused, RecordChanged, RecordNotFound, SecretRefused
 from commonplace.service.account import Idempotency
 from commonplace.service.desk import Desk
-from commonplace.service.keeping import Keeping
+from commonplace.service.maintenance import Keeping
 from commonplace.service.recall import Recalling
 from commonplace.service.records import Change, Records
 from commonplace.testing.callers import caller

@@ -17,14 +17,14 @@ from commonplace.errors import CommonplaceError, Forbidden, InvalidInput, PathEs
 from commonplace.importing.folders import OUTSIDE, PRIVATE_FOLDER
 from commonplace.jobs.payloads import IMPORT_PAYLOAD
 from commonplace.service.desk import Desk
-from commonplace.service.moving import Moving
+from commonplace.service.transfer import Moving
 from commonplace.testing.callers import caller
 from commonplace.testing.traps import before_open
-from commonplace.values.moving import ImportReport
 from commonplace.values.principal import Principal
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Record
 from commonplace.values.scope import DEFAULT_TENANT, Scope
+from commonplace.values.transfer import ImportReport
 
 pytestmark = pytest.mark.anyio
 

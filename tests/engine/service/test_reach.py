@@ -6,9 +6,9 @@ import pytest
 
 from commonplace.errors import Forbidden, InvalidInput, RecordNotFound, VersionNotFound
 from commonplace.service.desk import Desk
-from commonplace.service.moving import Moving
 from commonplace.service.recall import Recalling
 from commonplace.service.records import Records
+from commonplace.service.transfer import Moving
 from commonplace.testing.callers import caller
 from commonplace.values.note import Note
 from commonplace.values.principal import ScopePattern

@@ -12,12 +12,12 @@ from typing import Final, Literal
 from commonplace.errors import Forbidden, InvalidQuery, NotFound
 from commonplace.memory.recall import MAX_QUERY
 from commonplace.memory.write import Telling
-from commonplace.service.captured import held_under
+from commonplace.service.capture import held_under
 from commonplace.service.desk import Desk
 from commonplace.service.episodes import NOTHING, Episodes, Flushed
 from commonplace.service.extraction import Extracting
 from commonplace.service.identity import Identity
-from commonplace.service.learned import TALK
+from commonplace.service.lessons import TALK
 from commonplace.service.recall import query_hash
 from commonplace.service.records import Records
 from commonplace.text.chunk import spans

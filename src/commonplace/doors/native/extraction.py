@@ -12,9 +12,9 @@ from commonplace.service.extraction import Talk
 from commonplace.values.record import Record
 from commonplace.values.scope import Scope
 from commonplace.wire.extraction import ExtractAnswer, ExtractBody, LearningBody, LearningsAnswer
-from commonplace.wire.moving import QueuedAnswer
 from commonplace.wire.shapes import Label
 from commonplace.wire.tasks import TaskAnswer
+from commonplace.wire.transfer import QueuedAnswer
 
 router = APIRouter(prefix="/v1", tags=["native"])
 

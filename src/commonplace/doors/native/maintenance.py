@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from commonplace.doors.native.conditions import problems
 from commonplace.server.auth import Caller, KeyedCaller, Served
 from commonplace.values.upkeep import Stats
-from commonplace.wire.keeping import (
+from commonplace.wire.maintenance import (
     FindingsAnswer,
     LogAnswer,
     ReindexedAnswer,

@@ -56,7 +56,7 @@ async def waiting(query: Annotated[ReviewQuery, Query()], who: Caller, served: S
 async def release_several(body: ReleaseSeveralBody, who: Caller, served: Served) -> Response:
     """From now on they are recalled. All of them must be in quarantine. For reviewers."""
     named = Named(ids=tuple(body.ids), source=body.source, session=body.session)
-    found = await served.review.release(who, named, body.reason, trust=body.trust, seen=body.versions)
+    found = await served.review.release(who, named, body.reason, trust=body.trust, expected=body.versions)
     return answer(served, ReleasedAnswer(tuple(found)))
 
 
@@ -81,7 +81,7 @@ async def purge_several(body: SeveralBody, who: Caller, served: Served) -> Purge
 async def release(id: Id, body: ReleaseBody, who: Caller, served: Served) -> Response:
     """From now on it is recalled, labelled as untrusted unless `trust` says otherwise. For reviewers."""
     seen = None if body.expected is None else {id: body.expected}
-    [record] = await served.review.release(who, Named(ids=(id,)), body.reason, trust=body.trust, seen=seen)
+    [record] = await served.review.release(who, Named(ids=(id,)), body.reason, trust=body.trust, expected=seen)
     return answer(served, record)
 
 

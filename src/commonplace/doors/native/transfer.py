@@ -10,11 +10,11 @@ from fastapi.responses import StreamingResponse
 from commonplace.doors.native.conditions import problems
 from commonplace.doors.native.streams import LINES, LINES_OUT, nothing, spooled, streamed
 from commonplace.server.auth import Caller, Served
-from commonplace.values.moving import LoadReport
 from commonplace.values.scope import Scope, scopes_of
-from commonplace.wire.moving import ImportBody, ImportFilesBody, QueuedAnswer
+from commonplace.values.transfer import LoadReport
 from commonplace.wire.queries import ExportQuery
 from commonplace.wire.tasks import TaskAnswer
+from commonplace.wire.transfer import ImportBody, ImportFilesBody, QueuedAnswer
 
 router = APIRouter(prefix="/v1", tags=["native"])
 

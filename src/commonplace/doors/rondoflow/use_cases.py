@@ -19,7 +19,7 @@ from commonplace.memory.lifecycle import bury
 from commonplace.memory.validate import check_label
 from commonplace.ports.journal import Entries
 from commonplace.service.account import Account, Journaled
-from commonplace.service.captured import held_under, worth_writing
+from commonplace.service.capture import held_under, worth_writing
 from commonplace.service.desk import Desk
 from commonplace.service.records import Records
 from commonplace.values.changes import Changes

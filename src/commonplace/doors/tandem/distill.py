@@ -21,7 +21,7 @@ from commonplace.learning.distill import (
 )
 from commonplace.service.account import Account
 from commonplace.service.desk import Desk
-from commonplace.service.marked import Marked, mark_of
+from commonplace.service.marks import Marked, mark_of
 from commonplace.values.moment import new_id
 from commonplace.values.note import Note
 from commonplace.values.principal import Capability, Principal

@@ -29,7 +29,7 @@ from commonplace.guard.caution import is_attack
 from commonplace.learning.by_model import MICRO_USD
 from commonplace.learning.prompts import SHORTEN, fenced
 from commonplace.ports.knowledge import KnowledgeStore, Layer, LayerName
-from commonplace.ports.models import Limits, Task
+from commonplace.ports.models import Task, TaskLimits
 from commonplace.ports.recall import RecallStore
 from commonplace.ports.records import RecordStore
 from commonplace.service.desk import Desk
@@ -438,7 +438,7 @@ class Browsing:
                 session=work_session("layers", node[:64]),
                 system=SHORTEN.format(most=most),
                 prompt=fenced(text[:_READ]),
-                limits=Limits(output_tokens=most + _ROOM, micro_usd=MICRO_USD, turns=1),
+                limits=TaskLimits(output_tokens=most + _ROOM, micro_usd=MICRO_USD, turns=1),
             )
             try:
                 told = (await model.act(task, ())).text.strip()

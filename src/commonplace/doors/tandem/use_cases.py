@@ -32,17 +32,17 @@ from commonplace.memory.lifecycle import Lifecycle
 from commonplace.memory.write import clean
 from commonplace.service.account import Account, Journaled
 from commonplace.service.desk import Desk
-from commonplace.service.marked import Marked, mark_of
-from commonplace.service.moving import Moving
+from commonplace.service.marks import Marked, mark_of
+from commonplace.service.transfer import Moving
 from commonplace.text.scrub import ScrubReport, scrub
 from commonplace.values.audit import AuditQuery, AuditRow
 from commonplace.values.moment import new_id
-from commonplace.values.moving import ImportReport, Layout
 from commonplace.values.note import Note
 from commonplace.values.principal import Principal, Tier
 from commonplace.values.query import Filter
 from commonplace.values.record import Json, Provenance, Record, Trust, Written
 from commonplace.values.scope import Scope
+from commonplace.values.transfer import ImportReport, Layout
 
 Kind = Literal["solution_capsule", "note", "fact"]
 Classification = Literal["internal", "restricted"]

@@ -10,18 +10,18 @@ from commonplace.sdk.talk import Call, Talk, asked
 from commonplace.values.extraction import Extracted, TalkFields
 from commonplace.values.record import Json, Turn
 from commonplace.wire.extraction import ExtractAnswer
-from commonplace.wire.moving import QueuedAnswer
 from commonplace.wire.shapes import reader
+from commonplace.wire.transfer import QueuedAnswer
 
 
-def extract(talk: str | Sequence[Turn] | None, told: TalkFields, *, wait: bool) -> Talk[Extracted]:
+def extract(talk: str | Sequence[Turn] | None, fields: TalkFields, *, wait: bool) -> Talk[Extracted]:
     def done(body: bytes) -> Extracted:
         return reader(ExtractAnswer)(body).extracted()
 
     def queued(body: bytes) -> Extracted:
         return Extracted(status="queued", job=QueuedAnswer.model_validate_json(body).job.id)
 
-    body: dict[str, Json] = given({**told})
+    body: dict[str, Json] = given({**fields})
     if isinstance(talk, str):
         body["transcript"] = talk
     elif talk is not None:
@@ -32,7 +32,7 @@ def extract(talk: str | Sequence[Turn] | None, told: TalkFields, *, wait: bool) 
             path="/v1/extract",
             query=(("wait", "true"),) if wait else (),
             body=written(body),
-            read=done if wait else queued,
+            decode=done if wait else queued,
             endless=wait,
         )
     )

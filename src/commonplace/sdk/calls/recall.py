@@ -18,8 +18,8 @@ from commonplace.wire.shapes import reader
 def search(text: str, filter: Filter, options: Mapping[str, object]) -> Talk[list[Hit]]:
     """`options` are what else the question comes with, under the names that `search` of the clients has."""
     body = {**given({**named(SearchBody, filter), **options}), "text": document(text), **_scopes(filter.scopes)}
-    call = Call(method="POST", path="/v1/search", body=written(body), read=reader(HitsAnswer), reads=True)
-    return [one.hit() for one in (yield from asked(call)).hits]
+    call = Call(method="POST", path="/v1/search", body=written(body), decode=reader(HitsAnswer), reads=True)
+    return [hit_answer.hit() for hit_answer in (yield from asked(call)).hits]
 
 
 def context(query: str, *, scopes: Scopes, session: str | None, budget: int | None) -> Talk[ContextBlock]:
@@ -36,10 +36,10 @@ def sections(*, agent: str | None, workspace: str | None, budget: int | None) ->
 
 def _scopes(scopes: Scopes) -> dict[str, Json]:
     """No scope at all is not every scope."""
-    read = scopes_of(scopes)
-    return {} if read is None else {"scopes": [str(scope) for scope in read]}
+    scope_filter = scopes_of(scopes)
+    return {} if scope_filter is None else {"scopes": [str(scope) for scope in scope_filter]}
 
 
 def _block(body: dict[str, Json]) -> Talk[ContextBlock]:
-    call = Call(method="POST", path="/v1/context", body=written(body), read=reader(ContextAnswer), reads=True)
+    call = Call(method="POST", path="/v1/context", body=written(body), decode=reader(ContextAnswer), reads=True)
     return (yield from asked(call)).block()

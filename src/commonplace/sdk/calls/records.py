@@ -29,9 +29,9 @@ MAX_PAGE: Final = 1_000_000
 _record: Final = reader(Record)
 
 
-def write(method: str, path: str, body: Mapping[str, Json], read: Callable[[bytes], T]) -> Call[T]:
+def write(method: str, path: str, body: Mapping[str, Json], decode: Callable[[bytes], T]) -> Call[T]:
     """A write with an idempotency key, which may be sent again without being done twice."""
-    return Call(method=method, path=path, read=read, body=written(body), key=uuid.uuid4().hex)
+    return Call(method=method, path=path, decode=decode, body=written(body), key=uuid.uuid4().hex)
 
 
 # ---- put
@@ -45,10 +45,10 @@ def put(note: Note, dedupe: Literal["near"] | None) -> Talk[Record]:
 def put_many(notes: Sequence[Note], dedupe: Literal["near"] | None) -> Talk[list[Record]]:
     if not notes:
         return []
-    told: list[Json] = [_note(note) for note in notes]
-    body = {"records": told, **given({"dedupe": dedupe})}
+    note_documents: list[Json] = [_note(note) for note in notes]
+    body = {"records": note_documents, **given({"dedupe": dedupe})}
     answer = yield from asked(write("POST", "/v1/records/bulk", body, reader(ManyWrittenAnswer)))
-    return [one.record for one in answer.written]
+    return [result.record for result in answer.written]
 
 
 def add_turns(
@@ -57,10 +57,10 @@ def add_turns(
     if not turns:
         return []
     body = given({"scope": scope, "source": source, "trust": trust, "tags": texts(tags)})
-    told: list[Json] = [_turn(turn) for turn in turns]
-    body |= {"session": session, "turns": told}
+    turn_documents: list[Json] = [_turn(turn) for turn in turns]
+    body |= {"session": session, "turns": turn_documents}
     answer = yield from asked(write("POST", "/v1/turns", body, reader(ManyWrittenAnswer)))
-    return [one.record for one in answer.written]
+    return [result.record for result in answer.written]
 
 
 def _note(note: Note) -> dict[str, Json]:
@@ -73,20 +73,22 @@ def _turn(turn: Turn) -> dict[str, Json]:
 
 
 def changed_fields(value: Note | Turn) -> dict[str, Json]:
-    told = document(value)
-    assert isinstance(told, dict)
-    return told
+    fields = document(value)
+    assert isinstance(fields, dict)
+    return fields
 
 
 # ---- read
 
 
 def get(id: str, version: int | None) -> Talk[Record]:
-    return asked(Call(method="GET", path=record_path(id), query=query({"version": version}), read=_record, reads=True))
+    return asked(
+        Call(method="GET", path=record_path(id), query=query({"version": version}), decode=_record, reads=True)
+    )
 
 
 def history(id: str) -> Talk[list[Record]]:
-    call = Call(method="GET", path=record_path(id, "versions"), read=reader(VersionsAnswer), reads=True)
+    call = Call(method="GET", path=record_path(id, "versions"), decode=reader(VersionsAnswer), reads=True)
     return [*(yield from asked(call)).versions]
 
 
@@ -96,28 +98,28 @@ def listing(
     """A page as long as asked for, of as many of the daemon's as that takes."""
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_PAGE:  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
         raise InvalidInput(f"A page has 1 to {MAX_PAGE:,} records.")
-    if (wanted := narrowed(scopes, states, filters)) is None:
+    if (filter_query := narrowed(scopes, states, filters)) is None:
         return Page((), None)
-    found: list[Record] = []
+    records: list[Record] = []
     while True:
-        size = min(PAGE, limit - len(found))
+        size = min(PAGE, limit - len(records))
         more = query({"order": order, "limit": size, "cursor": cursor})
-        call = Call(method="GET", path="/v1/records", query=(*wanted, *more), read=reader(Page), reads=True)
+        call = Call(method="GET", path="/v1/records", query=(*filter_query, *more), decode=reader(Page), reads=True)
         page = yield from asked(call)
-        found += page.records
+        records += page.records
         cursor = page.cursor
-        if cursor is None or len(found) >= limit:
-            return Page(tuple(found), cursor)
+        if cursor is None or len(records) >= limit:
+            return Page(tuple(records), cursor)
 
 
 def counts(by: By | Sequence[By], scopes: Scopes, states: Sequence[State], filters: Filters) -> Talk[Tally]:
-    if (wanted := narrowed(scopes, states, filters)) is None:
+    if (filter_query := narrowed(scopes, states, filters)) is None:
         return Tally()
     fields = texts(by)
     if not fields:
         raise InvalidInput("Say by what to count.")
-    params = (*wanted, *query({"by": fields}))
-    return (yield from asked(Call(method="GET", path="/v1/counts", query=params, read=reader(Tally), reads=True)))
+    params = (*filter_query, *query({"by": fields}))
+    return (yield from asked(Call(method="GET", path="/v1/counts", query=params, decode=reader(Tally), reads=True)))
 
 
 def narrowed(scopes: Scopes, states: Sequence[State], filters: Filters) -> tuple[tuple[str, str], ...] | None:
@@ -159,8 +161,8 @@ def change(
 def supersede(id: str, text: str, fields: SuccessorFields, *, expected: int | None, reason: str | None) -> Talk[Record]:
     if unknown := set(fields) - SuccessorFields.__optional_keys__:
         raise InvalidInput(f"{', '.join(sorted(unknown))}: no such field. Nothing was changed.")
-    told = {**fields, "tags": _tags(fields.get("tags"))}
-    return change(id, "supersede", expected=expected, reason=reason, fields={**told, "text": text})
+    successor = {**fields, "tags": _tags(fields.get("tags"))}
+    return change(id, "supersede", expected=expected, reason=reason, fields={**successor, "text": text})
 
 
 def delete(id: str, *, expected: int | None, reason: str | None) -> Talk[Record]:
@@ -169,7 +171,7 @@ def delete(id: str, *, expected: int | None, reason: str | None) -> Talk[Record]
             method="DELETE",
             path=record_path(id),
             query=query({"expected": expected, "reason": reason}),
-            read=_record,
+            decode=_record,
             key=uuid.uuid4().hex,
         )
     )
@@ -182,10 +184,10 @@ def expire(id: str, at: datetime | None, *, expected: int | None, reason: str | 
 def purge(
     *, ids: Sequence[str], scope: Scope | str | None, user: str | None, source: str | None, leave_files: bool = False
 ) -> Talk[Purged]:
-    told = changed({"scope": scope, "user": user, "source": source})
+    body = changed({"scope": scope, "user": user, "source": source})
     if ids:
-        named: list[Json] = [*texts(ids)]
-        told["ids"] = named
+        id_list: list[Json] = [*texts(ids)]
+        body["ids"] = id_list
     if leave_files:
-        told["leave_files"] = True
-    return asked(Call(method="POST", path="/v1/purge", body=written(told), read=reader(Purged)))
+        body["leave_files"] = True
+    return asked(Call(method="POST", path="/v1/purge", body=written(body), decode=reader(Purged)))

@@ -48,11 +48,11 @@ class WordsDumper(Dumper):
     oid = _INT8_ARRAY
 
     def dump(self, obj: Words) -> Buffer:
-        held = tokens(obj.scope, hashes(obj.packed))
-        if not held:
+        numbers = tokens(obj.scope, hashes(obj.packed))
+        if not numbers:
             return struct.pack(">iii", 0, 0, _INT8)
-        flat = [part for token in held for part in (8, token)]
-        return struct.pack(">iiiii" + "iq" * len(held), 1, 0, _INT8, len(held), 1, *flat)
+        flat = [part for token in numbers for part in (8, token)]
+        return struct.pack(">iiiii" + "iq" * len(numbers), 1, 0, _INT8, len(numbers), 1, *flat)
 
 
 class _SignedDumper(Dumper):
@@ -77,13 +77,13 @@ def signed(halves: Sequence[bytes | None]) -> list[bytes | None]:
     if not there:
         return [None] * len(halves)
     values = np.frombuffer(b"".join([bytes(half[4:]) for half in there]), dtype=">f2").astype(np.int8).tobytes()
-    found: list[bytes | None] = []
+    vectors: list[bytes | None] = []
     begin = 0
     for half in halves:
         if half is None:
-            found.append(None)
+            vectors.append(None)
             continue
         size = (len(half) - 4) // 2
-        found.append(values[begin : begin + size])
+        vectors.append(values[begin : begin + size])
         begin += size
-    return found
+    return vectors

@@ -22,14 +22,14 @@ _SANE = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Address:
+class DatabaseAddress:
     """What to connect with, and the schema in which our tables live (`?schema=…`, `commonplace` unless said)."""
 
     conninfo: str = field(repr=False)
     schema: str
 
 
-def parse_address(address: str) -> Address:
+def parse_address(address: str) -> DatabaseAddress:
     """
     Read `postgresql://user:password@host:5432/database?schema=commonplace`.
 
@@ -40,15 +40,15 @@ def parse_address(address: str) -> Address:
     options = query.split("&") if query else []
     schemas = [option.removeprefix("schema=") for option in options if option.startswith("schema=")]
     rest = "&".join(option for option in options if not option.startswith("schema="))
-    given = _read(f"{head}?{rest}") if head.startswith(("postgresql://", "postgres://")) else None
-    if given is None:
+    parameters = _read(f"{head}?{rest}") if head.startswith(("postgresql://", "postgres://")) else None
+    if parameters is None:
         raise InvalidInput("The address is not one of PostgreSQL. Write it as postgresql://user@host:5432/database.")
     schema = schemas[-1] if schemas else DEFAULT_SCHEMA
     if not _IDENTIFIER.fullmatch(schema) or schema.startswith("pg_") or schema == "public":
         raise InvalidInput(
             "The schema in the address must be a name of its own: small letters, digits and underscores, not public."
         )
-    return Address(conninfo=make_conninfo(**{**_SANE, **given}), schema=schema)
+    return DatabaseAddress(conninfo=make_conninfo(**{**_SANE, **parameters}), schema=schema)
 
 
 def _read(uri: str) -> dict[str, str] | None:

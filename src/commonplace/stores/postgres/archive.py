@@ -84,8 +84,8 @@ class ArchiveWriter:
             manifest = {"format": _FORMAT, "store": _STORE, "schema": self._schema, "tables": self._parts}
             self._zip.writestr(_MANIFEST, json.dumps(manifest, indent=1))
             self._zip.close()
-            with self._beside.open("rb") as written:
-                os.fsync(written.fileno())
+            with self._beside.open("rb") as file:
+                os.fsync(file.fileno())
             # A link, unlike a rename, never takes the place of a file that appeared meanwhile.
             os.link(self._beside, self._target)
             self._beside.unlink()
@@ -146,9 +146,9 @@ def _read_manifest(archive: zipfile.ZipFile, schema: int) -> tuple[int, Mapping[
 
 
 def _verify(archive: zipfile.ZipFile, table: str, part: Part) -> None:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     with archive.open(f"{table}.copy") as rows:
         while data := rows.read(_CHUNK):
-            found.update(data)
-    if found.hexdigest() != part.sha256:
+            digest.update(data)
+    if digest.hexdigest() != part.sha256:
         raise ValueError(table)

@@ -38,14 +38,14 @@ _CHECKS = (
 
 
 async def findings(connection: Connection, version: int) -> list[Finding]:
-    found = [_schema(version)]
+    results = [_schema(version)]
     for check in _CHECKS:
         [(count,)] = await rows(connection, _SQL[check.name])
         if count:
-            found.append(Finding(check.name, check.severity, f"{count}: {check.fault}.", check.advice))
+            results.append(Finding(check.name, check.severity, f"{count}: {check.fault}.", check.advice))
         else:
-            found.append(Finding(check.name, "ok", f"{check.well.capitalize()}."))
-    return found
+            results.append(Finding(check.name, "ok", f"{check.well.capitalize()}."))
+    return results
 
 
 def _schema(version: int) -> Finding:

@@ -34,7 +34,7 @@ from commonplace.errors import (
     StoreUnavailable,
 )
 from commonplace.stores.postgres.adapt import register
-from commonplace.stores.postgres.address import Address
+from commonplace.stores.postgres.address import DatabaseAddress
 from commonplace.stores.queries import load
 from commonplace.values.retry import Backoff
 
@@ -84,13 +84,13 @@ _UNKNOWN = (
 def statements(file: str) -> Mapping[str, bytes]:
     """The blocks of a file of SQL. A block may stand in another as `{its name}`."""
     blocks = load(PACKAGE, file)
-    found: dict[str, bytes] = {}
+    by_name: dict[str, bytes] = {}
     for name, sql in blocks.items():
         whole = sql
         for part, text in blocks.items():
             whole = whole.replace("{" + part + "}", text)
-        found[name] = whole.encode()
-    return found
+        by_name[name] = whole.encode()
+    return by_name
 
 
 def meaning(error: psycopg.Error) -> CommonplaceError:
@@ -109,7 +109,7 @@ async def rows(connection: Connection, sql: bytes, params: Params = None) -> lis
 class Database:
     """A pool of connections whose search path is our schema."""
 
-    def __init__(self, pool: AsyncConnectionPool[Connection], address: Address) -> None:
+    def __init__(self, pool: AsyncConnectionPool[Connection], address: DatabaseAddress) -> None:
         self._pool = pool
         self.schema = address.schema
         self.conninfo = address.conninfo
@@ -117,7 +117,9 @@ class Database:
         self._stale_at = _MANY
 
     @classmethod
-    async def open(cls, address: Address, halfvec: TypeInfo, path: str, *, size: int, patience: float) -> Database:
+    async def open(
+        cls, address: DatabaseAddress, halfvec: TypeInfo, path: str, *, size: int, patience: float
+    ) -> Database:
         async def configure(connection: Connection) -> None:
             await connection.execute(_SESSION, {"path": path})
             register(connection, halfvec)
@@ -261,10 +263,10 @@ class _Attempt:
         return (read_only or not self.began) and _is_cut(error) and _cancellation(error) is None
 
     def meaning(self, error: psycopg.Error, *, read_only: bool) -> BaseException:
-        found = meaning(error)
-        if self.ended and not read_only and isinstance(found, StoreUnavailable):
-            found = StoreUnavailable(_UNKNOWN, outcome="unknown")
-        return _cancellation(error) or found
+        failure = meaning(error)
+        if self.ended and not read_only and isinstance(failure, StoreUnavailable):
+            failure = StoreUnavailable(_UNKNOWN, outcome="unknown")
+        return _cancellation(error) or failure
 
 
 @asynccontextmanager

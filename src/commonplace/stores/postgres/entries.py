@@ -12,7 +12,7 @@ from psycopg import AsyncCursor
 from psycopg.rows import TupleRow
 
 from commonplace.errors import AlreadyAnswered, InvalidInput, QueueFull
-from commonplace.ports.journal import Entries, Reply
+from commonplace.ports.journal import Entries, IdempotentReply
 from commonplace.stores.postgres.connection import Connection, statements
 from commonplace.stores.postgres.rows import Table, are_few, insert, ms
 from commonplace.values.audit import AuditRow
@@ -145,10 +145,10 @@ def _audit_row(row: AuditRow) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def audit_row_of(found: Sequence[Any]) -> AuditRow:
+def audit_row_of(row: Sequence[Any]) -> AuditRow:
     (
         tenant, at, id, actor, action, outcome, record, version, scope, run, door, key, client, address, request, details,
-    ) = found  # fmt: skip
+    ) = row  # fmt: skip
     return AuditRow(
         id=id,
         at=from_ms(at),
@@ -193,17 +193,17 @@ def _job_params(job: NewJob) -> dict[str, Any]:
 
 
 def _line_params(line: Line) -> dict[str, Any]:
-    room: list[Json] = [{"most": one.most, "kinds": list(one.kinds)} for one in line.room]
-    return {"room": json_text(room), "kept": line.kept}
+    room: list[Json] = [{"most": limit.most, "kinds": list(limit.kinds)} for limit in line.room]
+    return {"room": json_text(room), "kept": line.max_jobs}
 
 
-def _reply_params(reply: Reply, now: datetime) -> dict[str, Any]:
+def _reply_params(reply: IdempotentReply, now: datetime) -> dict[str, Any]:
     return {
         "tenant": reply.tenant,
         "owner": reply.owner,
         "key": reply.key,
         "fingerprint": reply.fingerprint,
         "expires_at": to_ms(reply.expires_at),
-        "written": json_text([list(one) for one in reply.written]),
+        "written": json_text([list(result) for result in reply.results]),
         "now": to_ms(now),
     }

@@ -54,12 +54,12 @@ class SqlEvents:
                 while not listener.closed:
                     await listener.listen()
                     late = clock() - relayed >= _TICK
-                    found = await listener.unless_closed(self._news(after, relay=late))
+                    events = await listener.unless_closed(self._news(after, relay=late))
                     relayed = clock() if late else relayed
-                    if found:
-                        after = found[-1].id
-                        yield found
-                    if len(found) < _BATCH:
+                    if events:
+                        after = events[-1].id
+                        yield events
+                    if len(events) < _BATCH:
                         await listener.wait(_TICK)
         finally:
             self._listeners.discard(listener)

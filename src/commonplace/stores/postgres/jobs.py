@@ -64,13 +64,19 @@ class SqlJobs:
             return None
         return _job_of(claimed[0]) if claimed else None
 
-    async def renew_job(self, id: str, worker: str, lease: timedelta, *, done: int, total: int) -> bool:
-        params = {"id": id, "worker": worker, "done": done, "total": total, **_lease(self._transactions.now(), lease)}
+    async def renew_job(self, id: str, worker: str, lease: timedelta, *, progress: int, total: int) -> bool:
+        params = {
+            "id": id,
+            "worker": worker,
+            "done": progress,
+            "total": total,
+            **_lease(self._transactions.now(), lease),
+        }
         return await self._hold(_SQL["renew"], params, NOTHING)
 
     async def job_workers(self) -> list[str]:
-        found = await self._transactions.ask(_SQL["workers"], {"now": to_ms(self._transactions.now())})
-        return [row[0] for row in found]
+        worker_rows = await self._transactions.ask(_SQL["workers"], {"now": to_ms(self._transactions.now())})
+        return [row[0] for row in worker_rows]
 
     async def end_leases(self, workers: Sequence[str]) -> int:
         params = {"workers": list(workers), "now": to_ms(self._transactions.now())}
@@ -105,10 +111,10 @@ class SqlJobs:
         return await self._hold(_SQL["fail"], params, entries)
 
     async def job(self, tenant: str, id: str) -> Job:
-        found = await self._transactions.ask(_SQL["job"], {"tenant": tenant, "id": id})
-        if not found:
+        job_rows = await self._transactions.ask(_SQL["job"], {"tenant": tenant, "id": id})
+        if not job_rows:
             raise NotFound(f"There is no job {id!r:.80}.")
-        return _job_of(found[0])
+        return _job_of(job_rows[0])
 
     async def list_jobs(
         self, tenant: str, *, kinds: Sequence[str] = (), states: Sequence[JobState] = (), limit: int = 100
@@ -167,10 +173,10 @@ class SqlJobs:
         async with connection.pipeline():
             await connection.execute(SHARE)
             locked = await connection.execute(_SQL["lock"], {"tenant": tenant, "id": id})
-        found = await locked.fetchall()
-        if not found:
+        state_rows = await locked.fetchall()
+        if not state_rows:
             raise NotFound(f"There is no job {id!r:.80}.")
-        return found[0][0]
+        return state_rows[0][0]
 
 
 def _lease(now: datetime, lease: timedelta) -> dict[str, int]:
@@ -180,7 +186,7 @@ def _lease(now: datetime, lease: timedelta) -> dict[str, int]:
 def _job_of(row: Sequence[Any]) -> Job:
     (
         tenant, id, kind, payload, created_at, created_by, updated_at, state, mark, client, not_before, max_attempts,
-        attempts, worker, leased_until, done, total, result, error_code, error, line,
+        attempts, worker, leased_until, progress, total, result, error_code, error, line,
     ) = row  # fmt: skip
     return Job(
         id=id,
@@ -198,7 +204,7 @@ def _job_of(row: Sequence[Any]) -> Job:
         attempts=attempts,
         worker=worker,
         leased_until=moment(leased_until),
-        done=done,
+        done=progress,
         total=total,
         result=json_of(result),
         error_code=error_code,

@@ -8,7 +8,7 @@ import json
 from typing import cast
 
 from commonplace.errors import InvalidQuery
-from commonplace.ports.journal import Entries, Reply
+from commonplace.ports.journal import Entries, IdempotentReply
 from commonplace.stores.postgres.connection import Connection, statements
 from commonplace.stores.postgres.entries import audit_row_of
 from commonplace.stores.postgres.rows import ms, some
@@ -51,23 +51,23 @@ class SqlJournal:
             "until": ms(query.until),
             "limit": limit + 1,
         }
-        found = await self._transactions.ask(_SQL["audit"], params)
-        rows = tuple(audit_row_of(row[1:]) for row in found[:limit])
-        if len(found) <= limit:
+        audit_rows = await self._transactions.ask(_SQL["audit"], params)
+        rows = tuple(audit_row_of(row[1:]) for row in audit_rows[:limit])
+        if len(audit_rows) <= limit:
             return AuditPage(rows, None)
-        return AuditPage(rows, _write_cursor(to_ms(rows[-1].at), found[limit - 1][0]))
+        return AuditPage(rows, _write_cursor(to_ms(rows[-1].at), audit_rows[limit - 1][0]))
 
-    async def reply(self, tenant: str, owner: str, key: str) -> Reply | None:
+    async def reply(self, tenant: str, owner: str, key: str) -> IdempotentReply | None:
         params = {"tenant": tenant, "owner": owner, "key": key, "now": to_ms(self._transactions.now())}
-        for fingerprint, expires_at, written in await self._transactions.ask(_SQL["reply"], params):
-            told = cast("list[tuple[str, int, str]]", json.loads(written))
-            return Reply(
+        for fingerprint, expires_at, results_json in await self._transactions.ask(_SQL["reply"], params):
+            results = cast("list[tuple[str, int, str]]", json.loads(results_json))
+            return IdempotentReply(
                 tenant=tenant,
                 owner=owner,
                 key=key,
                 fingerprint=bytes(fingerprint),
                 expires_at=from_ms(expires_at),
-                written=tuple((id, version, outcome) for id, version, outcome in told),
+                results=tuple((id, version, outcome) for id, version, outcome in results),
             )
         return None
 
@@ -83,10 +83,10 @@ def _read_cursor(cursor: str | None) -> tuple[int | None, int | None]:
     if cursor is None:
         return None, None
     try:
-        read: object = json.loads(base64.urlsafe_b64decode(cursor.encode("ascii")))
+        position: object = json.loads(base64.urlsafe_b64decode(cursor.encode("ascii")))
     except (binascii.Error, ValueError):
-        read = None
-    match read:
+        position = None
+    match position:
         case [int(at), int(number)] if abs(at) < _BIGGEST and abs(number) < _BIGGEST:
             return at, number
         case _:

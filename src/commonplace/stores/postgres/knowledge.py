@@ -29,8 +29,8 @@ class SqlKnowledge:
     async def put_space(self, space: Space, entries: Entries) -> Space:
         async def work(connection: Connection) -> tuple[Space, Entries]:
             await self._transactions.keep(connection, entries, (_SQL["put_space"], params))
-            [held] = await rows(connection, _SQL["space_of_place"], params)
-            return _space_of(held), entries
+            [row] = await rows(connection, _SQL["space_of_place"], params)
+            return _space_of(row), entries
 
         params = {
             "tenant": space.tenant,
@@ -56,23 +56,25 @@ class SqlKnowledge:
             async with connection.pipeline():
                 await connection.execute(SHARE)
                 added = await connection.execute(_SQL["put_item"], params, binary=True)
-            held = await added.fetchall() or await rows(connection, _SQL["same_item"], params)
-            if not held:
+            item_rows = await added.fetchall() or await rows(connection, _SQL["same_item"], params)
+            if not item_rows:
                 raise NotFound(f"There is no knowledge space {item.space!r:.80}.")
-            kept = _item_of(held[0])
-            fresh = item.freshness_expires_at or kept.freshness_expires_at
-            seen = _coverage_params(kept, item.updated_at, fresh)
-            known = kept.status != "quarantined"
-            await self._transactions.keep(connection, entries, *([(_SQL["renew_coverage"], seen)] if known else []))
-            return kept, entries
+            current = _item_of(item_rows[0])
+            fresh = item.freshness_expires_at or current.freshness_expires_at
+            coverage = _coverage_params(current, item.updated_at, fresh)
+            is_usable = current.status != "quarantined"
+            await self._transactions.keep(
+                connection, entries, *([(_SQL["renew_coverage"], coverage)] if is_usable else [])
+            )
+            return current, entries
 
         return await self._transactions.write_beside(work)
 
     async def item(self, tenant: str, id: str) -> Item:
-        found = await self._transactions.ask(_SQL["item"], {"tenant": tenant, "id": id})
-        if not found:
+        item_rows = await self._transactions.ask(_SQL["item"], {"tenant": tenant, "id": id})
+        if not item_rows:
             raise _no_item(id)
-        return _item_of(found[0])
+        return _item_of(item_rows[0])
 
     async def items(
         self,
@@ -99,14 +101,14 @@ class SqlKnowledge:
             async with connection.pipeline():
                 await connection.execute(SHARE)
                 locked = await connection.execute(_SQL["lock_item"], params, binary=True)
-            found = await locked.fetchone()
-            if found is None:
+            status_row = await locked.fetchone()
+            if status_row is None:
                 raise _no_item(item.id)
-            if found[0] != expected:
-                raise Conflict(f"The item is {found[0]}, not {expected}. Read it again.", held=found[0])
+            if status_row[0] != expected:
+                raise Conflict(f"The item is {status_row[0]}, not {expected}. Read it again.", held=status_row[0])
             [row] = await rows(connection, _SQL["change_item"], params)
-            seen = _coverage_params(item, item.updated_at, item.freshness_expires_at)
-            await self._transactions.keep(connection, entries, (_SQL["renew_coverage"], seen))
+            coverage = _coverage_params(item, item.updated_at, item.freshness_expires_at)
+            await self._transactions.keep(connection, entries, (_SQL["renew_coverage"], coverage))
             return _item_of(row), entries
 
         return await self._transactions.write_beside(work)
@@ -125,41 +127,41 @@ class SqlKnowledge:
         await self._transactions.write_beside(work)
 
     async def coverage(self, tenant: str, coverage_key: str, spaces: Sequence[str] | None = None) -> list[Coverage]:
-        asked = {"tenant": tenant, "coverage_key": coverage_key, "spaces": None if spaces is None else list(spaces)}
+        params = {"tenant": tenant, "coverage_key": coverage_key, "spaces": None if spaces is None else list(spaces)}
         return [
             Coverage(
                 tenant=tenant,
                 space=space,
                 coverage_key=coverage_key,
                 latest_item=latest,
-                last_seen_at=from_ms(seen),
+                last_seen_at=from_ms(last_seen),
                 last_promoted_at=moment(promoted),
                 freshness_expires_at=moment(fresh),
             )
-            for space, latest, seen, promoted, fresh in await self._transactions.ask(_SQL["coverage"], asked)
+            for space, latest, last_seen, promoted, fresh in await self._transactions.ask(_SQL["coverage"], params)
         ]
 
     async def layers(self, tenant: str, record: str, version: int) -> list[Layer]:
         id = as_uuid(record)
         if id is None:
             return []
-        found = await self._transactions.ask(_SQL["layers"], {"tenant": tenant, "record": id, "version": version})
+        layer_rows = await self._transactions.ask(_SQL["layers"], {"tenant": tenant, "record": id, "version": version})
         return [
             Layer(record=record, version=version, name=name, text=text, tokens=tokens, method=method)
-            for name, text, tokens, method in found
+            for name, text, tokens, method in layer_rows
         ]
 
     async def put_layers(self, tenant: str, layers: Sequence[Layer]) -> None:
-        latest = {(as_uuid(one.record), one.version, one.name): one for one in layers}
-        known = [(id, one) for (id, _, _), one in latest.items() if id is not None]
+        latest = {(as_uuid(layer.record), layer.version, layer.name): layer for layer in layers}
+        pairs = [(id, layer) for (id, _, _), layer in latest.items() if id is not None]
         params = {
             "tenant": tenant,
-            "records": [id for id, _ in known],
-            "versions": [one.version for _, one in known],
-            "names": [one.name for _, one in known],
-            "texts": [one.text for _, one in known],
-            "tokens": [one.tokens for _, one in known],
-            "methods": [one.method for _, one in known],
+            "records": [id for id, _ in pairs],
+            "versions": [layer.version for _, layer in pairs],
+            "names": [layer.name for _, layer in pairs],
+            "texts": [layer.text for _, layer in pairs],
+            "tokens": [layer.tokens for _, layer in pairs],
+            "methods": [layer.method for _, layer in pairs],
         }
 
         async def work(connection: Connection) -> None:
@@ -167,7 +169,7 @@ class SqlKnowledge:
                 await connection.execute(SHARE)
                 await connection.execute(_SQL["put_layers"], params)
 
-        if known:
+        if pairs:
             await self._transactions.write(work)
 
 
@@ -242,13 +244,13 @@ def _item_of(row: Sequence[Any]) -> Item:
     )
 
 
-def _coverage_params(item: Item, seen: datetime, fresh: datetime | None) -> dict[str, Any]:
+def _coverage_params(item: Item, last_seen: datetime, fresh: datetime | None) -> dict[str, Any]:
     return {
         "tenant": item.tenant,
         "coverage_key": item.coverage_key,
         "space": item.space,
         "item": item.id,
-        "seen": to_ms(seen),
+        "seen": to_ms(last_seen),
         "promoted": to_ms(item.updated_at) if item.status in _PROMOTED else None,
         "fresh": ms(fresh),
     }

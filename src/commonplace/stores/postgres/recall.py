@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from commonplace.ports.recall import Changes, Entry, Mark
+from commonplace.ports.recall import Entry, IndexChanges, Mark
 from commonplace.stores.postgres.adapt import Signed, signed, tokens
 from commonplace.stores.postgres.connection import Connection, rows, statements
 from commonplace.stores.postgres.reads import matching
-from commonplace.stores.postgres.rows import held_of, passage_number, split_passage, tenant_of
+from commonplace.stores.postgres.rows import passage_number, split_passage, stored_record_of, tenant_of
 from commonplace.stores.postgres.transactions import Transactions
 from commonplace.stores.postgres.writes import known_embedders, of_numbers
 from commonplace.values.moment import to_ms
@@ -30,24 +30,24 @@ class SqlRecall:
         self._transactions = transactions
 
     async def marks(self, tenant: str, scopes: Sequence[Scope] | None) -> list[Mark]:
-        named = None if scopes is None else list(scopes)
+        scope_list = None if scopes is None else list(scopes)
         params = {
             "tenant": tenant,
-            "kinds": None if named is None else [scope.kind for scope in named],
-            "ids": None if named is None else [scope.id for scope in named],
+            "kinds": None if scope_list is None else [scope.kind for scope in scope_list],
+            "ids": None if scope_list is None else [scope.id for scope in scope_list],
         }
         return [_mark(row) for row in await self._transactions.ask(_SQL["marks"], params)]
 
-    async def changes(self, mark: Mark, after: int, embedders: Sequence[str]) -> Changes:
-        async def work(connection: Connection) -> Changes:
+    async def changes(self, mark: Mark, after: int, embedders: Sequence[str]) -> IndexChanges:
+        async def work(connection: Connection) -> IndexChanges:
             params = {"tenant": tenant_of(mark.number), "number": mark.number, "scope": mark.number, "after": after}
             now = await rows(connection, _SQL["mark"], params)
             if not now:
-                return Changes(mark, [], [])
+                return IndexChanges(mark, [], [])
             gone = [number for (number,) in await rows(connection, _SQL["gone"], params)] if after else []
-            found = await rows(connection, _SQL["since" if after else "whole"], params)
+            entry_rows = await rows(connection, _SQL["since" if after else "whole"], params)
             scope = None if after else mark.number
-            return Changes(_mark(now[0]), gone, await _entries(connection, found, embedders, scope))
+            return IndexChanges(_mark(now[0]), gone, await _entries(connection, entry_rows, embedders, scope))
 
         return await self._transactions.read(work)
 
@@ -62,19 +62,19 @@ class SqlRecall:
         self, marks: Sequence[Mark], terms: Sequence[int], cap: int, among: Sequence[int] | None = None
     ) -> tuple[list[int], list[int]]:
         async def work(connection: Connection) -> tuple[list[int], list[int]]:
-            asked = [tokens(mark.number, terms) for mark in marks]
+            scope_tokens = [tokens(mark.number, terms) for mark in marks]
             counted = None if among is None else list(among)
             tenants = of_numbers(mark.number for mark in marks)["tenants"]
-            params = {"words": [token for scope in asked for token in scope], "tenants": tenants}
+            params = {"words": [token for scope in scope_tokens for token in scope], "tenants": tenants}
             counts = [0] * len(terms)
             for place, count in await rows(connection, _SQL["frequencies"], params):
                 counts[(place - 1) % len(terms)] += count
-            for wanted, limit in _rarer(counts, cap):
-                words = [scope[i] for scope in asked for i in wanted]
+            for positions, limit in _rarer(counts, cap):
+                words = [scope[i] for scope in scope_tokens for i in positions]
                 params = {"words": words, "tenants": tenants, "limit": limit, "among": counted}
-                found = await rows(connection, _SQL["holding" if among is None else "holding_among"], params)
-                if found:
-                    return counts, [passage_number(*row) for row in found]
+                passage_rows = await rows(connection, _SQL["holding" if among is None else "holding_among"], params)
+                if passage_rows:
+                    return counts, [passage_number(*row) for row in passage_rows]
             return counts, []
 
         if not marks or not terms:
@@ -85,18 +85,18 @@ class SqlRecall:
         self, marks: Sequence[Mark], embedder: str, vector: bytes, limit: int, among: Sequence[int] | None = None
     ) -> list[int]:
         async def work(connection: Connection) -> list[int]:
-            known = (await known_embedders(connection)).get(embedder)
-            if known is None or known.dimension != len(vector):
+            embedder_row = (await known_embedders(connection)).get(embedder)
+            if embedder_row is None or embedder_row.dimension != len(vector):
                 return []
             params = {
                 **of_numbers((mark.number for mark in marks), "scopes"),
-                "embedder": known.number,
+                "embedder": embedder_row.number,
                 "vector": Signed(vector),
                 "limit": limit,
                 "among": None if among is None else list(among),
             }
-            found = await rows(connection, _SQL["near" if among is None else "near_among"], params)
-            return [passage_number(*row) for row in found]
+            passage_rows = await rows(connection, _SQL["near" if among is None else "near_among"], params)
+            return [passage_number(*row) for row in passage_rows]
 
         return await self._transactions.read(work) if marks and limit > 0 else []
 
@@ -110,8 +110,8 @@ class SqlRecall:
 
     async def entries_of(self, records: Sequence[int], embedders: Sequence[str]) -> list[Entry]:
         async def work(connection: Connection) -> list[Entry]:
-            found = await rows(connection, _SQL["entries_of"], of_numbers(dict.fromkeys(records)))
-            return await _entries(connection, found, embedders)
+            entry_rows = await rows(connection, _SQL["entries_of"], of_numbers(dict.fromkeys(records)))
+            return await _entries(connection, entry_rows, embedders)
 
         return await self._transactions.read(work) if records else []
 
@@ -122,11 +122,14 @@ class SqlRecall:
         return await self._transactions.read(work)
 
     async def fetch(self, versions: Sequence[tuple[int, int]]) -> list[Record | None]:
-        asked = list(dict.fromkeys(versions))
-        params = {"numbers": [number for number, _ in asked], "versions": [version for _, version in asked]}
-        found = map(held_of, await self._transactions.ask(_SQL["fetch"], params) if asked else [])
-        records = {(held.number, held.record.version): held.record for held in found}
-        return [records.get(wanted) for wanted in versions]
+        keys = list(dict.fromkeys(versions))
+        params = {"numbers": [number for number, _ in keys], "versions": [version for _, version in keys]}
+        stored_records = map(stored_record_of, await self._transactions.ask(_SQL["fetch"], params) if keys else [])
+        records = {
+            (stored_record.number, stored_record.record.version): stored_record.record
+            for stored_record in stored_records
+        }
+        return [records.get(key) for key in versions]
 
 
 def _mark(row: Sequence[Any]) -> Mark:
@@ -144,31 +147,31 @@ def _rarer(counts: Sequence[int], cap: int) -> Iterator[tuple[list[int], int | N
 
 
 async def _entries(
-    connection: Connection, found: Sequence[tuple[Any, ...]], embedders: Sequence[str], scope: int | None = None
+    connection: Connection, entry_rows: Sequence[tuple[Any, ...]], embedders: Sequence[str], scope: int | None = None
 ) -> list[Entry]:
     """Entries from rows of the block `entry`, with their vectors; `scope` where they are all that it has."""
-    known = await known_embedders(connection) if embedders and found else {}
+    by_name = await known_embedders(connection) if embedders and entry_rows else {}
     columns: list[Vectors] = []
     for name in embedders:
-        embedder = known.get(name)
+        embedder = by_name.get(name)
         if embedder is None:
             columns.append({})
         elif scope is not None:
             params = {"tenant": tenant_of(scope), "scope": scope, "embedder": embedder.number}
             columns.append(_vectors(await rows(connection, _SQL["whole_vectors"], params)))
         else:
-            asked = {**of_numbers({row[2] for row in found}, "contents"), "embedder": embedder.number}
-            columns.append(_vectors(await rows(connection, _SQL["vectors_of"], asked)))
-    return list(_with_vectors(found, columns))
+            content_params = {**of_numbers({row[2] for row in entry_rows}, "contents"), "embedder": embedder.number}
+            columns.append(_vectors(await rows(connection, _SQL["vectors_of"], content_params)))
+    return list(_with_vectors(entry_rows, columns))
 
 
-def _vectors(found: Sequence[tuple[Any, ...]]) -> Vectors:
-    values = signed([row[2] for row in found])
-    return {(row[0], row[1]): value for row, value in zip(found, values, strict=True)}
+def _vectors(vector_rows: Sequence[tuple[Any, ...]]) -> Vectors:
+    values = signed([row[2] for row in vector_rows])
+    return {(row[0], row[1]): value for row, value in zip(vector_rows, values, strict=True)}
 
 
-def _with_vectors(found: Iterable[tuple[Any, ...]], columns: Sequence[Vectors]) -> Iterable[Entry]:
-    for row in found:
+def _with_vectors(entry_rows: Iterable[tuple[Any, ...]], columns: Sequence[Vectors]) -> Iterable[Entry]:
+    for row in entry_rows:
         number, version, content, n, length, terms, start, stop, session, position, at, pinned, importance, expires = (
             row
         )

@@ -86,5 +86,5 @@ class Relay:
             await connection.execute(_SQL["one_relay"])
             # A statement of its own, so that it sees all that was committed before the lock was had.
             moved = await connection.execute(_SQL["move"], {"limit": _BATCH, "channel": self._channel}, binary=True)
-        found = await moved.fetchone()
-        return int(found[0]) if found else 0
+        row = await moved.fetchone()
+        return int(row[0]) if row else 0

@@ -107,7 +107,7 @@ def split_passage(number: int) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class StoredRecord:
     """A version with the store's own numbers."""
 
     number: int
@@ -150,10 +150,10 @@ def settled(record: Record) -> Record:
 def as_uuid(id: str) -> uuid.UUID | None:
     """None for what cannot be the id of a record here."""
     try:
-        found = uuid.UUID(id)
+        value = uuid.UUID(id)
     except ValueError:
         return None
-    return found if str(found) == id else None
+    return value if str(value) == id else None
 
 
 def ms(at: datetime | None) -> int | None:
@@ -184,7 +184,7 @@ def moment(at: int | None) -> datetime | None:
     return None if at is None else from_ms(at)
 
 
-def held_of(row: Sequence[Any]) -> Held:
+def stored_record_of(row: Sequence[Any]) -> StoredRecord:
     """Read a row of the views `held` and `past`."""
     (
         _, number, version, scope, content, once, scope_kind, scope_id, tenant, id, text, kind, key, source, tags,
@@ -222,7 +222,7 @@ def held_of(row: Sequence[Any]) -> Held:
         reason=reason,
         restores=restores,
     )
-    return Held(number, scope, content, once, record)
+    return StoredRecord(number, scope, content, once, record)
 
 
 def are_few(values: Sequence[tuple[Any, ...]]) -> bool:

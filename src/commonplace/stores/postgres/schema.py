@@ -11,7 +11,7 @@ from psycopg import AsyncConnection, errors, sql
 from psycopg.types import TypeInfo
 
 from commonplace.errors import NotAStore, StoreError, StoreTooNew, StoreUnavailable
-from commonplace.stores.postgres.address import Address
+from commonplace.stores.postgres.address import DatabaseAddress
 from commonplace.stores.postgres.connection import PACKAGE, Connection, meaning, rows, statements
 
 _SQL = statements("sql/schema.sql")
@@ -32,15 +32,15 @@ class Ready:
 
 def migrations() -> list[tuple[int, str]]:
     """Number and SQL of each, in order."""
-    found = [(_FILE.fullmatch(file.name), file) for file in files(PACKAGE).joinpath("migrations").iterdir()]
-    return sorted((int(match[1]), file.read_text(encoding="utf-8")) for match, file in found if match)
+    sources = [(_FILE.fullmatch(file.name), file) for file in files(PACKAGE).joinpath("migrations").iterdir()]
+    return sorted((int(match[1]), file.read_text(encoding="utf-8")) for match, file in sources if match)
 
 
 def newest() -> int:
     return migrations()[-1][0]
 
 
-async def prepare(address: Address) -> Ready:
+async def prepare(address: DatabaseAddress) -> Ready:
     """
     Make the schema, or bring it up to date.
 
@@ -81,18 +81,18 @@ async def _prepare(connection: Connection, schema: str) -> Ready:
 
 
 async def _extension(connection: Connection) -> str:
-    found = await rows(connection, _SQL["extension"])
-    if not found:
+    extension_rows = await rows(connection, _SQL["extension"])
+    if not extension_rows:
         try:
             await connection.execute(_SQL["make_extension"])
         except errors.UniqueViolation:
             pass  # Another daemon, starting beside this one, was faster.
         except (errors.InsufficientPrivilege, errors.FeatureNotSupported, errors.UndefinedFile) as error:
             raise StoreError(_NO_EXTENSION) from error
-        found = await rows(connection, _SQL["extension"])
-    if not found:
+        extension_rows = await rows(connection, _SQL["extension"])
+    if not extension_rows:
         raise StoreError(_NO_EXTENSION)
-    return str(found[0][0])
+    return str(extension_rows[0][0])
 
 
 async def _version(connection: Connection, schema: str) -> int:

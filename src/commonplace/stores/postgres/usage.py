@@ -41,7 +41,7 @@ class SqlUsage:
         await self._transactions.write_beside(work)
 
     async def list_usage(self, tenant: str, limit: int) -> list[Usage]:
-        found = await self._transactions.ask(_SQL["usage"], {"tenant": tenant, "limit": limit})
+        usage_rows = await self._transactions.ask(_SQL["usage"], {"tenant": tenant, "limit": limit})
         return [
             Usage(
                 tenant=tenant,
@@ -56,12 +56,12 @@ class SqlUsage:
                 cost_micro_usd=cost,
                 ok=ok,
             )
-            for at, session, purpose, model, agent, workspace, input_tokens, output_tokens, cost, ok in found
+            for at, session, purpose, model, agent, workspace, input_tokens, output_tokens, cost, ok in usage_rows
         ]
 
     async def usage_totals(self, tenant: str, since: datetime, until: datetime) -> list[UsageTotal]:
         params = {"tenant": tenant, "since": to_ms(since), "until": to_ms(until)}
-        found = await self._transactions.ask(_SQL["usage_totals"], params)
+        total_rows = await self._transactions.ask(_SQL["usage_totals"], params)
         return [
             UsageTotal(
                 purpose=purpose,
@@ -72,12 +72,12 @@ class SqlUsage:
                 output_tokens=output_tokens,
                 cost_micro_usd=cost,
             )
-            for purpose, model, tasks, failed, input_tokens, output_tokens, cost in found
+            for purpose, model, tasks, failed, input_tokens, output_tokens, cost in total_rows
         ]
 
     async def budget(self, tenant: str) -> int | None:
-        found = await self._transactions.ask(_SQL["budget"], {"tenant": tenant})
-        return int(found[0][0]) if found else None
+        budget_rows = await self._transactions.ask(_SQL["budget"], {"tenant": tenant})
+        return int(budget_rows[0][0]) if budget_rows else None
 
     async def set_budget(self, tenant: str, micro_usd: int | None, entries: Entries) -> None:
         params = {"tenant": tenant, "daily": micro_usd}

@@ -27,7 +27,7 @@ from commonplace.stores.postgres.rows import (
     TENANT_BITS,
     VECTORS,
     VERSIONS,
-    Held,
+    StoredRecord,
     are_few,
     insert,
     is_live,
@@ -61,7 +61,7 @@ class Known(NamedTuple):
 class RecordPlan:
     """What is stored of a record, and the versions this call adds. `anew`: they replace all that is stored."""
 
-    stored: Held | None = None
+    stored: StoredRecord | None = None
     once: bytes | None = None
     anew: bool = False
     added: list[tuple[Record, Sequence[Passage] | None]] = field(
@@ -246,7 +246,7 @@ class Writing:
             for passage in passages:
                 self._counters.add(scope, passage.length)
 
-    def _turn_over(self, stored: Held | None, last: Record, content: int, scope: int, *, fresh: bool) -> None:
+    def _turn_over(self, stored: StoredRecord | None, last: Record, content: int, scope: int, *, fresh: bool) -> None:
         """Passages that were there before stop being found, or begin to."""
         was = stored.scope if stored and is_live(stored.record) else None
         now = scope if is_live(last) else None
@@ -256,7 +256,7 @@ class Writing:
         if now is not None and not fresh and not stays:
             self._rows.awake[content] = now
 
-    def _depart(self, stored: Held | None, scope: int, number: int) -> None:
+    def _depart(self, stored: StoredRecord | None, scope: int, number: int) -> None:
         if stored and stored.scope != scope:
             place = (stored.record.tenant, stored.record.scope)
             self._rows.departures.append((tenant_of(number), stored.scope, self._places[place].seq, number))

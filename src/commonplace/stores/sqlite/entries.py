@@ -10,7 +10,7 @@ import json
 import apsw
 
 from commonplace.errors import AlreadyAnswered, Conflict, QueueFull
-from commonplace.ports.journal import Entries, Reply
+from commonplace.ports.journal import Entries, IdempotentReply
 from commonplace.stores.queries import load
 from commonplace.stores.sqlite.rows import Row, ms, one, to_json
 from commonplace.values.audit import AuditRow
@@ -46,18 +46,18 @@ def _queue(db: apsw.Connection, job: NewJob) -> None:
         db.execute(SQL["add_job" if job.unique is None else "add_unique_job"], _job_values(job))
     except apsw.ConstraintError as error:
         raise Conflict("A job with that id is there already.") from error
-    if line and line.kept is not None:
-        db.execute(SQL["trim_line"], {"tenant": job.tenant, "line": line.name, "kept": line.kept})
+    if line and line.max_jobs is not None:
+        db.execute(SQL["trim_line"], {"tenant": job.tenant, "line": line.name, "kept": line.max_jobs})
 
 
-def _answer(db: apsw.Connection, reply: Reply, now: int) -> None:
+def _answer(db: apsw.Connection, reply: IdempotentReply, now: int) -> None:
     values = {
         "tenant": reply.tenant,
         "owner": reply.owner,
         "key": reply.key,
         "fingerprint": reply.fingerprint,
         "expires_at": to_ms(reply.expires_at),
-        "written": to_json(reply.written),
+        "written": to_json(reply.results),
         "now": now,
     }
     if one(db, SQL["add_reply"], values) is None:
@@ -87,11 +87,11 @@ def _audit_values(row: AuditRow) -> Row:
 
 def _event_values(news: News) -> Row:
     scope = None if news.scope is None else str(news.scope)
-    told = (news.actor, news.client, int(news.admins), to_json(news.data))
-    return (news.tenant, news.type, to_ms(news.at), scope, *told)
+    details = (news.actor, news.client, int(news.admins), to_json(news.data))
+    return (news.tenant, news.type, to_ms(news.at), scope, *details)
 
 
 def _job_values(job: NewJob) -> Row:
     born = to_ms(job.created_at)
-    made = (job.id, job.tenant, job.kind, to_json(job.payload), born, job.created_by, born)
-    return (*made, job.unique, job.client, ms(job.not_before), job.max_attempts, job.line.name if job.line else None)
+    head = (job.id, job.tenant, job.kind, to_json(job.payload), born, job.created_by, born)
+    return (*head, job.unique, job.client, ms(job.not_before), job.max_attempts, job.line.name if job.line else None)

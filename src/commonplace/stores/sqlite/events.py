@@ -63,12 +63,12 @@ class SqlEvents:
         with self._transactions.bell.hung() as rung:
             while True:
                 rung.clear()
-                told = await self._look(after)
-                if told is None:
+                events = await self._look(after)
+                if events is None:
                     return
-                if told:
-                    after = told[-1].id
-                    yield told
+                if events:
+                    after = events[-1].id
+                    yield events
                     continue
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(_LOOK_EVERY):

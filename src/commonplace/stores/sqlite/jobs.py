@@ -30,7 +30,7 @@ _EXHAUSTED = "No attempt came to its end: the worker stopped each time. Look at 
 def _job(row: Row) -> Job:
     """A row of `jobs`, all its columns."""
     (_, id, tenant, kind, payload, created, creator, updated, state, mark, client, not_before, most, *rest) = row
-    attempts, worker, leased, done, total, result, code, error, line = rest
+    attempts, worker, leased, progress, total, result, code, error, line = rest
     return Job(
         id=id,
         tenant=tenant,
@@ -47,7 +47,7 @@ def _job(row: Row) -> Job:
         attempts=attempts,
         worker=worker,
         leased_until=moment(leased),
-        done=done,
+        done=progress,
         total=total,
         result=object_of(result),
         error_code=code,
@@ -56,7 +56,7 @@ def _job(row: Row) -> Job:
     )
 
 
-def _held(db: apsw.Connection, tenant: str, id: str) -> Job:
+def _find_job(db: apsw.Connection, tenant: str, id: str) -> Job:
     row = one(db, SQL["job"], (tenant, id))
     if row is None:
         raise NotFound("There is no such job.")
@@ -84,9 +84,9 @@ class SqlJobs:
         row = await self._transactions.write(job)
         return None if row is None else _job(row)
 
-    async def renew_job(self, id: str, worker: str, lease: timedelta, *, done: int, total: int) -> bool:
+    async def renew_job(self, id: str, worker: str, lease: timedelta, *, progress: int, total: int) -> bool:
         now = self._transactions.now()
-        bound = {"id": id, "worker": worker, "lease": lease // _MS, "done": done, "total": total, "now": now}
+        bound = {"id": id, "worker": worker, "lease": lease // _MS, "done": progress, "total": total, "now": now}
         return await self._transactions.change(SQL["renew_job"], bound) == 1
 
     async def job_workers(self) -> list[str]:
@@ -125,22 +125,22 @@ class SqlJobs:
         return await self._transactions.keep_beside(end, lambda ended: entries if ended else _NOTHING)
 
     async def job(self, tenant: str, id: str) -> Job:
-        return await self._transactions.read(lambda db: _held(db, tenant, id))
+        return await self._transactions.read(lambda db: _find_job(db, tenant, id))
 
     async def list_jobs(
         self, tenant: str, *, kinds: Sequence[str] = (), states: Sequence[JobState] = (), limit: int = 100
     ) -> list[Job]:
-        made = Where()
-        made.add("tenant = {}", tenant)
-        made.any_of("kind", kinds)
-        made.any_of("state", states)
-        sql = f"{SQL['listed']} {made} ORDER BY created_at DESC, number DESC LIMIT :limit"
-        found = await self._transactions.read(lambda db: rows(db, sql, made.bound | {"limit": limit}))
-        return [_job(row) for row in found]
+        clause = Where()
+        clause.add("tenant = {}", tenant)
+        clause.any_of("kind", kinds)
+        clause.any_of("state", states)
+        sql = f"{SQL['listed']} {clause} ORDER BY created_at DESC, number DESC LIMIT :limit"
+        job_rows = await self._transactions.read(lambda db: rows(db, sql, clause.bound | {"limit": limit}))
+        return [_job(row) for row in job_rows]
 
     async def retry_job(self, tenant: str, id: str, entries: Entries) -> Job:
         def retry(db: apsw.Connection) -> Job:
-            if _held(db, tenant, id).state != "failed":
+            if _find_job(db, tenant, id).state != "failed":
                 raise Conflict("Only a job that has failed can be queued again.")
             try:
                 row = one(db, SQL["retry_job"], (self._transactions.now(), id))
@@ -154,7 +154,7 @@ class SqlJobs:
 
     async def drop_job(self, tenant: str, id: str, entries: Entries) -> None:
         def drop(db: apsw.Connection) -> None:
-            if _held(db, tenant, id).state == "running":
+            if _find_job(db, tenant, id).state == "running":
                 raise Conflict("The job is running. Wait until it ends.")
             db.execute(SQL["drop_job"], (id,))
 
@@ -162,5 +162,5 @@ class SqlJobs:
 
     async def trim_jobs(self, *, older_than: timedelta, keep: int, failed: timedelta | None = None) -> int:
         now = self._transactions.now()
-        given = {"before": now - older_than // _MS, "failed": now - (failed or older_than) // _MS, "keep": keep}
-        return await self._transactions.change(SQL["trim_jobs"], given)
+        params = {"before": now - older_than // _MS, "failed": now - (failed or older_than) // _MS, "keep": keep}
+        return await self._transactions.change(SQL["trim_jobs"], params)

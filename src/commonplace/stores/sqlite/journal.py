@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 
 from commonplace.errors import InvalidQuery
-from commonplace.ports.journal import Entries, Reply
+from commonplace.ports.journal import Entries, IdempotentReply
 from commonplace.stores.queries import load
 from commonplace.stores.sqlite.rows import Row, Where, object_of, one, rows, scope_of
 from commonplace.stores.sqlite.transactions import Transactions
@@ -53,26 +53,26 @@ def _audit_row(row: Row) -> AuditRow:
 
 def read_audit(db: apsw.Connection, tenant: str | None, query: AuditQuery, limit: int, cursor: str | None) -> AuditPage:
     """By moment, then in the order they were kept, from the last one back."""
-    made = Where()
+    clause = Where()
     for column, value in (("tenant", tenant), ("record", query.record), ("run", query.run), ("actor", query.actor)):
         if value is not None:
-            made.add(f"{column} = {{}}", value)
-    made.any_of("action", query.actions)
-    made.any_of("outcome", query.outcomes)
-    made.any_of("door", query.doors)
+            clause.add(f"{column} = {{}}", value)
+    clause.any_of("action", query.actions)
+    clause.any_of("outcome", query.outcomes)
+    clause.any_of("door", query.doors)
     if query.since is not None:
-        made.add("at >= {}", to_ms(query.since))
+        clause.add("at >= {}", to_ms(query.since))
     if query.until is not None:
-        made.add("at < {}", to_ms(query.until))
+        clause.add("at < {}", to_ms(query.until))
     if cursor is not None:
         at, number = _read_cursor(cursor)
-        made.conditions.append("(at, number) < (:at, :number)")
-        made.bound |= {"at": at, "number": number}
-    sql = f"{_AUDIT} {made} ORDER BY at DESC, number DESC LIMIT :limit"
-    found = rows(db, sql, made.bound | {"limit": limit + 1})
-    shown = found[:limit]
-    more = len(found) > limit and shown
-    return AuditPage(tuple(map(_audit_row, shown)), _write_cursor(shown[-1]) if more else None)
+        clause.conditions.append("(at, number) < (:at, :number)")
+        clause.bound |= {"at": at, "number": number}
+    sql = f"{_AUDIT} {clause} ORDER BY at DESC, number DESC LIMIT :limit"
+    matches = rows(db, sql, clause.bound | {"limit": limit + 1})
+    page = matches[:limit]
+    more = len(matches) > limit and page
+    return AuditPage(tuple(map(_audit_row, page)), _write_cursor(page[-1]) if more else None)
 
 
 def _write_cursor(row: Row) -> str:
@@ -81,8 +81,8 @@ def _write_cursor(row: Row) -> str:
 
 def _read_cursor(cursor: str) -> tuple[int, int]:
     try:
-        told: Any = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-        at, number = told
+        position: Any = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        at, number = position
     except (ValueError, TypeError, binascii.Error):
         raise InvalidQuery(_NOT_OURS) from None
     if not all(type(value) is int and abs(value) < 1 << 63 for value in (at, number)):
@@ -102,16 +102,16 @@ class SqlJournal:
     async def audit(self, tenant: str | None, query: AuditQuery, limit: int, cursor: str | None) -> AuditPage:
         return await self._transactions.read(lambda db: read_audit(db, tenant, query, limit, cursor))
 
-    async def reply(self, tenant: str, owner: str, key: str) -> Reply | None:
+    async def reply(self, tenant: str, owner: str, key: str) -> IdempotentReply | None:
         row = await self._transactions.read(
             lambda db: one(db, SQL["reply"], (tenant, owner, key, self._transactions.now()))
         )
         if row is None:
             return None
-        fingerprint, expires, written = row
-        told = tuple((id, version, outcome) for id, version, outcome in json.loads(written or "[]"))
-        return Reply(
-            tenant=tenant, owner=owner, key=key, fingerprint=fingerprint, expires_at=from_ms(expires), written=told
+        fingerprint, expires, results_json = row
+        results = tuple((id, version, outcome) for id, version, outcome in json.loads(results_json or "[]"))
+        return IdempotentReply(
+            tenant=tenant, owner=owner, key=key, fingerprint=fingerprint, expires_at=from_ms(expires), results=results
         )
 
     async def trim_replies(self) -> int:

@@ -106,7 +106,7 @@ def _item(row: Row) -> Item:
     )
 
 
-def _held(db: apsw.Connection, tenant: str, id: str) -> Item:
+def _find_item(db: apsw.Connection, tenant: str, id: str) -> Item:
     row = one(db, f"{SQL['items']} WHERE tenant = ? AND id = ?", (tenant, id))
     if row is None:
         raise NotFound("There is no such item.")
@@ -136,12 +136,12 @@ def _put_item(db: apsw.Connection, item: Item) -> Item:
             return item
         _renew(db, item, promoted=item.status in _PROMOTED)
         return item
-    held = _item(row)
-    if held.status == "quarantined":
-        return held
-    fresh_until = item.freshness_expires_at or held.freshness_expires_at
-    _renew(db, replace(held, updated_at=item.updated_at, freshness_expires_at=fresh_until), promoted=False)
-    return held
+    current = _item(row)
+    if current.status == "quarantined":
+        return current
+    fresh_until = item.freshness_expires_at or current.freshness_expires_at
+    _renew(db, replace(current, updated_at=item.updated_at, freshness_expires_at=fresh_until), promoted=False)
+    return current
 
 
 def _write_item(db: apsw.Connection, statement: str, item: Item) -> None:
@@ -178,17 +178,17 @@ class SqlKnowledge:
         return await self._transactions.keep(put, entries)
 
     async def spaces(self, tenant: str, ids: Sequence[str] | None = None) -> list[Space]:
-        made = Where()
-        made.add("tenant = {}", tenant)
-        made.one_of("id", ids)
-        sql = f"{SQL['spaces']} {made} ORDER BY namespace, scope, project"
-        return [_space(row) for row in await self._transactions.read(lambda db: rows(db, sql, made.bound))]
+        clause = Where()
+        clause.add("tenant = {}", tenant)
+        clause.one_of("id", ids)
+        sql = f"{SQL['spaces']} {clause} ORDER BY namespace, scope, project"
+        return [_space(row) for row in await self._transactions.read(lambda db: rows(db, sql, clause.bound))]
 
     async def put_item(self, item: Item, entries: Entries) -> Item:
         return await self._transactions.keep(lambda db: _put_item(db, item), entries)
 
     async def item(self, tenant: str, id: str) -> Item:
-        return await self._transactions.read(lambda db: _held(db, tenant, id))
+        return await self._transactions.read(lambda db: _find_item(db, tenant, id))
 
     async def items(
         self,
@@ -199,21 +199,21 @@ class SqlKnowledge:
         statuses: Sequence[ItemStatus] = (),
         limit: int = 100,
     ) -> list[Item]:
-        made = Where()
-        made.add("tenant = {}", tenant)
-        made.one_of("space", spaces)
-        made.any_of("status", statuses)
+        clause = Where()
+        clause.add("tenant = {}", tenant)
+        clause.one_of("space", spaces)
+        clause.any_of("status", statuses)
         if coverage_key is not None:
-            made.add("coverage_key = {}", coverage_key)
-        sql = f"{SQL['items']} {made} ORDER BY created_at DESC, number DESC LIMIT :limit"
-        found = await self._transactions.read(lambda db: rows(db, sql, made.bound | {"limit": limit}))
-        return [_item(row) for row in found]
+            clause.add("coverage_key = {}", coverage_key)
+        sql = f"{SQL['items']} {clause} ORDER BY created_at DESC, number DESC LIMIT :limit"
+        item_rows = await self._transactions.read(lambda db: rows(db, sql, clause.bound | {"limit": limit}))
+        return [_item(row) for row in item_rows]
 
     async def change_item(self, item: Item, expected: ItemStatus, entries: Entries) -> Item:
         def change(db: apsw.Connection) -> Item:
-            held = _held(db, item.tenant, item.id)
-            if held.status != expected:
-                raise Conflict(f"The item is {held.status} by now, not {expected}. Read it again, then decide.")
+            current = _find_item(db, item.tenant, item.id)
+            if current.status != expected:
+                raise Conflict(f"The item is {current.status} by now, not {expected}. Read it again, then decide.")
             _write_item(db, "change_item", item)
             _renew(db, item, promoted=item.status in _PROMOTED)
             return item
@@ -222,8 +222,8 @@ class SqlKnowledge:
 
     async def remove_item(self, tenant: str, id: str, entries: Entries) -> None:
         def remove(db: apsw.Connection) -> None:
-            held = _held(db, tenant, id)
-            place = {"tenant": tenant, "space": held.space, "coverage_key": held.coverage_key}
+            current = _find_item(db, tenant, id)
+            place = {"tenant": tenant, "space": current.space, "coverage_key": current.coverage_key}
             db.execute(SQL["remove_item"], (id,))
             db.execute(SQL["recover"], place)
             db.execute(SQL["drop_empty_coverage"], place)
@@ -231,23 +231,23 @@ class SqlKnowledge:
         await self._transactions.keep(remove, entries)
 
     async def coverage(self, tenant: str, coverage_key: str, spaces: Sequence[str] | None = None) -> list[Coverage]:
-        made = Where()
-        made.add("tenant = {}", tenant)
-        made.add("coverage_key = {}", coverage_key)
-        made.one_of("space", spaces)
-        sql = f"{SQL['coverage']} {made} ORDER BY space"
+        clause = Where()
+        clause.add("tenant = {}", tenant)
+        clause.add("coverage_key = {}", coverage_key)
+        clause.one_of("space", spaces)
+        sql = f"{SQL['coverage']} {clause} ORDER BY space"
         return [
             Coverage(
                 tenant=tenant,
                 space=space,
                 coverage_key=coverage_key,
                 latest_item=latest,
-                last_seen_at=from_ms(seen),
+                last_seen_at=from_ms(last_seen),
                 last_promoted_at=moment(promoted),
                 freshness_expires_at=moment(fresh_until),
             )
-            for space, latest, seen, promoted, fresh_until in await self._transactions.read(
-                lambda db: rows(db, sql, made.bound)
+            for space, latest, last_seen, promoted, fresh_until in await self._transactions.read(
+                lambda db: rows(db, sql, clause.bound)
             )
         ]
 
@@ -257,8 +257,8 @@ class SqlKnowledge:
             return [] if number is None else rows(db, SQL["layers"], (number, version))
 
         return [
-            Layer(record=record, version=held, name=name, text=text, tokens=tokens, method=method)
-            for held, name, text, tokens, method in await self._transactions.read(read)
+            Layer(record=record, version=stored_version, name=name, text=text, tokens=tokens, method=method)
+            for stored_version, name, text, tokens, method in await self._transactions.read(read)
         ]
 
     async def put_layers(self, tenant: str, layers: Sequence[Layer]) -> None:
@@ -267,7 +267,7 @@ class SqlKnowledge:
                 number = _record_number(db, tenant, layer.record)
                 if number is not None:
                     db.execute(SQL["drop_earlier_layers"], (number, layer.version))
-                    told = (number, layer.version, layer.name, layer.text, layer.tokens, layer.method)
-                    db.execute(SQL["put_layer"], told)
+                    values = (number, layer.version, layer.name, layer.text, layer.tokens, layer.method)
+                    db.execute(SQL["put_layer"], values)
 
         await self._transactions.write(put)

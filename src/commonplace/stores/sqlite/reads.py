@@ -46,29 +46,29 @@ def scope_numbers(db: apsw.Connection, tenant: str, scopes: Sequence[Scope] | No
 
 def where(db: apsw.Connection, tenant: str, filter: Filter, now: int) -> Where:
     """The filter as SQL over `records v`."""
-    made = Where(bound={"now": now})
+    clause = Where(bound={"now": now})
     numbers = scope_numbers(db, tenant, filter.scopes)
     if len(numbers) == 1:
         # Only so can an index of the scope tell the order, too.
-        made.add("v.scope = {}", numbers[0])
+        clause.add("v.scope = {}", numbers[0])
     else:
-        made.add("v.scope IN (SELECT value FROM json_each({}))", json.dumps(numbers))
+        clause.add("v.scope IN (SELECT value FROM json_each({}))", json.dumps(numbers))
     if filter.ids:
-        marks = ", ".join(f"x'{told}'" for told in map(_id_hex, filter.ids) if told)
-        made.conditions.append(f"v.id IN ({marks})")
-    made.any_of("v.kind", filter.kinds)
-    made.any_of("v.source", filter.sources)
-    made.any_of("v.trust", filter.trust)
-    made.any_of("v.session", filter.sessions)
+        marks = ", ".join(f"x'{hex_id}'" for hex_id in map(_id_hex, filter.ids) if hex_id)
+        clause.conditions.append(f"v.id IN ({marks})")
+    clause.any_of("v.kind", filter.kinds)
+    clause.any_of("v.source", filter.sources)
+    clause.any_of("v.trust", filter.trust)
+    clause.any_of("v.session", filter.sessions)
     for tag in filter.tags:
-        made.add("EXISTS (SELECT 1 FROM json_each(v.tags) WHERE value = {})", tag)
-    _single_values(made, filter)
-    _any_version(db, tenant, made, filter)
+        clause.add("EXISTS (SELECT 1 FROM json_each(v.tags) WHERE value = {})", tag)
+    _single_values(clause, filter)
+    _any_version(db, tenant, clause, filter)
     if filter.states == frozenset({"live"}):
-        made.conditions.append(f"{_LIVE} AND (v.expires_at IS NULL OR v.expires_at > :now)")
+        clause.conditions.append(f"{_LIVE} AND (v.expires_at IS NULL OR v.expires_at > :now)")
     elif filter.states != ALL_STATES:
-        made.any_of(STATE, sorted(filter.states))
-    return made
+        clause.any_of(STATE, sorted(filter.states))
+    return clause
 
 
 def _id_hex(id: str) -> str | None:
@@ -78,35 +78,35 @@ def _id_hex(id: str) -> str | None:
         return None
 
 
-def _single_values(made: Where, filter: Filter) -> None:
+def _single_values(clause: Where, filter: Filter) -> None:
     for column, value in (("visibility", filter.visibility), ("speaker", filter.speaker), ("key", filter.key)):
         if value is not None:
-            made.add(f"v.{column} = {{}}", value)
+            clause.add(f"v.{column} = {{}}", value)
     if filter.key_prefix is not None:
-        made.add("substr(v.key, 1, length({0})) = {0}", filter.key_prefix)
+        clause.add("substr(v.key, 1, length({0})) = {0}", filter.key_prefix)
     if filter.superseded_by is not None:
-        made.conditions.append(f"v.superseded_by = x'{_id_hex(filter.superseded_by) or ''}'")
+        clause.conditions.append(f"v.superseded_by = x'{_id_hex(filter.superseded_by) or ''}'")
     if filter.pinned is not None:
-        made.add("v.pinned = {}", int(filter.pinned))
+        clause.add("v.pinned = {}", int(filter.pinned))
     if filter.since is not None:
-        made.add("ifnull(v.at, v.created_at) >= {}", to_ms(filter.since))
+        clause.add("ifnull(v.at, v.created_at) >= {}", to_ms(filter.since))
     if filter.until is not None:
-        made.add("ifnull(v.at, v.created_at) < {}", to_ms(filter.until))
+        clause.add("ifnull(v.at, v.created_at) < {}", to_ms(filter.until))
 
 
-def _any_version(db: apsw.Connection, tenant: str, made: Where, filter: Filter) -> None:
+def _any_version(db: apsw.Connection, tenant: str, clause: Where, filter: Filter) -> None:
     if filter.ever_in is not None:
         [scope] = scope_numbers(db, tenant, [filter.ever_in]) or [0]
-        made.add("(v.scope = {0} OR v.number IN (SELECT o.number FROM versions o WHERE o.scope = {0}))", scope)
+        clause.add("(v.scope = {0} OR v.number IN (SELECT o.number FROM versions o WHERE o.scope = {0}))", scope)
     if filter.told_by is not None:
         past = "SELECT o.number FROM versions o WHERE {0} IN (o.speaker, o.actor)"
-        made.add(f"({{0}} IN (v.speaker, v.actor) OR v.number IN ({past}))", filter.told_by)
+        clause.add(f"({{0}} IN (v.speaker, v.actor) OR v.number IN ({past}))", filter.told_by)
 
 
 def matching(db: apsw.Connection, tenant: str, filter: Filter, now: int) -> list[int]:
-    made = where(db, tenant, filter, now)
-    sql = f"SELECT v.number FROM records v WHERE {' AND '.join(made.conditions)}"
-    return [row[0] for row in rows(db, sql, made.bound)]
+    clause = where(db, tenant, filter, now)
+    sql = f"SELECT v.number FROM records v WHERE {' AND '.join(clause.conditions)}"
+    return [row[0] for row in rows(db, sql, clause.bound)]
 
 
 def get(db: apsw.Connection, tenant: str, ids: Sequence[str]) -> list[Record]:
@@ -114,9 +114,9 @@ def get(db: apsw.Connection, tenant: str, ids: Sequence[str]) -> list[Record]:
 
 
 def history(db: apsw.Connection, tenant: str, id: str) -> list[Record]:
-    number, held = _current(db, tenant, id)
+    number, current = _current(db, tenant, id)
     past = [record(row) for row in rows(db, f"{PAST} WHERE v.number = ? ORDER BY v.version", (number,))]
-    return [*past, held]
+    return [*past, current]
 
 
 def _current(db: apsw.Connection, tenant: str, id: str) -> tuple[int, Record]:
@@ -131,40 +131,40 @@ def _current(db: apsw.Connection, tenant: str, id: str) -> tuple[int, Record]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class PageRequest:
     filter: Filter
     order: Order
     limit: int
     cursor: str | None
 
 
-def find(db: apsw.Connection, tenant: str, listing: Listing, now: int) -> Page:
-    made = where(db, tenant, listing.filter, now)
-    keys, direction = _ORDERS[listing.order]
+def find(db: apsw.Connection, tenant: str, query: PageRequest, now: int) -> Page:
+    clause = where(db, tenant, query.filter, now)
+    keys, direction = _ORDERS[query.order]
     began = now
-    if listing.cursor is not None:
-        began, *last = _read_cursor(listing.cursor, listing.order, len(keys))
+    if query.cursor is not None:
+        began, *last = _read_cursor(query.cursor, query.order, len(keys))
         names = [f":c{i}" for i in range(len(keys))]
-        made.bound.update(zip((name[1:] for name in names), last, strict=True))
+        clause.bound.update(zip((name[1:] for name in names), last, strict=True))
         sign = "<" if direction == "DESC" else ">"
-        made.conditions.append(f"({', '.join(keys)}) {sign} ({', '.join(names)})")
+        clause.conditions.append(f"({', '.join(keys)}) {sign} ({', '.join(names)})")
         # What was written since the first page may have been told already, at its old place.
-        made.add("v.updated_at <= {}", began)
+        clause.add("v.updated_at <= {}", began)
     order = ", ".join(f"{key} {direction}" for key in keys)
     # Numbers first, so that no text is read to be thrown away.
-    page = f"SELECT v.number FROM records v WHERE {' AND '.join(made.conditions)} ORDER BY {order} LIMIT :limit"
+    page = f"SELECT v.number FROM records v WHERE {' AND '.join(clause.conditions)} ORDER BY {order} LIMIT :limit"
     sql = (
         CURRENT.replace(" FROM records v", f", {', '.join(keys)} FROM records v")
         + f" WHERE v.number IN ({page}) ORDER BY {order}"
     )
-    found = rows(db, sql, made.bound | {"limit": listing.limit + 1})
-    shown = found[: listing.limit]
+    matches = rows(db, sql, clause.bound | {"limit": query.limit + 1})
+    page_rows = matches[: query.limit]
     cursor = None
-    if len(found) > listing.limit and shown:
-        if listing.cursor is None:
-            began = max(now, _last_write(db, scope_numbers(db, tenant, listing.filter.scopes)))
-        cursor = _write_cursor(listing.order, (began, *shown[-1][-len(keys) :]))
-    return Page(tuple(record(row[: -len(keys)]) for row in shown), cursor)
+    if len(matches) > query.limit and page_rows:
+        if query.cursor is None:
+            began = max(now, _last_write(db, scope_numbers(db, tenant, query.filter.scopes)))
+        cursor = _write_cursor(query.order, (began, *page_rows[-1][-len(keys) :]))
+    return Page(tuple(record(row[: -len(keys)]) for row in page_rows), cursor)
 
 
 def _last_write(db: apsw.Connection, scopes: Sequence[int]) -> int:
@@ -179,23 +179,21 @@ def _write_cursor(order: Order, last: Row) -> str:
 
 def _read_cursor(cursor: str, order: Order, keys: int) -> list[Any]:
     try:
-        told, *last = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        cursor_order, *last = json.loads(base64.urlsafe_b64decode(cursor.encode()))
     except (ValueError, TypeError, binascii.Error):
         raise InvalidQuery("The cursor is not one that a listing returned.") from None
-    if told != order or len(last) != keys + 1:
+    if cursor_order != order or len(last) != keys + 1:
         raise InvalidQuery("The cursor belongs to a listing of another order.")
     if not all(isinstance(value, str) or (isinstance(value, int) and abs(value) < 1 << 63) for value in last):
         raise InvalidQuery("The cursor is not one that a listing returned.")
     return last
 
 
-def lineages(db: apsw.Connection, tenant: str, listing: Listing, now: int) -> list[Lineage]:
-    """`listing.cursor` is the id of the last record told; the order is that of ids."""
-    made = where(db, tenant, listing.filter, now)
-    if listing.cursor is not None:
-        made.conditions.append(f"v.id > x'{uuid.UUID(listing.cursor).hex}'")
-    sql = (
-        f"SELECT v.number, v.id, v.once FROM records v WHERE {' AND '.join(made.conditions)} ORDER BY v.id LIMIT :limit"
-    )
-    found = rows(db, sql, made.bound | {"limit": listing.limit})
-    return [Lineage(tuple(history(db, tenant, str(uuid.UUID(bytes=id)))), {}, once) for _, id, once in found]
+def lineages(db: apsw.Connection, tenant: str, query: PageRequest, now: int) -> list[Lineage]:
+    """`query.cursor` is the id of the last record returned; the order is that of ids."""
+    clause = where(db, tenant, query.filter, now)
+    if query.cursor is not None:
+        clause.conditions.append(f"v.id > x'{uuid.UUID(query.cursor).hex}'")
+    sql = f"SELECT v.number, v.id, v.once FROM records v WHERE {' AND '.join(clause.conditions)} ORDER BY v.id LIMIT :limit"
+    matches = rows(db, sql, clause.bound | {"limit": query.limit})
+    return [Lineage(tuple(history(db, tenant, str(uuid.UUID(bytes=id)))), {}, once) for _, id, once in matches]

@@ -59,12 +59,12 @@ class SqlRecords:
         return await self._transactions.read(lambda db: reads.history(db, tenant, id))
 
     async def find(self, tenant: str, filter: Filter, order: Order, limit: int, cursor: str | None) -> Page:
-        listing = reads.Listing(filter=filter, order=order, limit=limit, cursor=cursor)
-        return await self._transactions.read(lambda db: reads.find(db, tenant, listing, self._transactions.now()))
+        query = reads.PageRequest(filter=filter, order=order, limit=limit, cursor=cursor)
+        return await self._transactions.read(lambda db: reads.find(db, tenant, query, self._transactions.now()))
 
     async def lineages(self, tenant: str, filter: Filter, after: str | None, limit: int) -> list[Lineage]:
-        listing = reads.Listing(filter=filter, order="oldest", limit=limit, cursor=after)
-        return await self._transactions.read(lambda db: reads.lineages(db, tenant, listing, self._transactions.now()))
+        query = reads.PageRequest(filter=filter, order="oldest", limit=limit, cursor=after)
+        return await self._transactions.read(lambda db: reads.lineages(db, tenant, query, self._transactions.now()))
 
     async def purge(self, tenant: str, filters: Sequence[Filter], *, beside: BesidePurge | None = None) -> Purged:
         def work(db: apsw.Connection) -> tuple[Purged, list[str]]:

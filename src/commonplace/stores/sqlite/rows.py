@@ -84,9 +84,11 @@ def moment(at: int | None) -> datetime | None:
 
 def shared(record: Record, content: int) -> Row:
     """The values of SHARED."""
-    told = record.provenance
+    provenance = record.provenance
     where = {
-        name: value for name, value in (("run", told.run), ("message", told.message), ("file", told.file)) if value
+        name: value
+        for name, value in (("run", provenance.run), ("message", provenance.message), ("file", provenance.file))
+        if value
     }
     return (
         record.version,
@@ -158,12 +160,12 @@ def record(row: Row) -> Record:
     )
 
 
-def object_of(written: str | None) -> dict[str, Json]:
-    return json.loads(written) if written else {}
+def object_of(text: str | None) -> dict[str, Json]:
+    return json.loads(text) if text else {}
 
 
-def scope_of(written: str | None) -> Scope | None:
-    return None if written is None else Scope.parse(written)
+def scope_of(text: str | None) -> Scope | None:
+    return None if text is None else Scope.parse(text)
 
 
 def rows(db: apsw.Connection, sql: str, bindings: Sequence[Any] | dict[str, Any] = ()) -> list[Row]:

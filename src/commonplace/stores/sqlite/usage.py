@@ -26,12 +26,20 @@ class SqlUsage:
         self._transactions = transactions
 
     async def add_usage(self, usage: Usage) -> None:
-        named = (usage.tenant, to_ms(usage.at), usage.session, usage.purpose, usage.model, usage.agent, usage.workspace)
+        labels = (
+            usage.tenant,
+            to_ms(usage.at),
+            usage.session,
+            usage.purpose,
+            usage.model,
+            usage.agent,
+            usage.workspace,
+        )
         counted = (usage.input_tokens, usage.output_tokens, usage.cost_micro_usd, int(usage.ok))
-        await self._transactions.change(SQL["add_usage"], (*named, *counted))
+        await self._transactions.change(SQL["add_usage"], (*labels, *counted))
 
     async def list_usage(self, tenant: str, limit: int) -> list[Usage]:
-        found = await self._transactions.read(lambda db: rows(db, SQL["usage"], (tenant, limit)))
+        usage_rows = await self._transactions.read(lambda db: rows(db, SQL["usage"], (tenant, limit)))
         return [
             Usage(
                 tenant=tenant,
@@ -46,12 +54,12 @@ class SqlUsage:
                 cost_micro_usd=cost,
                 ok=bool(ok),
             )
-            for at, session, purpose, model, agent, workspace, input_tokens, output_tokens, cost, ok in found
+            for at, session, purpose, model, agent, workspace, input_tokens, output_tokens, cost, ok in usage_rows
         ]
 
     async def usage_totals(self, tenant: str, since: datetime, until: datetime) -> list[UsageTotal]:
         bound = (tenant, to_ms(since), to_ms(until))
-        found = await self._transactions.read(lambda db: rows(db, SQL["usage_totals"], bound))
+        total_rows = await self._transactions.read(lambda db: rows(db, SQL["usage_totals"], bound))
         return [
             UsageTotal(
                 purpose=purpose,
@@ -62,7 +70,7 @@ class SqlUsage:
                 output_tokens=output_tokens,
                 cost_micro_usd=cost,
             )
-            for purpose, model, tasks, failed, input_tokens, output_tokens, cost in found
+            for purpose, model, tasks, failed, input_tokens, output_tokens, cost in total_rows
         ]
 
     async def budget(self, tenant: str) -> int | None:

@@ -35,7 +35,7 @@ class _Tally:
 
 
 @dataclass(slots=True)
-class _Held:
+class _StoredRecord:
     number: int
     scope: int
     content: int
@@ -72,9 +72,9 @@ class Writing:
     def __init__(self, db: apsw.Connection, records: int = 1) -> None:
         self._db = db
         self._ahead = min(max(records, 1), PASSAGES)
-        known: list[tuple[str, int, int]] = rows(db, "SELECT name, number, dimension FROM embedders")
-        self._embedders = {name: number for name, number, _ in known}
-        self._dimensions = {name: dimension for name, _, dimension in known}
+        embedders: list[tuple[str, int, int]] = rows(db, "SELECT name, number, dimension FROM embedders")
+        self._embedders = {name: number for name, number, _ in embedders}
+        self._dimensions = {name: dimension for name, _, dimension in embedders}
         self._scopes: dict[tuple[str, Scope], int] = {}
         self._tallies: dict[int, _Tally] = {}
         self._pending = _Pending()
@@ -85,10 +85,10 @@ class Writing:
 
     def put(self, draft: Draft) -> Written:
         record, scope = draft.record, self._scope(draft.record.tenant, draft.record.scope)
-        if told := self._held("held_by_mark", scope, draft.once):
-            return Written(told.record, "unchanged")
-        held = self._held("held_by_key", scope, record.key)
-        if held is None:
+        if duplicate := self._find("held_by_mark", scope, draft.once):
+            return Written(duplicate.record, "unchanged")
+        current = self._find("held_by_key", scope, record.key)
+        if current is None:
             if draft.expected:
                 raise RecordChanged(f"No record has the key {record.key!r} in {record.scope}.")
             place = record.position
@@ -98,45 +98,49 @@ class Writing:
                 record = replace(record, position=place, version=1)
             self._add(record, draft, scope)
             return Written(record, "created")
-        if draft.expected is not None and draft.expected != held.record.version:
+        if draft.expected is not None and draft.expected != current.record.version:
             raise RecordChanged
-        kept = {name: getattr(held.record, name) for name in draft.keeps}
+        kept_fields = {name: getattr(current.record, name) for name in draft.keeps}
         following = replace(
-            record, **kept, id=held.record.id, version=held.record.version, created_at=held.record.created_at
+            record,
+            **kept_fields,
+            id=current.record.id,
+            version=current.record.version,
+            created_at=current.record.created_at,
         )
-        if _same(following, held.record):
-            return Written(held.record, "unchanged")
+        if _same(following, current.record):
+            return Written(current.record, "unchanged")
         change = record.change
         if change == "created":
-            change = "edited" if held.record.deleted_at is None else "restored"
-        return Written(self._follow(held, replace(draft, record=replace(following, change=change))), "updated")
+            change = "edited" if current.record.deleted_at is None else "restored"
+        return Written(self._follow(current, replace(draft, record=replace(following, change=change))), "updated")
 
     def revise(self, draft: Draft) -> Record:
         self._flush()
         row = one(self._db, SQL["held_by_id"], (id_bytes(draft.record.id), draft.record.tenant))
         if row is None and draft.expected == 0:
-            if self._held("held_by_key", self._scope(draft.record.tenant, draft.record.scope), draft.record.key):
+            if self._find("held_by_key", self._scope(draft.record.tenant, draft.record.scope), draft.record.key):
                 raise _taken(draft.record)
             return self.put(draft).record
         if row is None:
             raise RecordNotFound
-        held = _Held(row[0], row[1], row[2], self._record(row[0]))
-        if draft.expected != held.record.version:
+        current = _StoredRecord(row[0], row[1], row[2], self._record(row[0]))
+        if draft.expected != current.record.version:
             raise RecordChanged
-        return self._follow(held, draft)
+        return self._follow(current, draft)
 
     def load(self, lineage: Lineage) -> Written:
         self._flush()
         last = lineage.versions[-1]
         row = one(self._db, "SELECT number FROM records WHERE id = ?", (id_bytes(last.id),))
         if row is not None:
-            held = self._record(row[0])
-            if held.tenant != last.tenant:
+            current = self._record(row[0])
+            if current.tenant != last.tenant:
                 raise Conflict(f"The record {last.id} belongs to another tenant of this store.")
-            if held.version >= last.version:
-                return Written(held, "unchanged")
-            past = [record(told) for told in rows(self._db, f"{PAST} WHERE v.number = ?", (row[0],))]
-            if not lineage.continues([*past, held]):
+            if current.version >= last.version:
+                return Written(current, "unchanged")
+            past = [record(version) for version in rows(self._db, f"{PAST} WHERE v.number = ?", (row[0],))]
+            if not lineage.continues([*past, current]):
                 raise Conflict(
                     f"The record {last.id} was changed here in another way. It was left as it is.", id=last.id
                 )
@@ -152,9 +156,9 @@ class Writing:
         self._flush()
         versions = 0
         for number in numbers:
-            held = self._record(number)
+            current = self._record(number)
             for content, scope in rows(self._db, SQL["contents_of"], {"number": number}):
-                if live(held) and content == self._content(number):
+                if live(current) and content == self._content(number):
                     self._retire(content, scope)
                 for embedder in self._embedders.values():
                     self._db.execute(SQL["drop_vectors"], {"embedder": embedder, "scope": scope, "content": content})
@@ -190,36 +194,36 @@ class Writing:
         self._shelve(content, draft.passages or (), scope if live(record) else -scope)
         if live(record):
             self._enliven(scope, _numbered(content, draft.passages or ()))
-        shown = shared(record, content)
-        self._pending.records.append((number, id_bytes(record.id), scope, tally.seq, draft.once, *shown))
+        columns = shared(record, content)
+        self._pending.records.append((number, id_bytes(record.id), scope, tally.seq, draft.once, *columns))
         if record.key is not None:
             self._pending_marks.add((scope, record.key))
         if draft.once is not None:
             self._pending_marks.add((scope, draft.once))
 
-    def _follow(self, held: _Held, draft: Draft) -> Record:
-        """Write `draft` as the version after the one held."""
+    def _follow(self, current: _StoredRecord, draft: Draft) -> Record:
+        """Write `draft` as the version after `current`."""
         self._flush()
-        before = held.record
+        before = current.record
         after = replace(
             draft.record, version=before.version + 1, updated_at=max(draft.record.updated_at, before.updated_at)
         )
-        scope, content = self._scope(after.tenant, after.scope), held.content
+        scope, content = self._scope(after.tenant, after.scope), current.content
         if live(before):
-            self._retire(held.content, held.scope)
-        self._db.execute(SQL["keep_version"], (held.number,))
+            self._retire(current.content, current.scope)
+        self._db.execute(SQL["keep_version"], (current.number,))
         if (after.text, after.speaker, after.at) != (before.text, before.speaker, before.at):
             content = self._number("contents")
-            self._pending.contents.append((content, held.number, after.text))
+            self._pending.contents.append((content, current.number, after.text))
             self._shelve(content, draft.passages or (), -scope)
             self._flush()
-        if scope != held.scope:
-            for old, _ in rows(self._db, SQL["contents_of"], {"number": held.number}):
-                self._move_vectors(old, -held.scope, -scope)
-            self._db.execute(SQL["leave_mark"], {"number": held.number, "scope": scope})
+        if scope != current.scope:
+            for old, _ in rows(self._db, SQL["contents_of"], {"number": current.number}):
+                self._move_vectors(old, -current.scope, -scope)
+            self._db.execute(SQL["leave_mark"], {"number": current.number, "scope": scope})
             # The record vanishes from the scope it leaves without a row there: caches start anew.
-            self._tally(held.scope).epoch = 1
-        values = (scope, self._tally(scope).seq, *shared(after, content), held.number)
+            self._tally(current.scope).epoch = 1
+        values = (scope, self._tally(scope).seq, *shared(after, content), current.number)
         try:
             self._db.execute(SQL["change_record"], values)
         except apsw.ConstraintError as error:
@@ -228,28 +232,28 @@ class Writing:
             self._move_vectors(content, -scope, scope)
             self._enliven(scope, rows(self._db, SQL["passages_of"], {"content": content}))
             self._flush()
-        self._tally(held.scope)
+        self._tally(current.scope)
         return after
 
     def _bring(self, lineage: Lineage) -> None:
         """Insert a whole life as it was elsewhere."""
-        last, number, known = lineage.versions[-1], self._number("records"), dict[str, int]()
+        last, number, contents = lineage.versions[-1], self._number("records"), dict[str, int]()
         scope = self._scope(last.tenant, last.scope)
         for version in lineage.versions:
-            if version.text not in known:
-                known[version.text] = self._number("contents")
-                self._pending.contents.append((known[version.text], number, version.text))
-                self._shelve(known[version.text], lineage.passages.get(version.text, ()), -scope)
+            if version.text not in contents:
+                contents[version.text] = self._number("contents")
+                self._pending.contents.append((contents[version.text], number, version.text))
+                self._shelve(contents[version.text], lineage.passages.get(version.text, ()), -scope)
         tally = self._tally(scope)
-        shown = shared(last, known[last.text])
-        self._pending.records.append((number, id_bytes(last.id), scope, tally.seq, lineage.once, *shown))
+        columns = shared(last, contents[last.text])
+        self._pending.records.append((number, id_bytes(last.id), scope, tally.seq, lineage.once, *columns))
         self._flush()
         for version in lineage.versions[:-1]:
             where = self._scope(version.tenant, version.scope)
-            self._db.execute(SQL["add_version"], (number, where, *shared(version, known[version.text])))
+            self._db.execute(SQL["add_version"], (number, where, *shared(version, contents[version.text])))
         if live(last):
-            self._move_vectors(known[last.text], -scope, scope)
-            self._enliven(scope, rows(self._db, SQL["passages_of"], {"content": known[last.text]}))
+            self._move_vectors(contents[last.text], -scope, scope)
+            self._enliven(scope, rows(self._db, SQL["passages_of"], {"content": contents[last.text]}))
 
     # ---- passages, words, vectors
 
@@ -284,13 +288,13 @@ class Writing:
 
     # ---- small change
 
-    def _held(self, name: str, scope: int, mark: str | bytes | None) -> _Held | None:
+    def _find(self, name: str, scope: int, mark: str | bytes | None) -> _StoredRecord | None:
         if mark is None:
             return None
         if (scope, mark) in self._pending_marks:
             self._flush()
         row = one(self._db, SQL[name], (scope, mark))
-        return None if row is None else _Held(row[0], row[1], row[2], self._record(row[0]))
+        return None if row is None else _StoredRecord(row[0], row[1], row[2], self._record(row[0]))
 
     def _record(self, number: int) -> Record:
         row = one(self._db, f"{CURRENT} WHERE v.number = ?", (number,))
@@ -366,7 +370,7 @@ def _taken(record: Record) -> Conflict:
     return Conflict(f"The key {record.key!r} is taken in {record.scope}. Give the record another key.")
 
 
-def _same(one: Record, other: Record) -> bool:
+def _same(following: Record, other: Record) -> bool:
     """Alike but for the moment and the making of the version."""
-    made = {"updated_at": other.updated_at, "change": other.change, "actor": other.actor, "reason": other.reason}
-    return replace(one, **made, restores=other.restores) == other
+    stamps = {"updated_at": other.updated_at, "change": other.change, "actor": other.actor, "reason": other.reason}
+    return replace(following, **stamps, restores=other.restores) == other

@@ -30,8 +30,8 @@ class LoadReport(JsonObject):
     updated: Natural = 0
     unchanged: Natural = 0
 
-    def plus(self, written: Sequence[Written]) -> LoadReport:
-        outcomes = [one.outcome for one in written]
+    def plus(self, results: Sequence[Written]) -> LoadReport:
+        outcomes = [result.outcome for result in results]
         return LoadReport(
             records=self.records + len(outcomes),
             created=self.created + outcomes.count("created"),

@@ -22,7 +22,7 @@ from pydantic_ai.models.test import TestModel
 from pydantic_ai.usage import RequestUsage
 
 from commonplace.errors import SpendingCapReached
-from commonplace.llms.metered import ATTEMPTS, MeteredModel, input_tokens
+from commonplace.llms.meter import ATTEMPTS, MeteredModel, input_tokens
 from commonplace.llms.prices import Price, Prices, Tokens
 from commonplace.llms.purse import Purse, Tab
 from commonplace.ports.models import Pot

@@ -59,11 +59,11 @@ class Reading:
         turns: Sequence[Turn],
         purpose: Purpose,
         *,
-        known: Sequence[Record] = (),
+        known_records: Sequence[Record] = (),
         least: int = LEAST,
         micro_usd: int = MICRO_USD,
     ) -> Read:
-        """The facts of `turns`. `known` are the newest records, for a model to see what it need not repeat."""
+        """The facts of `turns`. `known_records` are the newest records, for a model to see what it need not repeat."""
         if _length(turns) < least:
             return Read(short=True)
         fallback: str | None = None
@@ -78,12 +78,12 @@ class Reading:
             try:
                 if micro_usd <= 0:
                     raise SpendingCapReached
-                facts, spent = await by.facts(turns, known, micro_usd=micro_usd)
+                facts, spent = await by.facts(turns, known_records, micro_usd=micro_usd)
                 return Read(facts=tuple(facts), method="model", cost=spent.cost_micro_usd)
             except (ModelError, SpendingCapReached) as error:
                 fallback = error.code
-        found = await asyncio.to_thread(extract_facts, turns, least=0)
-        return Read(facts=found.facts, fallback=fallback)
+        extraction = await asyncio.to_thread(extract_facts, turns, least=0)
+        return Read(facts=extraction.facts, fallback=fallback)
 
 
 def _length(turns: Sequence[Turn]) -> int:

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from commonplace.embedders.wrapping import Batched, Cached
+from commonplace.embedders.wrappers import Batched, Cached
 from commonplace.ports.embedder import Floats
 
 pytestmark = pytest.mark.anyio

@@ -12,12 +12,12 @@ from commonplace.errors import InvalidInput
 from commonplace.sdk.documents import document, given, part, written
 from commonplace.sdk.talk import Call, Pause, Talk, asked, error_of, waiting
 from commonplace.values.job import ENDED
-from commonplace.values.moving import ImportReport, Layout
 from commonplace.values.pauses import Pauses
 from commonplace.values.record import Json
 from commonplace.values.scope import Scope
-from commonplace.wire.moving import ImportReportAnswer, QueuedAnswer
+from commonplace.values.transfer import ImportReport, Layout
 from commonplace.wire.tasks import TaskAnswer
+from commonplace.wire.transfer import ImportReportAnswer, QueuedAnswer
 
 NO_BACKUP: Final = "A daemon's store is backed up on its own machine: `commonplace backup FILE --store …`."
 _WAIT: Final = 10.0
@@ -46,8 +46,8 @@ def import_files(
     format: Layout,  # noqa: A002 - what the world calls it
     progress: Callable[[int, int], None] | None,
 ) -> Talk[ImportReport]:
-    sent: list[Json] = [{"path": document(path), "text": document(text)} for path, text in files.items()]
-    body = {**given({"scope": scope, "format": format}), "files": sent}
+    uploads: list[Json] = [{"path": document(path), "text": document(text)} for path, text in files.items()]
+    body = {**given({"scope": scope, "format": format}), "files": uploads}
     return (yield from _done("/v1/import/files", body, progress))
 
 
@@ -57,13 +57,13 @@ def _done(path: str, body: Mapping[str, Json], progress: Callable[[int, int], No
     def read(body: bytes) -> TaskAnswer:
         return QueuedAnswer.model_validate_json(body).job
 
-    job = yield from asked(Call(method="POST", path=path, body=written(body), read=read))
+    job = yield from asked(Call(method="POST", path=path, body=written(body), decode=read))
     wait, pauses = _WAIT if progress is None else _WAIT_WATCHED, Pauses(next=0.05, longest=1.0)
     look = Call(
         method="GET",
         path=f"/v1/tasks/{part(job.id)}",
         query=waiting(wait),
-        read=TaskAnswer.model_validate_json,
+        decode=TaskAnswer.model_validate_json,
         reads=True,
         waits=wait,
     )
@@ -84,10 +84,10 @@ def _done(path: str, body: Mapping[str, Json], progress: Callable[[int, int], No
 def count_of(last: bytes) -> int | None:
     """How many records an export's last line says there are; None where it is not the last."""
     try:
-        told: object = json.loads(last)
+        last_document: object = json.loads(last)
     except ValueError:
         return None
-    match told:
+    match last_document:
         case {"end": True, "records": int(records)}:
             return records
         case _:

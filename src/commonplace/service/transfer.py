@@ -34,10 +34,10 @@ from commonplace.service.account import Account, Journaled
 from commonplace.service.desk import Desk
 from commonplace.values.job import Job, NewJob
 from commonplace.values.moment import new_id
-from commonplace.values.moving import SentFile
 from commonplace.values.principal import Principal
 from commonplace.values.record import Json, Lineage, Written
 from commonplace.values.scope import Scope
+from commonplace.values.transfer import SentFile
 
 IMPORT: Final = "import"
 _LAYOUTS: Final = ("directory", "openclaw")
@@ -112,10 +112,10 @@ class Moving:
 
     async def _waiting(self, job: NewJob) -> Job | None:
         """The same import, where it waits or runs."""
-        held = await self._desk.store.jobs.list_jobs(
+        jobs = await self._desk.store.jobs.list_jobs(
             job.tenant, kinds=(IMPORT,), states=("queued", "running"), limit=_MOST_WAITING
         )
-        return next((one for one in held if one.unique == job.unique), None)
+        return next((candidate for candidate in jobs if candidate.unique == job.unique), None)
 
     async def import_now(
         self,
@@ -187,10 +187,10 @@ class Moving:
         """Import texts by their paths, and answer when it is done. Raises InvalidInput as `queue_files` does."""
         async with self._desk.account(who, "record.import", scope=scope) as account:
             _require(who, scope, layout)
-            sent = [SentFile(path=path, text=text) for path, text in files.items()]
-            check_paths(sent)
-            kept, problems = await asyncio.to_thread(sifted, sent, layout)
-            return await self._import_folder(account, kept, problems, layout, progress)
+            uploads = [SentFile(path=path, text=text) for path, text in files.items()]
+            check_paths(uploads)
+            accepted_files, problems = await asyncio.to_thread(sifted, uploads, layout)
+            return await self._import_folder(account, accepted_files, problems, layout, progress)
 
     async def _import_folder(
         self,
@@ -238,8 +238,8 @@ class Moving:
             readable = await desk.readable(who, scopes)
             await account.note_read()
         transfer = desk.engines(who).transfer(desk.store.records)
-        shown = None if who.scopes is None else partial(visible, who)
-        async for lines, _ in transfer.lines(readable, shown):
+        is_visible = None if who.scopes is None else partial(visible, who)
+        async for lines, _ in transfer.lines(readable, is_visible):
             yield "".join(lines)
 
     async def export_to(
@@ -256,9 +256,9 @@ class Moving:
         async with desk.account(who, "record.export") as account:
             readable = await desk.readable(who, scopes)
             await account.note_read()
-            shown = None if who.scopes is None else partial(visible, who)
+            is_visible = None if who.scopes is None else partial(visible, who)
             transfer = desk.engines(who).transfer(desk.store.records)
-            return await transfer.export(target, scopes=readable, total=total, progress=progress, shown=shown)
+            return await transfer.export(target, scopes=readable, total=total, progress=progress, shown=is_visible)
 
     async def load(self, who: Principal, source: Path | TextIO, *, progress: Progress | None = None) -> LoadReport:
         """Read what an export wrote, ids, versions and times unchanged. For admins: it brings its own past along."""

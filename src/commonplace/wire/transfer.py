@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import ConfigDict, Field
 
 from commonplace.values.json import Natural
-from commonplace.values.moving import ImportReport, Layout, SentFile
+from commonplace.values.transfer import ImportReport, Layout, SentFile
 from commonplace.wire.shapes import MAX_LIST, MAX_TEXT, Answer, Body, Line, ScopeName
 from commonplace.wire.tasks import TaskAnswer
 
@@ -42,7 +42,7 @@ class ImportFilesBody(Body):
     format: Layout = "directory"
 
     def sent(self) -> list[SentFile]:
-        return [SentFile(path=one.path, text=one.text) for one in self.files]
+        return [SentFile(path=file.path, text=file.text) for file in self.files]
 
 
 class QueuedAnswer(Answer):
@@ -77,5 +77,5 @@ class ImportReportAnswer(Answer):
     def value(self) -> ImportReport:
         lists = ("problems", "left_out")
         counts = {name: value for name, value in self if name not in lists}
-        problems, left_out = (tuple((one.file, one.reason) for one in getattr(self, name)) for name in lists)
+        problems, left_out = (tuple((entry.file, entry.reason) for entry in getattr(self, name)) for name in lists)
         return ImportReport(**counts, problems=problems, left_out=left_out)

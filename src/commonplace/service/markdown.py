@@ -128,11 +128,11 @@ class Managed:
             await asyncio.sleep(EVERY)
 
     @staticmethod
-    def _told(root: Root, done: SyncSummary | CommonplaceError) -> None:
-        if isinstance(done, CommonplaceError):
-            log.warning("the records of %s memory have to wait: %s", root.kind, done.code)
-        elif done.changed:
-            log.debug("records of %s memory: %s written, %s gone", root.kind, done.writes, done.deleted)
+    def _told(root: Root, outcome: SyncSummary | CommonplaceError) -> None:
+        if isinstance(outcome, CommonplaceError):
+            log.warning("the records of %s memory have to wait: %s", root.kind, outcome.code)
+        elif outcome.changed:
+            log.debug("records of %s memory: %s written, %s gone", root.kind, outcome.writes, outcome.deleted)
 
     # ---- MEMORY.md of the workspace and of the home folder
 
@@ -142,9 +142,9 @@ class Managed:
             require_role(who, "reader")
             if not self.is_on(who):
                 raise ManagedMemoryUnavailable
-            found = await asyncio.to_thread(survey, self.ground.workspace, self.ground.home)
-            files = tuple(file for file in found.files if who.reaches(self._scope(file.scope)))
-            return replace(found, files=files, errors=found.errors if who.scopes is None else ())
+            whole_survey = await asyncio.to_thread(survey, self.ground.workspace, self.ground.home)
+            files = tuple(file for file in whole_survey.files if who.reaches(self._scope(file.scope)))
+            return replace(whole_survey, files=files, errors=whole_survey.errors if who.scopes is None else ())
 
     async def add(self, who: Principal, *, scope: object, content: object, mode: object = None) -> MemoryFileWrite:
         """Add to a file or replace it. Raises what `managed.added.add` raises, and ManagedMemoryUnavailable."""
@@ -157,13 +157,13 @@ class Managed:
             require_scope(who, account.scope)
             work = partial(add, ground.workspace, ground.home, scope=scope, content=content, mode=mode)
             added = await asyncio.to_thread(work)
-            told: dict[str, Json] = {
+            data: dict[str, Json] = {
                 "scope": str(scope),
                 "filePath": added.path,
                 "mode": added.mode,
                 "bytesWritten": added.bytes_written,
             }
-            news = account.news("memory_changed", scope=account.scope, data=told)
+            news = account.news("memory_changed", scope=account.scope, data=data)
             row = account.row("ok" if added.changed else "unchanged")
             await desk.store.journal.note(Entries(audit=(row,), events=(news,) if added.changed else ()))
             return added

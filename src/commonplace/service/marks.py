@@ -19,10 +19,10 @@ class Marked(Journaled):
         self._marks = tuple(marks)
 
     async def put(self, drafts: Sequence[Draft], *, beside: object = None) -> list[Written]:
-        told = [replace(draft, once=mark) for draft, mark in zip(drafts, self._marks, strict=True)]
-        return await super().put(told, beside=beside)
+        marked_drafts = [replace(draft, once=mark) for draft, mark in zip(drafts, self._marks, strict=True)]
+        return await super().put(marked_drafts, beside=beside)
 
 
-def mark_of(*told: object) -> bytes:
+def mark_of(*parts: object) -> bytes:
     """One mark for all that is told the same."""
-    return blake2b(repr(told).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -15,7 +15,7 @@ from pydantic_ai.models.test import TestModel
 from pydantic_ai.usage import RequestUsage
 
 from commonplace.errors import RecordNotFound, SpendingCapReached
-from commonplace.llms.asking import PydanticAiModel
+from commonplace.llms.language_model import PydanticAiModel
 from commonplace.llms.prices import Price
 from commonplace.llms.purse import Purse
 from commonplace.ports.journal import Entries

@@ -21,9 +21,9 @@ from commonplace.learning.shown_memories import ShownMemories
 from commonplace.memory.lifecycle import SuccessorFields
 from commonplace.ports.records import RecordStore
 from commonplace.service.account import Account, Journaled
-from commonplace.service.captured import held_under, worth_writing
+from commonplace.service.capture import held_under, worth_writing
 from commonplace.service.desk import Desk
-from commonplace.service.marked import mark_of
+from commonplace.service.marks import mark_of
 from commonplace.values.moment import to_iso
 from commonplace.values.note import Note
 from commonplace.values.principal import Principal
@@ -51,7 +51,7 @@ class Placed:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Kept:
+class LessonResult:
     """`beside` are the records of the notes that were to be written with the facts."""
 
     facts: tuple[Record, ...] = ()
@@ -60,14 +60,14 @@ class Kept:
     beside: tuple[Record, ...] = ()
 
 
-class Learned:
+class LessonWriter:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
     async def known(self, who: Principal, scopes: Iterable[Scope]) -> list[Record]:
         """The newest live records of these scopes, the newest first: what a model is shown."""
-        wanted = Filter(scopes=tuple(scopes), kinds=_KINDS)
-        page = await self._desk.store.records.find(who.tenant, wanted, "newest", COMPARED, None)
+        filter = Filter(scopes=tuple(scopes), kinds=_KINDS)
+        page = await self._desk.store.records.find(who.tenant, filter, "newest", COMPARED, None)
         return list(page.records)
 
     async def keep(
@@ -79,7 +79,7 @@ class Learned:
         recalled: ShownMemories | None = None,
         beside: Sequence[Note] = (),
         around: Collection[Scope] = (),
-    ) -> Kept:
+    ) -> LessonResult:
         """
         Write what is news, with the notes `beside` in the same moment. What one of the scopes `around` holds is none. What takes
         other records' place is written first, one by one: done again after a failure in between, it is no news any more. So is
@@ -88,16 +88,16 @@ class Learned:
         Raises:
             RecordChanged: somebody else wrote meanwhile. Read again what is to be learned, and ask again.
         """
-        *earlier, last = rounds([(one.scope, one.lesson) for one in placed])
-        shown = (run, recalled, around)
-        done = [await self._keep(account, [placed[n] for n in part], *shown) for part in earlier]
-        done.append(await self._keep(account, [placed[n] for n in last], *shown, beside))
-        superseded = tuple(id for kept in done for id in kept.superseded)
-        return Kept(
-            facts=tuple(fact for kept in done for fact in kept.facts if fact.id not in superseded),
+        *earlier, last = rounds([(item.scope, item.lesson) for item in placed])
+        context = (run, recalled, around)
+        parts = [await self._keep(account, [placed[n] for n in part], *context) for part in earlier]
+        parts.append(await self._keep(account, [placed[n] for n in last], *context, beside))
+        superseded = tuple(id for part_result in parts for id in part_result.superseded)
+        return LessonResult(
+            facts=tuple(fact for part_result in parts for fact in part_result.facts if fact.id not in superseded),
             superseded=superseded,
-            dropped=sum((kept.dropped for kept in done), Counter[str]()),
-            beside=done[-1].beside,
+            dropped=sum((part_result.dropped for part_result in parts), Counter[str]()),
+            beside=parts[-1].beside,
         )
 
     async def _keep(
@@ -108,9 +108,9 @@ class Learned:
         recalled: ShownMemories | None,
         around: Collection[Scope],
         beside: Sequence[Note] = (),
-    ) -> Kept:
+    ) -> LessonResult:
         who, desk = account.who, self._desk
-        shelves = {scope: await self._shelf(who, scope, placed, recalled) for scope in {one.scope for one in placed}}
+        shelves = {scope: await self._shelf(who, scope, placed, recalled) for scope in {item.scope for item in placed}}
         others = (
             await self._others(who, frozenset(around) - shelves.keys()) if placed else KnownFacts((), desk.clock.now())
         )
@@ -118,13 +118,13 @@ class Learned:
         notes: list[Note] = []
         followed: list[tuple[tuple[Record, ...], Note]] = []
         doubted: list[tuple[Record, Note]] = []
-        for one in placed:
-            elsewhere = [others, *(shelf for scope, shelf in shelves.items() if scope != one.scope)]
-            verdict = shelves[one.scope].judge(one.lesson, elsewhere)
+        for item in placed:
+            elsewhere = [others, *(shelf for scope, shelf in shelves.items() if scope != item.scope)]
+            verdict = shelves[item.scope].judge(item.lesson, elsewhere)
             if verdict.kind != "new":
                 dropped[verdict.kind] += 1
                 continue
-            note = _note(one, run)
+            note = _note(item, run)
             if verdict.over:
                 followed.append((verdict.over, note))
             elif verdict.beside is not None:
@@ -137,15 +137,15 @@ class Learned:
         if len(fresh) < len(notes):
             dropped["known"] += len(notes) - len(fresh)
         waiting = {note.text: old for old, note in doubted}
-        told = [*fresh, *(replace(note, key=None) for _, note in doubted), *beside]
+        new_notes = [*fresh, *(replace(note, key=None) for _, note in doubted), *beside]
         writer = desk.engines(who).writer(_Doubting(desk.store.records, account, waiting))
-        written = [one.record for one in await writer.put(told, actor=who.subject)] if told else []
-        last_fact = len(written) - len(beside)
-        return Kept(
-            facts=(*(new for new, _ in superseded), *written[:last_fact]),
+        records = [result.record for result in await writer.put(new_notes, actor=who.subject)] if new_notes else []
+        last_fact = len(records) - len(beside)
+        return LessonResult(
+            facts=(*(new for new, _ in superseded), *records[:last_fact]),
             superseded=tuple(id for _, old in superseded for id in old),
             dropped=dropped,
-            beside=tuple(written[last_fact:]),
+            beside=tuple(records[last_fact:]),
         )
 
     # ---- what is there
@@ -158,14 +158,14 @@ class Learned:
         live = Filter(scopes=(scope,), kinds=_KINDS)
         page = await records.find(who.tenant, live, "newest", COMPARED, None)
         gone = await records.find(who.tenant, replace(live, states=ALL_STATES - {"live"}), "newest", COMPARED, None)
-        found = {record.id: record for record in (*page.records, *gone.records)}
+        by_id = {record.id: record for record in (*page.records, *gone.records)}
         if page.cursor is not None:
             recall = self._desk.engines(who).recall
-            for one in placed:
-                if one.scope == scope:
-                    asked = Query(text=one.lesson.fact.text, filter=live, limit=_NEAREST, mode="words")
-                    found |= {hit.record.id: hit.record for hit in await recall.search(asked)}
-        return KnownFacts(list(found.values()), now, recalled)
+            for item in placed:
+                if item.scope == scope:
+                    query = Query(text=item.lesson.fact.text, filter=live, limit=_NEAREST, mode="words")
+                    by_id |= {hit.record.id: hit.record for hit in await recall.search(query)}
+        return KnownFacts(list(by_id.values()), now, recalled)
 
     async def _others(self, who: Principal, scopes: frozenset[Scope]) -> KnownFacts:
         """The newest hundred of several scopes together that live, and those that do not."""
@@ -174,7 +174,7 @@ class Learned:
             return KnownFacts((), now)
         live = Filter(scopes=tuple(scopes), kinds=_KINDS)
         filters = (live, replace(live, states=ALL_STATES - {"live"}))
-        pages = [await records.find(who.tenant, wanted, "newest", COMPARED, None) for wanted in filters]
+        pages = [await records.find(who.tenant, filter, "newest", COMPARED, None) for filter in filters]
         return KnownFacts([record for page in pages for record in page.records], now)
 
     async def _under_a_free_key(self, who: Principal, note: Note) -> Note:
@@ -183,13 +183,13 @@ class Learned:
         out of sight keeps its key, so that it does not come back.
         """
         key = str(note.key)
-        held = await held_under(self._desk.store.records, who.tenant, Scope.parse(note.scope), key)
-        if held is None:
+        current = await held_under(self._desk.store.records, who.tenant, Scope.parse(note.scope), key)
+        if current is None:
             return note
-        if held.superseded_by is None or held.deleted_at is not None or held.source not in CAPTURED:
+        if current.superseded_by is None or current.deleted_at is not None or current.source not in CAPTURED:
             return note
-        told = sha256(repr((note.text, note.session, note.provenance.message)).encode("utf-8", "surrogatepass"))
-        return replace(note, key=f"{key[:240]}-{told.hexdigest()[:8]}")
+        digest = sha256(repr((note.text, note.session, note.provenance.message)).encode("utf-8", "surrogatepass"))
+        return replace(note, key=f"{key[:240]}-{digest.hexdigest()[:8]}")
 
     # ---- what takes another one's place
 
@@ -197,9 +197,9 @@ class Learned:
         who, [old, *others] = account.who, over
         store = _Replacing(self._desk.store.records, account, others)
         lifecycle = self._desk.engines(who).lifecycle(store, who.subject)
-        held = await held_under(self._desk.store.records, who.tenant, old.scope, str(note.key))
+        current = await held_under(self._desk.store.records, who.tenant, old.scope, str(note.key))
         fields: SuccessorFields = {
-            "key": note.key if held is None else None,
+            "key": note.key if current is None else None,
             "kind": note.kind,
             "source": note.source,
             "metadata": {**note.metadata},
@@ -228,7 +228,7 @@ class _Replacing(Journaled):
 
     async def revise(self, drafts: Sequence[Draft], *, beside: object = None) -> list[Record]:
         heir = drafts[-1].record
-        over = [Draft(record=_followed_by(one, heir), expected=one.version) for one in self._others]
+        over = [Draft(record=_followed_by(record, heir), expected=record.version) for record in self._others]
         return (await super().revise([*over, *drafts], beside=beside))[len(over) :]
 
 
@@ -247,8 +247,8 @@ class _Doubting(Journaled):
         old = self._doubted.get(draft.record.text) if draft.record.key is None else None
         if old is None:
             return draft
-        kept = quarantined(draft.record, ("trusted_record",), self._now, beside=old)
-        return replace(draft, record=kept, once=mark_of("beside", old.id, draft.record.text))
+        suspect = quarantined(draft.record, ("trusted_record",), self._now, beside=old)
+        return replace(draft, record=suspect, once=mark_of("beside", old.id, draft.record.text))
 
 
 def _followed_by(record: Record, heir: Record) -> Record:

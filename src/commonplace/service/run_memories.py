@@ -19,25 +19,29 @@ _PAGE: Final = 500
 
 
 async def recalled_into(
-    desk: Desk, who: Principal, runs: Sequence[str], *, named: Sequence[str] = (), session: str | None = None
+    desk: Desk, who: Principal, runs: Sequence[str], *, record_ids: Sequence[str] = (), session: str | None = None
 ) -> ShownMemories:
     """
-    What was shown to any of these runs, and the records `named`, as far as the caller may read them. The turns of
+    What was shown to any of these runs, and the records of `record_ids`, as far as the caller may read them. The turns of
     `session` itself are not counted: whoever said them first is not repeating them.
     """
     await desk.flush_reads()
-    ids = dict.fromkeys(named)
+    ids = dict.fromkeys(record_ids)
     for run in runs:
         page = await desk.store.journal.audit(who.tenant, AuditQuery(actions=_ACTIONS, run=run), _ROWS, None)
         for row in page.rows:
-            found = row.details.get("ids")
-            ids.update(dict.fromkeys(str(id) for id in found) if isinstance(found, list) else {})
+            row_ids = row.details.get("ids")
+            ids.update(dict.fromkeys(str(id) for id in row_ids) if isinstance(row_ids, list) else {})
     texts: list[str] = []
-    wanted = list(ids)[:_MOST]
-    for start in range(0, len(wanted), _PAGE):
-        portion = tuple(wanted[start : start + _PAGE])
-        found = await desk.store.records.find(who.tenant, Filter(ids=portion, states=ALL_STATES), "newest", _PAGE, None)
-        texts += [one.text for one in found.records if who.reaches(one.scope) and not _said_here(one, session)]
+    id_list = list(ids)[:_MOST]
+    for start in range(0, len(id_list), _PAGE):
+        portion = tuple(id_list[start : start + _PAGE])
+        matches = await desk.store.records.find(
+            who.tenant, Filter(ids=portion, states=ALL_STATES), "newest", _PAGE, None
+        )
+        texts += [
+            record.text for record in matches.records if who.reaches(record.scope) and not _said_here(record, session)
+        ]
     return ShownMemories(texts)
 
 

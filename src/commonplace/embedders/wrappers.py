@@ -57,14 +57,14 @@ class Cached:
         if not texts:
             return await self._embedder.embed(texts)
         hashes = [text_hash(text) for text in texts]
-        known = await self._cache.cached(self.name, list(dict.fromkeys(hashes)))
-        missing = {hashed: text for hashed, text in zip(hashes, texts, strict=True) if hashed not in known}
+        vectors = await self._cache.cached(self.name, list(dict.fromkeys(hashes)))
+        missing = {hashed: text for hashed, text in zip(hashes, texts, strict=True) if hashed not in vectors}
         if missing:
             rows = await self._embedder.embed(list(missing.values()))
             heard = {hashed: row.astype("<f4").tobytes() for hashed, row in zip(missing, rows, strict=True)}
             await self._cache.cache(self.name, heard)
-            known = {**known, **heard}
-        flat = b"".join(known[hashed] for hashed in hashes)
+            vectors = {**vectors, **heard}
+        flat = b"".join(vectors[hashed] for hashed in hashes)
         return np.frombuffer(flat, dtype="<f4").reshape(len(texts), -1).astype(np.float32)
 
     async def aclose(self) -> None:

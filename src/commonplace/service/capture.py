@@ -32,24 +32,24 @@ async def worth_writing(store: RecordStore, tenant: str, notes: Sequence[Note], 
     Those of the notes that tell something new, each with the version that its key is at: whoever writes them and is told
     RecordChanged has to look again.
     """
-    kept: list[Note] = []
+    news: list[Note] = []
     for note in notes:
         assert note.key is not None
-        held = await held_under(store, tenant, Scope.parse(note.scope), note.key)
-        if held is None:
-            kept.append(replace(note, expected=0))
-        elif _gives_way(held, note, now) or await _is_news(store, tenant, held, note):
-            kept.append(replace(note, expected=held.version))
-    return kept
+        current = await held_under(store, tenant, Scope.parse(note.scope), note.key)
+        if current is None:
+            news.append(replace(note, expected=0))
+        elif _gives_way(current, note, now) or await _is_news(store, tenant, current, note):
+            news.append(replace(note, expected=current.version))
+    return news
 
 
-def _gives_way(held: Record, note: Note, now: datetime) -> bool:
-    return held.state(now) == "live" and held.source in CAPTURED and held.text != note.text
+def _gives_way(current: Record, note: Note, now: datetime) -> bool:
+    return current.state(now) == "live" and current.source in CAPTURED and current.text != note.text
 
 
-async def _is_news(store: RecordStore, tenant: str, held: Record, note: Note) -> bool:
+async def _is_news(store: RecordStore, tenant: str, current: Record, note: Note) -> bool:
     """Whether the record was deleted, and never said what the note says."""
-    if held.deleted_at is None or held.source not in CAPTURED:
+    if current.deleted_at is None or current.source not in CAPTURED:
         return False
-    versions = await store.history(tenant, held.id)
+    versions = await store.history(tenant, current.id)
     return not any(jaccard(version.text, note.text) > NEAR for version in versions)

@@ -34,21 +34,21 @@ class Keeping:
         scopes = await desk.readable(who, None)
         if scopes is None:
             return stats
-        kept = tuple(one for one in stats.scopes if one.scope in set(scopes))
+        own_scopes = tuple(count for count in stats.scopes if count.scope in set(scopes))
         return replace(
             stats,
             records=await self._count(who, scopes, ALL_STATES),
             live=await self._count(who, scopes, frozenset({"live"})),
             deleted=await self._count(who, scopes, frozenset({"deleted"})),
             versions=0,
-            passages=sum(one.passages for one in kept),
+            passages=sum(count.passages for count in own_scopes),
             bytes=0,
-            scopes=kept,
+            scopes=own_scopes,
         )
 
     async def _count(self, who: Principal, scopes: Sequence[Scope], states: frozenset[str]) -> int:
-        wanted = Filter(scopes=tuple(scopes), states=states)  # pyright: ignore[reportArgumentType] - states of ours
-        return len(await self._desk.store.recall.matching(who.tenant, wanted))
+        filter = Filter(scopes=tuple(scopes), states=states)  # pyright: ignore[reportArgumentType] - states of ours
+        return len(await self._desk.store.recall.matching(who.tenant, filter))
 
     async def embedders(self) -> tuple[str, ...]:
         return tuple(embedder.name for embedder in self._desk.room.embedders)
@@ -80,13 +80,13 @@ class Keeping:
         desk = self._desk
         async with desk.account(who, "store.tidy") as account:
             _require_all(who)
-            done = (
+            entries = (
                 await desk.engines(who)
                 .hygiene(Journaled(desk.store.records, account), who)
                 .tidy(purge_after=purge_after)
             )
-            await account.note(records=sum(one.records for one in done))
-            return done
+            await account.note(records=sum(entry.records for entry in entries))
+            return entries
 
     async def upkeep_log(self, who: Principal, *, since: datetime | None = None, limit: int = 100) -> list[Upkeep]:
         async with self._desk.account(who, "store.log"):
@@ -101,8 +101,8 @@ class Keeping:
             engines = desk.engines(who)
             count = await reindex(desk.store.maintenance, engines.preparer, who.tenant, progress)
             desk.room.forget_caches()
-            told = f"with {', '.join(await self.embedders()) or 'words only'}"
-            entry = Upkeep(at=desk.clock.now(), action="reindexed", scope="all", records=count, detail=told)
+            detail = f"with {', '.join(await self.embedders()) or 'words only'}"
+            entry = Upkeep(at=desk.clock.now(), action="reindexed", scope="all", records=count, detail=detail)
             await desk.store.maintenance.log(who.tenant, [entry])
             await account.note(texts=count)
             return count

@@ -14,7 +14,7 @@ from pydantic_ai.models import Model
 
 from commonplace.errors import CommonplaceError
 from commonplace.llms.failures import told_plainly
-from commonplace.llms.metered import MeteredModel, Pause
+from commonplace.llms.meter import MeteredModel, Pause
 from commonplace.llms.prices import Prices
 from commonplace.llms.purse import Purse
 from commonplace.ports import models as port
@@ -46,7 +46,7 @@ class PydanticAiModel:
     async def __aexit__(self, *_: object) -> None:
         await self._model.__aexit__(None, None, None)
 
-    async def answer(self, question: port.Question[T]) -> port.Answer[T]:
+    async def answer(self, question: port.ModelQuestion[T]) -> port.ModelAnswer[T]:
         agent = Agent(
             output_type=question.schema,
             instructions=scrub(question.system).text,
@@ -59,7 +59,7 @@ class PydanticAiModel:
             return (await agent.run(scrub(question.prompt).text, model=model, usage_limits=limits)).output
 
         value, spent = await self._at_work(question, work)
-        return port.Answer(value=value, spent=spent)
+        return port.ModelAnswer(value=value, spent=spent)
 
     async def act(self, task: port.Task, tools: Sequence[port.Tool]) -> port.Done:
         agent = Agent(
@@ -94,9 +94,9 @@ class PydanticAiModel:
             with told_plainly():
                 # Unlike asyncio's, it leaves a reservation alone that is being made or settled.
                 with anyio.fail_after(task.limits.seconds):
-                    made = await work(model)
+                    result = await work(model)
             ok = True
-            return made, tab.spent
+            return result, tab.spent
         finally:
             with anyio.move_on_after(_PATIENCE, shield=True):
                 await tab.close(ok=ok)
@@ -108,9 +108,9 @@ def _guarded(tool: port.Tool) -> port.Tool:
     @functools.wraps(tool)
     async def called(*args: Any, **kwargs: Any) -> str:
         try:
-            told = await tool(*args, **kwargs)
+            output = await tool(*args, **kwargs)
         except CommonplaceError as error:
             raise ToolFailed(scrub(error.message).text) from error
-        return scrub(told).text
+        return scrub(output).text
 
     return called
