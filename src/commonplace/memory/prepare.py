@@ -77,29 +77,31 @@ class Preparer:
         self.count = count
 
     async def passages(self, contents: Sequence[Told]) -> list[tuple[Passage, ...]]:
-        if sum(len(told.text) for told in contents) <= AT_ONCE:
-            cuts = [self._cut(told) for told in contents]
+        if sum(len(content.text) for content in contents) <= AT_ONCE:
+            cuts = [self._cut(content) for content in contents]
         else:
-            cuts = await asyncio.to_thread(lambda: [self._cut(told) for told in contents])
-        texts = [cut.spoken for told in cuts for cut in told]
+            cuts = await asyncio.to_thread(lambda: [self._cut(content) for content in contents])
+        texts = [cut.spoken for group in cuts for cut in group]
         vectors: list[dict[str, bytes]] = [{} for _ in texts]
         for embedder in self.embedders if texts else ():
-            for vector, made in zip(vectors, to_bytes(await embedded(embedder, texts)), strict=True):
-                vector[embedder.name] = made
+            for vector, value in zip(vectors, to_bytes(await embedded(embedder, texts)), strict=True):
+                vector[embedder.name] = value
         each = iter(vectors)
-        return [tuple(Passage(cut.start, cut.stop, cut.length, cut.terms, next(each)) for cut in told) for told in cuts]
+        return [
+            tuple(Passage(cut.start, cut.stop, cut.length, cut.terms, next(each)) for cut in group) for group in cuts
+        ]
 
-    def _cut(self, told: Told) -> list[_Cut]:
-        days = [] if told.at is None else date_terms(told.at)
-        made: list[_Cut] = []
-        for start, stop, spoken in stretches(told, self.count):
-            found = terms(spoken)
-            made.append(_Cut(start, stop, spoken, len(found), pack(found + days)))
-        return made
+    def _cut(self, content: Told) -> list[_Cut]:
+        days = [] if content.at is None else date_terms(content.at)
+        cuts: list[_Cut] = []
+        for start, stop, spoken in stretches(content, self.count):
+            words = terms(spoken)
+            cuts.append(_Cut(start, stop, spoken, len(words), pack(words + days)))
+        return cuts
 
 
-def stretches(told: Told, count: TokenCounter) -> Iterator[tuple[int, int, str]]:
+def stretches(content: Told, count: TokenCounter) -> Iterator[tuple[int, int, str]]:
     """Where each passage stands, and what is analysed and embedded of it: its text behind the name of who said it."""
-    before = "" if told.speaker is None or told.speaker.casefold() in ROLES else f"{told.speaker}: "
-    for start, stop in spans(told.text, count):
-        yield start, stop, before + told.text[start:stop]
+    before = "" if content.speaker is None or content.speaker.casefold() in ROLES else f"{content.speaker}: "
+    for start, stop in spans(content.text, count):
+        yield start, stop, before + content.text[start:stop]
