@@ -86,4 +86,4 @@ def _middleware(options: Options, metrics: Metrics) -> list[Middleware]:
         Middleware(Bodies, max_body=options.max_body, max_stream=options.max_import, patience=options.body_timeout),
         Middleware(Deadlines, seconds=options.request_timeout),
     ]
-    return [one for one in chain if one.cls is not Gate or not options.open_to_all]
+    return [middleware for middleware in chain if middleware.cls is not Gate or not options.open_to_all]
