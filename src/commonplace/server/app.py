@@ -17,13 +17,13 @@ from commonplace.server.bodies import Bodies, Deadlines
 from commonplace.server.close_after_response import CloseAfterResponse
 from commonplace.server.door import ApiDoor
 from commonplace.server.errors import HANDLERS
-from commonplace.server.guarding import Gate, Hosts, Origins
 from commonplace.server.metrics import Metrics
-from commonplace.server.observing import Observed, observe
 from commonplace.server.options import Options, our_version
+from commonplace.server.request_checks import Gate, Hosts, Origins
 from commonplace.server.request_log import RequestLog
-from commonplace.server.routing import RouteTable
-from commonplace.server.tracing import OFF
+from commonplace.server.route_table import RouteTable
+from commonplace.server.telemetry import Observed, observe
+from commonplace.server.traces import OFF
 from commonplace.service.services import Services
 
 ABOUT: Final = (

@@ -24,9 +24,9 @@ from commonplace.errors import InvalidClientId, InvalidInput, TooManyRequests, U
 from commonplace.governance.limits import RateLimits, RequestTier
 from commonplace.server.errors import RENAMED
 from commonplace.server.exchange import exchange_of
-from commonplace.server.guarding import require_own_page, session_of
 from commonplace.server.metrics import Metrics
 from commonplace.server.options import Options
+from commonplace.server.request_checks import require_own_page, session_of
 from commonplace.service.account import Idempotency
 from commonplace.service.identity import Visit
 from commonplace.service.services import Services

@@ -32,7 +32,7 @@ from commonplace.doors.qwen.shapes import (
 from commonplace.errors import QueueFull, RememberQueueFull
 from commonplace.server.auth import Caller, KeyedCaller, Served
 from commonplace.server.door import ApiDoor
-from commonplace.server.waiting import Patient
+from commonplace.server.task_wait import Patient
 from commonplace.service.lanes import MODES, MOST_CONTENT, PENDING
 from commonplace.values.task import MemoryTask
 

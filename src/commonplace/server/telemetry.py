@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Final, cast
 
 from commonplace.server.metrics import Metrics
-from commonplace.server.tracing import Tracing
+from commonplace.server.traces import Tracing
 from commonplace.service.services import Services
 
 _NOT_A_SERVICE: Final = frozenset({"desk"})
