@@ -160,6 +160,6 @@ def _imported(path: Path) -> set[Path]:
 
 
 def test_all_of_it_together_is_small() -> None:
-    sent = [site().page, *site().held.values()]
+    sent = [site().page, *site().assets.values()]
 
     assert sum(len(gzip.compress(one.whole)) for one in sent) < MOST_BYTES

@@ -13,7 +13,7 @@ from commonplace.errors import InvalidInput
 from commonplace.values.scope import DEFAULT_TENANT, Scope
 
 if TYPE_CHECKING:
-    from commonplace.doors.mcp.places import Asker, Place
+    from commonplace.doors.mcp.places import Asker, ModelPlace
 
 PANEL = "Serve"
 ACTOR = "mcp"
@@ -72,7 +72,7 @@ def mcp(
     asyncio.run(served())
 
 
-async def _asker(door: Door, place: "Place", stack: AsyncExitStack) -> "Asker":
+async def _asker(door: Door, place: "ModelPlace", stack: AsyncExitStack) -> "Asker":
     """Over the daemon where one is named, else over the store itself."""
     # As above.
     from commonplace.compose.configuration import configuration
@@ -94,16 +94,16 @@ async def _asker(door: Door, place: "Place", stack: AsyncExitStack) -> "Asker":
     return Asker(await stack.enter_async_context(opening), place)
 
 
-def _place(project: str | None, session: str | None, scope: list[str] | None) -> "Place":
+def _place(project: str | None, session: str | None, scope: list[str] | None) -> "ModelPlace":
     # As above.
-    from commonplace.doors.mcp.places import Place
+    from commonplace.doors.mcp.places import ModelPlace
     from commonplace.settings import workspace_folder
 
     # What cannot be a scope is refused now, not at every call.
     for kind, name in (("workspace", project), ("session", session)):
         if name is not None:
             Scope.parse(f"{kind}:{name}")
-    place = Place(project=project or workspace_folder().name or None, session=session)
+    place = ModelPlace(project=project or workspace_folder().name or None, session=session)
     return place.within([Scope.parse(one) for one in scope]) if scope else place
 
 

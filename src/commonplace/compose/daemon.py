@@ -46,7 +46,7 @@ from commonplace.server.logs import configure_logs, log
 from commonplace.server.metrics import FOLDER, forget_worker
 from commonplace.server.options import Options, is_loopback
 from commonplace.server.protocol import BoundedProtocol
-from commonplace.server.tracing import Tracing, start_tracing
+from commonplace.server.traces import Tracing, start_tracing
 from commonplace.settings import FROM_WORKSPACE, PREFIX, Settings, load_settings, workspace_folder
 from commonplace.workspace.report import PassedOver
 

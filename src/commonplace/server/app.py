@@ -17,13 +17,13 @@ from commonplace.server.bodies import Bodies, Deadlines
 from commonplace.server.close_after_response import CloseAfterResponse
 from commonplace.server.door import ApiDoor
 from commonplace.server.errors import HANDLERS
-from commonplace.server.guarding import Gate, Hosts, Origins
 from commonplace.server.metrics import Metrics
-from commonplace.server.observing import Observed, observe
 from commonplace.server.options import Options, our_version
+from commonplace.server.request_checks import Gate, Hosts, Origins
 from commonplace.server.request_log import RequestLog
-from commonplace.server.routing import RouteTable
-from commonplace.server.tracing import OFF
+from commonplace.server.route_table import RouteTable
+from commonplace.server.telemetry import Observed, observe
+from commonplace.server.traces import OFF
 from commonplace.service.services import Services
 
 ABOUT: Final = (
@@ -86,4 +86,4 @@ def _middleware(options: Options, metrics: Metrics) -> list[Middleware]:
         Middleware(Bodies, max_body=options.max_body, max_stream=options.max_import, patience=options.body_timeout),
         Middleware(Deadlines, seconds=options.request_timeout),
     ]
-    return [one for one in chain if one.cls is not Gate or not options.open_to_all]
+    return [middleware for middleware in chain if middleware.cls is not Gate or not options.open_to_all]

@@ -24,9 +24,9 @@ from commonplace.errors import InvalidClientId, InvalidInput, TooManyRequests, U
 from commonplace.governance.limits import RateLimits, RequestTier
 from commonplace.server.errors import RENAMED
 from commonplace.server.exchange import exchange_of
-from commonplace.server.guarding import require_own_page, session_of
 from commonplace.server.metrics import Metrics
 from commonplace.server.options import Options
+from commonplace.server.request_checks import require_own_page, session_of
 from commonplace.service.account import Idempotency
 from commonplace.service.identity import Visit
 from commonplace.service.services import Services
@@ -71,8 +71,8 @@ class AppState:
 
     @classmethod
     def of(cls, app: Any) -> AppState:
-        found: AppState = app.state.shared
-        return found
+        state: AppState = app.state.shared
+        return state
 
 
 def app_state(request: Request) -> AppState:
@@ -182,10 +182,10 @@ def admitted(request: Request, who: Principal) -> Principal:
     """Note who it is, and refuse whoever asks too often."""
     exchange = exchange_of(request.scope)
     exchange.who = who
-    held = app_state(request)
+    state = app_state(request)
     tier = tier_of(request.method, request.url.path)
     name = who.identity if who.key or who.operator else f"{who.tenant} {who.identity} {who.address}"
-    wait = held.limits.check(name, tier, held.services.desk.clock.now().timestamp())
+    wait = state.limits.check(name, tier, state.services.desk.clock.now().timestamp())
     if wait is not None:
         raise TooManyRequests(tier=tier, retry_after=wait)
     return who
@@ -201,11 +201,11 @@ def tier_of(method: str, path: str) -> RequestTier:
 
 def bearer(request: Request) -> str | None:
     """The key in the header, None where there is no such header."""
-    written = request.headers.getlist("authorization")
-    if not written:
+    headers = request.headers.getlist("authorization")
+    if not headers:
         return None
-    scheme, _, secret = written[0].partition(" ")
-    if len(written) > 1 or scheme.lower() != "bearer" or not secret.strip():
+    scheme, _, secret = headers[0].partition(" ")
+    if len(headers) > 1 or scheme.lower() != "bearer" or not secret.strip():
         # Whoever shows something is not taken for somebody who shows nothing.
         raise Unauthenticated
     return secret.strip()

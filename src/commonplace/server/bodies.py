@@ -45,18 +45,18 @@ class Bodies:
         try:
             _check_length(scope, limit)
             if streamed:
-                given = self._counted(receive, limit)
+                receiver = self._counted(receive, limit)
             else:
                 body = await self._whole(receive, limit)
                 if body is None:
                     return
                 if not kind or "json" in kind:
                     check_json(body)
-                given = _replayed(body, receive)
+                receiver = _replayed(body, receive)
         except CommonplaceError as error:
             await error_response(scope, error, close=True)(scope, receive, send)
             return
-        await self._app(scope, given, send)
+        await self._app(scope, receiver, send)
 
     async def _whole(self, receive: Receive, limit: int) -> bytes | None:
         """The body; None where the caller went away in the middle of it."""
@@ -174,13 +174,13 @@ def _check_length(scope: Scope, limit: int) -> None:
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    told = False
+    is_replayed = False
 
     async def replayed() -> Message:
-        nonlocal told
-        if told:
+        nonlocal is_replayed
+        if is_replayed:
             return await receive()
-        told = True
+        is_replayed = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replayed

@@ -51,7 +51,7 @@ router = APIRouter(include_in_schema=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Held:
+class Asset:
     """A file as it is sent. `small` is None where compressing gains nothing."""
 
     kind: str
@@ -60,7 +60,7 @@ class Held:
     tag: str
 
     @classmethod
-    def of(cls, kind: str, whole: bytes) -> Held:
+    def of(cls, kind: str, whole: bytes) -> Asset:
         small = gzip.compress(whole, compresslevel=9, mtime=0)
         tag = sha256(whole).hexdigest()[:16]
         return cls(kind=kind, whole=whole, small=small if len(small) < len(whole) else None, tag=tag)
@@ -71,21 +71,21 @@ class Site:
     """The console of this version. `build` is the hash in its files' addresses."""
 
     build: str
-    page: Held
-    held: Mapping[str, Held]
+    page: Asset
+    assets: Mapping[str, Asset]
 
     @classmethod
     def read(cls, folder: Traversable) -> Site:
-        found = dict(sorted(_read(folder)))
+        contents = dict(sorted(_read(folder)))
         hashed = sha256()
-        for name, (_, whole) in found.items():
+        for name, (_, whole) in contents.items():
             for part in (name.encode(), whole):
                 hashed.update(len(part).to_bytes(8, "big") + part)
         build = hashed.hexdigest()[:12]
-        kind, page = found.pop(PAGE)
+        kind, page = contents.pop(PAGE)
         page = page.replace(_BASE, f"/console/{build}".encode())
-        held = {name: Held.of(kind, whole) for name, (kind, whole) in found.items()}
-        return cls(build=build, page=Held.of(kind, page), held=held)
+        assets = {name: Asset.of(kind, whole) for name, (kind, whole) in contents.items()}
+        return cls(build=build, page=Asset.of(kind, page), assets=assets)
 
 
 @cache
@@ -102,35 +102,35 @@ async def page(request: Request) -> Response:
 @router.get("/console/{build}/{path:path}")
 async def file(request: Request, build: str, path: str) -> Response:
     ours = site()
-    held = ours.held.get(path) if build == ours.build else None
-    if held is None:
+    asset = ours.assets.get(path) if build == ours.build else None
+    if asset is None:
         raise RouteNotFound
-    return _answer(request, held, FOR_GOOD)
+    return _answer(request, asset, FOR_GOOD)
 
 
 def _read(folder: Traversable, above: str = "") -> Iterator[tuple[str, tuple[str, bytes]]]:
-    for one in folder.iterdir():
-        if one.is_dir():
-            yield from _read(one, f"{above}{one.name}/")
-        elif kind := _KINDS.get("." + one.name.rpartition(".")[2]):
-            yield above + one.name, (kind, one.read_bytes())
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _read(entry, f"{above}{entry.name}/")
+        elif kind := _KINDS.get("." + entry.name.rpartition(".")[2]):
+            yield above + entry.name, (kind, entry.read_bytes())
 
 
-def _answer(request: Request, held: Held, keep: str) -> Response:
-    small = held.small if _takes_gzip(request.headers.get("accept-encoding", "")) else None
-    tag = f'"{held.tag}{"-gzip" if small else ""}"'
+def _answer(request: Request, asset: Asset, keep: str) -> Response:
+    small = asset.small if _takes_gzip(request.headers.get("accept-encoding", "")) else None
+    tag = f'"{asset.tag}{"-gzip" if small else ""}"'
     headers = {**HEADERS, "Cache-Control": keep, "ETag": tag}
-    known = [one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")]
-    if tag in known or "*" in known:
+    etags = [value.strip().removeprefix("W/") for value in request.headers.get("if-none-match", "").split(",")]
+    if tag in etags or "*" in etags:
         return Response(status_code=304, headers=headers)
     if small is not None:
         headers["Content-Encoding"] = "gzip"
-    return Response(small or held.whole, media_type=held.kind, headers=headers)
+    return Response(small or asset.whole, media_type=asset.kind, headers=headers)
 
 
 def _takes_gzip(accepted: str) -> bool:
-    for one in accepted.lower().split(","):
-        name, *options = [part.strip() for part in one.split(";")]
+    for encoding in accepted.lower().split(","):
+        name, *options = [part.strip() for part in encoding.split(";")]
         if name == "gzip":
             return not any(part.replace(" ", "").rstrip("0.") in ("q=", "q") for part in options)
     return False

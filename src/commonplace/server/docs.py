@@ -46,7 +46,7 @@ _CODE: Final = re.compile(r"`([^`]+)`")
 
 def page(document: dict[str, Any], address: str) -> str:
     by_door: dict[DoorName, list[str]] = {door: list(_routes(document, door)) for door in DOORS}
-    shown: dict[DoorName, list[str]] = {door: routes for door, routes in by_door.items() if routes}
+    doors: dict[DoorName, list[str]] = {door: routes for door, routes in by_door.items() if routes}
     title = f"{document['info']['title']} {document['info']['version']}"
     return "\n".join(
         [
@@ -57,9 +57,9 @@ def page(document: dict[str, Any], address: str) -> str:
             f'<p class="soft">Version {escape(document["info"]["version"])} at {escape(address)}</p></header>',
             "<main>",
             *_first_steps(address),
-            "<nav>" + " ".join(f'<a href="#{door}">{door}</a>' for door in shown),
+            "<nav>" + " ".join(f'<a href="#{door}">{door}</a>' for door in doors),
             '<a href="/openapi.json">openapi.json</a></nav>',
-            *(part for door, routes in shown.items() for part in _section(door, routes)),
+            *(part for door, routes in doors.items() for part in _section(door, routes)),
             "</main></body></html>",
         ]
     )
@@ -69,8 +69,8 @@ def _first_steps(address: str) -> Iterator[str]:
     yield "<p>One memory behind many doors: whatever is written at one is found at every other that may read it.</p>"
     yield "<h2>First steps</h2>"
     yield "<p>Every request shows a key. Yours is the operator's token, which lies in the home folder of the daemon:</p>"
-    told = f'export COMMONPLACE_TOKEN="$(commonplace token)"\n{first_curl(address, "$COMMONPLACE_TOKEN")}'
-    yield f"<pre><code>{escape(told)}</code></pre>"
+    commands = f'export COMMONPLACE_TOKEN="$(commonplace token)"\n{first_curl(address, "$COMMONPLACE_TOKEN")}'
+    yield f"<pre><code>{escape(commands)}</code></pre>"
     yield "<p>Others get keys that may do less: <code>commonplace key create NAME --role reader</code>.</p>"
 
 
@@ -93,30 +93,30 @@ def _section(door: DoorName, routes: list[str]) -> Iterator[str]:
 
 
 def _route(method: str, path: str, operation: dict[str, Any], schemas: dict[str, Any]) -> str:
-    told = operation.get("summary", "")
+    summary = operation.get("summary", "")
     name = f'<span class="method">{method.upper()}</span> <code>{escape(path)}</code>'
     parts = [
-        f'<details><summary>{name} <span class="soft">{escape(told)}</span></summary>',
-        *(f"<p>{_marked(one)}</p>" for one in operation.get("description", "").split("\n\n") if one),
+        f'<details><summary>{name} <span class="soft">{escape(summary)}</span></summary>',
+        *(f"<p>{_marked(paragraph)}</p>" for paragraph in operation.get("description", "").split("\n\n") if paragraph),
     ]
     if parameters := operation.get("parameters"):
-        rows = "".join(_parameter(one, schemas) for one in parameters)
+        rows = "".join(_parameter(parameter, schemas) for parameter in parameters)
         parts.append(f"<h3>Parameters</h3><table><tr><th>name<th>in<th>type<th>about</tr>{rows}</table>")
     body = _body(operation, schemas)
     if body is not None:
-        written = json.dumps(body, indent=2, ensure_ascii=False)
-        parts.append(f"<h3>Body</h3><pre><code>{escape(written)}</code></pre>")
+        text = json.dumps(body, indent=2, ensure_ascii=False)
+        parts.append(f"<h3>Body</h3><pre><code>{escape(text)}</code></pre>")
     parts.append(f"<h3>Try it</h3><pre><code>{escape(_curl(method, path, operation, body))}</code></pre></details>")
     return "\n".join(parts)
 
 
-def _parameter(one: dict[str, Any], schemas: dict[str, Any]) -> str:
-    schema = one.get("schema", {})
-    about = one.get("description") or schema.get("description") or ""
+def _parameter(parameter: dict[str, Any], schemas: dict[str, Any]) -> str:
+    schema = parameter.get("schema", {})
+    about = parameter.get("description") or schema.get("description") or ""
     default = schema.get("default")
-    more = "Required. " if one.get("required") else f"Default {default}. " if default is not None else ""
+    more = "Required. " if parameter.get("required") else f"Default {default}. " if default is not None else ""
     kind = escape(type_of(schema, schemas))
-    return f"<tr><td><code>{escape(one['name'])}</code><td>{one['in']}<td>{kind}<td>{_marked(more + about)}</tr>"
+    return f"<tr><td><code>{escape(parameter['name'])}</code><td>{parameter['in']}<td>{kind}<td>{_marked(more + about)}</tr>"
 
 
 def _body(operation: dict[str, Any], schemas: dict[str, Any]) -> Any:
@@ -131,8 +131,8 @@ def _curl(method: str, path: str, operation: dict[str, Any], body: Any) -> str:
     if operation.get("security"):
         lines.append('-H "Authorization: Bearer $COMMONPLACE_TOKEN"')
     if body is not None:
-        written = json.dumps(body, ensure_ascii=False).replace("'", "'\\''")
-        lines += ["-H 'Content-Type: application/json'", f"-d '{written}'"]
+        text = json.dumps(body, ensure_ascii=False).replace("'", "'\\''")
+        lines += ["-H 'Content-Type: application/json'", f"-d '{text}'"]
     return " \\\n  ".join([*lines, f'"$COMMONPLACE_URL{path.replace("{", "$").replace("}", "")}"'])
 
 

@@ -62,10 +62,10 @@ def shaped(door: DoorName, error: CommonplaceError) -> dict[str, Any]:
         return {"success": False, "error": error.message}
     if door not in _NATIVE:
         return {"error": error.message, "code": error.code}
-    told: dict[str, Any] = {"code": error.code, "message": error.message}
+    body: dict[str, Any] = {"code": error.code, "message": error.message}
     if error.details:
-        told["details"] = {name: _plain(value) for name, value in error.details.items()}
-    return {"error": told}
+        body["details"] = {name: _plain(value) for name, value in error.details.items()}
+    return {"error": body}
 
 
 async def answer_ours(request: Request, error: Exception) -> Response:
@@ -75,11 +75,13 @@ async def answer_ours(request: Request, error: Exception) -> Response:
 
 async def answer_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    found = [_problem(one) for one in cast(Sequence[Mapping[str, Any]], error.errors())[:_MOST]]
-    if any(one.get("type") == "json_invalid" for one in error.errors()):
+    problems = [_problem(item) for item in cast(Sequence[Mapping[str, Any]], error.errors())[:_MOST]]
+    if any(item.get("type") == "json_invalid" for item in error.errors()):
         return error_response(request.scope, InvalidJson())
-    message = "; ".join(f"{one['where']}: {one['problem']}" if one["where"] else one["problem"] for one in found)
-    return error_response(request.scope, InvalidInput(message, problems=found))
+    message = "; ".join(
+        f"{problem['where']}: {problem['problem']}" if problem["where"] else problem["problem"] for problem in problems
+    )
+    return error_response(request.scope, InvalidInput(message, problems=problems))
 
 
 async def answer_http(request: Request, error: Exception) -> Response:
@@ -107,10 +109,10 @@ HANDLERS: Final[dict[Any, Any]] = {
 }
 
 
-def _problem(one: Mapping[str, Any]) -> dict[str, str]:
-    place, *path = [str(part) for part in one["loc"]]
+def _problem(error: Mapping[str, Any]) -> dict[str, str]:
+    place, *path = [str(part) for part in error["loc"]]
     # A validator of ours may quote what it refuses, and a field that we do not know may have any name.
-    problem = scrub(str(one["msg"]).removeprefix("Value error, ")).text
+    problem = scrub(str(error["msg"]).removeprefix("Value error, ")).text
     return {"in": place, "where": scrub(".".join(path)).text[:_LONGEST], "problem": problem[:_LONGEST]}
 
 
@@ -124,9 +126,9 @@ def _plain(value: object) -> Any:
     if isinstance(value, float):
         return round(value, 3)
     if isinstance(value, Mapping):
-        return {str(name): _plain(one) for name, one in cast(Mapping[object, object], value).items()}
+        return {str(name): _plain(item) for name, item in cast(Mapping[object, object], value).items()}
     if isinstance(value, Sequence | set | frozenset):
-        return [_plain(one) for one in cast(Sequence[object], value)][:_MOST]
+        return [_plain(item) for item in cast(Sequence[object], value)][:_MOST]
     return str(value)
 
 

@@ -31,8 +31,8 @@ def example(schema: dict[str, Any], schemas: dict[str, Any], depth: int = 0) -> 
 
 def resolved(schema: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
     reference = str(schema.get("$ref", ""))
-    found = schemas.get(reference.rpartition("/")[2]) if reference else None
-    return {**found, **{name: value for name, value in schema.items() if name != "$ref"}} if found else schema
+    definition = schemas.get(reference.rpartition("/")[2]) if reference else None
+    return {**definition, **{name: value for name, value in schema.items() if name != "$ref"}} if definition else schema
 
 
 def _by_type(schema: dict[str, Any], schemas: dict[str, Any], depth: int) -> Any:
@@ -52,22 +52,22 @@ def _object(schema: dict[str, Any], schemas: dict[str, Any], depth: int) -> dict
     if depth >= _DEEPEST:
         return {}
     required = schema.get("required", [])
-    shown = {
-        name: one
-        for name, one in schema.get("properties", {}).items()
-        if name in required or resolved(one, schemas).get("examples")
+    properties = {
+        name: field
+        for name, field in schema.get("properties", {}).items()
+        if name in required or resolved(field, schemas).get("examples")
     }
-    return {name: example(one, schemas, depth + 1) for name, one in shown.items()}
+    return {name: example(field, schemas, depth + 1) for name, field in properties.items()}
 
 
 def type_of(schema: dict[str, Any], schemas: dict[str, Any]) -> str:
     """A few words about what fits."""
     schema = resolved(schema, schemas)
     if schema.get("enum"):
-        return " | ".join(str(one) for one in schema["enum"])
+        return " | ".join(str(value) for value in schema["enum"])
     choices = schema.get("anyOf") or schema.get("oneOf")
     if choices:
-        return " | ".join(dict.fromkeys(type_of(one, schemas) for one in choices if one.get("type") != "null"))
+        return " | ".join(dict.fromkeys(type_of(choice, schemas) for choice in choices if choice.get("type") != "null"))
     if schema.get("type") == "array":
         return f"list of {type_of(schema.get('items', {}), schemas)}"
     return str(schema.get("format") or schema.get("type") or "any")

@@ -76,5 +76,5 @@ def template_of(scope: Scope) -> str:
 
 def header(scope: Scope, name: bytes) -> str | None:
     """The header, where it was sent once; sent twice with different values it counts as not sent."""
-    found = {value for key, value in scope["headers"] if key == name}
-    return found.pop().decode("latin-1") if len(found) == 1 else None
+    values = {value for key, value in scope["headers"] if key == name}
+    return values.pop().decode("latin-1") if len(values) == 1 else None

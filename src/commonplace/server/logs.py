@@ -23,8 +23,8 @@ LOGGER: Final = logging.getLogger("commonplace")
 _FRAMES: Final = 12
 
 
-def log(level: int, event: str, error: BaseException | None = None, **told: object) -> None:
-    LOGGER.log(level, event, exc_info=error, extra={"told": told})
+def log(level: int, event: str, error: BaseException | None = None, **fields: object) -> None:
+    LOGGER.log(level, event, exc_info=error, extra={"told": fields})
 
 
 def configure_logs(form: LogFormat = "auto", stream: TextIO | None = None) -> None:
@@ -42,17 +42,17 @@ def configure_logs(form: LogFormat = "auto", stream: TextIO | None = None) -> No
 def _told(record: logging.LogRecord) -> dict[str, Any]:
     """What a line says, in order."""
     at = to_iso(datetime.fromtimestamp(record.created, UTC))
-    told: dict[str, Any] = {"time": at, "level": record.levelname.lower()}
+    fields: dict[str, Any] = {"time": at, "level": record.levelname.lower()}
     if record.name == LOGGER.name:
-        told["event"] = record.getMessage()
-        told |= {name: value for name, value in getattr(record, "told", {}).items() if value is not None}
+        fields["event"] = record.getMessage()
+        fields |= {name: value for name, value in getattr(record, "told", {}).items() if value is not None}
     else:
         # Of a library: its words, in case it quotes what it was given.
-        told |= {"event": record.name, "message": scrub(record.getMessage()).text}
+        fields |= {"event": record.name, "message": scrub(record.getMessage()).text}
     if record.exc_info and record.exc_info[1] is not None:
-        told["raised"] = type(record.exc_info[1]).__name__
-        told["at"] = _places(record.exc_info[1])
-    return told
+        fields["raised"] = type(record.exc_info[1]).__name__
+        fields["at"] = _places(record.exc_info[1])
+    return fields
 
 
 def _places(error: BaseException) -> list[str]:
@@ -67,8 +67,8 @@ class JsonLines(logging.Formatter):
 
 class Plain(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        told = _told(record)
-        time, level, event = told.pop("time")[11:19], told.pop("level"), told.pop("event")
-        places = told.pop("at", [])
-        rest = " ".join(f"{name}={value}" for name, value in told.items())
+        fields = _told(record)
+        time, level, event = fields.pop("time")[11:19], fields.pop("level"), fields.pop("event")
+        places = fields.pop("at", [])
+        rest = " ".join(f"{name}={value}" for name, value in fields.items())
         return "\n  ".join([f"{time} {level:<7} {event} {rest}".rstrip(), *places])

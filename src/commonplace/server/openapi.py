@@ -57,30 +57,32 @@ _SHAPE_OF: Final[dict[DoorName, str]] = {
 
 def document(app: FastAPI) -> dict[str, Any]:
     """Made once; the routes of a running server do not change."""
-    found: dict[str, Any] | None = getattr(app.state, "document", None)
-    if found is None:
-        found = app.state.document = _made(app)
-    return found
+    spec: dict[str, Any] | None = getattr(app.state, "document", None)
+    if spec is None:
+        spec = app.state.document = _made(app)
+    return spec
 
 
 def _made(app: FastAPI) -> dict[str, Any]:
-    made: dict[str, Any] = get_openapi(
+    spec: dict[str, Any] = get_openapi(
         title=app.title, version=app.version, description=app.description, routes=AppState.of(app).routes
     )
-    schemas = made.setdefault("components", {}).setdefault("schemas", {})
+    schemas = spec.setdefault("components", {}).setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
     schemas |= _SHAPES
-    made["tags"] = [{"name": name, "description": told} for name, told in DOORS.items()]
-    for path, operation in operations(made):
+    spec["tags"] = [{"name": name, "description": description} for name, description in DOORS.items()]
+    for path, operation in operations(spec):
         door = door_of(path)
         responses = operation.setdefault("responses", {})
         if "HTTPValidationError" in str(responses.get("422")):
             del responses["422"]
         shape = {"$ref": f"#/components/schemas/{_SHAPE_OF.get(door, 'Error')}"}
-        for status, told in (("4XX", "The request cannot be done."), ("5XX", "We could not do it.")):
-            responses.setdefault(status, {"description": told, "content": {"application/json": {"schema": shape}}})
-    return made
+        for status, description in (("4XX", "The request cannot be done."), ("5XX", "We could not do it.")):
+            responses.setdefault(
+                status, {"description": description, "content": {"application/json": {"schema": shape}}}
+            )
+    return spec
 
 
 def operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -31,10 +31,10 @@ async def health(request: Request) -> dict[str, str]:
 async def ready(services: Served, who: Local) -> Response:
     """Asks the store. On a loopback address it needs no key."""
     up = await is_up(services)
-    told: dict[str, Any] = {"status": "ready" if up else "unavailable"}
+    body: dict[str, Any] = {"status": "ready" if up else "unavailable"}
     if who is not None:
-        told["store"] = "up" if up else "down"
-    return JSONResponse(told, status_code=200 if up else 503, headers={} if up else {"Retry-After": "1"})
+        body["store"] = "up" if up else "down"
+    return JSONResponse(body, status_code=200 if up else 503, headers={} if up else {"Retry-After": "1"})
 
 
 @router.get("/metrics", summary="How much is going on?", response_class=PlainTextResponse)

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from commonplace.governance.limits import RequestTier
-from commonplace.server.tracing import Tracing
+from commonplace.server.traces import Tracing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

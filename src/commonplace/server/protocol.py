@@ -86,10 +86,10 @@ class BoundedProtocol(HttpToolsProtocol):
             self._refuse(b"431 Request Header Fields Too Large", _TOO_LARGE)
             raise HeadTooLarge
 
-    def _refuse(self, status: bytes, told: bytes) -> None:
+    def _refuse(self, status: bytes, body: bytes) -> None:
         self._refused = True
-        lines = [b"HTTP/1.1 " + status, b"content-type: text/plain", b"content-length: %d" % len(told)]
-        self.transport.write(b"\r\n".join([*lines, b"connection: close", b"", told]))
+        lines = [b"HTTP/1.1 " + status, b"content-type: text/plain", b"content-length: %d" % len(body)]
+        self.transport.write(b"\r\n".join([*lines, b"connection: close", b"", body]))
         self.transport.close()
 
     def _wait(self) -> None:

@@ -20,7 +20,7 @@ from commonplace.server.errors import error_response
 from commonplace.server.exchange import Exchange, begin, header, template_of
 from commonplace.server.logs import log
 from commonplace.server.metrics import Metrics
-from commonplace.server.tracing import Tracing
+from commonplace.server.traces import Tracing
 
 GONE: Final = 499
 """The caller went away before the answer was there."""

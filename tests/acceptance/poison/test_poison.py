@@ -20,8 +20,7 @@ from typing import Any
 import httpx
 import pytest
 
-from commonplace.doors.mcp.places import Asker
-from commonplace.doors.mcp.places import Place as Work
+from commonplace.doors.mcp.places import Asker, ModelPlace
 from commonplace.doors.mcp.tools import OFFERS, call
 from commonplace.errors import CommonplaceError
 from commonplace.guard.caution import is_suspect
@@ -146,7 +145,9 @@ class House:
 
     @property
     def model(self) -> Asker:
-        return Asker(LocalMemory(self.running.services, caller("writer"), token_budget=4_000), Work(project="web"))
+        return Asker(
+            LocalMemory(self.running.services, caller("writer"), token_budget=4_000), ModelPlace(project="web")
+        )
 
     # ---- what an agent gets to read
 

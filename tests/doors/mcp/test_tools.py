@@ -13,7 +13,7 @@ from mcp_types import TextContent, TextResourceContents
 from mcp_types.version import LATEST_MODERN_VERSION
 
 from commonplace import AsyncMemory, open_memory_async
-from commonplace.doors.mcp.places import Asker, Place
+from commonplace.doors.mcp.places import Asker, ModelPlace
 from commonplace.doors.mcp.server import make_server
 from commonplace.ports.memory_client import MemoryClient
 from commonplace.testing.mcp import Model
@@ -21,8 +21,8 @@ from commonplace.values.record import Turn
 
 pytestmark = pytest.mark.anyio
 
-WEB = Place(project="web")
-NOWHERE = Place()
+WEB = ModelPlace(project="web")
+NOWHERE = ModelPlace()
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ async def memory(tmp_path: Path) -> AsyncGenerator[AsyncMemory]:
 
 @asynccontextmanager
 async def at(
-    memory: MemoryClient, place: Place = WEB, *, allow_delete: bool = False, mode: str = "auto"
+    memory: MemoryClient, place: ModelPlace = WEB, *, allow_delete: bool = False, mode: str = "auto"
 ) -> AsyncGenerator[Model]:
     server = make_server(Asker(memory, place), allow_delete=allow_delete)
     async with Client(server, mode=mode, read_timeout_seconds=5.0) as client:
@@ -87,7 +87,7 @@ async def test_a_search_reads_the_project_the_session_and_what_everyone_shares(m
     for scope in ("workspace:web", "workspace:api", "session:s1", "session:s2", "global", "user:ana"):
         await memory.put(f"The colour is blue in {scope}.", scope=scope)
 
-    async with at(memory, Place(project="web", session="s1")) as model:
+    async with at(memory, ModelPlace(project="web", session="s1")) as model:
         around = await model("memory_search", query="colour")
         narrowed = await model("memory_search", query="colour", allow_global=False)
         other = await model("memory_search", query="colour", tier="project", project_id="api")
@@ -112,8 +112,8 @@ async def test_a_search_from_nowhere_that_names_nothing_reads_everything_in_reac
 @pytest.mark.parametrize(
     ("place", "arguments", "scope"),
     [
-        (Place(project="web", session="s1"), {}, "workspace:web"),
-        (Place(session="s1"), {}, "session:s1"),
+        (ModelPlace(project="web", session="s1"), {}, "workspace:web"),
+        (ModelPlace(session="s1"), {}, "session:s1"),
         (NOWHERE, {}, "global"),
         (NOWHERE, {"session_id": "s2"}, "session:s2"),
         (NOWHERE, {"session_id": "s2", "project_id": "api"}, "workspace:api"),
@@ -124,7 +124,7 @@ async def test_a_search_from_nowhere_that_names_nothing_reads_everything_in_reac
     ],
 )
 async def test_what_is_stored_goes_to_the_narrowest_place_that_others_share(
-    memory: AsyncMemory, place: Place, arguments: dict[str, Any], scope: str
+    memory: AsyncMemory, place: ModelPlace, arguments: dict[str, Any], scope: str
 ) -> None:
     async with at(memory, place) as model:
         stored = await model("memory_store", content="Tea is at four.", **arguments)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from commonplace import AsyncClient, Client, open_memory_async
-from commonplace.doors.mcp.places import Asker, Place
+from commonplace.doors.mcp.places import Asker, ModelPlace
 from commonplace.doors.mcp.tools import OFFERS, call
 from commonplace.errors import InvalidContent, RememberTaskNotFound
 from commonplace.testing.daemon import Daemon, running_daemon
@@ -129,7 +129,7 @@ async def test_a_model_files_a_fact_without_a_daemon_too(tmp_path: Path, monkeyp
     (tmp_path / "own" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "own")
     async with open_memory_async(tmp_path / "memory.db", embedder="none") as memory:
-        asker = Asker(memory, Place(project="own"))
+        asker = Asker(memory, ModelPlace(project="own"))
         told = (
             await call(OFFERS["memory_remember"], asker, {"content": "We ship on Fridays"}, allow_delete=False)
         ).document()

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import httpx
 import pytest
 
-from commonplace.doors.rondoflow.use_cases import Learned, Owners
+from commonplace.doors.rondoflow.use_cases import CapturedFact, Owners
 from commonplace.errors import Forbidden
 from commonplace.memory.write import Telling
 from commonplace.testing.callers import caller
@@ -211,8 +211,8 @@ async def test_a_refusal_is_written_down(door: InProcess, key: Entered, agent: s
 # ---- what is learned
 
 
-def learned(value: str, **fields: Any) -> list[Learned]:
-    return [Learned(key="auto:deploy", value=value, **fields)]
+def learned(value: str, **fields: Any) -> list[CapturedFact]:
+    return [CapturedFact(key="auto:deploy", value=value, **fields)]
 
 
 async def test_what_is_learned_is_cut_to_2000_characters(door: InProcess, agent: str) -> None:

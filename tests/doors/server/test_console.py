@@ -101,11 +101,11 @@ async def test_nothing_but_our_own_files_runs_or_is_loaded(running: InProcess, p
 
 
 async def test_every_file_is_kept_for_good_and_is_of_its_kind(running: InProcess) -> None:
-    answers = {name: await running.stranger.get(place(name)) for name in site().held}
+    answers = {name: await running.stranger.get(place(name)) for name in site().assets}
 
     assert {answer.status_code for answer in answers.values()} == {200}
     assert {answer.headers["cache-control"] for answer in answers.values()} == {"public, max-age=31536000, immutable"}
-    assert all(answers[name].content == held.whole for name, held in site().held.items())
+    assert all(answers[name].content == asset.whole for name, asset in site().assets.items())
     scripts = {answer.headers["content-type"] for name, answer in answers.items() if name.endswith(".js")}
     assert scripts <= {"text/javascript; charset=utf-8"}
 
@@ -138,10 +138,10 @@ async def test_what_is_sent_is_compressed_for_whoever_can_read_that(
 
 
 def test_the_whole_console_is_small_on_its_way() -> None:
-    sent = [held.small or held.whole for held in (site().page, *site().held.values())]
+    sent = [asset.small or asset.whole for asset in (site().page, *site().assets.values())]
 
     assert sum(map(len, sent)) < MOST
-    assert all(held.small is None or gzip.decompress(held.small) == held.whole for held in site().held.values())
+    assert all(asset.small is None or gzip.decompress(asset.small) == asset.whole for asset in site().assets.values())
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_any_change_to_any_file_changes_the_address_of_all(tmp_path: Path) -> No
     (tmp_path / "parts" / "list.js").write_text("2", encoding="utf-8")
     after = Site.read(tmp_path)
 
-    assert list(before.held) == ["parts/list.js"]
+    assert list(before.assets) == ["parts/list.js"]
     assert before.build != after.build
     assert before.page.whole == f'<script src="/console/{before.build}/app.js">'.encode()
 
@@ -203,5 +203,5 @@ def test_the_wheel_has_every_file_of_the_console(tmp_path: Path) -> None:
 
     with ZipFile(built) as wheel:
         names = set(wheel.namelist())
-    wanted = {f"commonplace/console/{name}" for name in ("index.html", *site().held)}
+    wanted = {f"commonplace/console/{name}" for name in ("index.html", *site().assets)}
     assert wanted <= names

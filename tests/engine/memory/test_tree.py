@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.doors.tandem.tree import MAX_NODES, Place, Tree, TreeNode, directory_id, read_uri
+from commonplace.doors.tandem.tree import MAX_NODES, Tree, TreeNode, TreePlace, directory_id, read_uri
 from commonplace.errors import Forbidden, InvalidInput, InvalidScope, NotFound, RecordNotFound
 from commonplace.memory.lifecycle import Lifecycle
 from commonplace.memory.write import Writer
@@ -85,7 +85,7 @@ IDS = st.text(st.characters(exclude_categories=("Cs", "Cc", "Cf", "Co", "Cn", "Z
     leaf=st.none() | IDS.filter(lambda leaf: leaf not in ("memories", "skills")),
 )
 def test_an_address_that_was_written_is_read_the_same(kind: str, id: str, folder: str | None, leaf: str | None) -> None:
-    place = Place(kind, id, folder if kind in ("agent", "user") else None, leaf)
+    place = TreePlace(kind, id, folder if kind in ("agent", "user") else None, leaf)
 
     assert read_uri(place.uri) == place
 

@@ -31,7 +31,7 @@ from commonplace.doors.beaver.shapes import (
     Search,
     UserAnswer,
 )
-from commonplace.doors.beaver.use_cases import Found, Gateway, uri_of
+from commonplace.doors.beaver.use_cases import Gateway, PartHit, uri_of
 from commonplace.errors import InvalidText, Unauthenticated
 from commonplace.server.auth import KeyedCaller, Pairing, Served, use_case
 from commonplace.server.door import ApiDoor
@@ -65,12 +65,12 @@ async def shown_elsewhere(
     """The user, by the headers or by a body that a request of this kind need not have."""
     try:
         if user_id is None or user_key is None:
-            shown = Credentials.model_validate_json(await request.body())
+            credentials = Credentials.model_validate_json(await request.body())
         else:
-            shown = Credentials(user_id=unquote(user_id), user_key=user_key, app_id=app_id, project_id=project_id)
+            credentials = Credentials(user_id=unquote(user_id), user_key=user_key, app_id=app_id, project_id=project_id)
     except ValidationError:
         raise Unauthenticated("Send the user's id and key in X-User-Id and X-User-Key.") from None
-    return await _user(pair, shown)
+    return await _user(pair, credentials)
 
 
 Elsewhere = Annotated[Principal, Depends(shown_elsewhere)]
@@ -90,8 +90,8 @@ async def search(body: Search, pair: Pairing, gateway: UseGateway) -> Results:
     The best `top_k` of all of them together, each once.
     """
     who = await _user(pair, body)
-    found = await gateway.search(who, body.query, set(body.scope), conversation=body.conversation_id, limit=body.top_k)
-    return Results(results=[_result(one) for one in found])
+    hits = await gateway.search(who, body.query, set(body.scope), conversation=body.conversation_id, limit=body.top_k)
+    return Results(results=[_result(hit) for hit in hits])
 
 
 @router.post("/memories/add", summary="Remember messages")
@@ -113,19 +113,19 @@ async def flush(body: Flush, pair: Pairing, served: Served, gateway: UseGateway,
     it is done, and tells what came of it.
     """
     who = await _user(pair, body)
-    done = await gateway.flush(who, body.session_id, wait=bool(body.wait))
-    if isinstance(done, Job) or done.turns:
+    outcome = await gateway.flush(who, body.session_id, wait=bool(body.wait))
+    if isinstance(outcome, Job) or outcome.turns:
         after.add_task(served.lanes.met, who, body.session_id)
-    if isinstance(done, Job):
+    if isinstance(outcome, Job):
         method = "rules" if served.desk.model is None else "model"
-        return FlushAnswer(status="queued", message_count=0, facts=[], episode=None, method=method, job=done.id)
+        return FlushAnswer(status="queued", message_count=0, facts=[], episode=None, method=method, job=outcome.id)
     return FlushAnswer(
-        status=done.status,
-        message_count=done.turns,
-        facts=[fact.id for fact in done.facts],
-        episode=done.episode.id if done.episode else None,
-        superseded=list(done.superseded),
-        method=done.method,
+        status=outcome.status,
+        message_count=outcome.turns,
+        facts=[fact.id for fact in outcome.facts],
+        episode=outcome.episode.id if outcome.episode else None,
+        superseded=list(outcome.superseded),
+        method=outcome.method,
     )
 
 
@@ -133,8 +133,8 @@ async def flush(body: Flush, pair: Pairing, served: Served, gateway: UseGateway,
 async def put_resource(body: NewResource, pair: Pairing, gateway: UseGateway) -> ResourceKept:
     """Only its user finds it. A known `uri` gets the new content."""
     who = await _user(pair, body)
-    kept = await gateway.put_resource(who, body.content, uri=body.uri, title=body.title)
-    return ResourceKept(resource_uri=kept.uri, chunks=kept.chunks)
+    resource = await gateway.put_resource(who, body.content, uri=body.uri, title=body.title)
+    return ResourceKept(resource_uri=resource.uri, chunks=resource.chunks)
 
 
 @router.get("/resources", summary="List a user's documents, newest first")
@@ -145,7 +145,7 @@ async def list_resources(
     cursor: Annotated[str | None, Query(max_length=4_096)] = None,
 ) -> Resources:
     page = await gateway.resources(who, limit=limit, cursor=cursor)
-    return Resources(resources=[_resource(one) for one in page.records], cursor=page.cursor)
+    return Resources(resources=[_resource(record) for record in page.records], cursor=page.cursor)
 
 
 @router.delete("/resources/{uri:path}", summary="Remove a document")
@@ -170,14 +170,14 @@ def _turn(message: Message) -> Turn:
     return Turn(speaker=message.sender_id, text=message.text, at=from_ms(message.timestamp), metadata=metadata)
 
 
-def _result(found: Found) -> Result:
-    hit, record = found.hit, found.hit.record
+def _result(part_hit: PartHit) -> Result:
+    hit, record = part_hit.hit, part_hit.hit.record
     return Result(
         id=record.id,
         session_id=record.session,
         text=hit.passage,
         score=hit.score,
-        source_scope=found.part,
+        source_scope=part_hit.part,
         resource_uri=uri_of(record),
         raw=Raw(
             kind=record.kind,
@@ -201,5 +201,5 @@ def _resource(record: Record) -> Resource:
 
 
 def _told(record: Record, name: str) -> str | None:
-    found = record.metadata.get(name)
-    return found if isinstance(found, str) else None
+    value = record.metadata.get(name)
+    return value if isinstance(value, str) else None

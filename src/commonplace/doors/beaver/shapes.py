@@ -118,8 +118,8 @@ class Message(Sent):
     def text(self) -> str:
         if isinstance(self.content, str):
             return self.content
-        told = [item.text if item.text is not None else f"[{item.type}]" for item in self.content]
-        return "\n".join(part for part in told if part.strip())
+        parts = [item.text if item.text is not None else f"[{item.type}]" for item in self.content]
+        return "\n".join(part for part in parts if part.strip())
 
 
 class Add(Credentials):

@@ -38,7 +38,7 @@ _RESOURCE: Final = "resource:"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class PartHit:
     """A hit, and which part of what was asked for it is told under."""
 
     hit: Hit
@@ -46,7 +46,7 @@ class Found:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Kept:
+class StoredResource:
     uri: str
     chunks: int
 
@@ -99,7 +99,7 @@ class Gateway:
 
     async def search(
         self, who: Principal, query: str, parts: Collection[Part], *, conversation: str | None = None, limit: int = 8
-    ) -> list[Found]:
+    ) -> list[PartHit]:
         """
         The best of all parts together, each record once. Their scores can be compared: one search over all of the user's
         memory gives them. A question may be as long as a prompt; its beginning is searched for.
@@ -117,34 +117,34 @@ class Gateway:
                 "all_user_memory": within,
             }
             # The narrower part is told, where a record is in two of them.
-            asked: dict[Part, Filter] = {part: filter for part, filter in filters.items() if part in parts}
-            hits = await self._hits(who, Query(text=query[:MAX_QUERY], filter=within, limit=limit), asked)
+            selection: dict[Part, Filter] = {part: filter for part, filter in filters.items() if part in parts}
+            hits = await self._hits(who, Query(text=query[:MAX_QUERY], filter=within, limit=limit), selection)
             ids: list[Json] = [hit.record.id for hit in hits]
             await account.note(query=query_hash(query), ids=ids)
-            return [Found(hit=hit, part=_part(asked, hit.record)) for hit in hits]
+            return [PartHit(hit=hit, part=_part(selection, hit.record)) for hit in hits]
 
-    async def _hits(self, who: Principal, query: Query, asked: Mapping[Part, Filter]) -> list[Hit]:
+    async def _hits(self, who: Principal, query: Query, filters: Mapping[Part, Filter]) -> list[Hit]:
         recall = self._desk.engines(who).recall
-        if "all_user_memory" in asked:
+        if "all_user_memory" in filters:
             return await recall.search(query)
-        if len(asked) == 1:
-            [filter] = asked.values()
+        if len(filters) == 1:
+            [filter] = filters.values()
             return await recall.search(replace(query, filter=filter))
         wide = await recall.search(replace(query, limit=max(_WIDE, query.limit)))
-        found = [hit for hit in wide if any(filter.counts(hit.record) for filter in asked.values())]
-        if len(found) < query.limit and len(wide) >= _WIDE:
-            seen = {hit.record.id for hit in wide}
-            rest = [hit for filter in asked.values() for hit in await recall.search(replace(query, filter=filter))]
-            unseen = {hit.record.id: hit for hit in rest if hit.record.id not in seen}
+        hits = [hit for hit in wide if any(filter.counts(hit.record) for filter in filters.values())]
+        if len(hits) < query.limit and len(wide) >= _WIDE:
+            ids = {hit.record.id for hit in wide}
+            rest = [hit for filter in filters.values() for hit in await recall.search(replace(query, filter=filter))]
+            unseen = {hit.record.id: hit for hit in rest if hit.record.id not in ids}
             # They came after everything that was found first, whatever they score among themselves.
             lowest = wide[-1].score
             below = [replace(hit, score=min(hit.score, lowest)) for hit in unseen.values()]
-            found += sorted(below, key=lambda hit: -hit.score)
-        return found[: query.limit]
+            hits += sorted(below, key=lambda hit: -hit.score)
+        return hits[: query.limit]
 
     # ---- documents
 
-    async def put_resource(self, who: Principal, content: str, *, uri: str | None, title: str | None) -> Kept:
+    async def put_resource(self, who: Principal, content: str, *, uri: str | None, title: str | None) -> StoredResource:
         """Keep a document; under an address that is known, its next version."""
         desk = self._desk
         address = uri or f"doc:{new_id(desk.clock.now())}"
@@ -157,13 +157,13 @@ class Gateway:
             metadata={} if title is None else {"title": title},
             trust=TALK,
         )
-        [written] = await self._records.put(who, [note])
-        pieces = await asyncio.to_thread(spans, written.record.text, desk.engines(who).count)
-        return Kept(uri=address, chunks=len(pieces))
+        [write] = await self._records.put(who, [note])
+        pieces = await asyncio.to_thread(spans, write.record.text, desk.engines(who).count)
+        return StoredResource(uri=address, chunks=len(pieces))
 
     async def resources(self, who: Principal, *, limit: int = 100, cursor: str | None = None) -> Page:
-        wanted = Filter(scopes=(_scope(who),), kinds=("resource",))
-        return await self._records.list(who, wanted, limit=limit, cursor=cursor)
+        filter = Filter(scopes=(_scope(who),), kinds=("resource",))
+        return await self._records.list(who, filter, limit=limit, cursor=cursor)
 
     async def remove_resource(self, who: Principal, uri: str) -> Record:
         desk, scope = self._desk, _scope(who)
@@ -178,12 +178,12 @@ class Gateway:
         if not uri.isprintable():
             return None
         for key in (f"{_RESOURCE}{uri}", uri):
-            if (held := await held_under(records, who.tenant, scope, key)) is not None:
-                return held
+            if (record := await held_under(records, who.tenant, scope, key)) is not None:
+                return record
         if not uri.startswith("record:"):
             return None
-        wanted = Filter(scopes=(scope,), kinds=("resource",), ids=(uri.removeprefix("record:"),))
-        page = await records.find(who.tenant, wanted, "newest", 1, None)
+        filter = Filter(scopes=(scope,), kinds=("resource",), ids=(uri.removeprefix("record:"),))
+        page = await records.find(who.tenant, filter, "newest", 1, None)
         return page.records[0] if page.records else None
 
 
@@ -191,5 +191,5 @@ def _scope(who: Principal) -> Scope:
     return Scope("user", who.subject)
 
 
-def _part(asked: Mapping[Part, Filter], record: Record) -> Part:
-    return next(part for part, filter in asked.items() if filter.counts(record))
+def _part(filters: Mapping[Part, Filter], record: Record) -> Part:
+    return next(part for part, filter in filters.items() if filter.counts(record))

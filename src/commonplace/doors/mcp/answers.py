@@ -91,7 +91,7 @@ class Found(Row):
         return cls(**_told(hit.record, hit.passage), score=score, similarity=score, why=str(hit.why))
 
 
-class Answer(BaseModel):
+class ToolOutput(BaseModel):
     """`ok` is false where it was refused; `reason` and `message` then say why."""
 
     ok: bool
@@ -103,21 +103,21 @@ class Answer(BaseModel):
         return {name: value for name, value in self.model_dump(mode="json").items() if value is not None}
 
 
-class SearchAnswer(Answer):
+class SearchOutput(ToolOutput):
     query: str | None = None
     scopes: list[str] | None = Field(default=None, description="What was searched; absent: everything in reach.")
     count: int | None = None
     results: list[Found] | None = None
 
 
-class ListAnswer(Answer):
+class ListOutput(ToolOutput):
     scopes: list[str] | None = Field(default=None, description="What was listed; absent: everything in reach.")
     count: int | None = None
     results: list[Row] | None = None
     cursor: str | None = Field(default=None, description="Give it back to get what follows; absent: that is all.")
 
 
-class StoreAnswer(Answer):
+class StoreOutput(ToolOutput):
     id: str | None = None
     chunk_id: str | None = None
     uri: str | None = None
@@ -135,7 +135,7 @@ class StoreAnswer(Answer):
     )
 
 
-class RememberAnswer(Answer):
+class RememberOutput(ToolOutput):
     task_id: str | None = None
     status: TaskStatus | None = Field(default=None, description="queued or running: it is still being filed.")
     summary: str | None = None
@@ -143,27 +143,27 @@ class RememberAnswer(Answer):
     method: str | None = None
 
 
-class DeleteAnswer(Answer):
+class DeleteOutput(ToolOutput):
     id: str | None = None
     chunk_id: str | None = None
     scope: str | None = None
     deleted: bool | None = None
 
 
-class ContextAnswer(Answer):
+class ContextOutput(ToolOutput):
     context: str | None = Field(default=None, description="The block for a prompt; empty where nothing fits.")
     tokens: int | None = None
     records: list[str] | None = Field(default=None, description="The ids of what is in it.")
     left_out: int | None = Field(default=None, description="So many records more would have fit, but not the budget.")
 
 
-def refusal(error: CommonplaceError) -> Answer:
-    return Answer(ok=False, reason=reason_of(error), message=error.message)
+def refusal(error: CommonplaceError) -> ToolOutput:
+    return ToolOutput(ok=False, reason=reason_of(error), message=error.message)
 
 
 def reason_of(error: CommonplaceError) -> str:
-    if isinstance(given := error.details.get("reason"), str):
-        return given
+    if isinstance(detail := error.details.get("reason"), str):
+        return detail
     return next((reason for kinds, reason in _REASONS if isinstance(error, kinds)), error.code)
 
 

@@ -16,7 +16,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from commonplace.doors.mcp.places import Asker, Place
+from commonplace.doors.mcp.places import Asker, ModelPlace
 from commonplace.errors import RouteNotFound
 from commonplace.server.auth import Caller, Served, Told
 from commonplace.server.door import ApiDoor
@@ -30,7 +30,7 @@ router = APIRouter(tags=["mcp"])
 DOOR: Final = ApiDoor(routers=(router,))
 
 
-class Answered(Response):
+class AppResponse(Response):
     """An answer that another application gives, with the request in its hands."""
 
     def __init__(self, answering: Answering) -> None:
@@ -46,9 +46,9 @@ async def exchange(
     who: Caller, services: Served, options: Told, project: Name = None, session: Name = None
 ) -> Response:
     """One message of the protocol. `project` and `session` in the address are meant where the model names none."""
-    place = Place(project=project, session=session).of(who)
+    place = ModelPlace(project=project, session=session).of(who)
     memory = LocalMemory(services, who, token_budget=options.token_budget)
-    return Answered(await anyio.to_thread.run_sync(_answering, Asker(memory, place), options))
+    return AppResponse(await anyio.to_thread.run_sync(_answering, Asker(memory, place), options))
 
 
 def _answering(asker: Asker, options: Options) -> Answering:

@@ -36,7 +36,7 @@ def tier_of(scope: Scope) -> Tier | None:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class ScopeArguments:
     """What a model said about scopes; None where nothing."""
 
     tier: str | None = None
@@ -50,7 +50,7 @@ class Asked:
         return any((self.tier, self.session_id, self.project_id, self.scope)) or not self.allow_global
 
 
-NOTHING: Final = Asked()
+NOTHING: Final = ScopeArguments()
 
 
 def everything(scope: Scope) -> bool:
@@ -59,7 +59,7 @@ def everything(scope: Scope) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
+class ModelPlace:
     """
     `project` and `session` are meant where a model names none. `only` are the scopes there are for it, where they can be
     counted. `reaches` tells of any scope whether it may be used here, `allows` whether it may be named: what a key does not
@@ -72,16 +72,16 @@ class Place:
     reaches: Callable[[Scope], bool] = everything
     allows: Callable[[Scope], bool] = everything
 
-    def within(self, scopes: Sequence[Scope]) -> Place:
+    def within(self, scopes: Sequence[Scope]) -> ModelPlace:
         """The same place, with these scopes only."""
-        before, kept = self.reaches, frozenset(scopes)
+        before, members = self.reaches, frozenset(scopes)
 
         def reaches(scope: Scope) -> bool:
-            return scope in kept and before(scope)
+            return scope in members and before(scope)
 
-        return replace(self, only=tuple(scopes), reaches=reaches, allows=kept.__contains__)
+        return replace(self, only=tuple(scopes), reaches=reaches, allows=members.__contains__)
 
-    def of(self, who: Principal) -> Place:
+    def of(self, who: Principal) -> ModelPlace:
         """The same place, as far as the caller's key reaches."""
         if who.scopes is None:
             return self
@@ -93,7 +93,7 @@ class Place:
 
         return replace(self, only=only, reaches=reaches)
 
-    def reading(self, asked: Asked = NOTHING) -> tuple[Scope, ...] | None:
+    def reading(self, arguments: ScopeArguments = NOTHING) -> tuple[Scope, ...] | None:
         """
         The scopes to read; None: every one in reach.
 
@@ -101,70 +101,70 @@ class Place:
             InvalidInput: the tier is none, or its id is missing; `details["reason"]` says which.
             Forbidden: what was named is out of reach.
         """
-        if asked.scope is not None or asked.tier is not None:
-            return (self._named(asked),)
-        ids = {Scope("session", id) for id in (asked.session_id,) if id}
-        ids |= {Scope("workspace", id) for id in (asked.project_id,) if id}
+        if arguments.scope is not None or arguments.tier is not None:
+            return (self._named(arguments),)
+        ids = {Scope("session", id) for id in (arguments.session_id,) if id}
+        ids |= {Scope("workspace", id) for id in (arguments.project_id,) if id}
         for scope in ids:
             self._require(scope)
         if self.only is not None and not ids:
-            found = [scope for scope in self.only if asked.allow_global or scope != GLOBAL]
+            scopes = [scope for scope in self.only if arguments.allow_global or scope != GLOBAL]
         else:
-            found = self._around(asked)
-            if not found and asked.allow_global:
+            scopes = self._around(arguments)
+            if not scopes and arguments.allow_global:
                 return None
-            if asked.allow_global and self.reaches(GLOBAL):
-                found.append(GLOBAL)
-        if not found:
+            if arguments.allow_global and self.reaches(GLOBAL):
+                scopes.append(GLOBAL)
+        if not scopes:
             raise refused("missing_scope", "Nothing is left to read. Name a project_id, a session_id or a scope.")
-        return tuple(found)
+        return tuple(scopes)
 
-    def writing(self, asked: Asked = NOTHING) -> Scope:
+    def writing(self, arguments: ScopeArguments = NOTHING) -> Scope:
         """
         The scope to write to: what was named, else the project, the session, the global one, whichever there is first.
 
         Raises:
             InvalidInput, Forbidden: as above.
         """
-        if asked.scope is not None or asked.tier is not None:
-            return self._named(asked)
-        if asked.project_id:
-            return self._require(Scope("workspace", asked.project_id))
+        if arguments.scope is not None or arguments.tier is not None:
+            return self._named(arguments)
+        if arguments.project_id:
+            return self._require(Scope("workspace", arguments.project_id))
         if self.project and self.reaches(scope := Scope("workspace", self.project)):
             return scope
-        if (session := asked.session_id or self.session) and self.reaches(scope := Scope("session", session)):
+        if (session := arguments.session_id or self.session) and self.reaches(scope := Scope("session", session)):
             return scope
-        if asked.allow_global and self.reaches(GLOBAL):
+        if arguments.allow_global and self.reaches(GLOBAL):
             return GLOBAL
         others = [scope for scope in self.only or () if scope != GLOBAL]
         if len(others) == 1:
             return others[0]
         raise refused("missing_scope", "It is not clear where to keep it. Name a project_id, a session_id or a scope.")
 
-    def _around(self, asked: Asked) -> list[Scope]:
+    def _around(self, arguments: ScopeArguments) -> list[Scope]:
         """The session and the project that are meant."""
-        session, project = asked.session_id or self.session, asked.project_id or self.project
-        named = [Scope("session", session)] if session else []
-        named += [Scope("workspace", project)] if project else []
-        meant = {asked.session_id, asked.project_id}
-        return [scope for scope in named if scope.id in meant or self.reaches(scope)]
+        session, project = arguments.session_id or self.session, arguments.project_id or self.project
+        scopes = [Scope("session", session)] if session else []
+        scopes += [Scope("workspace", project)] if project else []
+        meant = {arguments.session_id, arguments.project_id}
+        return [scope for scope in scopes if scope.id in meant or self.reaches(scope)]
 
-    def _named(self, asked: Asked) -> Scope:
-        if asked.scope is not None:
-            return self._require(Scope.parse(asked.scope))
-        if asked.tier == "session":
-            if not (session := asked.session_id or self.session):
+    def _named(self, arguments: ScopeArguments) -> Scope:
+        if arguments.scope is not None:
+            return self._require(Scope.parse(arguments.scope))
+        if arguments.tier == "session":
+            if not (session := arguments.session_id or self.session):
                 raise refused("missing_session_scope", "The tier session needs a session_id.")
             return self._require(Scope("session", session))
-        if asked.tier == "project":
-            if not (project := asked.project_id or self.project):
+        if arguments.tier == "project":
+            if not (project := arguments.project_id or self.project):
                 raise refused("missing_project_scope", "The tier project needs a project_id.")
             return self._require(Scope("workspace", project))
-        if asked.tier == "global":
-            if not asked.allow_global or not self.reaches(GLOBAL):
+        if arguments.tier == "global":
+            if not arguments.allow_global or not self.reaches(GLOBAL):
                 raise refused("global_scope_disabled", "The global tier is not open here. Use project or session.")
             return GLOBAL
-        raise refused("invalid_tier", f"{asked.tier!r:.40} is no tier. Use one of {', '.join(TIERS)}.")
+        raise refused("invalid_tier", f"{arguments.tier!r:.40} is no tier. Use one of {', '.join(TIERS)}.")
 
     def _require(self, scope: Scope) -> Scope:
         if not self.allows(scope):
@@ -177,17 +177,17 @@ class Asker:
     """A model at work: the memory as it may use it, and its place."""
 
     memory: MemoryClient
-    place: Place
+    place: ModelPlace
 
-    async def record(self, id: str, asked: Asked = NOTHING) -> Record:
+    async def record(self, id: str, arguments: ScopeArguments = NOTHING) -> Record:
         """
         A record that is in reach and, where the model narrowed it down, in the scopes it named.
 
         Raises:
             RecordNotFound: it is not, or there is none.
         """
-        found = await self.memory.get(id)
-        scopes = self.place.reading(asked) if asked.narrows else None
-        if not self.place.reaches(found.scope) or (scopes is not None and found.scope not in scopes):
-            raise RecordNotFound(ids=[found.id])
-        return found
+        record = await self.memory.get(id)
+        scopes = self.place.reading(arguments) if arguments.narrows else None
+        if not self.place.reaches(record.scope) or (scopes is not None and record.scope not in scopes):
+            raise RecordNotFound(ids=[record.id])
+        return record

@@ -8,7 +8,7 @@ from typing import Final
 
 from mcp_types import Prompt, PromptArgument, PromptMessage, TextContent
 
-from commonplace.doors.mcp.places import Asked, Asker
+from commonplace.doors.mcp.places import Asker, ScopeArguments
 from commonplace.errors import InvalidInput
 
 _NOTHING: Final = "The memory holds nothing about it. Say so, and answer from what you know otherwise."
@@ -53,14 +53,14 @@ async def fill(asker: Asker, name: str, arguments: Mapping[str, str]) -> Filled:
     """
     if name == "recall":
         question = _given(arguments, "question")
-        scopes = asker.place.reading(Asked(project_id=arguments.get("project_id") or None))
+        scopes = asker.place.reading(ScopeArguments(project_id=arguments.get("project_id") or None))
         block = await asker.memory.context(question, scopes=scopes, session=asker.place.session)
         text = _RECALLED.format(block=block.text, question=question) if block.text else f"{_NOTHING}\n\n{question}"
         return _filled(f"What the memory holds: {len(block.records)} records", text)
     if name == "remember":
         return _filled("Something to remember", _REMEMBER.format(text=_given(arguments, "text")))
-    known = ", ".join(prompt.name for prompt in PROMPTS)
-    raise InvalidInput(f"There is no prompt {name!r:.60}. Those there are: {known}.")
+    names = ", ".join(prompt.name for prompt in PROMPTS)
+    raise InvalidInput(f"There is no prompt {name!r:.60}. Those there are: {names}.")
 
 
 def _given(arguments: Mapping[str, str], name: str) -> str:

@@ -70,7 +70,7 @@ def _resource(record: Record) -> Resource:
 
 
 def _markdown(record: Record) -> str:
-    told = {
+    fields = {
         "Scope": str(record.scope),
         "Kind": record.kind,
         "Key": record.key,
@@ -79,6 +79,6 @@ def _markdown(record: Record) -> str:
         "Told of": record.at and f"{record.at:%Y-%m-%d %H:%M} UTC",
         "Written": f"{record.updated_at:%Y-%m-%d %H:%M} UTC, version {record.version}",
     }
-    lines = [f"- {name}: {value}" for name, value in told.items() if value]
+    lines = [f"- {name}: {value}" for name, value in fields.items() if value]
     quoted = [f"> {line}" for line in shown(record.text).splitlines()]
     return "\n".join([f"# {record.key or record.id}", "", *quoted, "", *lines, "", label(record), ""])

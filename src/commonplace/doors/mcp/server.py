@@ -36,7 +36,7 @@ from mcp_types import (
 from pydantic import ValidationError
 from starlette.types import Receive, Scope, Send
 
-from commonplace.doors.mcp.answers import Answer, ContextAnswer, reason_of
+from commonplace.doors.mcp.answers import ContextOutput, ToolOutput, reason_of
 from commonplace.doors.mcp.places import Asker
 from commonplace.doors.mcp.prompts import PROMPTS, fill
 from commonplace.doors.mcp.resources import TEMPLATES, read, recent
@@ -79,8 +79,8 @@ class Doors:
 
     async def resources(self, ctx: Asking, params: PaginatedRequestParams | None) -> ListResourcesResult:
         del ctx
-        found, cursor = await recent(self._asker, params.cursor if params else None)
-        return ListResourcesResult(resources=found, next_cursor=cursor)
+        resources, cursor = await recent(self._asker, params.cursor if params else None)
+        return ListResourcesResult(resources=resources, next_cursor=cursor)
 
     async def templates(self, ctx: Asking, params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
         del ctx, params
@@ -143,9 +143,9 @@ def _input_schema(name: str) -> dict[str, Any] | None:
     return None if offer is None else offer.tool.input_schema
 
 
-def _text(answer: Answer, document: dict[str, Any]) -> TextContent:
+def _text(answer: ToolOutput, document: dict[str, Any]) -> TextContent:
     """What a model reads whose program knows no structured answers."""
-    if isinstance(answer, ContextAnswer) and answer.context:
+    if isinstance(answer, ContextOutput) and answer.context:
         return TextContent(type="text", text=answer.context)
     return TextContent(type="text", text=json.dumps(document, ensure_ascii=False))
 

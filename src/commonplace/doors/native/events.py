@@ -91,13 +91,13 @@ async def listening(
         ),
     ] = None,
 ) -> AsyncGenerator[Stream]:
-    wanted = Wanted(
+    subscription = Wanted(
         types=tuple(type),
-        scopes=tuple(scopes.Scope.parse(written) for written in scope),
+        scopes=tuple(scopes.Scope.parse(text) for text in scope),
         resume=_read_id(resume or last_event_id),
         queue=max_queued,
     )
-    async with served.events.listen(who, wanted) as stream:
+    async with served.events.listen(who, subscription) as stream:
         yield stream
 
 
@@ -122,9 +122,9 @@ async def events(request: Request, stream: Annotated[Stream, Depends(listening)]
     return EventStream(stream, app_state(request).metrics.subscribers)
 
 
-def _read_id(written: str | None) -> int | None:
-    if not written:
+def _read_id(text: str | None) -> int | None:
+    if not text:
         return None
-    if not (written.isascii() and written.isdecimal() and len(written) <= _LONGEST_ID):
+    if not (text.isascii() and text.isdecimal() and len(text) <= _LONGEST_ID):
         raise InvalidInput("Last-Event-ID is the id of an event: a whole number.")
-    return int(written)
+    return int(text)

@@ -74,18 +74,18 @@ async def learnings(
     agent: Annotated[list[Label], Query(min_length=1, max_length=100, description="All agents of the chain.")],
 ) -> Response:
     """The newest 20, over all agents of the chain."""
-    found = await served.director.learnings(who, agent)
-    return answer(served, LearningsAnswer(count=len(found), learnings=tuple(found)))
+    learnings = await served.director.learnings(who, agent)
+    return answer(served, LearningsAnswer(count=len(learnings), learnings=tuple(learnings)))
 
 
 def _talk(body: ExtractBody) -> Talk:
     if body.transcript is not None and body.turns:
         raise InvalidInput("Give a transcript or turns, not both.")
-    told = (
-        turns_of(body.transcript.split("\n\n")) if body.transcript is not None else [one.turn() for one in body.turns]
+    turns = (
+        turns_of(body.transcript.split("\n\n")) if body.transcript is not None else [turn.turn() for turn in body.turns]
     )
     return Talk(
-        turns=tuple(told),
+        turns=tuple(turns),
         session=body.session,
         agents=tuple(body.agents),
         workspace=body.workspace,

@@ -113,8 +113,8 @@ async def promote(id: ItemId, body: PromoteItemBody, who: Caller, served: Served
 @router.post("/items/{id}/deprecate", summary="Give a finding up, for good", responses=problems(404, 409))
 async def deprecate(id: ItemId, who: Caller, served: Served, body: DeprecateItemBody | None = None) -> ItemAnswer:
     """For reviewers."""
-    told = body or DeprecateItemBody()
-    review = Review(reviewer=told.reviewer_id, approval=told.approval_id, reason=told.reason)
+    request = body or DeprecateItemBody()
+    review = Review(reviewer=request.reviewer_id, approval=request.approval_id, reason=request.reason)
     return ItemAnswer.model_validate(await served.knowledge.deprecate(who, id, review))
 
 
@@ -126,8 +126,8 @@ async def remove(id: ItemId, who: Caller, served: Served) -> None:
 
 @router.get("/coverage", summary="What is known about one thing, by space", responses=problems())
 async def coverage(coverage_key: Annotated[CoverageKey, Query()], who: Caller, served: Served) -> CoveragesAnswer:
-    found = await served.knowledge.coverage(who, coverage_key)
-    return CoveragesAnswer(coverage=[CoverageAnswer.model_validate(one) for one in found])
+    coverages = await served.knowledge.coverage(who, coverage_key)
+    return CoveragesAnswer(coverage=[CoverageAnswer.model_validate(entry) for entry in coverages])
 
 
 @router.post("/preflight", summary="Is it known already?", responses=problems())
@@ -136,20 +136,20 @@ async def preflight(body: PreflightBody, who: Caller, served: Served) -> Preflig
     Asked before a run works something out: whether to reuse what is known, to refresh it, or to begin. `context` is what is
     known, fenced as data, for the prompt.
     """
-    found = await served.knowledge.preflight(who, _binding(body))
-    return PreflightAnswer.model_validate(found)
+    report = await served.knowledge.preflight(who, _binding(body))
+    return PreflightAnswer.model_validate(report)
 
 
 def _binding(body: PreflightBody) -> Binding:
-    told = body.binding or BindingBody()
+    binding = body.binding or BindingBody()
     return Binding(
         project=body.project,
-        namespace=told.namespace or body.namespace,
+        namespace=binding.namespace or body.namespace,
         task_family=body.task_family,
-        subject=told.subject or body.subject,
-        enabled=told.enabled,
-        reuse_mode=told.reuse_mode,
-        trust_floor=told.trust_floor,
-        read_spaces=tuple(told.read_spaces),
-        freshness=None if told.freshness_ms is None else timedelta(milliseconds=told.freshness_ms),
+        subject=binding.subject or body.subject,
+        enabled=binding.enabled,
+        reuse_mode=binding.reuse_mode,
+        trust_floor=binding.trust_floor,
+        read_spaces=tuple(binding.read_spaces),
+        freshness=None if binding.freshness_ms is None else timedelta(milliseconds=binding.freshness_ms),
     )

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 
 from commonplace.server.auth import KeyedCaller, Served
-from commonplace.server.waiting import Patient
+from commonplace.server.task_wait import Patient
 from commonplace.values.task import MemoryTask
 from commonplace.wire.lanes import ForgetBody, RememberBody
 

@@ -29,11 +29,11 @@ _CHANGED: Final = "The file is another by now; `details` holds its `text` and it
 
 
 def _responses(*statuses: int) -> Responses:
-    told = problems(409, *statuses)
-    told[409] = {**told[409], "description": _NONE}
-    if 412 in told:
-        told[412] = {**told[412], "description": _CHANGED}
-    return told
+    responses = problems(409, *statuses)
+    responses[409] = {**responses[409], "description": _NONE}
+    if 412 in responses:
+        responses[412] = {**responses[412], "description": _CHANGED}
+    return responses
 
 
 @router.get("", summary="The files of managed memory", responses=_responses())
@@ -108,11 +108,11 @@ async def write(
     answer is 412 and holds what it is. The index and the records follow, and `undo` takes it back.
     """
     expected = _seen(if_match, if_none_match)
-    done = await served.shelves.write(who, root, path, body.text, expected=expected)
+    answer = await served.shelves.write(who, root, path, body.text, expected=expected)
     response.status_code = 201 if expected == NEW else 200
-    if done.file is not None:
-        response.headers["ETag"] = done.file.etag
-    return done
+    if answer.file is not None:
+        response.headers["ETag"] = answer.file.etag
+    return answer
 
 
 @router.delete(
@@ -140,5 +140,5 @@ def _seen(if_match: str | None, if_none_match: str | None) -> str | None:
     return None if if_none_match is None else NEW
 
 
-def _tags(written: str) -> list[str]:
-    return [tag.strip().removeprefix("W/") for tag in written.split(",")]
+def _tags(header: str) -> list[str]:
+    return [tag.strip().removeprefix("W/") for tag in header.split(",")]

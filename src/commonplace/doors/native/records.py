@@ -37,8 +37,8 @@ async def put(body: PutBody, who: Caller, served: Served, once: Idempotent) -> R
     Keep one note, and answer the record and what became of it. It is found by the next search. Under a `key` that the scope
     has already it becomes the next version of that record.
     """
-    [written] = await served.records.put(who, [body.note()], dedupe=body.dedupe, once=once)
-    return answer(served, written, status=201 if written.outcome == "created" else 200, version_of=written.record)
+    [write] = await served.records.put(who, [body.note()], dedupe=body.dedupe, once=once)
+    return answer(served, write, status=201 if write.outcome == "created" else 200, version_of=write.record)
 
 
 @router.post(
@@ -51,8 +51,8 @@ async def put(body: PutBody, who: Caller, served: Served, once: Idempotent) -> R
 async def put_many(body: PutManyBody, who: Caller, served: Served, once: Idempotent) -> Response:
     """Keep up to 1,000 notes, in order: all of them or none."""
     notes = [note.note() for note in body.records]
-    written = await served.records.put(who, notes, dedupe=body.dedupe, once=once)
-    return answer(served, ManyWrittenAnswer(tuple(written)), status=201)
+    writes = await served.records.put(who, notes, dedupe=body.dedupe, once=once)
+    return answer(served, ManyWrittenAnswer(tuple(writes)), status=201)
 
 
 @router.post(
@@ -67,8 +67,8 @@ async def add_turns(body: TurnsBody, who: Caller, served: Served, once: Idempote
     telling = Telling(
         session=body.session, scope=body.scope, source=body.source, trust=body.trust, tags=tuple(body.tags)
     )
-    written = await served.records.add_turns(who, telling, [turn.turn() for turn in body.turns], once=once)
-    return answer(served, ManyWrittenAnswer(tuple(written)), status=201)
+    writes = await served.records.add_turns(who, telling, [turn.turn() for turn in body.turns], once=once)
+    return answer(served, ManyWrittenAnswer(tuple(writes)), status=201)
 
 
 @router.get("/records", summary="List records", response_model=Page, responses=problems())
@@ -77,9 +77,9 @@ async def list_records(query: Annotated[ListQuery, Query()], who: Caller, served
     Records that fit, a page at a time. `cursor` of one page gets the next, and holds while others write. Parameters that
     select (`scope`, `kind`, `source`, `tag`, `trust`, `session`, `state`) may be repeated.
     """
-    wanted = Filter.parse(query.scopes, query.states(), filters_of(query))
+    filter = Filter.parse(query.scopes, query.states(), filters_of(query))
     limit = min(query.limit, MAX_PAGE)
-    page = await served.records.list(who, wanted, order=query.order, limit=limit, cursor=query.cursor)
+    page = await served.records.list(who, filter, order=query.order, limit=limit, cursor=query.cursor)
     return answer(served, page)
 
 

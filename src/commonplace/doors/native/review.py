@@ -55,9 +55,9 @@ async def waiting(query: Annotated[ReviewQuery, Query()], who: Caller, served: S
 )
 async def release_several(body: ReleaseSeveralBody, who: Caller, served: Served) -> Response:
     """From now on they are recalled. All of them must be in quarantine. For reviewers."""
-    named = Named(ids=tuple(body.ids), source=body.source, session=body.session)
-    found = await served.review.release(who, named, body.reason, trust=body.trust, expected=body.versions)
-    return answer(served, ReleasedAnswer(tuple(found)))
+    selection = Named(ids=tuple(body.ids), source=body.source, session=body.session)
+    records = await served.review.release(who, selection, body.reason, trust=body.trust, expected=body.versions)
+    return answer(served, ReleasedAnswer(tuple(records)))
 
 
 @router.post(
@@ -68,8 +68,8 @@ async def release_several(body: ReleaseSeveralBody, who: Caller, served: Served)
 )
 async def purge_several(body: SeveralBody, who: Caller, served: Served) -> Purged:
     """Every version of them. All of them must be in quarantine. For reviewers."""
-    named = Named(ids=tuple(body.ids), source=body.source, session=body.session)
-    return await served.review.purge(who, named, body.reason)
+    selection = Named(ids=tuple(body.ids), source=body.source, session=body.session)
+    return await served.review.purge(who, selection, body.reason)
 
 
 @router.post(
@@ -80,8 +80,8 @@ async def purge_several(body: SeveralBody, who: Caller, served: Served) -> Purge
 )
 async def release(id: Id, body: ReleaseBody, who: Caller, served: Served) -> Response:
     """From now on it is recalled, labelled as untrusted unless `trust` says otherwise. For reviewers."""
-    seen = None if body.expected is None else {id: body.expected}
-    [record] = await served.review.release(who, Named(ids=(id,)), body.reason, trust=body.trust, expected=seen)
+    versions = None if body.expected is None else {id: body.expected}
+    [record] = await served.review.release(who, Named(ids=(id,)), body.reason, trust=body.trust, expected=versions)
     return answer(served, record)
 
 

@@ -48,7 +48,7 @@ async def _found(
     weights: Mapping[str, float] | None = None,
     run: str | None = None,
 ) -> Response:
-    wanted = values.Query(
+    query = values.Query(
         text=body.text,
         filter=values.Filter.parse(body.scopes, ("live",), filters_of(body)),
         limit=body.limit,
@@ -57,7 +57,7 @@ async def _found(
         diversity=body.diversity,
         weights=weights or {},
     )
-    hits = await served.recall.search(who, wanted, run=run)
+    hits = await served.recall.search(who, query, run=run)
     return answer(served, HitsAnswer.of(hits, explain=body.explain))
 
 

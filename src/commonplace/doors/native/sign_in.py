@@ -10,7 +10,7 @@ from commonplace.doors.native.conditions import problems
 from commonplace.errors import Forbidden, Unauthenticated
 from commonplace.governance.sessions import SESSION_LASTS
 from commonplace.server.auth import KeyedCaller, Served, Told, admitted, bearer, principal, visit
-from commonplace.server.guarding import cookie_name, require_own_page, session_of
+from commonplace.server.request_checks import cookie_name, require_own_page, session_of
 from commonplace.wire.people import CodeAnswer, MeAnswer, SignInAnswer, SignInBody
 
 router = APIRouter(prefix="/v1", tags=["native"])

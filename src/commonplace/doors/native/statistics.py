@@ -30,8 +30,8 @@ async def counts(query: Annotated[CountsQuery, Query()], who: Caller, served: Se
     How many records fit, by one or two of `source`, `kind`, `scope`, `trust`, `state` and `day`. What selects is as in
     `GET /v1/records`. At most 10,000 counts.
     """
-    wanted = Filter.parse(query.scopes, query.states(), filters_of(query))
-    return await served.census.counts(who, wanted, query.by)
+    filter = Filter.parse(query.scopes, query.states(), filters_of(query))
+    return await served.census.counts(who, filter, query.by)
 
 
 @router.get("/records/{id}/recalls", summary="Where a record was recalled", responses=problems(404))

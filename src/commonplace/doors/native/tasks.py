@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from commonplace.server.auth import Caller, Served
-from commonplace.server.waiting import Patient
+from commonplace.server.task_wait import Patient
 from commonplace.service.jobs import MOST_TASKS
 from commonplace.values.job import JobState
 from commonplace.wire.shapes import Label

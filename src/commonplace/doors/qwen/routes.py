@@ -32,7 +32,7 @@ from commonplace.doors.qwen.shapes import (
 from commonplace.errors import QueueFull, RememberQueueFull
 from commonplace.server.auth import Caller, KeyedCaller, Served
 from commonplace.server.door import ApiDoor
-from commonplace.server.waiting import Patient
+from commonplace.server.task_wait import Patient
 from commonplace.service.lanes import MODES, MOST_CONTENT, PENDING
 from commonplace.values.task import MemoryTask
 
@@ -67,15 +67,15 @@ async def capabilities(who: Caller, served: Served) -> Capabilities:
 
 @router.get("/workspace/memory", summary="Which files of memory there are")
 async def memory_status(who: Caller, served: Served) -> MemoryStatus:
-    found = await served.managed.survey(who)
+    survey = await served.managed.survey(who)
     return MemoryStatus(
-        workspace_cwd=found.workspace,
-        initialized=found.initialized,
-        files=[FileTold(path=file.path, scope=file.scope, bytes=file.bytes) for file in found.files],
-        total_bytes=found.total_bytes,
-        file_count=len(found.files),
-        rule_count=found.rules,
-        errors=[FileProblem(error=reason, hint=path) for path, reason in found.errors],
+        workspace_cwd=survey.workspace,
+        initialized=survey.initialized,
+        files=[FileTold(path=file.path, scope=file.scope, bytes=file.bytes) for file in survey.files],
+        total_bytes=survey.total_bytes,
+        file_count=len(survey.files),
+        rule_count=survey.rules,
+        errors=[FileProblem(error=reason, hint=path) for path, reason in survey.errors],
     )
 
 
@@ -148,8 +148,8 @@ def _own_codes() -> Generator[None]:
 
 
 def _plain(task: MemoryTask) -> dict[str, Any]:
-    told = asdict(task)
-    return {"task_id": told.pop("id"), **told}
+    fields = asdict(task)
+    return {"task_id": fields.pop("id"), **fields}
 
 
 def _whole(task: MemoryTask) -> dict[str, Any]:

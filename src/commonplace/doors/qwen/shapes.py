@@ -25,9 +25,9 @@ class Given(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _object(cls, given: Any) -> Any:
-        is_object = bool(isinstance(given, dict | Given))
-        return given if is_object else {}
+    def _object(cls, value: Any) -> Any:
+        is_object = bool(isinstance(value, dict | Given))
+        return value if is_object else {}
 
 
 class Remember(Given):
@@ -51,7 +51,7 @@ class Write(Given):
     mode: Any = Field(default=None, description="`append` (default) or `replace`.")
 
 
-class Told(BaseModel):
+class CamelModel(BaseModel):
     """What we answer."""
 
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True, serialize_by_alias=True)
@@ -66,13 +66,13 @@ NamedScope = Annotated[
 """A task that was for no scope in particular does not speak of any."""
 
 
-class TaskFailure(Told):
+class TaskFailure(CamelModel):
     code: str = Field(examples=["remember_path_escape"])
     message: str
     details: str = Field(description="Our own code for what went wrong.")
 
 
-class RememberQueued(Told):
+class RememberQueued(CamelModel):
     scope: NamedScope = None
     task_id: str
     status: TaskStatus
@@ -81,7 +81,7 @@ class RememberQueued(Told):
     updated_at: Moment
 
 
-class RememberResult(Told):
+class RememberResult(CamelModel):
     summary: str
     files_touched: list[str]
     touched_scopes: list[Target]
@@ -93,7 +93,7 @@ class RememberTask(RememberQueued):
     error: TaskFailure | None
 
 
-class ForgetQueued(Told):
+class ForgetQueued(CamelModel):
     scope: NamedScope = None
     task_id: str
     status: TaskStatus
@@ -101,13 +101,13 @@ class ForgetQueued(Told):
     updated_at: Moment
 
 
-class Removed(Told):
+class Removed(CamelModel):
     topic: Topic
     summary: str
     file_path: str
 
 
-class ForgetResult(Told):
+class ForgetResult(CamelModel):
     summary: str
     removed_entries: list[Removed]
     touched_topics: list[Topic]
@@ -120,14 +120,14 @@ class ForgetTask(ForgetQueued):
     error: TaskFailure | None
 
 
-class DreamQueued(Told):
+class DreamQueued(CamelModel):
     task_id: str
     status: TaskStatus
     created_at: Moment
     updated_at: Moment
 
 
-class DreamResult(Told):
+class DreamResult(CamelModel):
     summary: str
     touched_topics: list[str]
     deduped_entries: Natural
@@ -143,21 +143,21 @@ class DreamTask(DreamQueued):
 # ---- MEMORY.md
 
 
-class FileTold(Told):
+class FileTold(CamelModel):
     kind: Literal["memory_file"] = "memory_file"
     path: str
     scope: Literal["workspace", "global"]
     bytes: Natural
 
 
-class FileProblem(Told):
+class FileProblem(CamelModel):
     kind: Literal["memory_file"] = "memory_file"
     status: Literal["error"] = "error"
     error: str
     hint: str
 
 
-class MemoryStatus(Told):
+class MemoryStatus(CamelModel):
     v: Literal[1] = 1
     workspace_cwd: str
     initialized: bool
@@ -168,7 +168,7 @@ class MemoryStatus(Told):
     errors: list[FileProblem]
 
 
-class Written(Told):
+class Written(CamelModel):
     ok: Literal[True] = True
     file_path: str
     bytes_written: Natural = Field(description="The size of the file now; 0 where nothing changed.")
@@ -179,17 +179,17 @@ class Written(Told):
 # ---- what this daemon can
 
 
-class Protocols(Told):
+class Protocols(CamelModel):
     current: str = "v1"
     supported: list[str] = ["v1"]
 
 
-class Feature(Told):
+class Feature(CamelModel):
     since: str = "v1"
     modes: list[str] | None = None
 
 
-class Capabilities(Told):
+class Capabilities(CamelModel):
     v: Literal[1] = 1
     protocol_versions: Protocols = Protocols()
     mode: Literal["native"] = "native"

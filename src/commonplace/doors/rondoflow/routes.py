@@ -22,7 +22,7 @@ from commonplace.doors.rondoflow.shapes import (
     WorkspaceChange,
     WorkspaceRow,
 )
-from commonplace.doors.rondoflow.use_cases import Memory, Owners, shown_key, shown_source
+from commonplace.doors.rondoflow.use_cases import MemoryDraft, Owners, shown_key, shown_source
 from commonplace.server.auth import Caller, use_case
 from commonplace.server.door import ApiDoor
 from commonplace.values.changes import Changes
@@ -44,14 +44,14 @@ Row = MemoryRow | ScrubbedRow
 
 @router.get("/agents", summary="List the agents in reach, by name")
 async def list_agents(who: Caller, owners: UseOwners) -> Envelope[list[AgentRow]]:
-    return Envelope(data=[_agent(one) for one in await owners.owners(who, "agent")])
+    return Envelope(data=[_agent(owner) for owner in await owners.owners(who, "agent")])
 
 
 @router.post("/agents", status_code=201, summary="Create an agent")
 async def create_agent(body: NewAgent, who: Caller, owners: UseOwners) -> Envelope[AgentRow]:
     """Without an id it is given one. Its memory is off until you switch it on."""
-    made = await owners.create(who, "agent", body.name, id=body.id, memory_enabled=body.memory_enabled)
-    return Envelope(data=_agent(made))
+    owner = await owners.create(who, "agent", body.name, id=body.id, memory_enabled=body.memory_enabled)
+    return Envelope(data=_agent(owner))
 
 
 @router.get("/agents/{agentId}", summary="Look at an agent")
@@ -74,7 +74,7 @@ async def remove_agent(agent: AgentId, who: Caller, owners: UseOwners) -> Envelo
 
 @router.get("/agents/{agentId}/memories", summary="List an agent's memories: pinned, then important, then by key")
 async def list_agent_memories(agent: AgentId, who: Caller, owners: UseOwners) -> Envelope[list[MemoryRow]]:
-    return Envelope(data=[_row(one) for one in await owners.memories(who, "agent", agent)])
+    return Envelope(data=[_row(record) for record in await owners.memories(who, "agent", agent)])
 
 
 @router.post("/agents/{agentId}/memories", status_code=201, summary="Write a memory under its key")
@@ -109,13 +109,13 @@ async def delete_agent_memory(agent: AgentId, memory: MemoryId, who: Caller, own
 
 @router.get("/workspaces", summary="List the workspaces in reach, by name")
 async def list_workspaces(who: Caller, owners: UseOwners) -> Envelope[list[WorkspaceRow]]:
-    return Envelope(data=[_workspace(one) for one in await owners.owners(who, "workspace")])
+    return Envelope(data=[_workspace(owner) for owner in await owners.owners(who, "workspace")])
 
 
 @router.post("/workspaces", status_code=201, summary="Create a workspace")
 async def create_workspace(body: NewWorkspace, who: Caller, owners: UseOwners) -> Envelope[WorkspaceRow]:
-    made = await owners.create(who, "workspace", body.name, id=body.id, memory_enabled=True)
-    return Envelope(data=_workspace(made))
+    owner = await owners.create(who, "workspace", body.name, id=body.id, memory_enabled=True)
+    return Envelope(data=_workspace(owner))
 
 
 @router.get("/workspaces/{workspaceId}", summary="Look at a workspace")
@@ -145,8 +145,8 @@ async def list_workspace_memories(
     source: Annotated[Source | None, Query(description="Only what was written this way.")] = None,
     pinned: Annotated[bool | None, Query(description="Only what is pinned, or only what is not.")] = None,
 ) -> Envelope[list[MemoryRow]]:
-    found = await owners.memories(who, "workspace", workspace, source=source, pinned=pinned)
-    return Envelope(data=[_row(one) for one in found])
+    records = await owners.memories(who, "workspace", workspace, source=source, pinned=pinned)
+    return Envelope(data=[_row(record) for record in records])
 
 
 @router.post("/workspaces/{workspaceId}/memories", status_code=201, summary="Write a memory under its key")
@@ -198,8 +198,10 @@ def _workspace(owner: Owner) -> WorkspaceRow:
     return WorkspaceRow(id=owner.id, name=owner.name, created_at=owner.created_at, updated_at=owner.updated_at)
 
 
-def _memory(body: NewMemory) -> Memory:
-    return Memory(key=body.key, value=body.value, source=body.source, pinned=body.pinned, importance=body.importance)
+def _memory(body: NewMemory) -> MemoryDraft:
+    return MemoryDraft(
+        key=body.key, value=body.value, source=body.source, pinned=body.pinned, importance=body.importance
+    )
 
 
 def _changes(body: MemoryChange) -> Changes:

@@ -73,7 +73,7 @@ class Pin(Sent):
 # ---- out
 
 
-class Told(BaseModel):
+class CamelModel(BaseModel):
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
 
 
@@ -82,7 +82,7 @@ class Envelope(BaseModel, Generic[T]):
     data: T
 
 
-class AgentRow(Told):
+class AgentRow(CamelModel):
     id: str
     name: str
     memory_enabled: bool
@@ -90,14 +90,14 @@ class AgentRow(Told):
     updated_at: Moment
 
 
-class WorkspaceRow(Told):
+class WorkspaceRow(CamelModel):
     id: str
     name: str
     created_at: Moment
     updated_at: Moment
 
 
-class MemoryRow(Told):
+class MemoryRow(CamelModel):
     id: str
     agent_id: str | None
     workspace_id: str | None

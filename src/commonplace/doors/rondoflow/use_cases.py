@@ -43,7 +43,7 @@ _REMOVED: Final = "the {kind} it belongs to was removed"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Memory:
+class MemoryDraft:
     """A memory as it is written under its key."""
 
     key: str
@@ -54,7 +54,7 @@ class Memory:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Learned:
+class CapturedFact:
     """What was learned without anybody writing it down: its key, and where it comes from."""
 
     key: str
@@ -86,13 +86,13 @@ class Owners:
         """Those in reach, by name."""
         desk = self._desk
         async with desk.account(who, "owner.list"):
-            known = {owner.id: owner for owner in await desk.store.keys.owners(who.tenant, kind)}
+            owners = {owner.id: owner for owner in await desk.store.keys.owners(who.tenant, kind)}
             for mark in await desk.store.recall.marks(who.tenant, None):
                 scope = mark.scope
-                if scope.kind == kind and scope.id not in known and mark.passages and who.reaches(scope):
+                if scope.kind == kind and scope.id not in owners and mark.passages and who.reaches(scope):
                     implied = await self._implied(who, kind, scope.id)
-                    known.update({implied.id: implied} if implied else {})
-            reached = [owner for owner in known.values() if who.reaches(Scope(kind, owner.id))]
+                    owners.update({implied.id: implied} if implied else {})
+            reached = [owner for owner in owners.values() if who.reaches(Scope(kind, owner.id))]
             return sorted(reached, key=lambda owner: (owner.name, owner.id))
 
     async def owner(self, who: Principal, kind: OwnerKind, id: str) -> Owner:
@@ -140,12 +140,12 @@ class Owners:
             require_role(who, "writer")
             require_scope(who, scope)
             is_new = await desk.store.keys.owner(who.tenant, kind, id) is None
-            held = await self._known(who, kind, id)
+            owner = await self._known(who, kind, id)
             changed = replace(
-                held,
-                name=held.name if name is None else check_label("name", name),
-                memory_enabled=held.memory_enabled if memory_enabled is None else memory_enabled,
-                updated_at=max(utc(desk.clock.now()), held.updated_at),
+                owner,
+                name=owner.name if name is None else check_label("name", name),
+                memory_enabled=owner.memory_enabled if memory_enabled is None else memory_enabled,
+                updated_at=max(utc(desk.clock.now()), owner.updated_at),
             )
             await desk.store.keys.put_owner(changed, _told(account, "owner.changed", changed), new=is_new)
             return changed
@@ -172,14 +172,14 @@ class Owners:
     async def _bury_all(self, who: Principal, scope: Scope, reason: str) -> int:
         desk, removed = self._desk, 0
         journaled = Journaled(desk.store.records, desk.account(who, "record.delete", scope=scope))
-        wanted = Filter(scopes=(scope,), states=ALL_STATES - {"deleted"})
+        filter = Filter(scopes=(scope,), states=ALL_STATES - {"deleted"})
         async for _ in attempts(_ATTEMPTS):
             # Those that were buried are no longer found, so the first page is always the next one.
-            while page := (await desk.store.records.find(who.tenant, wanted, "oldest", _PAGE, None)).records:
+            while page := (await desk.store.records.find(who.tenant, filter, "oldest", _PAGE, None)).records:
                 now = desk.clock.now()
-                done = await bury(journaled, page, change="deleted", now=now, actor=who.subject, reason=reason)
-                removed += done
-                if not done:
+                count = await bury(journaled, page, change="deleted", now=now, actor=who.subject, reason=reason)
+                removed += count
+                if not count:
                     break
             else:
                 return removed
@@ -223,20 +223,22 @@ class Owners:
         async with desk.account(who, "record.list", scope=scope):
             require_scope(who, scope)
             await self._known(who, kind, id)
-            found: list[Record] = []
+            records: list[Record] = []
             cursor: str | None = None
-            wanted = Filter(scopes=(scope,), pinned=pinned)
+            filter = Filter(scopes=(scope,), pinned=pinned)
             while True:
-                page = await desk.store.records.find(who.tenant, wanted, _ORDERS[kind], _PAGE, cursor)
-                found += [one for one in page.records if _is_memory(one) and source in (None, shown_source(one))]
+                page = await desk.store.records.find(who.tenant, filter, _ORDERS[kind], _PAGE, cursor)
+                records += [
+                    record for record in page.records if _is_memory(record) and source in (None, shown_source(record))
+                ]
                 if (cursor := page.cursor) is None:
                     break
             if kind == "agent":
                 # The store knows no key of a record that goes by its id.
-                found.sort(key=lambda one: (not one.pinned, -one.importance, shown_key(one)))
-            return found
+                records.sort(key=lambda record: (not record.pinned, -record.importance, shown_key(record)))
+            return records
 
-    async def remember(self, who: Principal, kind: OwnerKind, id: str, memory: Memory) -> Record:
+    async def remember(self, who: Principal, kind: OwnerKind, id: str, memory: MemoryDraft) -> Record:
         """Write a memory under its key. One that is there keeps its id, and all that a memory does not name."""
         desk, scope = self._desk, Scope(kind, id)
         async with desk.account(who, "record.put", scope=scope) as account:
@@ -244,29 +246,29 @@ class Owners:
             require_scope(who, scope)
             await self._known(who, kind, id)
             async for _ in attempts(_ATTEMPTS):
-                held = await held_under(desk.store.records, who.tenant, scope, memory.key)
-                if held is not None and held.kind in _NO_MEMORIES and not held.deleted_at:
-                    raise Conflict(f"A {held.kind} of this {kind} has that key. Choose another one.")
+                record = await held_under(desk.store.records, who.tenant, scope, memory.key)
+                if record is not None and record.kind in _NO_MEMORIES and not record.deleted_at:
+                    raise Conflict(f"A {record.kind} of this {kind} has that key. Choose another one.")
                 try:
-                    return await self._written(who, account, scope, memory, held)
+                    return await self._written(who, account, scope, memory, record)
                 except Conflict:
                     # Somebody was first: what they left decides what is to be done now.
                     continue
             raise RecordChanged
 
     async def _written(
-        self, who: Principal, account: Account, scope: Scope, memory: Memory, held: Record | None
+        self, who: Principal, account: Account, scope: Scope, memory: MemoryDraft, record: Record | None
     ) -> Record:
         desk = self._desk
         engines, journaled = desk.engines(who), Journaled(desk.store.records, account)
-        if held is not None and held.state(desk.clock.now()) == "live":
+        if record is not None and record.state(desk.clock.now()) == "live":
             changes: Changes = {
                 "text": memory.value,
                 "source": memory.source,
                 "pinned": memory.pinned,
                 "importance": memory.importance,
             }
-            changed = await engines.lifecycle(journaled, who.subject).edit(held.id, changes)
+            changed = await engines.lifecycle(journaled, who.subject).edit(record.id, changes)
             await account.note_unchanged(changed)
             return changed
         note = Note(
@@ -278,10 +280,10 @@ class Owners:
             pinned=memory.pinned,
             importance=memory.importance,
             visibility="shared",
-            expected=held.version if held else 0,
+            expected=record.version if record else 0,
         )
-        [written] = await engines.writer(journaled).put([note], actor=who.subject)
-        return written.record
+        [write] = await engines.writer(journaled).put([note], actor=who.subject)
+        return write.record
 
     async def edit(self, who: Principal, kind: OwnerKind, id: str, memory: str, changes: Changes) -> Record:
         """Change what is named. The key stays."""
@@ -297,7 +299,7 @@ class Owners:
         return await self._records.delete(who, memory)
 
     async def upsert_captured(
-        self, who: Principal, kind: OwnerKind, id: str, learned: Sequence[Learned]
+        self, who: Principal, kind: OwnerKind, id: str, learned: Sequence[CapturedFact]
     ) -> list[Written]:
         """
         Keep what was learned, all of it or none, each value cut to 2,000 characters. A record under the key keeps its pin
@@ -307,11 +309,11 @@ class Owners:
         async with desk.account(who, "record.put", scope=scope) as account:
             require_role(who, "writer")
             require_scope(who, scope)
-            for one in learned:
-                require_trust(who, one.trust)
+            for fact in learned:
+                require_trust(who, fact.trust)
             writer = desk.engines(who).writer(Journaled(desk.store.records, account))
-            last = {one.key: one for one in learned}
-            notes = [_note(scope, one) for one in last.values()]
+            last = {fact.key: fact for fact in learned}
+            notes = [_note(scope, fact) for fact in last.values()]
             async for _ in attempts(_ATTEMPTS):
                 fresh = await worth_writing(desk.store.records, who.tenant, notes, desk.clock.now())
                 try:
@@ -335,7 +337,7 @@ def _is_memory(record: Record) -> bool:
     return record.kind not in _NO_MEMORIES
 
 
-def _note(scope: Scope, learned: Learned) -> Note:
+def _note(scope: Scope, learned: CapturedFact) -> Note:
     return Note(
         text=learned.value[:MAX_CAPTURED],
         scope=scope,

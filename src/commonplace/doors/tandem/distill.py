@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from commonplace.doors.tandem.partitions import OURS, Place, entered, marked
+from commonplace.doors.tandem.partitions import OURS, RequestPlace, entered, marked
 from commonplace.errors import Forbidden, ModelError, SpendingCapReached
 from commonplace.governance.capability import Rights, writing
 from commonplace.learning.distill import (
@@ -66,7 +66,7 @@ class Distilling:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
-    async def distill(self, who: Principal, told: Conversation) -> DistillReport:
+    async def distill(self, who: Principal, conversation: Conversation) -> DistillReport:
         """
         Keep the important facts of a conversation in its session's scope. One that is there already, or was deleted since,
         is not written again.
@@ -76,83 +76,90 @@ class Distilling:
         """
         desk = self._desk
         async with desk.account(who, "record.put") as account:
-            place = Place(
-                project=told.project or (None if told.capability else told.workflow or told.session),
+            place = RequestPlace(
+                project=conversation.project
+                or (None if conversation.capability else conversation.workflow or conversation.session),
                 tier="session",
-                run=told.run or (None if told.capability else f"distill-{told.session}"),
-                session=told.session,
-                capability=told.capability,
+                run=conversation.run or (None if conversation.capability else f"distill-{conversation.session}"),
+                session=conversation.session,
+                capability=conversation.capability,
             )
-            held = _for(entered(account, place, desk.clock.now()), told.subject)
-            account.scope = writing(held)
+            rights = _for(entered(account, place, desk.clock.now()), conversation.subject)
+            account.scope = writing(rights)
             id = new_id(desk.clock.now())
-            found, fallback = await self._distilled(who, told)
-            account.details |= {"distillation": id, "method": found.method}
+            distillation, fallback = await self._distilled(who, conversation)
+            account.details |= {"distillation": id, "method": distillation.method}
             if fallback is not None:
                 account.details["fallback"] = fallback
-            written = await self._kept(held, account, told, found) if found.facts else []
-            if not written:
+            writes = await self._kept(rights, account, conversation, distillation) if distillation.facts else []
+            if not writes:
                 await account.note("unchanged", facts=0)
-            pairs = list(zip(found.facts, written, strict=True))
-            fresh = {fact.category for fact, one in pairs if one.outcome == "created"}
+            pairs = list(zip(distillation.facts, writes, strict=True))
+            fresh = {fact.category for fact, write in pairs if write.outcome == "created"}
             return DistillReport(
                 id=id,
-                status="stored" if fresh else found.status,
-                facts=found.facts,
-                stored=tuple(one.record.id for one in written if one.outcome == "created"),
-                deduped=tuple(one.record.id for one in written if one.outcome != "created"),
+                status="stored" if fresh else distillation.status,
+                facts=distillation.facts,
+                stored=tuple(write.record.id for write in writes if write.outcome == "created"),
+                deduped=tuple(write.record.id for write in writes if write.outcome != "created"),
                 user_memory_updated=bool(fresh & USER_MEMORY),
                 agent_memory_updated=bool(fresh & AGENT_MEMORY),
-                method=found.method,
+                method=distillation.method,
                 fallback=fallback,
             )
 
-    async def _distilled(self, who: Principal, told: Conversation) -> tuple[Distillation, str | None]:
+    async def _distilled(self, who: Principal, conversation: Conversation) -> tuple[Distillation, str | None]:
         """By the model; where it cannot, by rules, with the code of its error."""
         desk = self._desk
         fallback: str | None = None
-        if desk.model is not None and not is_short(told.parts, desk.room.count):
-            session = work_session("distill", told.session)
+        if desk.model is not None and not is_short(conversation.parts, desk.room.count):
+            session = work_session("distill", conversation.session)
             try:
-                return await distill_by_model(desk.model, who.tenant, session, told.parts, told.threshold), None
+                return await distill_by_model(
+                    desk.model, who.tenant, session, conversation.parts, conversation.threshold
+                ), None
             except (ModelError, SpendingCapReached) as error:
                 fallback = error.code
-        return await asyncio.to_thread(distill, told.parts, told.threshold, count=desk.room.count), fallback
+        return await asyncio.to_thread(
+            distill, conversation.parts, conversation.threshold, count=desk.room.count
+        ), fallback
 
-    async def _kept(self, held: Rights, account: Account, told: Conversation, found: Distillation) -> list[Written]:
-        desk, facts = self._desk, found.facts
-        marks = [mark_of("distilled", fact.content, fact.category, told.workflow) for fact in facts]
-        writer = desk.engines(held.who).writer(Marked(desk.store.records, account, marks))
-        notes = [_note(held, account, told, fact, found.method) for fact in facts]
-        return await writer.put(notes, actor=held.who.subject)
+    async def _kept(
+        self, rights: Rights, account: Account, conversation: Conversation, distillation: Distillation
+    ) -> list[Written]:
+        desk, facts = self._desk, distillation.facts
+        marks = [mark_of("distilled", fact.content, fact.category, conversation.workflow) for fact in facts]
+        writer = desk.engines(rights.who).writer(Marked(desk.store.records, account, marks))
+        notes = [_note(rights, account, conversation, fact, distillation.method) for fact in facts]
+        return await writer.put(notes, actor=rights.who.subject)
 
 
-def _for(held: Rights, subject: str | None) -> Rights:
-    if subject in (None, held.subject):
-        return held
-    if not held.who.is_at_least("admin"):
+def _for(rights: Rights, subject: str | None) -> Rights:
+    if subject in (None, rights.subject):
+        return rights
+    if not rights.who.is_at_least("admin"):
         raise Forbidden("Only an admin's key distills for somebody else. Leave the subject out.")
-    return replace(held, subject=subject or held.subject)
+    return replace(rights, subject=subject or rights.subject)
 
 
-def _note(held: Rights, account: Account, told: Conversation, fact: Distilled, method: str) -> Note:
-    refs: list[Json] = list(told.artifact_refs)
+def _note(rights: Rights, account: Account, conversation: Conversation, fact: Distilled, method: str) -> Note:
+    refs: list[Json] = list(conversation.artifact_refs)
     metadata: dict[str, Json] = {
         "category": fact.category,
         "follow_up_needed": fact.follow_up_needed,
         "classification": "internal",
         **({"artifact_refs": refs} if refs else {}),
-        **({"workflow_id": told.workflow} if told.workflow else {}),
-        OURS: marked(held, method=method),
+        **({"workflow_id": conversation.workflow} if conversation.workflow else {}),
+        OURS: marked(rights, method=method),
     }
     return Note(
         text=fact.content,
-        scope=held.scope("session"),
+        scope=rights.scope("session"),
         kind="fact",
         source="distilled",
         metadata=metadata,
         importance=round(fact.importance * 100),
         trust=TALK,
-        session=told.session,
+        session=conversation.session,
         provenance=Provenance(run=account.run),
     )

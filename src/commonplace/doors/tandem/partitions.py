@@ -24,7 +24,7 @@ _TIERS: Final[Mapping[ScopeKind, Tier]] = {"session": "session", "workspace": "p
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
+class RequestPlace:
     """What a request says of where it is. What it leaves open is as its capability has it, else by default."""
 
     org: str | None = None
@@ -36,10 +36,10 @@ class Place:
     capability: Capability | None = None
 
 
-ANYWHERE: Final = Place()
+ANYWHERE: Final = RequestPlace()
 
 
-def entered(account: Account, place: Place, now: datetime) -> Rights:
+def entered(account: Account, place: RequestPlace, now: datetime) -> Rights:
     """
     What the caller may do in that place. The account goes on in its tenant.
 
@@ -52,31 +52,36 @@ def entered(account: Account, place: Place, now: datetime) -> Rights:
     partition = partition_of(
         who, org=place.org, workspace=place.workspace, project=place.project, tier=place.tier, in_session=True
     )
-    held = rights(who, partition, now, run=place.run, session=place.session)
-    account.who = held.who
+    permissions = rights(who, partition, now, run=place.run, session=place.session)
+    account.who = permissions.who
     account.details["partition"] = partition.key
-    if held.subject != who.subject:
-        account.details["subject"] = held.subject
-    return held
+    if permissions.subject != who.subject:
+        account.details["subject"] = permissions.subject
+    return permissions
 
 
-def within(held: Rights, record: Record) -> bool:
+def within(permissions: Rights, record: Record) -> bool:
     """Whether a capability leaves the record in reach. Without one the key alone decides."""
-    if held.who.capability is None:
+    if permissions.who.capability is None:
         return True
     scope = record.scope
-    if scope == Scope("user", held.subject):
+    if scope == Scope("user", permissions.subject):
         return True
     tier = _TIERS.get(scope.kind)
-    if tier is None or tier not in held.read_tiers:
+    if tier is None or tier not in permissions.read_tiers:
         return False
     # A run that names its session finds what it put there also where it names itself only.
-    return scope == held.scope(tier) or (tier == "session" and record.provenance.run == held.run)
+    return scope == permissions.scope(tier) or (tier == "session" and record.provenance.run == permissions.run)
 
 
-def marked(held: Rights, **more: Json) -> dict[str, Json]:
+def marked(permissions: Rights, **more: Json) -> dict[str, Json]:
     """What a record put in this place says of it."""
-    return {"project_id": held.partition.project, "tier": held.partition.tier, "subject": held.subject, **more}
+    return {
+        "project_id": permissions.partition.project,
+        "tier": permissions.partition.tier,
+        "subject": permissions.subject,
+        **more,
+    }
 
 
 def tier_of(record: Record) -> Tier:
@@ -95,8 +100,8 @@ def subject_of(record: Record) -> str | None:
 
 
 def channel_of(record: Record) -> str | None:
-    told = record.metadata.get("channel_tag")
-    return record.scope.id if record.scope.kind == "channel" else told if isinstance(told, str) else None
+    tag = record.metadata.get("channel_tag")
+    return record.scope.id if record.scope.kind == "channel" else tag if isinstance(tag, str) else None
 
 
 def partition_key(tenant: str, scope: Scope, project: str = DEFAULT_PROJECT) -> str | None:
@@ -106,6 +111,6 @@ def partition_key(tenant: str, scope: Scope, project: str = DEFAULT_PROJECT) -> 
 
 
 def _ours(record: Record, name: str) -> str | None:
-    told = record.metadata.get(OURS)
-    value = told.get(name) if isinstance(told, dict) else None
+    mark = record.metadata.get(OURS)
+    value = mark.get(name) if isinstance(mark, dict) else None
     return value if isinstance(value, str) else None

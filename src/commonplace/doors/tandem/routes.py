@@ -13,14 +13,14 @@ from commonplace.doors.tandem.distill import Conversation, Distilling
 from commonplace.doors.tandem.partitions import (
     OURS,
     PROMOTION,
-    Place,
+    RequestPlace,
     channel_of,
     partition_key,
     project_of,
     subject_of,
     tier_of,
 )
-from commonplace.doors.tandem.retrieval import NO_LIMITS, Asked, Limits, Retrieval
+from commonplace.doors.tandem.retrieval import NO_LIMITS, GrantLimits, Retrieval, SearchRequest
 from commonplace.doors.tandem.shapes import (
     AuditAnswer,
     AuditEntry,
@@ -60,7 +60,7 @@ from commonplace.doors.tandem.shapes import (
     TrustAnswer,
 )
 from commonplace.doors.tandem.tree import DEPTH, Browsing, Node, TreeNode
-from commonplace.doors.tandem.use_cases import ACTIONS, Governed, Listing, Promote, Put
+from commonplace.doors.tandem.use_cases import ACTIONS, Governed, ListRequest, Promote, Put
 from commonplace.errors import InvalidInput
 from commonplace.governance.budgets import RetrievalBudget, RetrievalGrant
 from commonplace.server.auth import Caller, Served, use_case
@@ -97,9 +97,9 @@ async def put(body: PutBody, who: Caller, governed: UseGoverned) -> PutAnswer:
     Secrets are taken out first; a private key keeps the whole text out, which `scrub_report` tells. The same from the same
     run is kept once. At most 8,000 characters.
     """
-    told = body.metadata or {}
-    metadata: dict[str, Json] = {name: value for name, value in told.items() if name not in _NOT_SHOWN}
-    done = await governed.put(
+    fields = body.metadata or {}
+    metadata: dict[str, Json] = {name: value for name, value in fields.items() if name not in _NOT_SHOWN}
+    report = await governed.put(
         who,
         Put(
             text=body.content,
@@ -117,14 +117,14 @@ async def put(body: PutBody, who: Caller, governed: UseGoverned) -> PutAnswer:
         ),
     )
     return PutAnswer(
-        id=done.id,
-        ok=done.stored or done.deduped,
-        stored=done.stored,
-        deduped=done.deduped,
-        tier=done.tier,
-        partition_key=done.partition_key,
-        audit_id=done.audit_id,
-        scrub_report=_scrub(done.scrub),
+        id=report.id,
+        ok=report.stored or report.deduped,
+        stored=report.stored,
+        deduped=report.deduped,
+        tier=report.tier,
+        partition_key=report.partition_key,
+        audit_id=report.audit_id,
+        scrub_report=_scrub(report.scrub),
     )
 
 
@@ -134,14 +134,14 @@ async def search(body: SearchBody, who: Caller, retrieval: UseRetrieval) -> Sear
     Words that are meant literally: names, tickets, errors. A question that asks for everything is refused, and what a
     budget allows is told, no more.
     """
-    found = await retrieval.search(who, _asked(body))
+    report = await retrieval.search(who, _request(body))
     return SearchAnswer(
-        results=[memory_answer(one.hit.record, one.text, one.hit.score) for one in found.shown],
-        count=len(found.shown),
-        scopes_used=list(found.used),
-        blocked_scopes=list(found.blocked),
-        audit_id=found.audit_id,
-        left_out=found.left_out,
+        results=[memory_answer(item.hit.record, item.text, item.hit.score) for item in report.hits],
+        count=len(report.hits),
+        scopes_used=list(report.used),
+        blocked_scopes=list(report.blocked),
+        audit_id=report.audit_id,
+        left_out=report.left_out,
     )
 
 
@@ -157,10 +157,10 @@ async def memories(
     channel_tag: Annotated[Name | None, Query()] = None,
 ) -> ListAnswer:
     """Demoted ones too, which no search finds."""
-    listing = Listing(text=q, user=user_id, project=project_id, channel=channel_tag, limit=limit, offset=offset)
-    found = await governed.memories(who, listing)
-    items = [memory_answer(record, record.text) for record in found.records]
-    return ListAnswer(items=items, count=len(items), offset=offset, limit=limit, truncated=not found.whole)
+    listing = ListRequest(text=q, user=user_id, project=project_id, channel=channel_tag, limit=limit, offset=offset)
+    page = await governed.memories(who, listing)
+    items = [memory_answer(record, record.text) for record in page.records]
+    return ListAnswer(items=items, count=len(items), offset=offset, limit=limit, truncated=not page.whole)
 
 
 @router.post("/promote", summary="Share a memory")
@@ -170,7 +170,7 @@ async def promote(body: PromoteBody, who: Caller, governed: UseGoverned) -> Prom
     names `reviewer_id` and `approval_id`. What cannot be shared is told with `promoted: false`.
     """
     review = body.review
-    done = await governed.promote(
+    report = await governed.promote(
         who,
         Promote(
             id=body.id,
@@ -183,15 +183,15 @@ async def promote(body: PromoteBody, who: Caller, governed: UseGoverned) -> Prom
         ),
     )
     return PromoteAnswer(
-        ok=done.promoted,
-        id=done.id,
-        promoted=done.promoted,
-        new_memory_id=done.id if done.promoted else None,
-        to_tier=done.to,
-        scrub_report=_scrub(done.scrub),
-        audit_id=done.audit_id,
-        policy_decision_id=done.decision,
-        reason=done.reason,
+        ok=report.promoted,
+        id=report.id,
+        promoted=report.promoted,
+        new_memory_id=report.id if report.promoted else None,
+        to_tier=report.to,
+        scrub_report=_scrub(report.scrub),
+        audit_id=report.audit_id,
+        policy_decision_id=report.decision,
+        reason=report.reason,
     )
 
 
@@ -259,8 +259,8 @@ async def delete(
 # ---- in
 
 
-def _place(body: PutBody | SearchBody | PromoteBody) -> Place:
-    place = Place(
+def _place(body: PutBody | SearchBody | PromoteBody) -> RequestPlace:
+    place = RequestPlace(
         run=body.run_id, session=body.session_id, capability=body.capability.value() if body.capability else None
     )
     if body.partition is None:
@@ -271,35 +271,35 @@ def _place(body: PutBody | SearchBody | PromoteBody) -> Place:
     )  # fmt: skip
 
 
-def _asked(body: SearchBody) -> Asked:
-    given = body.retrieval_grant
-    return Asked(
+def _request(body: SearchBody) -> SearchRequest:
+    grant = body.retrieval_grant
+    return SearchRequest(
         text=body.query,
         place=_place(body),
         tiers=tuple(body.read_scopes or ()),
         tags=tuple(body.tags),
         limit=body.limit,
-        grant=_grant(given) if given else None,
-        limits=_limits(given) if given else NO_LIMITS,
+        grant=_grant(grant) if grant else None,
+        limits=_limits(grant) if grant else NO_LIMITS,
     )
 
 
-def _limits(given: GrantBody) -> Limits:
-    return Limits(
-        org=given.org_id,
-        workspace=given.workspace_id,
-        classes=frozenset(given.data_classes),
-        bindings=frozenset(given.source_binding_ids),
-        objects=frozenset(given.source_object_ids),
+def _limits(grant: GrantBody) -> GrantLimits:
+    return GrantLimits(
+        org=grant.org_id,
+        workspace=grant.workspace_id,
+        classes=frozenset(grant.data_classes),
+        bindings=frozenset(grant.source_binding_ids),
+        objects=frozenset(grant.source_object_ids),
     )
 
 
-def _grant(given: GrantBody) -> RetrievalGrant:
-    budgets = given.budgets
+def _grant(grant: GrantBody) -> RetrievalGrant:
+    budgets = grant.budgets
     return RetrievalGrant(
-        id=given.grant_id,
-        subject=given.subject,
-        projects=frozenset(given.project_ids),
+        id=grant.grant_id,
+        subject=grant.subject,
+        projects=frozenset(grant.project_ids),
         budget=RetrievalBudget(
             window=timedelta(milliseconds=budgets.window_ms),
             queries=budgets.max_queries_per_window,
@@ -310,8 +310,8 @@ def _grant(given: GrantBody) -> RetrievalGrant:
             reply_tokens=budgets.max_tokens,
             reply_characters=budgets.max_chars,
         ),
-        revoked=given.revoked,
-        expires_at=given.expires_at,
+        revoked=grant.revoked,
+        expires_at=grant.expires_at,
     )
 
 
@@ -329,14 +329,19 @@ def _import_scope(body: ImportBody) -> Scope:
 
 def memory_answer(record: Record, text: str, score: float | None = None) -> MemoryAnswer:
     """A record as this door tells it. `text` is as much of it as may be told."""
-    told, made, trusted = record.metadata, record.provenance, record.trust in TRUSTED
-    redactions = told.get("redactions")
+    metadata, provenance, trusted = record.metadata, record.provenance, record.trust in TRUSTED
+    redactions = metadata.get("redactions")
     count = redactions if isinstance(redactions, int) else 0
-    classification = str(told.get("classification") or "internal")
-    promotion = told.get(PROMOTION)
+    classification = str(metadata.get("classification") or "internal")
+    promotion = metadata.get(PROMOTION)
     project = project_of(record)
-    sources = {"run_id": made.run, "message_id": made.message, "file": made.file, "actor": record.actor}
-    refs = told.get("artifact_refs")
+    sources = {
+        "run_id": provenance.run,
+        "message_id": provenance.message,
+        "file": provenance.file,
+        "actor": record.actor,
+    }
+    refs = metadata.get("artifact_refs")
     return MemoryAnswer(
         id=record.id,
         text=text,
@@ -350,7 +355,7 @@ def memory_answer(record: Record, text: str, score: float | None = None) -> Memo
         source_type=record.source,
         user_id=subject_of(record),
         session_id=record.session,
-        run_id=made.run,
+        run_id=provenance.run,
         project_id=project,
         channel_tag=channel_of(record),
         tags=list(record.tags),
@@ -363,9 +368,9 @@ def memory_answer(record: Record, text: str, score: float | None = None) -> Memo
             label=record.trust, trusted_for_promotion=trusted, rendering_role="context" if trusted else "evidence"
         ),
         linkage=LinkageAnswer(
-            run_id=made.run,
+            run_id=provenance.run,
             session_id=record.session,
-            message_id=made.message,
+            message_id=provenance.message,
             project_id=project,
             promotion=promotion if isinstance(promotion, dict) else None,
         ),
@@ -378,7 +383,7 @@ def memory_answer(record: Record, text: str, score: float | None = None) -> Memo
         ),
         influence=InfluenceAnswer(pinned=record.pinned, importance=record.importance / 100),
         provenance={name: value for name, value in sources.items() if value is not None},
-        metadata={name: value for name, value in told.items() if name not in _NOT_SHOWN},
+        metadata={name: value for name, value in metadata.items() if name not in _NOT_SHOWN},
     )
 
 
@@ -387,7 +392,7 @@ def _scrub(report: ScrubReport) -> ScrubAnswer:
 
 
 def _entry(row: AuditRow) -> AuditEntry:
-    told: Mapping[str, Any] = row.details
+    details: Mapping[str, Any] = row.details
     at = to_ms(row.at)
     derived = partition_key(row.tenant, row.scope) if row.scope else None
     return AuditEntry(
@@ -397,11 +402,11 @@ def _entry(row: AuditRow) -> AuditEntry:
         run_id=row.run,
         memory_id=row.record,
         source_memory_id=row.record if row.action == "record.promote" else None,
-        to_tier=told.get("to_tier"),
-        partition_key=told.get("partition") or derived,
+        to_tier=details.get("to_tier"),
+        partition_key=details.get("partition") or derived,
         actor=row.actor,
         status=row.outcome,
-        detail=told.get("why") or told.get("code"),
+        detail=details.get("why") or details.get("code"),
         created_at_ms=at,
         ts_ms=at,
     )
@@ -422,16 +427,16 @@ async def tree(
     browsing: UseBrowsing,
     max_depth: Annotated[int, Query(ge=0, le=100, description="Deeper than five levels nothing is shown.")] = DEPTH,
 ) -> TreeAnswer:
-    found = await browsing.tree(who, uri, max_depth)
-    return TreeAnswer(tree=[_tree_node(found, served.desk.clock.now())])
+    root = await browsing.tree(who, uri, max_depth)
+    return TreeAnswer(tree=[_tree_node(root, served.desk.clock.now())])
 
 
 @context_router.post("/layers/generate", summary="Make the shorter tellings of a memory")
 async def generate(body: LayersBody, who: Caller, browsing: UseBrowsing) -> LayersAnswer:
     """L0 has about a hundred tokens, L1 about two thousand. Those that are there stay."""
     layers = await browsing.generate(who, body.node_id)
-    made = [LayerAnswer(layer_type=layer.name, token_count=layer.tokens, method=layer.method) for layer in layers]
-    return LayersAnswer(ok=True, node_id=body.node_id, layers=made)
+    answers = [LayerAnswer(layer_type=layer.name, token_count=layer.tokens, method=layer.method) for layer in layers]
+    return LayersAnswer(ok=True, node_id=body.node_id, layers=answers)
 
 
 @context_router.post("/distill", summary="Keep what a conversation taught", response_model_exclude_none=True)
@@ -440,7 +445,7 @@ async def distill(
 ) -> DistillAnswer:
     """Preferences, facts, outcomes and lessons become facts of the session. The same conversation again adds nothing."""
     after.add_task(served.lanes.met, who, body.session_id)
-    done = await distilling.distill(
+    report = await distilling.distill(
         who,
         Conversation(
             session=body.session_id,
@@ -461,22 +466,22 @@ async def distill(
             importance=fact.importance,
             follow_up_needed=fact.follow_up_needed,
         )
-        for fact in done.facts
+        for fact in report.facts
     ]
     return DistillAnswer(
         ok=True,
-        distillation_id=done.id,
+        distillation_id=report.id,
         session_id=body.session_id,
         facts_extracted=len(facts),
-        stored_count=len(done.stored),
-        deduped_count=len(done.deduped),
-        memory_ids=[*done.stored, *done.deduped],
+        stored_count=len(report.stored),
+        deduped_count=len(report.deduped),
+        memory_ids=[*report.stored, *report.deduped],
         candidate_ids=[],
-        status=done.status,
+        status=report.status,
         report=ReportAnswer(
-            method=done.method,
-            user_memory_updated=done.user_memory_updated,
-            agent_memory_updated=done.agent_memory_updated,
+            method=report.method,
+            user_memory_updated=report.user_memory_updated,
+            agent_memory_updated=report.agent_memory_updated,
             facts=facts,
         ),
     )
@@ -495,13 +500,13 @@ def _node(node: Node, now: datetime) -> NodeAnswer:
     )
 
 
-def _tree_node(found: TreeNode, now: datetime) -> TreeNodeAnswer:
-    layers = found.layer_summary
+def _tree_node(branch: TreeNode, now: datetime) -> TreeNodeAnswer:
+    layers = branch.layer_summary
     return TreeNodeAnswer(
-        node=_node(found.node, now),
-        children=[_tree_node(child, now) for child in found.children],
+        node=_node(branch.node, now),
+        children=[_tree_node(child, now) for child in branch.children],
         layer_summary=LayerSummaryAnswer(
             l0_preview=layers.l0_preview, l1_preview=layers.l1_preview, has_l2=layers.has_l2
         ),
-        more=found.more,
+        more=branch.more,
     )

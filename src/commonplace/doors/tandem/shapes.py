@@ -50,12 +50,12 @@ Names = Annotated[list[Name], Field(max_length=MAX_REFS)]
 Reference = Annotated[str, Field(min_length=1, max_length=MAX_LINE), AfterValidator(_printable)]
 
 
-def _expiry(written: Any) -> Any:
-    if isinstance(written, bool) or not isinstance(written, int | float):
-        return written
-    if not 0 <= written <= _LAST_MOMENT:
+def _expiry(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    if not 0 <= value <= _LAST_MOMENT:
         raise ValueError("not a moment in milliseconds since 1970")
-    return from_ms(int(written))
+    return from_ms(int(value))
 
 
 Expiry = Annotated[Moment, BeforeValidator(_expiry)]
@@ -121,13 +121,13 @@ class CapabilityBody(Sent):
         )
 
 
-def _read_capability(written: Any) -> Any:
-    if not isinstance(written, str):
-        return written
-    if len(written) > MAX_CAPABILITY:
+def _read_capability(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    if len(value) > MAX_CAPABILITY:
         raise ValueError(f"a capability has at most {MAX_CAPABILITY:,} characters")
     try:
-        return json.loads(written)
+        return json.loads(value)
     except (ValueError, RecursionError):
         raise ValueError("a capability that is sent as text is a JSON object") from None
 
@@ -195,12 +195,14 @@ class PutBody(Sent):
 
     def label(self) -> Trust:
         """How far it is to be trusted, wherever the body says so. A label that is none of ours is not trusted."""
-        told = self.metadata or {}
-        nested = told.get("memory_trust")
-        found = self.trust or told.get("trust_label") or (nested.get("label") if isinstance(nested, dict) else nested)
-        if found is None:
+        metadata = self.metadata or {}
+        nested = metadata.get("memory_trust")
+        name = (
+            self.trust or metadata.get("trust_label") or (nested.get("label") if isinstance(nested, dict) else nested)
+        )
+        if name is None:
             return "system_generated"
-        return next((label for label in get_args(Trust) if label == found), "external_user_supplied")
+        return next((label for label in get_args(Trust) if label == name), "external_user_supplied")
 
 
 class ScrubAnswer(Answer):
@@ -361,8 +363,8 @@ class PromoteBody(Sent):
     def outcome(self) -> Metadata | None:
         if self.source_outcome is None:
             return None
-        told: Metadata = self.source_outcome.model_dump(mode="json", exclude_none=True)
-        return told
+        outcome: Metadata = self.source_outcome.model_dump(mode="json", exclude_none=True)
+        return outcome
 
 
 class PromoteAnswer(Answer):

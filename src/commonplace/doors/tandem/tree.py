@@ -104,7 +104,7 @@ class TreeNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TreePlace:
     """
     What a URI names. `kind` is empty for the root, `id` is None for all of a kind, `leaf` None for a directory.
     """
@@ -122,27 +122,29 @@ class Place:
 
     @property
     def uri(self) -> str:
-        named = (self.kind, self.id, self.folder, self.leaf)
-        return SCHEME + "/".join(quote(part, safe="") for part in named if part)
+        parts = (self.kind, self.id, self.folder, self.leaf)
+        return SCHEME + "/".join(quote(part, safe="") for part in parts if part)
 
     @property
-    def parent(self) -> Place | None:
+    def parent(self) -> TreePlace | None:
         if self.leaf is not None:
             return replace(self, leaf=None)
         if self.folder is not None:
             return replace(self, folder=None)
         if self.id is not None:
-            return Place(self.kind)
-        return Place() if self.kind else None
+            return TreePlace(self.kind)
+        return TreePlace() if self.kind else None
 
-    def of(self, record: Record) -> Place:
+    def of(self, record: Record) -> TreePlace:
         """The place of a record in this directory. A key that would be taken for something else gives way to the id."""
         key = record.key
-        named = key is not None and key.strip("/") == key and "//" not in key and key not in _FOLDERS.get(self.kind, ())
-        return replace(self, leaf=key if named else record.id)
+        is_unambiguous = (
+            key is not None and key.strip("/") == key and "//" not in key and key not in _FOLDERS.get(self.kind, ())
+        )
+        return replace(self, leaf=key if is_unambiguous else record.id)
 
 
-def read_uri(uri: str) -> Place:
+def read_uri(uri: str) -> TreePlace:
     """
     Raises:
         InvalidInput: it is no URI of the tree.
@@ -155,18 +157,18 @@ def read_uri(uri: str) -> Place:
     if not all(parts):
         raise InvalidInput(f"{uri!r:.80} has an empty or unreadable part between two slashes.")
     if not parts:
-        return Place()
+        return TreePlace()
     kind, *rest = parts
     if kind == _GLOBAL:
-        return Place(kind, leaf="/".join(rest) or None)
+        return TreePlace(kind, leaf="/".join(rest) or None)
     if kind not in _KINDS:
-        known = ", ".join([*_KINDS, _GLOBAL])
-        raise InvalidInput(f"{kind!r:.40} is no folder of the context tree. There are {known}.")
+        folders = ", ".join([*_KINDS, _GLOBAL])
+        raise InvalidInput(f"{kind!r:.40} is no folder of the context tree. There are {folders}.")
     if not rest:
-        return Place(kind)
+        return TreePlace(kind)
     id, *rest = rest
     folder = rest.pop(0) if rest and rest[0] in _FOLDERS.get(kind, ()) else None
-    return Place(kind, id, folder, "/".join(rest) or None)
+    return TreePlace(kind, id, folder, "/".join(rest) or None)
 
 
 class Tree:
@@ -231,20 +233,20 @@ class Tree:
         if node.startswith(_DIRECTORY):
             return []
         record = await self._live(node)
-        held = {layer.name: layer for layer in await self._layers.layers(self._tenant, record.id, record.version)}
-        made = [await self._layer(record, name, most) for name, most in LAYERS.items() if name not in held]
-        if made:
-            await self._layers.put_layers(self._tenant, made)
-        held.update((layer.name, layer) for layer in made)
-        return [held[name] for name in LAYERS]
+        layers = {layer.name: layer for layer in await self._layers.layers(self._tenant, record.id, record.version)}
+        new_layers = [await self._layer(record, name, most) for name, most in LAYERS.items() if name not in layers]
+        if new_layers:
+            await self._layers.put_layers(self._tenant, new_layers)
+        layers.update((layer.name, layer) for layer in new_layers)
+        return [layers[name] for name in LAYERS]
 
     async def _layer(self, record: Record, name: LayerName, most: int) -> Layer:
         if self._shorten is not None and self._count(record.text.strip()) > most:
-            told = await self._shorten(record.text, most)
-            if told and self._count(told) <= most:
-                tokens = self._count(told)
+            text = await self._shorten(record.text, most)
+            if text and self._count(text) <= most:
+                tokens = self._count(text)
                 return Layer(
-                    record=record.id, version=record.version, name=name, text=told, tokens=tokens, method="model"
+                    record=record.id, version=record.version, name=name, text=text, tokens=tokens, method="model"
                 )
         # A long text takes a while; others go on meanwhile.
         text = await asyncio.to_thread(summary, record.text, most, self._count)
@@ -252,7 +254,7 @@ class Tree:
 
     # ---- what is where
 
-    def _allowed(self, place: Place) -> Place:
+    def _allowed(self, place: TreePlace) -> TreePlace:
         scope = place.scope
         if scope is not None and not self._reaches(scope):
             raise Forbidden(f"The key does not reach {scope}. Name a scope that it reaches.", scope=str(scope))
@@ -261,13 +263,13 @@ class Tree:
     async def _page(self, scope: Scope, limit: int, cursor: str | None = None) -> Page:
         return await self._records.find(self._tenant, Filter(scopes=(scope,)), "pinned", limit, cursor)
 
-    async def _record(self, place: Place) -> Record:
+    async def _record(self, place: TreePlace) -> Record:
         """The live record that a place names: by its key, else by its id. Raises NotFound."""
         scope, leaf = place.scope, place.leaf
         if scope is None or leaf is None:
             raise NotFound("There is nothing at this address.", uri=place.uri)
-        for wanted in (Filter(scopes=(scope,), key=leaf), Filter(scopes=(scope,), ids=(leaf,))):
-            page = await self._records.find(self._tenant, wanted, "newest", 1, None)
+        for filter in (Filter(scopes=(scope,), key=leaf), Filter(scopes=(scope,), ids=(leaf,))):
+            page = await self._records.find(self._tenant, filter, "newest", 1, None)
             if page.records:
                 return page.records[0]
         raise NotFound("There is nothing at this address.", uri=place.uri)
@@ -280,7 +282,7 @@ class Tree:
 
     # ---- the walk
 
-    async def _branch(self, place: Place, depth: int, walk: _Walk) -> TreeNode:
+    async def _branch(self, place: TreePlace, depth: int, walk: _Walk) -> TreeNode:
         if depth == 0:
             return TreeNode(node=_directory(place))
         scope = place.scope
@@ -297,23 +299,23 @@ class Tree:
             node=_directory(place), children=tuple(sorted(children, key=_order)), more=len(places) - len(children)
         )
 
-    async def _below(self, place: Place) -> list[Place]:
+    async def _below(self, place: TreePlace) -> list[TreePlace]:
         """The directories in the root, or those of a kind's scopes that hold something, by name."""
         if not place.kind:
-            found = [Place(kind) for kind in _KINDS]
-            return [*found, Place(_GLOBAL)] if self._reaches(Scope("global")) else found
+            folders = [TreePlace(kind) for kind in _KINDS]
+            return [*folders, TreePlace(_GLOBAL)] if self._reaches(Scope("global")) else folders
         marks = await self._recall.marks(self._tenant, None)
         scopes = {mark.scope for mark in marks if mark.scope.kind == _KINDS[place.kind] and mark.passages > 0}
-        return [Place(place.kind, scope.id) for scope in sorted(scopes) if self._reaches(scope)]
+        return [TreePlace(place.kind, scope.id) for scope in sorted(scopes) if self._reaches(scope)]
 
-    async def _scope(self, place: Place, scope: Scope, walk: _Walk) -> TreeNode:
+    async def _scope(self, place: TreePlace, scope: Scope, walk: _Walk) -> TreeNode:
         page = await self._page(scope, max(min(MAX_CHILDREN, walk.nodes), 1))
-        shown = page.records[: max(walk.nodes, 0)]
-        walk.nodes -= len(shown)
-        children = [await self._leaf(place.of(record), record) for record in shown]
-        more = len(page.records) - len(shown) + await self._count_on(scope, page.cursor, walk)
+        records = page.records[: max(walk.nodes, 0)]
+        walk.nodes -= len(records)
+        children = [await self._leaf(place.of(record), record) for record in records]
+        more = len(page.records) - len(records) + await self._count_on(scope, page.cursor, walk)
         return TreeNode(
-            node=_directory(place, shown), children=tuple(sorted(children, key=_order)), more=more
+            node=_directory(place, records), children=tuple(sorted(children, key=_order)), more=more
         )  # fmt: skip
 
     async def _count_on(self, scope: Scope, cursor: str | None, walk: _Walk) -> int:
@@ -325,12 +327,12 @@ class Tree:
             cursor = page.cursor
         return max(more, 1) if cursor is not None else more
 
-    async def _leaf(self, place: Place, record: Record) -> TreeNode:
+    async def _leaf(self, place: TreePlace, record: Record) -> TreeNode:
         layers = await self._layers.layers(self._tenant, record.id, record.version)
-        told = {layer.name: layer.text for layer in layers}
+        texts = {layer.name: layer.text for layer in layers}
         previews = LayerSummary(
-            l0_preview=told["L0"][:100] if "L0" in told else None,
-            l1_preview=told["L1"][:200] if "L1" in told else None,
+            l0_preview=texts["L0"][:100] if "L0" in texts else None,
+            l1_preview=texts["L1"][:200] if "L1" in texts else None,
             has_l2=True,
         )
         return TreeNode(node=_file(place, record), layer_summary=previews)
@@ -349,7 +351,7 @@ def directory_id(uri: str) -> str:
     return _DIRECTORY + sha256(uri.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _directory(place: Place, records: Sequence[Record] = ()) -> Node:
+def _directory(place: TreePlace, records: Sequence[Record] = ()) -> Node:
     scope = place.scope
     return Node(
         id=directory_id(place.uri),
@@ -362,7 +364,7 @@ def _directory(place: Place, records: Sequence[Record] = ()) -> Node:
     )
 
 
-def _file(place: Place, record: Record) -> Node:
+def _file(place: TreePlace, record: Record) -> Node:
     metadata: dict[str, Json] = {
         "scope": str(record.scope),
         "kind": record.kind,
@@ -441,9 +443,9 @@ class Browsing:
                 limits=TaskLimits(output_tokens=most + _ROOM, micro_usd=MICRO_USD, turns=1),
             )
             try:
-                told = (await model.act(task, ())).text.strip()
+                answer = (await model.act(task, ())).text.strip()
             except (ModelError, SpendingCapReached):
                 return None
-            return None if is_attack(told) else scrub(told).text
+            return None if is_attack(answer) else scrub(answer).text
 
         return shorten

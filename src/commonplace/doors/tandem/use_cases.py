@@ -15,7 +15,7 @@ from commonplace.doors.tandem.partitions import (
     ANYWHERE,
     OURS,
     PROMOTION,
-    Place,
+    RequestPlace,
     channel_of,
     entered,
     marked,
@@ -76,7 +76,7 @@ class Put:
     """Something to be kept. What is `private` is its subject's alone, whatever the tier."""
 
     text: str
-    place: Place = ANYWHERE
+    place: RequestPlace = ANYWHERE
     kind: Kind = "note"
     tags: tuple[str, ...] = ()
     source: str = "agent_note"
@@ -107,7 +107,7 @@ class Promote:
     """A record to be shared in the tier `to` (None: the project). `outcome` is how the work went that it comes from."""
 
     id: str
-    place: Place = ANYWHERE
+    place: RequestPlace = ANYWHERE
     to: Tier | None = None
     reason: str | None = None
     reviewer: str | None = None
@@ -129,7 +129,7 @@ class PromoteReport:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Listing:
+class ListRequest:
     text: str | None = None
     user: str | None = None
     project: str | None = None
@@ -139,8 +139,8 @@ class Listing:
 
     def fits(self, record: Record) -> bool:
         text = self.text.casefold() if self.text else ""
-        asked = ((self.user, subject_of), (self.project, project_of), (self.channel, channel_of))
-        return all(wanted in (None, of(record)) for wanted, of in asked) and text in record.text.casefold()
+        conditions = ((self.user, subject_of), (self.project, project_of), (self.channel, channel_of))
+        return all(value in (None, of(record)) for value, of in conditions) and text in record.text.casefold()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -158,7 +158,7 @@ class Governed:
 
     # ---- put
 
-    async def put(self, who: Principal, asked: Put) -> PutReport:
+    async def put(self, who: Principal, request: Put) -> PutReport:
         """
         Keep a note, a fact or a solution.
 
@@ -168,41 +168,47 @@ class Governed:
         """
         desk = self._desk
         async with desk.account(who, "record.put") as account:
-            held = entered(account, asked.place, desk.clock.now())
-            account.scope = writing(held, private=asked.private)
-            require_trust(held.who, asked.trust)
-            note = _note(held, account.scope, asked)
+            rights = entered(account, request.place, desk.clock.now())
+            account.scope = writing(rights, private=request.private)
+            require_trust(rights.who, request.trust)
+            note = _note(rights, account.scope, request)
             report = scrubbed(note)
             if report.status == "blocked":
                 await account.note("refused", code=SecretRefused.code)
-                return _put_report(held, account, report)
+                return _put_report(rights, account, report)
             text = scrub(note.text).text
             if len(text) > MAX_CONTENT:
                 raise InvalidInput(
                     f"A memory has at most {MAX_CONTENT:,} characters here. Import longer texts as files."
                 )
             mark = mark_of(
-                held.subject, asked.kind, text, asked.place.run, asked.place.session, asked.message, asked.tool
+                rights.subject,
+                request.kind,
+                text,
+                request.place.run,
+                request.place.session,
+                request.message,
+                request.tool,
             )
-            written = await self._once(held, account, note, text, mark)
-            return _put_report(held, account, report, written)
+            write = await self._once(rights, account, note, text, mark)
+            return _put_report(rights, account, report, write)
 
-    async def _once(self, held: Rights, account: Account, note: Note, text: str, mark: bytes) -> Written:
+    async def _once(self, rights: Rights, account: Account, note: Note, text: str, mark: bytes) -> Written:
         """Kept, unless it is there. One that was deleted or became something else since does not stand in its way."""
         desk = self._desk
         for _ in range(_ATTEMPTS):
-            writer = desk.engines(held.who).writer(Marked(desk.store.records, account, [mark]))
-            [written] = await writer.put([note], actor=held.who.subject)
-            record = written.record
+            writer = desk.engines(rights.who).writer(Marked(desk.store.records, account, [mark]))
+            [write] = await writer.put([note], actor=rights.who.subject)
+            record = write.record
             gone = record.state(desk.clock.now()) in ("deleted", "expired") or record.text != text
-            if written.outcome != "unchanged" or not gone:
-                return written
+            if write.outcome != "unchanged" or not gone:
+                return write
             mark = mark_of(mark, record.id)
         raise Conflict("The same text was put and deleted too often. Put it at another door.")
 
     # ---- promote, demote, delete
 
-    async def promote(self, who: Principal, asked: Promote) -> PromoteReport:
+    async def promote(self, who: Principal, request: Promote) -> PromoteReport:
         """
         Share a record with everybody of its project, or of the tenant. It keeps its id.
 
@@ -212,25 +218,25 @@ class Governed:
         """
         desk = self._desk
         async with desk.account(who, "record.promote") as account:
-            held = entered(account, asked.place, desk.clock.now())
-            if asked.place.project is None and asked.place.capability is None:
-                held = await self._where_it_is(held, account, asked.id)
-            told = asked.outcome.get("policy_decision_id") if asked.outcome else None
-            decision = told if isinstance(told, str) and told else new_id(desk.clock.now())
-            account.details |= {"to_tier": asked.to or "project", "policy_decision": decision[:255]}
-            promotion = promoting(held, asked.to, reviewer=asked.reviewer, approval=asked.approval)
+            rights = entered(account, request.place, desk.clock.now())
+            if request.place.project is None and request.place.capability is None:
+                rights = await self._where_it_is(rights, account, request.id)
+            policy_id = request.outcome.get("policy_decision_id") if request.outcome else None
+            decision = policy_id if isinstance(policy_id, str) and policy_id else new_id(desk.clock.now())
+            account.details |= {"to_tier": request.to or "project", "policy_decision": decision[:255]}
+            promotion = promoting(rights, request.to, reviewer=request.reviewer, approval=request.approval)
             account.details |= {"reviewer": promotion.reviewer[:255], "approval": promotion.approval[:255]}
-            source = await self._source(held, account, asked.id)
-            report, reason = (None, "not_found") if source is None else _refusal(source, asked, promotion)
+            source = await self._source(rights, account, request.id)
+            report, reason = (None, "not_found") if source is None else _refusal(source, request, promotion)
             if source is not None and reason is None:
                 try:
-                    await self._promote(account, source, promotion, asked.reason)
+                    await self._promote(account, source, promotion, request.reason)
                 except SecretRefused:
                     report, reason = ScrubReport(status="blocked", block_reason="metadata"), "blocked_by_scrub"
             if reason is not None and not account.noted:
                 await account.note("not_found" if source is None else "refused", why=reason)
             return PromoteReport(
-                id=source.id if source else asked.id,
+                id=source.id if source else request.id,
                 promoted=reason is None,
                 to=promotion.tier,
                 audit_id=_row_id(account),
@@ -240,7 +246,7 @@ class Governed:
             )
 
     async def _promote(self, account: Account, record: Record, promotion: Promotion, reason: str | None) -> None:
-        told: dict[str, Json] = {
+        details: dict[str, Json] = {
             "from_tier": tier_of(record),
             "to_tier": promotion.tier,
             "reviewer_id": promotion.reviewer,
@@ -249,33 +255,33 @@ class Governed:
         }
         before = record.metadata.get(PROMOTION)
         if record.scope == promotion.scope and isinstance(before, dict) and before.get("to_tier") == promotion.tier:
-            told = before
+            details = before
         account.homes[record.id] = record.scope
         # What was looked at is what is promoted: who changed it meanwhile is heard first.
         changed = await self._lifecycle(account).promote(
-            record.id, scope=promotion.scope, expected=record.version, reason=reason, told={PROMOTION: told}
+            record.id, scope=promotion.scope, expected=record.version, reason=reason, told={PROMOTION: details}
         )
         await account.note_unchanged(changed)
 
-    async def _where_it_is(self, held: Rights, account: Account, id: str) -> Rights:
+    async def _where_it_is(self, rights: Rights, account: Account, id: str) -> Rights:
         """The record's own project is meant where a request names none."""
         try:
-            full = await self._desk.resolved(held.who, id)
-            [record] = await self._desk.store.records.get(held.who.tenant, [full])
+            full = await self._desk.resolved(rights.who, id)
+            [record] = await self._desk.store.records.get(rights.who.tenant, [full])
         except (NotFound, InvalidInput):
-            return held
-        if not held.who.reaches(record.scope):
-            return held
-        partition = replace(held.partition, project=project_of(record), tier=tier_of(record))
+            return rights
+        if not rights.who.reaches(record.scope):
+            return rights
+        partition = replace(rights.partition, project=project_of(record), tier=tier_of(record))
         account.details["partition"] = partition.key
-        return replace(held, partition=partition)
+        return replace(rights, partition=partition)
 
-    async def _source(self, held: Rights, account: Account, id: str) -> Record | None:
+    async def _source(self, rights: Rights, account: Account, id: str) -> Record | None:
         try:
-            record = await self._desk.found(held.who, account, id)
+            record = await self._desk.found(rights.who, account, id)
         except NotFound:
             return None
-        return None if record.deleted_at is not None or not within(held, record) else record
+        return None if record.deleted_at is not None or not within(rights, record) else record
 
     async def demote(self, who: Principal, id: str, *, run: str | None = None) -> str:
         """Keep a record to itself, no longer searched. Answers the id of the audit row. Raises RecordNotFound."""
@@ -294,7 +300,7 @@ class Governed:
         """
 
         async def step(lifecycle: Lifecycle, record: Record) -> Record:
-            if not Listing(project=project, channel=channel).fits(record):
+            if not ListRequest(project=project, channel=channel).fits(record):
                 raise RecordNotFound(ids=[record.id])
             return await lifecycle.delete(record.id)
 
@@ -315,26 +321,30 @@ class Governed:
 
     # ---- read
 
-    async def memories(self, who: Principal, listing: Listing) -> Listed:
+    async def memories(self, who: Principal, listing: ListRequest) -> Listed:
         """What the caller may read, newest first, demoted records too; what is in quarantine only a reviewer sees."""
         desk = self._desk
         async with desk.account(who, "record.list"):
             if not (1 <= listing.limit <= MAX_LISTED and listing.offset >= 0):
                 raise InvalidInput(f"limit is 1 to {MAX_LISTED:,}, and offset is not below 0.")
-            wanted = Filter(scopes=await desk.readable(who, None), states=frozenset({"live", "demoted"}))
+            filter = Filter(scopes=await desk.readable(who, None), states=frozenset({"live", "demoted"}))
             reviews = who.is_at_least("reviewer")
-            found: list[Record] = []
+            records: list[Record] = []
             cursor: str | None = None
             looked = 0
-            while len(found) < listing.offset + listing.limit:
-                page = await desk.store.records.find(who.tenant, wanted, "newest", _PAGE, cursor)
-                found += [one for one in page.records if listing.fits(one) and (reviews or not is_quarantined(one))]
+            while len(records) < listing.offset + listing.limit:
+                page = await desk.store.records.find(who.tenant, filter, "newest", _PAGE, cursor)
+                records += [
+                    record
+                    for record in page.records
+                    if listing.fits(record) and (reviews or not is_quarantined(record))
+                ]
                 looked += len(page.records)
                 cursor = page.cursor
                 if cursor is None or looked >= _LOOKED_AT:
                     break
-            shown = tuple(found[listing.offset : listing.offset + listing.limit])
-            return Listed(records=shown, whole=cursor is None or len(shown) == listing.limit)
+            window = tuple(records[listing.offset : listing.offset + listing.limit])
+            return Listed(records=window, whole=cursor is None or len(window) == listing.limit)
 
     async def audit(self, who: Principal, *, run: str | None = None, limit: int = 100) -> list[AuditRow]:
         """
@@ -346,15 +356,15 @@ class Governed:
                 raise InvalidInput(f"limit is 1 to {MAX_ROWS}.")
             reviews = who.is_at_least("reviewer")
             query = AuditQuery(actions=tuple(ACTIONS), run=run, actor=None if reviews else who.subject)
-            found: list[AuditRow] = []
+            rows: list[AuditRow] = []
             cursor: str | None = None
             for _ in range(_PAGES):
                 page = await desk.store.journal.audit(who.tenant, query, max(limit, _PAGE), cursor)
-                found += [row for row in page.rows if _may_see(who, row, reviews=reviews)]
+                rows += [row for row in page.rows if _may_see(who, row, reviews=reviews)]
                 cursor = page.cursor
-                if cursor is None or len(found) >= limit:
+                if cursor is None or len(rows) >= limit:
                     break
-            return found[:limit]
+            return rows[:limit]
 
     # ---- import
 
@@ -372,56 +382,56 @@ def scrubbed(note: Note) -> ScrubReport:
     """What the scrub will find in a note, its metadata included."""
     report = scrub(note.text).report
     try:
-        _, kept = clean(note.text, note.metadata)
+        _, metadata = clean(note.text, note.metadata)
     except SecretRefused:
         return replace(report, status="blocked", block_reason=report.block_reason or "metadata")
-    redactions = kept.get("redactions", 0)
+    redactions = metadata.get("redactions", 0)
     assert isinstance(redactions, int)
     return replace(report, status="redacted" if redactions else "passed", redactions=redactions)
 
 
-def _note(held: Rights, scope: Scope, asked: Put) -> Note:
-    given = {name: value for name, value in asked.metadata.items() if name not in _NOT_FROM_OUTSIDE}
-    more: dict[str, Json] = {"tool_name": asked.tool} if asked.tool else {}
-    refs: list[Json] = list(asked.artifact_refs)
+def _note(rights: Rights, scope: Scope, request: Put) -> Note:
+    fields = {name: value for name, value in request.metadata.items() if name not in _NOT_FROM_OUTSIDE}
+    more: dict[str, Json] = {"tool_name": request.tool} if request.tool else {}
+    refs: list[Json] = list(request.artifact_refs)
     metadata: dict[str, Json] = {
-        **given,
-        "classification": asked.classification,
+        **fields,
+        "classification": request.classification,
         **({"artifact_refs": refs} if refs else {}),
-        OURS: marked(held, **more),
+        OURS: marked(rights, **more),
     }
     return Note(
-        text=asked.text,
+        text=request.text,
         scope=scope,
-        kind=asked.kind,
-        source=asked.source,
-        tags=asked.tags,
+        kind=request.kind,
+        source=request.source,
+        tags=request.tags,
         metadata=metadata,
-        trust=asked.trust,
-        session=asked.place.session,
-        provenance=Provenance(run=asked.place.run, message=asked.message),
+        trust=request.trust,
+        session=request.place.session,
+        provenance=Provenance(run=request.place.run, message=request.message),
     )
 
 
-def _put_report(held: Rights, account: Account, report: ScrubReport, written: Written | None = None) -> PutReport:
+def _put_report(rights: Rights, account: Account, report: ScrubReport, write: Written | None = None) -> PutReport:
     return PutReport(
-        id=written.record.id if written else "",
-        stored=written is not None and written.outcome == "created",
-        deduped=written is not None and written.outcome == "unchanged",
-        tier=held.partition.tier,
-        partition_key=held.partition.key,
+        id=write.record.id if write else "",
+        stored=write is not None and write.outcome == "created",
+        deduped=write is not None and write.outcome == "unchanged",
+        tier=rights.partition.tier,
+        partition_key=rights.partition.key,
         audit_id=_row_id(account),
         scrub=report,
     )
 
 
-def _refusal(record: Record, asked: Promote, promotion: Promotion) -> tuple[ScrubReport | None, str | None]:
+def _refusal(record: Record, request: Promote, promotion: Promotion) -> tuple[ScrubReport | None, str | None]:
     """Why a record is not promoted, and what the strict scrub says of it. Raises UntrustedSource."""
     if record.superseded_by is not None:
         return None, "superseded"
     provenance = record.metadata.get("provenance")
-    told = (record.metadata, provenance if isinstance(provenance, dict) else {})
-    if outcome := refused_outcome(asked.outcome, *told):
+    sources = (record.metadata, provenance if isinstance(provenance, dict) else {})
+    if outcome := refused_outcome(request.outcome, *sources):
         return None, f"source_outcome:{outcome}"
     check_source(record.trust, promotion)
     report = scrub(record.text, strict=True).report

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Final, cast
 
 from commonplace.server.metrics import Metrics
-from commonplace.server.tracing import Tracing
+from commonplace.server.traces import Tracing
 from commonplace.service.services import Services
 
 _NOT_A_SERVICE: Final = frozenset({"desk"})
@@ -24,10 +24,10 @@ class Observed:
         self._tracing = tracing
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._service, name)
-        if not inspect.iscoroutinefunction(found):
-            return found
-        observed = self._observed(name, found)
+        member = getattr(self._service, name)
+        if not inspect.iscoroutinefunction(member):
+            return member
+        observed = self._observed(name, member)
         # The next time it is found without asking here.
         setattr(self, name, observed)
         return observed

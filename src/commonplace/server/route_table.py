@@ -31,11 +31,11 @@ class RouteTable(BaseRoute):
         for _, first, second in begun:
             keys |= {(first, None), (first, second)}
         self._routers = {
-            (one, two): Router(
-                [route for route, first, second in begun if first in (None, one) and second in (None, two)],
+            (first, second): Router(
+                [route for route, *start in begun if start[0] in (None, first) and start[1] in (None, second)],
                 redirect_slashes=False,
             )
-            for one, two in keys
+            for first, second in keys
         }
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from commonplace.server.auth import AppState
 from commonplace.server.exchange import template_of
-from commonplace.server.routing import RouteTable
+from commonplace.server.route_table import RouteTable
 from commonplace.testing.daemon import served
 
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "BREW"]

@@ -41,10 +41,10 @@ class Tracing:
         ) as span:
             yield span
 
-    def end(self, span: Any, route: str, told: Mapping[str, object]) -> None:
-        span.update_name(f"{told['http.request.method']} {route}")
-        span.set_attributes({name: value for name, value in told.items() if value is not None})
-        if int(str(told.get("http.response.status_code") or 500)) >= 500:
+    def end(self, span: Any, route: str, attributes: Mapping[str, object]) -> None:
+        span.update_name(f"{attributes['http.request.method']} {route}")
+        span.set_attributes({name: value for name, value in attributes.items() if value is not None})
+        if int(str(attributes.get("http.response.status_code") or 500)) >= 500:
             span.set_status(self._trace.StatusCode.ERROR)
 
     @contextmanager

@@ -52,11 +52,11 @@ class Hosts:
             return
         await self._app(scope, receive, send)
 
-    def _fits(self, written: str | None) -> bool:
+    def _fits(self, host: str | None) -> bool:
         if self._any:
             return True
         try:
-            name = urlsplit(f"//{written or ''}").hostname or ""
+            name = urlsplit(f"//{host or ''}").hostname or ""
         except ValueError:
             return False
         return is_loopback(name) or name in self._allowed
@@ -82,14 +82,14 @@ class Origins:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        sent = [value for name, value in scope["headers"] if name == b"origin"]
-        origin = sent[0].decode("latin-1") if sent else None
-        own = origin is None or (len(sent) == 1 and _host(origin) == (header(scope, b"host") or "").lower())
+        origins = [value for name, value in scope["headers"] if name == b"origin"]
+        origin = origins[0].decode("latin-1") if origins else None
+        own = origin is None or (len(origins) == 1 and _host(origin) == (header(scope, b"host") or "").lower())
         if origin is None and _from_elsewhere(scope):
             own = False
         if own:
             await self._app(scope, receive, send)
-        elif origin is not None and len(sent) == 1 and self._fits(origin):
+        elif origin is not None and len(origins) == 1 and self._fits(origin):
             await self._shared(scope, receive, send)
         else:
             await error_response(scope, OriginNotAllowed())(scope, receive, send)
