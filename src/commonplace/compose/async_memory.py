@@ -5,23 +5,26 @@ from __future__ import annotations
 import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
-from commonplace.compose.configuration import Configuration
-from commonplace.compose.embedders import EmbedderChoice
 from commonplace.compose.files import HomeFiles
-from commonplace.compose.stores import Opened
 from commonplace.errors import StoreClosed
 from commonplace.memory.holdings import IndexBudget
-from commonplace.ports.clock import Clock
 from commonplace.service.desk import Desk
 from commonplace.service.engines import EngineRoom
 from commonplace.service.local import MAX_PAGE, PATIENCE, LocalMemory, Progress
 from commonplace.service.read_journal import ReadJournal
 from commonplace.service.services import ServiceOptions, Services
 from commonplace.values.principal import Principal
-from commonplace.values.task import ContextMode, MemoryTask, TargetScope
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from commonplace.compose.configuration import Configuration
+    from commonplace.compose.embedders import EmbedderChoice
+    from commonplace.compose.stores import Opened
+    from commonplace.ports.clock import Clock
+    from commonplace.values.task import ContextMode, MemoryTask, TargetScope
 
 LOCAL: Final = "local"
 """The subject of whoever opens a store without giving a name."""

@@ -12,14 +12,16 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from commonplace.embedders.choose import make_embedders
 from commonplace.errors import EmbedderChanged, EmbedderUnavailable, InvalidInput, StoreNotAdopted
-from commonplace.ports.embedder import Embedder
-from commonplace.ports.store import Store
-from commonplace.ports.vector_cache import VectorCache
 from commonplace.text.tokens import TokenCounter, estimate
+
+if TYPE_CHECKING:
+    from commonplace.ports.embedder import Embedder
+    from commonplace.ports.store import Store
+    from commonplace.ports.vector_cache import VectorCache
 
 DEFAULT: Final = "static"
 _BUNDLED: Final = "all-MiniLM-L6-v2"

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from commonplace.ports.clock import Clock
-from commonplace.ports.files import LockedFiles
-from commonplace.ports.jobs import JobQueue
-from commonplace.ports.journal import Journal
-from commonplace.values.file_ref import FileRef
-from commonplace.values.scope import Scope
-
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Collection
+
     from commonplace.markdown.purge import MemoryFolders
+    from commonplace.ports.clock import Clock
+    from commonplace.ports.files import LockedFiles
+    from commonplace.ports.jobs import JobQueue
+    from commonplace.ports.journal import Journal
+    from commonplace.values.file_ref import FileRef
+    from commonplace.values.scope import Scope
 
 
 class HomeFiles:

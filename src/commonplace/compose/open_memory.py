@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from asyncio import to_thread
-from collections.abc import Generator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from commonplace.compose.async_memory import AsyncMemory
 from commonplace.compose.background_loop import BackgroundLoop
@@ -18,10 +15,16 @@ from commonplace.compose.memory import Memory
 from commonplace.compose.stores import SystemClock, is_postgres, open_store
 from commonplace.errors import PathNotFound
 from commonplace.memory.asking import path_of
-from commonplace.ports.clock import Clock
-from commonplace.ports.embedder import Embedder
-from commonplace.service.local import Progress
 from commonplace.values.scope import check_tenant
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from commonplace.ports.clock import Clock
+    from commonplace.ports.embedder import Embedder
+    from commonplace.service.local import Progress
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,13 +10,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from commonplace.errors import InvalidInput, PathNotFound
 from commonplace.memory.asking import path_of
-from commonplace.ports.clock import Clock
-from commonplace.ports.store import Store
 from commonplace.values.moment import utc
+
+if TYPE_CHECKING:
+    from commonplace.ports.clock import Clock
+    from commonplace.ports.store import Store
 
 _POSTGRES: Final = ("postgresql://", "postgres://")
 _IN_MEMORY: Final = (":memory:", "memory:")

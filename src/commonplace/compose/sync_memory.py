@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import AsyncIterator, Coroutine, Iterator
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from commonplace.compose.async_memory import AsyncMemory
-from commonplace.compose.background_loop import BackgroundLoop
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Coroutine, Iterator
+    from types import TracebackType
+
+    from commonplace.compose.async_memory import AsyncMemory
+    from commonplace.compose.background_loop import BackgroundLoop
 
 T = TypeVar("T")
 

@@ -25,7 +25,6 @@ from commonplace.guard.quarantine import (
     Reason,
     Verdict,
     is_protected,
-    is_quarantined,
     judge_record,
     let_out,
     quarantined,
@@ -36,6 +35,7 @@ from commonplace.ports.journal import Beside, BesidePurge
 from commonplace.ports.quotas import Quotas
 from commonplace.ports.records import RecordStore
 from commonplace.values.flood import STANDARD, FloodLimits
+from commonplace.values.quarantine import is_quarantined
 from commonplace.values.query import ALL_STATES, Filter, Order, Page
 from commonplace.values.record import TRUSTED, Draft, Lineage, Record, Written
 from commonplace.values.retry import Backoff, attempts

@@ -13,18 +13,16 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, Literal, cast
+from typing import Final, Literal
 
 from commonplace.guard.signs import Sign, forms_in, hides, mixes, plain
 from commonplace.text.fence import neutral
 from commonplace.values.moment import to_iso
+from commonplace.values.quarantine import TAG, WHY, reasons_of
 from commonplace.values.record import TRUSTED, Json, Record, Trust
 
 Reason = Sign | Literal["repeated", "rate", "trusted_record"]
 
-TAG: Final = "quarantined"
-WHY: Final = "quarantine"
-"""The name in a record's metadata under which it says why it is in quarantine."""
 REVIEW: Final = "review"
 """The name under which it says who let it out."""
 
@@ -120,11 +118,6 @@ def _texts(value: Json | Mapping[str, Json]) -> Iterator[str]:
 # ---- records in quarantine
 
 
-def is_quarantined(record: Record) -> bool:
-    """Whether a record waits for a reviewer."""
-    return record.demoted and TAG in record.tags and isinstance(record.metadata.get(WHY), dict)
-
-
 def is_protected(record: Record) -> bool:
     """Whether nothing from outside may change it: somebody approved it, or wrote it by hand."""
     return record.trust in REVIEWED or (record.source == "manual" and record.trust in TRUSTED)
@@ -159,16 +152,3 @@ def let_out(record: Record, by: str | None, now: datetime) -> Record:
     review: dict[str, Json] = {"by": by, "at": to_iso(now), "reasons": list[Json](why)}
     metadata = {name: value for name, value in record.metadata.items() if name != WHY}
     return replace(record, tags=tuple(tag for tag in record.tags if tag != TAG), metadata={**metadata, REVIEW: review})
-
-
-def reasons_of(record: Record) -> tuple[str, ...]:
-    """Why a record is in quarantine."""
-    note = record.metadata.get(WHY)
-    reasons = note.get("reasons") if isinstance(note, dict) else None
-    return tuple(reason for reason in reasons if isinstance(reason, str)) if isinstance(reasons, list) else ()
-
-
-def quarantine_note(record: Record, name: Literal["at", "beside", "key"]) -> str | None:
-    note = cast("dict[str, Json]", record.metadata.get(WHY) if isinstance(record.metadata.get(WHY), dict) else {})
-    text = note.get(name)
-    return text if isinstance(text, str) else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, get_args
 
@@ -33,21 +32,11 @@ from commonplace.values.note import Note
 from commonplace.values.query import Filter
 from commonplace.values.record import Draft, Json, Passage, Provenance, Record, Trust, Turn, Visibility, Written
 from commonplace.values.scope import Scope
+from commonplace.values.turn_options import TurnOptions
 
 Dedupe = Literal["near"]
 NEAR = 0.8
 _COMPARED = 100
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Telling:
-    """What all turns of one `add_turns` share."""
-
-    session: str
-    scope: Scope | str = "global"
-    source: str = "turn"
-    trust: Trust = "system_generated"
-    tags: tuple[str, ...] = ()
 
 
 class Writer:
@@ -77,7 +66,9 @@ class Writer:
             return await self._store.put(drafts)
         return await self._put_new(drafts)
 
-    async def add_turns(self, telling: Telling, turns: Sequence[Turn], *, actor: str | None = None) -> list[Written]:
+    async def add_turns(
+        self, telling: TurnOptions, turns: Sequence[Turn], *, actor: str | None = None
+    ) -> list[Written]:
         """
         One record a turn, in order, never merged. A turn told before (same session, time, speaker and text) is
         returned as it is, so that a retry doubles nothing.
@@ -126,7 +117,7 @@ class Writer:
             reason=check_line("reason", note.reason),
         )
 
-    def _turn(self, telling: Telling, turn: Turn, actor: str | None) -> Record:
+    def _turn(self, telling: TurnOptions, turn: Turn, actor: str | None) -> Record:
         told = Note(
             text=turn.text,
             scope=telling.scope,

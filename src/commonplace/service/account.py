@@ -7,13 +7,11 @@ the events and the reply that the request's `Account` makes of it, in one transa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
-from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from commonplace.errors import (
     AlreadyAnswered,
@@ -29,23 +27,26 @@ from commonplace.errors import (
     StoreError,
     Unauthenticated,
 )
-from commonplace.guard.guard import Guard
-from commonplace.guard.quarantine import is_quarantined, reasons_of
-from commonplace.ports.clock import Clock
 from commonplace.ports.journal import Entries, IdempotentReply, Journal
-from commonplace.ports.quotas import Quotas
-from commonplace.ports.records import RecordStore
-from commonplace.service.read_journal import ReadJournal
-from commonplace.text.scrub import scrub
 from commonplace.values.audit import AuditOutcome, AuditRow
 from commonplace.values.event import News
 from commonplace.values.flood import STANDARD, FloodLimits
 from commonplace.values.moment import new_id
-from commonplace.values.principal import Principal
-from commonplace.values.query import Filter, Order, Page
+from commonplace.values.quarantine import is_quarantined, reasons_of
 from commonplace.values.record import ChangeKind, Draft, Json, Lineage, Record, Written
 from commonplace.values.scope import Scope
-from commonplace.values.upkeep import Purged
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import TracebackType
+
+    from commonplace.ports.clock import Clock
+    from commonplace.ports.quotas import Quotas
+    from commonplace.ports.records import RecordStore
+    from commonplace.service.read_journal import ReadJournal
+    from commonplace.values.principal import Principal
+    from commonplace.values.query import Filter, Order, Page
+    from commonplace.values.upkeep import Purged
 
 REPLIES_KEPT: Final = timedelta(days=1)
 _TOLD: Final[dict[ChangeKind, str]] = {"edited": "updated"}
@@ -176,7 +177,7 @@ class Account:
         details: dict[str, Json] = {"change": record.change}
         if record.reason and self.who.door != "embedded":
             # A purge without a daemon leaves no trace in the file: there, the reason stands with the version alone.
-            details["reason"] = scrub(record.reason).text
+            details["reason"] = _scrubbed(record.reason)
         if redactions := record.metadata.get("redactions"):
             details["redactions"] = redactions
         if is_quarantined(record):
@@ -234,6 +235,13 @@ class Account:
                 return
 
 
+def _scrubbed(text: str) -> str:
+    # As with the guard: a search needs no pattern of a secret.
+    from commonplace.text.scrub import scrub  # noqa: PLC0415
+
+    return scrub(text).text
+
+
 class Journaled:
     """Satisfies `RecordStore`: the store, guarded, with an account kept of what is written."""
 
@@ -241,6 +249,9 @@ class Journaled:
         self._store = store
         self._account = account
         who = account.who
+        # Its patterns take a while to load, and a search needs none of them.
+        from commonplace.guard.guard import Guard  # noqa: PLC0415
+
         self._guard = Guard(
             store=self,
             clock=account.clock,

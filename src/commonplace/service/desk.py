@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from commonplace.errors import AlreadyAnswered, Forbidden, IdempotencyKeyReused, RecordNotFound
 from commonplace.governance.access import exact_scopes, reached_kinds, require_scopes
 from commonplace.memory.asking import is_whole, resolve
-from commonplace.ports.clock import Clock
-from commonplace.ports.journal import IdempotentReply
-from commonplace.ports.store import Store
 from commonplace.service.account import Account, Idempotency
-from commonplace.service.engines import EngineRoom, Engines
-from commonplace.service.read_journal import ReadJournal
 from commonplace.values.flood import STANDARD, FloodLimits
-from commonplace.values.principal import Principal
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Record, Written
-from commonplace.values.scope import Scope
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from commonplace.ports.clock import Clock
+    from commonplace.ports.journal import IdempotentReply
     from commonplace.ports.models import LanguageModel
+    from commonplace.ports.store import Store
+    from commonplace.service.engines import EngineRoom, Engines
+    from commonplace.service.read_journal import ReadJournal
+    from commonplace.values.principal import Principal
+    from commonplace.values.scope import Scope
 
 MAX_KEY: Final = 255
 

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from commonplace.memory.context import Contexts
 from commonplace.memory.holdings import CACHE_BYTES, IndexBudget
-from commonplace.memory.hygiene import Hygiene
-from commonplace.memory.lifecycle import Lifecycle
 from commonplace.memory.prepare import Preparer
-from commonplace.memory.purging import Purger
 from commonplace.memory.recall import Recall
-from commonplace.memory.transfer import Transfer
-from commonplace.memory.write import Writer
-from commonplace.ports.clock import Clock
-from commonplace.ports.embedder import Embedder
-from commonplace.ports.files import FileEraser
-from commonplace.ports.records import RecordStore
-from commonplace.ports.store import Store
-from commonplace.text.tokens import TokenCounter
-from commonplace.values.principal import Principal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from commonplace.importing.importer import Importer
+    from commonplace.memory.hygiene import Hygiene
+    from commonplace.memory.lifecycle import Lifecycle
+    from commonplace.memory.purging import Purger
+    from commonplace.memory.transfer import Transfer
+    from commonplace.memory.write import Writer
+    from commonplace.ports.clock import Clock
+    from commonplace.ports.embedder import Embedder
+    from commonplace.ports.files import FileEraser
+    from commonplace.ports.records import RecordStore
+    from commonplace.ports.store import Store
+    from commonplace.text.tokens import TokenCounter
+    from commonplace.values.principal import Principal
 
 WARM_TENANTS: Final = 64
 
@@ -45,18 +46,28 @@ class Engines:
     files: FileEraser
 
     def writer(self, store: RecordStore) -> Writer:
+        from commonplace.memory.write import Writer  # noqa: PLC0415 - a search needs no writer
+
         return Writer(store, self.store.recall, self.preparer, self.clock, self.tenant)
 
     def lifecycle(self, store: RecordStore, actor: str) -> Lifecycle:
+        from commonplace.memory.lifecycle import Lifecycle  # noqa: PLC0415 - a search needs no lifecycle
+
         return Lifecycle(store, self.preparer, self.clock, self.tenant, actor)
 
     def transfer(self, store: RecordStore) -> Transfer:
+        from commonplace.memory.transfer import Transfer  # noqa: PLC0415 - a search needs no transfer
+
         return Transfer(store, self.preparer, self.clock, self.tenant)
 
     def purger(self, store: RecordStore, who: Principal) -> Purger:
+        from commonplace.memory.purging import Purger  # noqa: PLC0415 - a search needs no purger
+
         return Purger(store, self.store.vectors, self.tenant, self.count, self.files, who.reaches)
 
     def hygiene(self, store: RecordStore, who: Principal) -> Hygiene:
+        from commonplace.memory.hygiene import Hygiene  # noqa: PLC0415 - a search needs no hygiene
+
         remove = partial(self.purger(store, who).remove, on_fault="spare")
         return Hygiene(self.store, self.clock, self.tenant, who.subject, remove=remove, records=store)
 

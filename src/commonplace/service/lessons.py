@@ -18,12 +18,12 @@ from typing import Final
 from commonplace.guard.quarantine import quarantined
 from commonplace.learning.news import CAPTURED, TOLD, KnownFacts, Lesson, rounds
 from commonplace.learning.shown_memories import ShownMemories
-from commonplace.memory.lifecycle import SuccessorFields
 from commonplace.ports.records import RecordStore
 from commonplace.service.account import Account, Journaled
 from commonplace.service.capture import held_under, worth_writing
 from commonplace.service.desk import Desk
 from commonplace.service.marks import mark_of
+from commonplace.values.changes import SuccessorFields
 from commonplace.values.moment import to_iso
 from commonplace.values.note import Note
 from commonplace.values.principal import Principal

@@ -7,37 +7,36 @@ agents. So what they write is authorised, guarded, audited and published like ev
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TextIO, TypeAlias, Unpack, get_args
 
 from commonplace.errors import InvalidInput, InvalidQuery, TokenRequired
 from commonplace.memory.asking import path_of
-from commonplace.memory.write import Telling
 from commonplace.ports.memory_client import MemoryClient
 from commonplace.service.records import Change
-from commonplace.service.services import Services
 from commonplace.values.audit import AuditPage, AuditQuery
-from commonplace.values.changes import Changes, SuccessorFields
-from commonplace.values.context import ContextBlock
-from commonplace.values.event import Heard
-from commonplace.values.extraction import Extracted, TalkFields
 from commonplace.values.line import check_lines
 from commonplace.values.moment import utc
 from commonplace.values.note import Note
-from commonplace.values.principal import Key, Principal, Role, User
 from commonplace.values.query import Filter, Filters, Hit, Mode, Order, Page, Query
 from commonplace.values.record import Json, Provenance, Record, State, Trust, Turn, Visibility
 from commonplace.values.scope import Scope, ScopeKind, Scopes, scopes_of
-from commonplace.values.task import ContextMode, MemoryTask, TargetScope, TaskKind
-from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
+from commonplace.values.turn_options import TurnOptions
 
 if TYPE_CHECKING:
+    import builtins
+    from datetime import datetime, timedelta
+
     from commonplace.memory.transfer import LoadReport
+    from commonplace.service.services import Services
     from commonplace.values.census import By, Recalls, ScopeCounts, Tally, Weight
+    from commonplace.values.changes import Changes, SuccessorFields
+    from commonplace.values.context import ContextBlock
+    from commonplace.values.event import Heard
+    from commonplace.values.extraction import Extracted, TalkFields
+    from commonplace.values.principal import Key, Principal, Role, User
     from commonplace.values.review import Origin, RolledBack, WaitingPage
     from commonplace.values.shelf import (
         ShelfChange,
@@ -48,7 +47,9 @@ if TYPE_CHECKING:
         ShelfUndone,
         ShelfWritten,
     )
+    from commonplace.values.task import ContextMode, MemoryTask, TargetScope, TaskKind
     from commonplace.values.transfer import ImportReport, Layout
+    from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
     from commonplace.values.usage import Budget
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -136,7 +137,7 @@ class LocalMemory(MemoryClient):
         trust: Trust = "system_generated",
         tags: Sequence[str] = (),
     ) -> builtins.list[Record]:
-        telling = Telling(session=session, scope=scope, source=source, trust=trust, tags=check_lines("tags", tags))
+        telling = TurnOptions(session=session, scope=scope, source=source, trust=trust, tags=check_lines("tags", tags))
         results = await self._now.records.add_turns(self._principal, telling, turns)
         return [outcome.record for outcome in results]
 

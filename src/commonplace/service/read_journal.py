@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from commonplace.errors import StoreError
 from commonplace.ports.journal import Entries, Journal
-from commonplace.values.audit import AuditRow
+
+if TYPE_CHECKING:
+    from commonplace.values.audit import AuditRow
 
 DELAY: Final = 1.0
 """Seconds that a row waits at most."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
-from commonplace.memory.context import ContextBlock
-from commonplace.service.desk import Desk
-from commonplace.values.principal import Principal
-from commonplace.values.query import Hit, Query
-from commonplace.values.record import Json
 from commonplace.values.scope import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from commonplace.memory.context import ContextBlock
+    from commonplace.service.desk import Desk
+    from commonplace.values.principal import Principal
+    from commonplace.values.query import Hit, Query
+    from commonplace.values.record import Json
 
 
 def query_hash(text: str) -> str:

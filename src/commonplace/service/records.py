@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from commonplace.errors import AlreadyAnswered, Forbidden, InvalidInput, RecordNotFound, VersionNotFound
 from commonplace.governance.access import require_role, require_scope, require_scopes, require_trust, visible
-from commonplace.memory.lifecycle import Changes, Lifecycle, SuccessorFields
-from commonplace.memory.write import Dedupe, Telling
 from commonplace.service.account import Account, Idempotency, Journaled
-from commonplace.service.desk import Desk
-from commonplace.values.note import Note
-from commonplace.values.principal import Principal
-from commonplace.values.query import Filter, Order, Page
 from commonplace.values.record import Json, Record, Turn, Written
 from commonplace.values.scope import Scope
-from commonplace.values.upkeep import Purged
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from commonplace.memory.lifecycle import Lifecycle
+    from commonplace.memory.write import Dedupe
+    from commonplace.service.desk import Desk
+    from commonplace.values.changes import Changes, SuccessorFields
+    from commonplace.values.note import Note
+    from commonplace.values.principal import Principal
+    from commonplace.values.query import Filter, Order, Page
+    from commonplace.values.turn_options import TurnOptions
+    from commonplace.values.upkeep import Purged
 
 MAX_PAGE: Final = 1_000
 
-Step: TypeAlias = Callable[[Lifecycle, Record], Awaitable[Record]]
+Step: TypeAlias = "Callable[[Lifecycle, Record], Awaitable[Record]]"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,7 +85,7 @@ class Records:
             return results
 
     async def add_turns(
-        self, who: Principal, telling: Telling, turns: Sequence[Turn], *, once: Idempotency | None = None
+        self, who: Principal, telling: TurnOptions, turns: Sequence[Turn], *, once: Idempotency | None = None
     ) -> list[Written]:
         """Remember what was said, one record a turn, in order; a turn told before is not stored twice."""
         desk, scope = self._desk, Scope.parse(telling.scope)

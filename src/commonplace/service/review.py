@@ -11,7 +11,6 @@ from typing import Final
 
 from commonplace.errors import InvalidInput, NotInReview, RecordChanged
 from commonplace.governance.access import require_role, visible
-from commonplace.guard.quarantine import TAG, is_quarantined, quarantine_note, reasons_of
 from commonplace.memory.prepare import Told
 from commonplace.memory.rollback import Move, Rollback, filter_of, reason_of
 from commonplace.service.account import Account, Journaled
@@ -23,6 +22,7 @@ from commonplace.values.knowledge import Item
 from commonplace.values.line import check_line
 from commonplace.values.moment import new_id, to_iso, utc
 from commonplace.values.principal import Principal
+from commonplace.values.quarantine import TAG, is_quarantined, quarantine_note, reasons_of
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Draft, Record, Trust
 from commonplace.values.review import Origin, RollbackStep, RolledBack, Waiting, WaitingPage

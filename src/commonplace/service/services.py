@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.service.desk import Desk
 from commonplace.service.recall import Recalling
 from commonplace.service.records import Records
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from commonplace.jobs.waiter import JobWaiter
     from commonplace.service.budgets import Budgets
     from commonplace.service.census import Counting
+    from commonplace.service.desk import Desk
     from commonplace.service.director import Directing
     from commonplace.service.events import Listening
     from commonplace.service.extraction import Extracting

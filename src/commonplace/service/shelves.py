@@ -13,7 +13,7 @@ from typing import Final
 from commonplace.errors import InvalidQuery, ManagedMemoryUnavailable, NothingToUndo, PreconditionRequired
 from commonplace.governance.access import require_role, require_scope
 from commonplace.guard.caution import is_suspect
-from commonplace.guard.quarantine import is_quarantined, signs
+from commonplace.guard.quarantine import signs
 from commonplace.markdown import edit as editing
 from commonplace.markdown.entries import EntryFile, MemoryEntry
 from commonplace.markdown.recall import MOST, Fitting, block, cut, fitting_in, staleness
@@ -28,6 +28,7 @@ from commonplace.service.recall import query_hash
 from commonplace.text.scrub import scrub
 from commonplace.values.file_ref import GONE, file_mark
 from commonplace.values.principal import Principal
+from commonplace.values.quarantine import is_quarantined
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Json, Record, Trust
 from commonplace.values.shelf import (

@@ -24,7 +24,7 @@ from commonplace.doors.mcp.places import Asker, ModelPlace
 from commonplace.doors.mcp.tools import OFFERS, call
 from commonplace.errors import CommonplaceError
 from commonplace.guard.caution import is_suspect
-from commonplace.guard.quarantine import is_quarantined, signs
+from commonplace.guard.quarantine import signs
 from commonplace.markdown.files import MemoryFiles
 from commonplace.markdown.watch import Following
 from commonplace.service.account import Journaled
@@ -33,6 +33,7 @@ from commonplace.testing.callers import caller
 from commonplace.testing.daemon import InProcess, served
 from commonplace.testing.managed import Place
 from commonplace.text.fence import BAR, CLOSE, OPEN, POLICY
+from commonplace.values.quarantine import is_quarantined
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import TRUSTED, Record
 

@@ -9,12 +9,12 @@ import pytest
 
 from commonplace.doors.rondoflow.use_cases import CapturedFact, Owners
 from commonplace.errors import Forbidden
-from commonplace.memory.write import Telling
 from commonplace.testing.callers import caller
 from commonplace.testing.daemon import InProcess
 from commonplace.values.audit import AuditQuery, AuditRow
 from commonplace.values.note import Note
 from commonplace.values.record import Turn
+from commonplace.values.turn_options import TurnOptions
 
 pytestmark = pytest.mark.anyio
 
@@ -75,7 +75,7 @@ async def test_a_source_this_door_has_no_word_for_is_shown_as_auto(
 async def test_turns_and_documents_are_no_memories_here(door: InProcess, workspace: str) -> None:
     writer = caller("writer")
     [document] = await door.services.records.put(writer, [Note(text="d", scope="workspace:web", kind="resource")])
-    telling = Telling(session="standup", scope="workspace:web")
+    telling = TurnOptions(session="standup", scope="workspace:web")
     await door.services.records.add_turns(writer, telling, [Turn(speaker="ana", text="Hi")])
     changed = await door.client.patch(f"{workspace}/{document.record.id}", json={"value": "x"})
 

@@ -9,9 +9,9 @@ import pytest
 
 from commonplace import open_memory, open_memory_async
 from commonplace.errors import InvalidContent, InvalidInput, ManagedMemoryUnavailable, StoreClosed
-from commonplace.guard.quarantine import is_quarantined
 from commonplace.testing.learning import FILLER
 from commonplace.testing.vendor import completion, running_vendor
+from commonplace.values.quarantine import is_quarantined
 from commonplace.values.record import Turn
 
 TALK = (Turn(speaker="user", text="I live in Lisbon."), FILLER)

@@ -11,18 +11,7 @@ import pytest
 from commonplace import AsyncMemory, Note, open_memory_async
 from commonplace.errors import TrustedRecord
 from commonplace.guard.guard import Guard, GuardedStore
-from commonplace.guard.quarantine import (
-    is_protected,
-    is_quarantined,
-    judge,
-    judge_record,
-    label_of,
-    let_out,
-    quarantine_note,
-    quarantined,
-    reasons_of,
-    signs,
-)
+from commonplace.guard.quarantine import is_protected, judge, judge_record, label_of, let_out, quarantined, signs
 from commonplace.guard.signs import plain
 from commonplace.memory.prepare import Preparer
 from commonplace.memory.write import Writer
@@ -30,6 +19,7 @@ from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
 from commonplace.text.tokens import estimate
 from commonplace.values.flood import STANDARD, FloodLimits
+from commonplace.values.quarantine import is_quarantined, quarantine_note, reasons_of
 from commonplace.values.record import Record, Trust
 from commonplace.values.scope import DEFAULT_TENANT, Scope
 

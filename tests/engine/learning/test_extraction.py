@@ -9,12 +9,12 @@ import pytest
 
 from commonplace.doors.rondoflow.use_cases import Owners
 from commonplace.errors import Forbidden, InvalidInput
-from commonplace.guard.quarantine import is_quarantined
 from commonplace.learning.contradiction import contradicts
 from commonplace.service.extraction import Talk
 from commonplace.testing.callers import caller
 from commonplace.testing.learning import FILLER, WHO, House
 from commonplace.values.note import Note
+from commonplace.values.quarantine import is_quarantined
 from commonplace.values.query import ALL_STATES, Query
 from commonplace.values.record import Turn
 from commonplace.values.scope import Scope

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from commonplace.memory.context import Contexts, agent_block, context_block, workspace_block
 from commonplace.memory.recall import Recall
-from commonplace.memory.write import Telling, Writer
+from commonplace.memory.write import Writer
 from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
 from commonplace.text.fence import CLOSE, OPEN
@@ -21,6 +21,7 @@ from commonplace.values.note import Note
 from commonplace.values.query import Hit, Why
 from commonplace.values.record import Record, Turn
 from commonplace.values.scope import DEFAULT_TENANT, Scope
+from commonplace.values.turn_options import TurnOptions
 
 BIRTH = datetime(2026, 1, 1, tzinfo=UTC)
 WEB = Scope("workspace", "web")
@@ -233,8 +234,8 @@ def contexts(store: SqliteStore, recall: Recall) -> Contexts:
 
 @pytest.mark.anyio
 async def test_of_two_sessions_of_one_name_the_one_spoken_in_last_is_meant(contexts: Contexts, writer: Writer) -> None:
-    await writer.add_turns(Telling(session="chat", scope="user:ben"), [Turn(speaker="ben", text="old")])
-    await writer.add_turns(Telling(session="chat", scope=WEB), [Turn(speaker="ana", text="new")])
+    await writer.add_turns(TurnOptions(session="chat", scope="user:ben"), [Turn(speaker="ben", text="old")])
+    await writer.add_turns(TurnOptions(session="chat", scope=WEB), [Turn(speaker="ana", text="new")])
 
     block = await contexts.context("", scopes=None, session="chat")
 
@@ -245,8 +246,8 @@ async def test_of_two_sessions_of_one_name_the_one_spoken_in_last_is_meant(conte
 async def test_a_question_recalls_facts_beside_the_session_so_far(contexts: Contexts, writer: Writer) -> None:
     await writer.put([Note(text="deploy with make ship", scope=WEB, key="deploy")])
     turns = [Turn(speaker="ana", text=text) for text in ("morning", "how do we deploy?")]
-    await writer.add_turns(Telling(session="today", scope=WEB), turns)
-    await writer.add_turns(Telling(session="past", scope=WEB), [Turn(speaker="ben", text="deploy on Fridays")])
+    await writer.add_turns(TurnOptions(session="today", scope=WEB), turns)
+    await writer.add_turns(TurnOptions(session="past", scope=WEB), [Turn(speaker="ben", text="deploy on Fridays")])
 
     block = await contexts.context("deploy", scopes=(WEB,), session="today")
 

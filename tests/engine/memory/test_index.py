@@ -26,7 +26,7 @@ from commonplace.memory.holdings import IndexBudget
 from commonplace.memory.lifecycle import Lifecycle
 from commonplace.memory.prepare import Preparer
 from commonplace.memory.recall import Recall
-from commonplace.memory.write import Telling, Writer
+from commonplace.memory.write import Writer
 from commonplace.ports.embedder import Floats
 from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
@@ -35,6 +35,7 @@ from commonplace.values.note import Note
 from commonplace.values.query import ALL_STATES, Filter, Hit, Mode, Query
 from commonplace.values.record import Record, Turn
 from commonplace.values.scope import Scope
+from commonplace.values.turn_options import TurnOptions
 from commonplace.values.vector import to_unit
 
 SCOPES = tuple(Scope("workspace", f"w{n}") for n in range(10))
@@ -92,7 +93,7 @@ class World:
             self.ids.append((await self.writer.put([note]))[0].record.id)
         elif verb == "turns":
             turns = [Turn(speaker=f"s{n}", text=word) for n, word in enumerate(text.split())]
-            told = Telling(session=f"c{which % 2}", scope=scope, trust="external_user_supplied")
+            told = TurnOptions(session=f"c{which % 2}", scope=scope, trust="external_user_supplied")
             self.ids += [one.record.id for one in await self.writer.add_turns(told, turns)]
         elif verb == "purge" and self.ids:
             gone = Filter(ids=(self.ids[which % len(self.ids)],), states=ALL_STATES)

@@ -16,7 +16,7 @@ from commonplace.memory.holdings import IndexBudget, to_the_end
 from commonplace.memory.lifecycle import Lifecycle
 from commonplace.memory.prepare import Preparer
 from commonplace.memory.recall import Recall
-from commonplace.memory.write import Telling, Writer
+from commonplace.memory.write import Writer
 from commonplace.ports.embedder import Floats
 from commonplace.stores.sqlite.connection import Readers, WriterThread
 from commonplace.stores.sqlite.recall import SqlRecall
@@ -30,6 +30,7 @@ from commonplace.values.note import Note
 from commonplace.values.query import Filter, Hit, Mode, Query
 from commonplace.values.record import Turn
 from commonplace.values.scope import DEFAULT_TENANT, Scope
+from commonplace.values.turn_options import TurnOptions
 
 pytestmark = pytest.mark.anyio
 
@@ -171,7 +172,7 @@ async def test_sessions_of_the_same_name_in_two_scopes_lend_each_other_nothing(
     store: SqliteStore, writer: Writer, clock: FakeClock
 ) -> None:
     for scope, said in (("user:ana", "Did the heron come back?"), ("user:ben", "Yes")):
-        await writer.add_turns(Telling(session="chat", scope=scope), [Turn(speaker="user", text=said)])
+        await writer.add_turns(TurnOptions(session="chat", scope=scope), [Turn(speaker="user", text=said)])
     for n in range(6):
         await put(writer, f"Entry {n} about boats", scope="user:cy")
     asked = Query(text="heron", mode="words", filter=Filter(kinds=("turn",)))

@@ -16,7 +16,7 @@ from commonplace.memory.lifecycle import Lifecycle
 from commonplace.memory.prepare import Preparer
 from commonplace.memory.recall import Recall
 from commonplace.memory.transfer import LoadReport, Transfer
-from commonplace.memory.write import Telling, Writer
+from commonplace.memory.write import Writer
 from commonplace.stores.postgres.store import PostgresStore
 from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
@@ -24,6 +24,7 @@ from commonplace.values.note import Note
 from commonplace.values.query import ALL_STATES, Filter, Query
 from commonplace.values.record import Lineage, Provenance, Turn
 from commonplace.values.scope import DEFAULT_TENANT, Scope
+from commonplace.values.turn_options import TurnOptions
 
 pytestmark = pytest.mark.anyio
 WEB = Scope("workspace", "web")
@@ -56,7 +57,7 @@ async def fill(writer: Writer, lifecycle: Lifecycle, clock: FakeClock) -> None:
     }  # fmt: skip
     full = (await writer.put([Note(text="deploy with\nmake ship 部署", scope=WEB, **fields)]))[0].record
     plain = [one.record for one in await writer.put([Note(text=f"note {n}", scope="user:ana") for n in range(5)])]
-    await writer.add_turns(Telling(session="s", scope=WEB), [Turn(speaker="ben", text="hello", at=AT)])
+    await writer.add_turns(TurnOptions(session="s", scope=WEB), [Turn(speaker="ben", text="hello", at=AT)])
     clock.advance(timedelta(minutes=1))
     await lifecycle.edit(full.id, {"text": "deploy with make release"}, reason="it changed")
     await lifecycle.undo(full.id)
@@ -114,7 +115,7 @@ async def test_what_was_loaded_is_found_and_its_turns_are_not_told_twice(
     await transfer(other, preparer, clock).load(file)
 
     there = Writer(other.records, other.recall, preparer, clock, DEFAULT_TENANT)
-    (again,) = await there.add_turns(Telling(session="s", scope=WEB), [Turn(speaker="ben", text="hello", at=AT)])
+    (again,) = await there.add_turns(TurnOptions(session="s", scope=WEB), [Turn(speaker="ben", text="hello", at=AT)])
     hits = await Recall(other.recall, [], clock, DEFAULT_TENANT).search(
         Query(text="ship", filter=Filter(scopes=(WEB,)))
     )

@@ -8,18 +8,19 @@ import pytest
 
 from commonplace.errors import CommonplaceError, InvalidText, RecordChanged, SecretRefused
 from commonplace.memory.recall import Recall
-from commonplace.memory.write import Telling, Writer
+from commonplace.memory.write import Writer
 from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
 from commonplace.values.note import Note
 from commonplace.values.query import ALL_STATES, Filter, Query
 from commonplace.values.record import Draft, Json, Record, Turn
 from commonplace.values.scope import DEFAULT_TENANT
+from commonplace.values.turn_options import TurnOptions
 
 pytestmark = pytest.mark.anyio
 
 ANY = Filter(states=ALL_STATES)
-STANDUP = Telling(session="standup", scope="workspace:web")
+STANDUP = TurnOptions(session="standup", scope="workspace:web")
 # Put together here, so that no scanner takes this file for a leak.
 PRIVATE_KEY = "-----BEGIN RSA " + "PRIVATE KEY-----\nMIIEow\n-----END RSA " + "PRIVATE KEY-----"
 

@@ -11,7 +11,6 @@ from typing import Final, Literal
 
 from commonplace.errors import Forbidden, InvalidQuery, NotFound
 from commonplace.memory.recall import MAX_QUERY
-from commonplace.memory.write import Telling
 from commonplace.service.capture import held_under
 from commonplace.service.desk import Desk
 from commonplace.service.episodes import NOTHING, Episodes, Flushed
@@ -28,6 +27,7 @@ from commonplace.values.principal import Principal, User
 from commonplace.values.query import Filter, Hit, Page, Query
 from commonplace.values.record import Json, Record, Turn, Written
 from commonplace.values.scope import Scope, check_tenant
+from commonplace.values.turn_options import TurnOptions
 
 Part = Literal["current_chat", "resources", "all_user_memory"]
 """Where a search looks: in one conversation, in the user's documents, in all that is the user's."""
@@ -86,7 +86,7 @@ class Gateway:
 
     async def add(self, who: Principal, session: str, turns: Sequence[Turn]) -> list[Written]:
         """Remember what was said. It can be searched at once; a turn told before is not stored twice."""
-        telling = Telling(session=session, scope=_scope(who), trust=TALK)
+        telling = TurnOptions(session=session, scope=_scope(who), trust=TALK)
         return await self._records.add_turns(who, telling, turns)
 
     async def flush(self, who: Principal, session: str, *, wait: bool = False) -> Flushed | Job:

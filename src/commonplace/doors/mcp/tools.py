@@ -25,8 +25,8 @@ from commonplace.doors.mcp.answers import (
 )
 from commonplace.doors.mcp.places import TIERS, Asker, ScopeArguments, refused
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput, InvalidScope, ManagedMemoryUnavailable
-from commonplace.guard.quarantine import is_quarantined
 from commonplace.values.pauses import Pauses
+from commonplace.values.quarantine import is_quarantined
 from commonplace.values.scope import Scope
 
 MOST_FOUND: Final = 20

@@ -7,11 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Path, Query, Response
 
 from commonplace.doors.native.conditions import ETAG, RECORD, answer, etag, is_known, problems
-from commonplace.memory.write import Telling
 from commonplace.server.auth import Caller, Idempotent, Served
 from commonplace.service.records import MAX_PAGE
 from commonplace.values.query import Filter, Page
 from commonplace.values.record import Record, Written
+from commonplace.values.turn_options import TurnOptions
 from commonplace.wire.queries import ListQuery, filters_of
 from commonplace.wire.records import ManyWrittenAnswer, PutBody, PutManyBody, TurnsBody, VersionsAnswer
 from commonplace.wire.shapes import MAX_COUNT, RecordId
@@ -64,7 +64,7 @@ async def put_many(body: PutManyBody, who: Caller, served: Served, once: Idempot
 )
 async def add_turns(body: TurnsBody, who: Caller, served: Served, once: Idempotent) -> Response:
     """One record a turn, in order. A turn with the same session, time, speaker and text as an earlier one is not stored twice."""
-    telling = Telling(
+    telling = TurnOptions(
         session=body.session, scope=body.scope, source=body.source, trust=body.trust, tags=tuple(body.tags)
     )
     writes = await served.records.add_turns(who, telling, [turn.turn() for turn in body.turns], once=once)

@@ -27,7 +27,6 @@ from commonplace.doors.tandem.partitions import (
 from commonplace.errors import Conflict, InvalidInput, NotFound, PathNotFound, RecordNotFound, SecretRefused
 from commonplace.governance.access import require_role, require_trust
 from commonplace.governance.capability import Promotion, Rights, check_source, promoting, refused_outcome, writing
-from commonplace.guard.quarantine import is_quarantined
 from commonplace.memory.lifecycle import Lifecycle
 from commonplace.memory.write import clean
 from commonplace.service.account import Account, Journaled
@@ -39,6 +38,7 @@ from commonplace.values.audit import AuditQuery, AuditRow
 from commonplace.values.moment import new_id
 from commonplace.values.note import Note
 from commonplace.values.principal import Principal, Tier
+from commonplace.values.quarantine import is_quarantined
 from commonplace.values.query import Filter
 from commonplace.values.record import Json, Provenance, Record, Trust, Written
 from commonplace.values.scope import Scope
