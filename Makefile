@@ -77,8 +77,13 @@ tour: $(VENV)/.stamp-run  ## Install, then a guided first session in the termina
 test: $(VENV)/.stamp-test $(VENV)/.stamp-clients $(VENV)/.stamp-browser  ## Install what tests need, then run them all (PYTEST_ARGS="-k name" for some)
 	@$(BIN)/python -m pytest --numprocesses=$(PYTEST_PROCESSES) --dist=loadfile $(PYTEST_ARGS)
 
-.PHONY: check
-check: $(VENV)/.stamp-test $(VENV)/.stamp-clients  ## Format, lint, types, layers, generated docs and code
+.PHONY: check check-types check-rest
+check: check-types check-rest  ## Format, lint, types, layers, generated docs and code (-j2: at once)
+
+check-types: $(VENV)/.stamp-test
+	@$(BIN)/basedpyright
+
+check-rest: $(VENV)/.stamp-test $(VENV)/.stamp-clients
 	@$(BIN)/ruff format --check --quiet . || { echo 'Run `make fix`.' >&2; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(PRETTIER) --check || { echo 'Run `make fix`.' >&2; exit 1; }
@@ -87,7 +92,6 @@ check: $(VENV)/.stamp-test $(VENV)/.stamp-clients  ## Format, lint, types, layer
 	@$(BIN)/python tools/sync_memory.py --check
 	@$(BIN)/python tools/reference.py --check
 	@$(BIN)/python tools/sync_client.py --check
-	@$(BIN)/basedpyright
 
 .PHONY: fix
 fix: $(VENV)/.stamp-test $(VENV)/.stamp-clients  ## Format, and mend what the linter can

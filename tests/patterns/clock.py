@@ -9,8 +9,8 @@ PER_CHARACTER = 20e-6
 """Seconds of the processor that may go into one character of a text."""
 LEAST = 0.02
 """And that may go into any text at all."""
-SMALL, LARGE = 3_000, 100_000
-_QUICK = 0.0005
+SMALL, LARGE = 1_500, 100_000
+_QUICK = 0.00005
 _LINEAR, _STILL_LINEAR = 7.0, 9.0
 
 

@@ -30,6 +30,7 @@ WAYS: dict[str, tuple[str, ...]] = {
     "learning/contradiction.py::_GONE": ("search",),
     "learning/rules/__init__.py::_compiled": ("fullmatch",),
 }
+SHORT = 20_000
 SENTENCE = 600
 """`extract.findings` leaves longer sentences out."""
 LONGEST: dict[str, int] = {
@@ -130,7 +131,10 @@ def test_each_exception_is_still_there(collected: dict[str, Any]) -> None:
     ],
 )
 def test_a_pattern_that_backtracks_is_caught(pattern: str | bytes, way: str) -> None:
-    assert slow_texts(re.compile(pattern), (way,)) != []
+    compiled = re.compile(pattern)
+
+    # Most are caught with less: each text that is slow takes up all of its time.
+    assert slow_texts(compiled, (way,), SHORT) or slow_texts(compiled, (way,))
 
 
 @pytest.mark.parametrize(
