@@ -84,7 +84,7 @@ def _at(counts: Sequence[float], share: float) -> float:
     lower, below = 0.0, 0.0
     for upper, count in zip(BUCKETS, counts, strict=False):
         if count >= rank:
-            return lower + (upper - lower) * (rank - below) / (count - below)
+            return round(lower + (upper - lower) * (rank - below) / (count - below), 6)
         lower, below = upper, count
     return BUCKETS[-1]
 

@@ -1,10 +1,9 @@
 """
 The routes of the server, in a table by the beginnings of their paths.
 
-The framework tries one route after another. With all of ours that adds 0.1 ms to the 0.36 ms of `GET /v1/me`, as `python -m bench
-routing` measures it, and so does one router (or `Mount`) for each door, since one door has most of the routes; `include_router`
-adds 0.2 ms. So routes that begin alike share a router of the framework, in their order, and a request meets only the router that
-its path leads to, which adds nothing that could be measured.
+The framework tries one route after another, and one router (or `Mount`) for each door would not change that, since one door has most
+of the routes. So routes that begin alike share a router of the framework, in their order, and a request meets only the router that
+its path leads to. `python -m bench routing` measures what the number of routes costs: an app with all of them beside one with few.
 """
 
 from __future__ import annotations
