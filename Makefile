@@ -13,6 +13,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 PYTEST_ARGS ?=
 PYTEST_PROCESSES ?= 2
 BENCH_ARGS ?=
+MUTANTS ?=
 UV_VERSION := 0.13.7
 PRETTIER := tests/clients/node_modules/.bin/prettier --log-level warn 'src/commonplace/console/**/*.js' 'tests/console/node/*.mjs'
 
@@ -119,6 +120,10 @@ picture: $(VENV)/.stamp-test $(VENV)/.stamp-clients $(VENV)/.stamp-browser  ## T
 .PHONY: soak
 soak: $(VENV)/.stamp-test  ## Kill writers, race writers, for longer than the suite does
 	@COMMONPLACE_SOAK=1 $(BIN)/python -m pytest -m soak --timeout=3600 $(PYTEST_ARGS)
+
+.PHONY: mutants
+mutants: $(VENV)/.stamp-test  ## Plant faults in a copy of the tree and see whether the tests notice (MUTANTS="fence epoch" for some)
+	@$(BIN)/python tools/mutants.py $(MUTANTS)
 
 .PHONY: lock
 lock: $(VENV)/.stamp-venv  ## Compile requirements/*.txt anew from pyproject.toml (LOCK_ARGS="--upgrade" for newer ones)

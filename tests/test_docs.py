@@ -27,6 +27,7 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 ADDRESS = "http://127.0.0.1:4170"
+PLACE = re.compile(r"`(?P<path>[a-z_]+(?:/[a-z_]+)+)(?:\.py)?(?:\.(?P<name>[A-Za-z_]+))?`")
 COMMAND = re.compile(r"^\$ ((?:commonplace|curl) (?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
 FILES = "The notes of a page about importing: we deploy with `make ship`, on Fridays.\n"
 
@@ -110,3 +111,26 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     local = [target for target in targets if "://" not in target and not target.startswith("mailto:")]
 
     assert [target for target in local if not (page.parent / target).exists()] == []
+
+
+def misplaced(page: Path) -> Iterator[str]:
+    """What a page names in a package of ours that is not there: a folder, a module, or a name in one."""
+    source = ROOT / "src" / "commonplace"
+    packages = {folder.name for folder in source.iterdir() if folder.is_dir()}
+    for match in PLACE.finditer(page.read_text(encoding="utf-8")):
+        path, name = match["path"], match["name"]
+        module = source / f"{path}.py"
+        if path.split("/")[0] not in packages or (source / path).is_dir():
+            continue
+        if not module.exists():
+            is_there = bool(name) and (source / f"{path}.{name}").exists()
+        else:
+            text = module.read_text(encoding="utf-8")
+            is_there = not name or re.search(rf"^(class |def |async def |){name}\b", text, re.MULTILINE) is not None
+        if not is_there:
+            yield match[0]
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "design").glob("*.md")), ids=lambda page: page.stem)
+def test_a_design_page_names_modules_that_are_there(page: Path) -> None:
+    assert list(misplaced(page)) == []

@@ -85,9 +85,10 @@ SDK_SPEAKS = (
 # What one store has and the other has not: modules, and classes of modules that both have. Ports are never among them.
 STORES = ("sqlite", "postgres")
 OWN_MODULES: dict[str, str] = {
-    "sqlite/bell": "a file tells nobody of a write: who follows events in this process is woken here",
     "sqlite/foreign": "a file can come from anybody; a server's address is the operator's",
     "sqlite/marks": "as above: how a home knows the files that it made",
+    "sqlite/reserve": "room on the disk of the file; a server looks after its own disk",
+    "sqlite/salvage": "pages of a file can be damaged one by one; a server reads its pages itself",
     "postgres/adapt": "bytes of the two array types; SQLite keeps ours as they are",
     "postgres/address": "a server has an address to parse, a file a path",
     "postgres/archive": "a backup is a zip of COPY; SQLite copies its file",
@@ -95,6 +96,7 @@ OWN_MODULES: dict[str, str] = {
     "postgres/relay": "ids of events in the order of commits; SQLite has one writer",
 }
 OWN_CLASSES: dict[str, str] = {
+    "transactions": "a file tells nobody of a write: who follows events in this process is woken by a bell",
     "store": "named after the database, since both are imported side by side",
     "connection": "a writer thread and readers here, a pool there",
     "entries": "PostgreSQL writes entries as part of a pipeline and checks them after it",

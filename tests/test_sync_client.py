@@ -22,8 +22,8 @@ def tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The tool and the clients, in a folder of their own."""
-    port = "src/commonplace/ports/memory_client.py"
-    for name in ("tools/sync_client.py", "tools/port_docs.py", "pyproject.toml", "src/commonplace/__init__.py", port):
+    ports = [f"src/commonplace/ports/{name}_client.py" for name in ("memory", "catalog")]
+    for name in ("tools/sync_client.py", "tools/port_docs.py", "pyproject.toml", "src/commonplace/__init__.py", *ports):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     shutil.copytree(ROOT / "src" / "commonplace" / "sdk", tmp_path / "src" / "commonplace" / "sdk")

@@ -1,4 +1,4 @@
-"""The docstrings of `ports/memory_client`, for those of its methods that a face does not describe itself."""
+"""The docstrings of `ports/memory_client` and `ports/catalog_client`, for those of its methods that a face does not describe itself."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import ast
 from functools import cache
 from pathlib import Path
 
-PORT = Path(__file__).parent.parent / "src" / "commonplace" / "ports" / "memory_client.py"
+PORTS = [
+    Path(__file__).parent.parent / "src" / "commonplace" / "ports" / f"{name}_client.py"
+    for name in ("memory", "catalog")
+]
 Method = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @cache
 def port_docs() -> dict[str, str]:
     """By the name of the method, each as it stands between its quotation marks."""
-    classes = [node for node in ast.parse(PORT.read_text(encoding="utf-8")).body if isinstance(node, ast.ClassDef)]
+    modules = [ast.parse(port.read_text(encoding="utf-8")) for port in PORTS]
+    classes = [node for module in modules for node in module.body if isinstance(node, ast.ClassDef)]
     methods = [node for cls in classes for node in cls.body if isinstance(node, Method)]
     return {node.name: doc for node in methods if (doc := ast.get_docstring(node, clean=False))}
 

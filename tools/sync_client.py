@@ -22,16 +22,24 @@ from port_docs import with_docs
 
 ROOT = Path(__file__).parent.parent
 SDK = ROOT / "src" / "commonplace" / "sdk"
-PORT = "from commonplace.ports.memory_client import MemoryClient"
-FILES = {"async_connection.py": "connection.py", "async_client.py": "client.py"}
+PORT = "from commonplace.ports.memory_client import "
+PORTS = ("MemoryClient", "KnowledgeClient")
+FILES = {
+    "async_connection.py": "connection.py",
+    "async_knowledge.py": "knowledge.py",
+    "async_catalog.py": "catalog.py",
+    "async_client.py": "client.py",
+}
 HEADER = "# Generated from {source} by tools/sync_client.py. Do not edit: change that file, then run `make docs`.\n"
 
 NAMES = {
     "AbstractAsyncContextManager": "AbstractContextManager",
     "AsyncBaseTransport": "BaseTransport",
+    "AsyncDaemonCatalog": "DaemonCatalog",
     "AsyncClient": "Client",  # ours, and that of httpx
     "AsyncDaemonConnection": "DaemonConnection",
     "AsyncIterator": "Iterator",
+    "AsyncKnowledge": "Knowledge",
     "AsyncMemory": "Memory",
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
@@ -40,7 +48,9 @@ NAMES = {
     "aiter_sse": "iter_sse",
     "aread": "read",
     "async_call": "plain_call",
+    "async_catalog": "catalog",
     "async_connection": "connection",
+    "async_knowledge": "knowledge",
     "async_parts": "plain_parts",
     "asyncio": "time",  # for `sleep` alone
 }
@@ -83,7 +93,8 @@ def generate(name: str) -> str:
     source = SDK / name
     text = with_docs(source.read_text(encoding="utf-8"))
     # The port is how a memory is used with an event loop.
-    text = text.replace("(MemoryClient):", ":").replace(f"{PORT}\n", "")
+    for port in PORTS:
+        text = text.replace(f"({port}):", ":").replace(f", {port}):", "):").replace(f"{PORT}{port}\n", "")
     text = HEADER.format(source=name) + translate(text)
     target = str(SDK / FILES[name])
     text = _ruff(text, "check", "--fix-only", "--select", "I", "--stdin-filename", target, "-")

@@ -23,14 +23,16 @@
     │   └── MemoryFileTooLarge  a file of memory has grown beyond what is read
     ├── Unauthenticated         no key, or one that opens nothing
     │   ├── TokenRequired       the route asks for a key even where none is asked for otherwise
-    │   └── CapabilityExpired
+    │   └── CapabilityExpired   those of a signed one are in values/capability.py
     ├── Forbidden               known, and not allowed
+    │   ├── ScopeTaken          somebody else wrote to the session first
     │   ├── HostNotAllowed      the request was meant for another host
     │   ├── OriginNotAllowed    a page of somebody else sent it
     │   ├── CapabilityMismatch  the capability is for another run, place or person
     │   ├── TierNotAllowed
     │   ├── TierNotStorable     no record can be kept in a tier of that name
     │   ├── ReviewRequired      somebody has to approve first
+    │   ├── OwnReview           nobody below admin approves what they wrote
     │   ├── UntrustedSource     what came from outside is not shared unreviewed
     │   ├── PathEscape          a path that leads, or may lead, out of the folders of memory
     │   │   └── RememberPathEscape  and an agent tried to write there
@@ -43,6 +45,8 @@
     │   └── SpendingCapReached  what a model may cost, in a task or a day, is used up
     ├── TimedOut
     │   └── BodyTooSlow
+    ├── Overloaded              as many connections, or bytes of requests, as the daemon may have
+    ├── ShuttingDown            the daemon stops, and does not finish this
     ├── NotFound
     │   ├── RecordNotFound
     │   ├── VersionNotFound
@@ -60,6 +64,7 @@
     │   ├── FileChanged         a person edited the file since it was read
     │   │   └── FilePreconditionFailed  the same, where what was read came as If-Match
     │   ├── PurgeRefused        a file that the records follow cannot be removed from here
+    │   ├── RemovalRefused      an import would delete more than half of what was imported
     │   ├── ManagedMemoryUnavailable    no folder of memory here
     │   ├── StoreNotAdopted     the store was made elsewhere, and its keys and jobs do not count
     │   ├── TrustedRecord       something from outside would change what a person wrote or approved
@@ -283,6 +288,12 @@ class Forbidden(CommonplaceError):
     status = 403
 
 
+class ScopeTaken(Forbidden):
+    """The session belongs to somebody else. Choose another id, or have its owner share it with you."""
+
+    code = "scope_taken"
+
+
 class HostNotAllowed(Forbidden):
     """The request names a host that is not ours. Use the daemon's own address, or add the name to allowed_hosts."""
 
@@ -314,9 +325,15 @@ class TierNotStorable(Forbidden):
 
 
 class ReviewRequired(Forbidden):
-    """Somebody has to approve this first. Give reviewer_id and approval_id, or use a reviewer's key."""
+    """Another reviewer has to approve this version first, with `commonplace approve ID@VERSION`. Then try again."""
 
     code = "review_required"
+
+
+class OwnReview(Forbidden):
+    """You wrote this yourself. Another reviewer, or an admin, has to approve it."""
+
+    code = "own_review"
 
 
 class UntrustedSource(Forbidden):
@@ -383,6 +400,20 @@ class BodyTooSlow(TimedOut):
 
     code = "body_timeout"
     status = 408
+
+
+class Overloaded(CommonplaceError):
+    """The daemon has as many open connections as it may. Try again in a moment."""
+
+    code = "overloaded"
+    status = 503
+
+
+class ShuttingDown(CommonplaceError):
+    """The daemon is stopping. Try again in a moment, or at another daemon."""
+
+    code = "shutting_down"
+    status = 503
 
 
 # ---- what is missing, and what does not fit what is there
@@ -476,6 +507,12 @@ class PurgeRefused(Conflict):
     code = "purge_refused"
 
 
+class RemovalRefused(Conflict):
+    """This import would delete more than half of what the folder brought. Check that it is mounted and complete, or repeat with force."""
+
+    code = "removal_refused"
+
+
 class ManagedMemoryUnavailable(Conflict):
     """There is no folder of memory here: it is switched off, out of reach, or on a system that cannot guard it."""
 
@@ -495,7 +532,10 @@ class TrustedRecord(Conflict):
 
 
 class NotInReview(Conflict):
-    """It is not in quarantine: there is nothing to release or to purge here. `commonplace review` lists what is."""
+    """
+    It is not in quarantine, or was rejected: there is nothing to decide here. `commonplace review list` shows what waits,
+    `commonplace review list --rejected` what was rejected.
+    """
 
     code = "not_in_review"
 

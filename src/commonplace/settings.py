@@ -27,6 +27,7 @@ from pydantic_settings import (
 
 from commonplace.errors import CommonplaceError, InvalidInput
 from commonplace.values.flood import FloodLimits
+from commonplace.values.paths import expand_path
 from commonplace.values.scope import DEFAULT_TENANT, check_tenant
 from commonplace.workspace.file import FILES, FOLDER, parse_settings
 from commonplace.workspace.report import PassedOver, report_workspace
@@ -202,13 +203,51 @@ class Settings(BaseSettings):
     request_timeout: float = Field(
         default=60.0, gt=0, description="After how many seconds a request is given up. Streams and imports are not."
     )
-    rate_limit_read: int | None = Field(default=None, ge=1, description="Reads a minute and key. Unset: no limit.")
-    rate_limit_mutation: int | None = Field(default=None, ge=1, description="Writes a minute and key. Unset: no limit.")
-    rate_limit_prompt: int | None = Field(
-        default=None, ge=1, description="Requests that set a model to work, a minute and key. Unset: no limit."
+    max_anonymous_body_kb: int = Field(
+        default=1024,
+        ge=1,
+        description="How many KiB the body of a request may have that shows no key in its header, as users of the gateway send "
+        "it. Signing in takes at most 16.",
+    )
+    max_connections: int = Field(
+        default=2000,
+        ge=0,
+        description="How many connections a worker of the daemon may have open, event streams among them; what comes on top gets "
+        "503. 0: unlimited.",
+    )
+    max_in_flight_mb: int = Field(
+        default=256,
+        ge=1,
+        description="How many MiB of request bodies a worker of the daemon may hold at once; what comes on top gets 503.",
+    )
+    rate_limit_read: int = Field(
+        default=60_000, ge=0, description="Read requests allowed per key per minute. 0: unlimited."
+    )
+    rate_limit_mutation: int = Field(
+        default=30_000, ge=0, description="Write requests allowed per key per minute. 0: unlimited."
+    )
+    rate_limit_prompt: int = Field(
+        default=3_000, ge=0, description="Requests that may call a language model, per key per minute. 0: unlimited."
+    )
+    rate_limit_query_cost: int = Field(
+        default=20_000_000,
+        ge=0,
+        description="How much searching a key may ask for per minute: the words of each question times the scopes that it is "
+        "asked of, added up. 0: unlimited.",
     )
     events_kept: int = Field(default=100_000, ge=0, description="How many events are kept for late readers.")
     events_kept_days: int = Field(default=7, ge=1, description="For how many days events are kept.")
+    session_days: int = Field(
+        default=30,
+        ge=0,
+        description="After how many days without a write the memory of a session ends: what is not pinned is deleted, which can be "
+        "undone. A rule with an age, of the session or of all sessions, counts instead. 0: never.",
+    )
+    audit_kept_days: int = Field(
+        default=0,
+        ge=0,
+        description="For how many days rows of the audit are kept. Their seals stay, so that the rest can still be verified. 0: for ever.",
+    )
     job_lease_seconds: int = Field(
         default=60, ge=1, description="After how many silent seconds a job is given to another worker."
     )
@@ -247,7 +286,10 @@ class Settings(BaseSettings):
     @field_validator("home")
     @classmethod
     def _expanded(cls, home: Path) -> Path:
-        return home.expanduser()
+        try:
+            return expand_path(home)
+        except CommonplaceError as error:
+            raise ValueError(error.message) from error
 
     @field_validator("allowed_hosts", "allowed_origins", "trusted_proxies", "import_roots", "llm_prices", mode="before")
     @classmethod
@@ -335,11 +377,11 @@ def _of_workspace(own: Mapping[str, object]) -> tuple[dict[str, object], frozens
 
 
 def _home_of(own: Mapping[str, object]) -> Path:
-    return Path(str(own["home"])).expanduser() if own.get("home") else home_folder()
+    return expand_path(str(own["home"])) if own.get("home") else home_folder()
 
 
 def home_folder() -> Path:
-    return Path(os.environ.get(f"{PREFIX}HOME") or f"~/{FOLDER}").expanduser()
+    return expand_path(os.environ.get(f"{PREFIX}HOME") or f"~/{FOLDER}")
 
 
 def workspace_folder() -> Path:

@@ -151,7 +151,9 @@ async def ended_well(desk: MemoryDesk, kind: str, id: str, said: Sequence[str]) 
         assert listed.count("](") == len(Shelf(root).scan().entries)
     assert held(desk.home) == []
     assert list(desk.home.rglob("consolidation.lock")) == []
-    assert [data["taskId"] for data, _ in await desk.events("memory_changed")] == [id]
+    told = [(data["taskId"], *data["touchedScopes"]) for data, _ in await desk.events("memory_changed")]
+    assert {task for task, *_ in told} == {id}
+    assert len(told) == len(set(told))
     return body
 
 

@@ -14,7 +14,7 @@ from commonplace import Memory, Record, Turn, open_memory
 from commonplace.embedders.static import StaticEmbedder
 from commonplace.errors import RecordNotFound
 from commonplace.text.analyse import terms
-from commonplace.text.postings import term_hash
+from commonplace.text.postings import term_hash, written_hash
 from commonplace.values.vector import to_bytes
 
 FIRST = "Quixotic zebras juggle marmalade"
@@ -151,3 +151,25 @@ def test_what_is_only_deleted_is_still_there_and_comes_back(path: Path, memory: 
         assert memory.search(LAST) == []
         assert memory.undo(record.id).text == LAST
         assert [hit.record.id for hit in memory.search(LAST)] == [record.id]
+
+
+def left_in_the_index(path: Path, text: str) -> set[str]:
+    """Words of the text of whose hash the end stands in the bytes of the word index, deleted or not."""
+    # A page of the index shortens a term by the beginning that it shares with the one before.
+    db = apsw.Connection(str(path))
+    blocks = b"".join(block for (block,) in db.execute("SELECT block FROM words_data"))
+    db.close()
+    return {word for word in terms(text) if written_hash(term_hash(word))[-5:].encode() in blocks}
+
+
+def test_a_purge_leaves_no_hash_of_a_word_in_the_bytes_of_the_word_index(path: Path, memory: Memory) -> None:
+    with memory:
+        memory.put(KEPT, scope="workspace:zoo")
+        record = write(memory)
+        before = left_in_the_index(path, LAST)
+
+        memory.purge(ids=[record.id])
+
+        assert before == set(terms(LAST))
+        assert left_in_the_index(path, f"{FIRST} {SECOND} {LAST}") == set()
+        assert left_in_the_index(path, KEPT) == set(terms(KEPT))

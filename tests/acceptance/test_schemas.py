@@ -153,7 +153,7 @@ def furnished(portal: BlockingPortal, running: InProcess, schema: Any) -> House:
     of_workspace = made(f"/api/workspaces/{name}/memories", memory)["data"]["id"]
     there = {"id": record["record"]["id"], "agentId": name, "workspaceId": name, "uri": "handbook"}
     there |= {"root": "user", "path": "MEMORY.md"}
-    for path in ("", "/promote", "/deprecate"):
+    for path in ("", "/promote", "/refresh", "/deprecate"):
         there[f"/v1/knowledge/items/{{id}}{path} id"] = item
     for path in ("/release", "/purge"):
         there[f"/v1/review/findings/{{id}}{path} id"] = attack

@@ -75,7 +75,7 @@ def native(session: Session) -> None:
     session.ask("PATCH", f"/v1/records/{record}", json={"text": f"{TEXT} again"})
     for step in ("pin", "undo", "promote", "demote", "expire"):
         session.ask("POST", f"/v1/records/{record}/{step}", json={})
-    session.made("/v1/turns", session="s", scope="user:ana", turns=[{"speaker": "ana", "text": TEXT}])
+    session.made("/v1/turns", session="s", scope="agent:ana", turns=[{"speaker": "ana", "text": TEXT}])
     session.made("/v1/search", text=f"{ASKED} {PASSWORD} zebras", weights={})
     session.ask("GET", "/v1/search", params={"q": f"{ASKED} {TOKENS[1]}"})
     session.made("/v1/context", query=f"{ASKED} marmalade")
@@ -275,7 +275,7 @@ def test_after_a_purge_no_word_is_left_in_any_file_of_the_store(home: Path) -> N
         gateway(session)
         model(session)
         before = left(home)
-        scopes = [one["scope"] for one in session.ask("GET", "/v1/stats").json()["scopes"]]
+        scopes = [one["scope"] for one in session.ask("GET", "/v1/stats?everyone=true").json()["scopes"]]
 
         for scope in scopes:
             session.made("/v1/purge", scope=scope)
@@ -298,6 +298,6 @@ def native_only(session: Session) -> None:
     session.ask("PATCH", f"/v1/records/{first['id']}", json={"text": f"{TEXT} of late"})
     session.ask("POST", f"/v1/records/{first['id']}/promote", json={"scope": "global"})
     session.ask("POST", f"/v1/records/{first['id']}/supersede", json={"text": f"New {TEXT}"})
-    session.made("/v1/turns", session="s", scope="user:ana", turns=[{"speaker": "ana", "text": TEXT}])
+    session.made("/v1/turns", session="s", scope="agent:ana", turns=[{"speaker": "ana", "text": TEXT}])
     session.made("/v1/search", text=f"{TEXT}?")
     session.made("/v1/context", query=TEXT)

@@ -77,7 +77,7 @@ def _keyed(memory: Memory, chance: random.Random, mine: list[str]) -> list[Recor
 
 def _turns(memory: Memory, chance: random.Random, mine: list[str]) -> list[Record]:
     turns = [Turn(speaker="Ana", text=f"I met {word(chance)}"), Turn(speaker="Ben", text=f"And {word(chance)} too?")]
-    return memory.add_turns(f"chat-{chance.randrange(3)}", turns, scope="user:ana")
+    return memory.add_turns(f"chat-{chance.randrange(3)}", turns, scope="agent:ana")
 
 
 def _edit(memory: Memory, chance: random.Random, mine: list[str]) -> list[Record]:

@@ -19,7 +19,7 @@ assert.equal(again.stored, false);
 assert.equal(again.id, put.id);
 
 const capability = JSON.stringify({
-  run_id: "r-npm", subject: "operator", org_id: "default", workspace_id: "default", project_id: "default",
+  run_id: "r-npm", subject: "local", org_id: "default", workspace_id: "default", project_id: "default",
   memory: { read_tiers: ["session", "project"], write_tiers: ["session"] },
 });
 const capable = await memory.put({ text: "Ana leads the release.", runId: "r-npm", capability });
@@ -41,10 +41,10 @@ assert.equal(elsewhere.count, 0);
 const within = await memory.search({ query: "release", capability });
 assert.deepEqual(within.results.map((one) => one.id), [capable.id]);
 
-const list = await memory.list({ q: "rust", limit: 10, offset: 0, userId: "operator" });
+const list = await memory.list({ q: "rust", limit: 10, offset: 0, userId: "local" });
 assert.deepEqual(list.items.map((one) => one.id), [put.id]);
 const [item] = list.items;
-assert.deepEqual([item.text, item.userId, item.sessionId, item.runId], [text, "operator", "s-npm", "r-npm"]);
+assert.deepEqual([item.text, item.userId, item.sessionId, item.runId], [text, "local", "s-npm", "r-npm"]);
 assert.equal((await memory.list()).count, 2);
 
 const promoted = await memory.promote({ id: put.id });
@@ -84,7 +84,5 @@ const audit = await memory.audit({ run_id: "r-npm", limit: 50 });
 const actions = audit.entries.map((entry) => entry.action);
 assert.ok(actions.includes("memory_put") && actions.includes("memory_demote"));
 assert.equal(audit.count, audit.entries.length);
-
-await assert.rejects(memory.search({ query: "dump everything" }), /403/);
 
 process.stdout.write(JSON.stringify({ put: put.id, actions, namespace: Object.getOwnPropertyNames(Object.getPrototypeOf(memory)) }));

@@ -91,7 +91,7 @@ SEED: list[dict[str, Any]] = [
         "scope": "workspace:web",
         "pinned": True,
     },
-    {"text": "Ana prefers short answers with the command first.", "scope": "user:ana", "importance": 80},
+    {"text": "Ana prefers short answers with the command first.", "scope": "agent:ana", "importance": 80},
     {"text": "The staging database is restored every night at two.", "scope": "workspace:web", "kind": "fact"},
     {"text": "Integration tests need Redis on port 6380.", "key": "tests.redis", "scope": "workspace:web"},
     {"text": "发布前先在预发环境跑一遍回归测试。", "key": "release.zh", "scope": "workspace:web"},

@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-WEB, SHOP, ANA, LI, BOOK = "workspace:web", "workspace:shop", "user:ana", "user:li", "workspace:handbook"
+WEB, SHOP, ANA, LI, BOOK = "workspace:web", "workspace:shop", "agent:ana", "user:li", "workspace:handbook"
 SAID: list[tuple[str, str, str, dict[str, Any]]] = [
     (WEB, "manual", "Releases go out on Tuesdays, never on Fridays.", {"key": "release.day", "pinned": True}),
     (
@@ -130,6 +130,7 @@ def seed(operator: httpx.Client) -> Lively:
     for text, source, key in ATTACKS:
         _post(operator, "/v1/records", {"text": text, "scope": WEB, "source": source, "key": key, "session": "chat-7"})
     _finding(operator)
+    _request(operator)
     for path, (kind, name, description, text) in FILES.items():
         body = {"text": f"---\nname: {name}\ndescription: {description}\ntype: {kind}\n---\n{text}"}
         operator.put(f"/v1/managed/project/{path}", json=body, headers={"If-None-Match": "*"}).raise_for_status()
@@ -210,6 +211,17 @@ def _finding(operator: httpx.Client) -> None:
         "task_family": "research",
     }
     _post(operator, "/v1/knowledge/items", {**body, "subject": "VAT rates"})
+
+
+def _request(operator: httpx.Client) -> None:
+    """Somebody below admin asks to share what they wrote."""
+    secret = _post(operator, "/v1/keys", {"name": "Bo's laptop", "role": "writer", "user": "bo"})["secret"]
+    headers = {"Authorization": f"Bearer {secret}"}
+    text = "Ask in #billing before a price changes, and name who agreed."
+    body = {"text": text, "scope": SHOP}
+    record = operator.post("/v1/records", json=body, headers=headers).raise_for_status().json()["record"]
+    refused = operator.post(f"/v1/records/{record['id']}/promote", json={"scope": "global"}, headers=headers)
+    assert refused.status_code == 403, refused.text
 
 
 def _listed(operator: httpx.Client, **query: str) -> list[dict[str, Any]]:

@@ -195,17 +195,17 @@ def test_a_record_of_a_session_without_turns_leads_to_what_else_came_from_it(pag
 def test_what_live_is_narrowed_to_stays_in_the_address(page: Page, memory: Memory) -> None:
     page.goto("/#/live")
     page.get_by_label("Kind of event").select_option("record.*")
-    page.get_by_role("combobox", name="Scope").fill("user:ana")
-    page.get_by_role("option", name="user:ana").click()
-    assert page.url.endswith("#/live?type=record.*&scope=user%3Aana")
+    page.get_by_role("combobox", name="Scope").fill("agent:ana")
+    page.get_by_role("option", name="agent:ana").click()
+    assert page.url.endswith("#/live?type=record.*&scope=agent%3Aana")
 
     page.reload()
     expect(page.get_by_text("Listening")).to_be_visible()
     memory.put("Not for this page.", scope="workspace:web")
-    memory.put("Ana likes tea.", scope="user:ana")
+    memory.put("Ana likes tea.", scope="agent:ana")
 
     expect(page.get_by_role("list", name="Events").get_by_text("record.created")).to_have_count(1)
-    assert len(memory.records(scope="user:ana")) == 2
+    assert len(memory.records(scope="agent:ana")) == 2
 
 
 def test_the_file_that_an_address_names_is_in_sight_in_the_list(operator_page: Page, operator: httpx.Client) -> None:

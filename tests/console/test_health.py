@@ -53,7 +53,7 @@ def test_records_over_time_are_stacked_by_source(page: Page, memory: Memory) -> 
 def test_a_scope_in_the_picture_leads_to_its_records(page: Page) -> None:
     opened(page)
 
-    page.get_by_role("table", name="Records by scope").get_by_role("link", name="user:ana").click()
+    page.get_by_role("table", name="Records by scope").get_by_role("link", name="agent:ana").click()
 
     expect(page.get_by_text("Ana prefers short answers")).to_be_visible()
 

@@ -176,7 +176,7 @@ def test_a_path_that_is_refused_is_told_and_stays_typed(page: Page, memory: Memo
 
 @pytest.mark.allow_errors(403)
 def test_files_that_were_refused_are_still_there_to_be_sent(visit: Visit, memory: Memory) -> None:
-    page = visit(memory.key("writer", "user:ana"))
+    page = visit(memory.key("writer", "agent:ana"))
     _begin(page, _file("tea.md", "Green tea."))
 
     _import(page)
@@ -212,8 +212,8 @@ def test_an_import_that_failed_is_tried_again_and_then_forgotten(
 def test_an_export_is_what_the_server_exports(page: Page, memory: Memory) -> None:
     page.goto("/#/import")
     box = page.get_by_role("combobox", name="Add a scope to export")
-    box.fill("user:ana")
-    page.get_by_role("option", name="user:ana").click()
+    box.fill("agent:ana")
+    page.get_by_role("option", name="agent:ana").click()
 
     with page.expect_download() as begun:
         page.get_by_role("link", name="Download").click()
@@ -222,7 +222,7 @@ def test_an_export_is_what_the_server_exports(page: Page, memory: Memory) -> Non
     assert begun.value.suggested_filename == "commonplace.jsonl"
     assert "Ana prefers short answers" in written
     assert "Tuesdays" not in written
-    assert len(written.splitlines()) == len(_export(memory, "user:ana"))
+    assert len(written.splitlines()) == len(_export(memory, "agent:ana"))
 
 
 def _export(memory: Memory, scope: str | None = None) -> list[str]:
@@ -231,9 +231,9 @@ def _export(memory: Memory, scope: str | None = None) -> list[str]:
 
 
 def test_an_admin_loads_an_export(page: Page, memory: Memory) -> None:
-    held = memory.records(scope="user:ana")[0]["id"]
+    held = memory.records(scope="agent:ana")[0]["id"]
     anew = held[:-4] + ("0000" if held[-4:] != "0000" else "ffff")
-    lines = "\n".join([*_export(memory, "user:ana"), ""]).replace(held, anew)
+    lines = "\n".join([*_export(memory, "agent:ana"), ""]).replace(held, anew)
     page.goto("/#/import")
 
     page.get_by_label("Choose an export").set_input_files(_file("commonplace.jsonl", lines))
@@ -242,7 +242,7 @@ def test_an_admin_loads_an_export(page: Page, memory: Memory) -> None:
     expect(page.get_by_role("heading", name="Loaded")).to_be_visible()
     report = page.get_by_role("region", name="Load an export")
     assert (_facts(report)["Created"], _facts(report)["Unchanged"]) == ("1", "0")
-    assert {one["id"] for one in memory.records(scope="user:ana")} == {held, anew}
+    assert {one["id"] for one in memory.records(scope="agent:ana")} == {held, anew}
 
 
 @pytest.mark.allow_errors(400)

@@ -139,7 +139,51 @@ def test_the_keyboard_alone_makes_a_key(page: Page, memory: Memory) -> None:
         page.keyboard.press(key)
 
     expect(page.get_by_role("dialog")).to_have_count(0)
-    assert me(memory, secret).json()["subject"] == "by hand"
+    assert me(memory, secret).json()["name"] == "by hand"
+
+
+def test_whose_hand_a_key_is_can_be_set_and_is_shown(page: Page, memory: Memory) -> None:
+    opened(page).get_by_role("button", name="Make a key").click()
+    asked = dialog(page, "Make a key")
+    asked.get_by_label("Name").fill("ana's bot")
+    asked.get_by_label("Person", exact=True).fill("ana")
+    asked.get_by_label("A program holds it").check()
+    asked.get_by_role("button", name="Make it").click()
+    secret = secret_of(page)
+    page.get_by_role("button", name="I have kept it").click()
+
+    row = page.get_by_role("row", name="ana's bot")
+    expect(row.get_by_role("cell", name="ana agent", exact=True)).to_be_visible()
+    opens = me(memory, secret).json()
+    assert (opens["subject"], opens["agent"]) == ("ana", True)
+    kept = keys(memory)["ana's bot"]
+    assert (kept["user"], kept["agent"]) == ("ana", True)
+
+
+def test_a_key_of_nobody_in_particular_speaks_for_itself_and_is_a_persons(page: Page, memory: Memory) -> None:
+    secret = memory.key("writer")
+
+    row = opened(page).get_by_role("row", name="a writer")
+
+    expect(row.get_by_role("cell", name="itself held by a person")).to_be_visible()
+    assert (me(memory, secret).json()["subject"], me(memory, secret).json()["agent"]) == (
+        f"key/{keys(memory)['a writer']['id']}",
+        False,
+    )
+
+
+@pytest.mark.allow_errors(400)
+def test_a_name_that_nobody_may_have_is_refused_and_the_form_stays(page: Page, memory: Memory) -> None:
+    opened(page).get_by_role("button", name="Make a key").click()
+    asked = dialog(page, "Make a key")
+    asked.get_by_label("Name").fill("mallory")
+    asked.get_by_label("Person", exact=True).fill("local")
+
+    asked.get_by_role("button", name="Make it").click()
+
+    expect(asked.get_by_role("alert")).to_be_visible()
+    expect(asked.get_by_label("Person", exact=True)).to_have_value("local")
+    assert "mallory" not in keys(memory)
 
 
 # ---- the gateway's users
@@ -193,6 +237,7 @@ def test_the_keys_have_no_serious_barrier_and_fit_a_narrow_window(
     page: Page, memory: Memory, axe: Callable[[Page], list[str]], shots: Callable[[Page, str], list[Any]]
 ) -> None:
     memory.key("writer", "workspace:web", "workspace:web-*")
+    memory.client.post("/v1/keys", json={"name": "bot", "user": "bo", "agent": True}).raise_for_status()
     memory.client.post("/v1/users", json={"user_id": "ana"}).raise_for_status()
 
     found = axe(opened(page))

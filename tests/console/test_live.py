@@ -28,13 +28,13 @@ def test_what_is_written_elsewhere_shows_up_and_leads_to_its_record(page: Page, 
 
 
 def test_a_filter_keeps_other_scopes_and_kinds_out(page: Page, memory: Memory) -> None:
-    opened(page, "?scope=user:ana")
+    opened(page, "?scope=agent:ana")
 
     memory.put("Not for this page.", scope="workspace:web")
-    memory.put("Ana likes tea.", scope="user:ana")
+    memory.put("Ana likes tea.", scope="agent:ana")
 
     events = page.get_by_role("list", name="Events")
-    expect(events).to_contain_text("user:ana")
+    expect(events).to_contain_text("agent:ana")
     expect(events).not_to_contain_text("workspace:web")
 
 

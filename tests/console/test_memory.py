@@ -18,13 +18,13 @@ def test_the_scope_picker_searches_and_shows_the_records_of_one_scope_under_an_a
 
     box.click()
     box.fill("ana")
-    page.get_by_role("option", name=re.compile("user:ana")).click()
+    page.get_by_role("option", name=re.compile("agent:ana")).click()
 
     expect(rows(page)).to_have_count(1)
     expect(rows(page)).to_contain_text("Ana prefers short answers")
     expect(page.get_by_role("status").filter(has_text="1 memory")).to_be_visible()
-    assert page.url.endswith("#/memory/user%3Aana")
-    assert len(memory.records(scope="user:ana")) == 1
+    assert page.url.endswith("#/memory/agent%3Aana")
+    assert len(memory.records(scope="agent:ana")) == 1
 
 
 def test_pinned_and_important_ones_come_first_unless_another_order_is_chosen(page: Page, memory: Memory) -> None:

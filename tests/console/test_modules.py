@@ -20,7 +20,11 @@ TEST_SCRIPTS = sorted([*(ROOT / "tests" / "clients").glob("*.mjs"), *(ROOT / "te
 STYLES = sorted(CONSOLE.rglob("*.css"))
 PAGES = sorted(path.stem for path in (CONSOLE / "pages").glob("*.js"))
 MARKUP = re.compile(
-    r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|setAttribute\('style'"
+    r"""innerHTML|outerHTML|insertAdjacentHTML|createContextualFragment|DOMParser|parseFromString|parseHTML|setHTML"""
+    r"""|\bsetHTMLUnsafe|srcdoc|document\.(?:open|write)|execCommand|createDocument\b|XSLTProcessor|\beval\b|new Function|\bFunction\("""
+    r"""|\bset(?:Timeout|Interval)\(\s*['"`]|setAttribute(?:NS)?\((?:null,\s*)?['"](?:style|on\w+)['"]|javascript:|data:text/html"""
+    r"""|import\(\s*['"`](?:data|blob):|createObjectURL\([^)]*html""",
+    re.IGNORECASE,
 )
 ELSEWHERE = re.compile(r"""["'(]\s*(?:https?:)?//(?!www\.w3\.org/2000/svg)[\w.]""")
 IMPORTED = re.compile(r"from '(\.[^']+)'")
@@ -61,6 +65,44 @@ def test_a_script_makes_no_markup_from_text(path: Path) -> None:
     found = MARKUP.findall(path.read_text(encoding="utf-8").partition("\n")[2])
 
     assert not found
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "box.innerHTML = text;",
+        "box['innerHTML'] = text;",
+        "box.outerHTML = text;",
+        "box.insertAdjacentHTML('beforeend', text);",
+        "document.createRange().createContextualFragment(text);",
+        "new DOMParser().parseFromString(text, 'text/html');",
+        "parser.parseFromString(text, 'image/svg+xml');",
+        "Document.parseHTMLUnsafe(text);",
+        "box.setHTMLUnsafe(text);",
+        "box.setHTML(text);",
+        "h('iframe', { srcdoc: text });",
+        "frame.setAttribute('srcdoc', text);",
+        "document.write(text);",
+        "document.open();",
+        "document.execCommand('insertHTML', false, text);",
+        "document.implementation.createDocument(null, text);",
+        "new XSLTProcessor();",
+        "eval(text);",
+        "new Function(text)();",
+        "Function('return ' + text)();",
+        "setTimeout('run()', 1);",
+        "setInterval(`run(${text})`, 1);",
+        "box.setAttribute('style', text);",
+        "box.setAttribute('onclick', text);",
+        'box.setAttributeNS(null, "onload", text);',
+        "h('a', { href: 'javascript:run()' });",
+        "h('iframe', { src: 'data:text/html,' + text });",
+        "import(`data:text/javascript,${text}`);",
+        "URL.createObjectURL(new Blob([text], { type: 'text/html' }));",
+    ],
+)
+def test_each_way_to_make_markup_from_text_would_be_noticed(line: str) -> None:
+    assert MARKUP.search(line)
 
 
 @pytest.mark.parametrize("path", [*SCRIPTS, *STYLES, CONSOLE / "index.html"], ids=_named)
@@ -140,6 +182,15 @@ def test_every_word_that_is_used_is_there(path: Path) -> None:
 def test_a_page_has_its_words_and_its_style(page: str) -> None:
     assert (CONSOLE / "words" / "en" / f"{page}.js").is_file()
     assert (CONSOLE / "styles" / f"{page}.css").is_file()
+
+
+@pytest.mark.parametrize(
+    "path", sorted((CONSOLE / "words").rglob("*.js")), ids=lambda path: f"{path.parent.name}-{path.stem}"
+)
+def test_no_text_has_the_name_of_another_whose_place_it_would_take(path: Path) -> None:
+    names = re.findall(r"^  '?([\w.-]+)'?:", path.read_text(encoding="utf-8"), re.MULTILINE)
+
+    assert sorted({name for name in names if names.count(name) > 1}) == []
 
 
 def test_the_page_names_every_script_of_the_first_one_so_that_all_are_fetched_at_once() -> None:

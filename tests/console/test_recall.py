@@ -111,17 +111,17 @@ def test_the_context_block_is_the_one_that_agents_get_within_the_budget(page: Pa
 def test_scopes_and_options_narrow_the_question_and_stay_in_the_address(page: Page, memory: Memory) -> None:
     _ask(page)
 
-    _add_scope(page, "user:ana")
+    _add_scope(page, "agent:ana")
     _add_scope(page, "global")
     page.get_by_label("Look by").select_option("words")
 
-    wanted = _ids(_search(memory, scopes=["user:ana", "global"], mode="words"))
+    wanted = _ids(_search(memory, scopes=["agent:ana", "global"], mode="words"))
     expect(_items(page)).to_have_count(len(wanted))
     assert _shown(page) == wanted
     page.reload()
     expect(_items(page)).to_have_count(len(wanted))
     expect(page.get_by_label("Question")).to_have_value(QUESTION)
-    page.get_by_role("button", name="Leave out user:ana").click()
+    page.get_by_role("button", name="Leave out agent:ana").click()
     expect(_items(page)).to_have_count(len(_search(memory, scopes=["global"], mode="words")))
 
 
@@ -165,18 +165,18 @@ def test_the_keyboard_alone_asks_turns_and_opens(page: Page, memory: Memory) -> 
 
 
 def test_a_reader_of_one_scope_gets_what_is_in_it(visit: Visit, memory: Memory) -> None:
-    page = visit(memory.key("reader", "user:ana"))
+    page = visit(memory.key("reader", "agent:ana"))
     page.goto("/")
 
     _ask(page)
 
     expect(_items(page)).to_have_count(1)
-    assert [one["scope"] for one in memory.records() if one["id"] in _shown(page)] == ["user:ana"]
+    assert [one["scope"] for one in memory.records() if one["id"] in _shown(page)] == ["agent:ana"]
 
 
 @pytest.mark.allow_errors(403)
 def test_what_is_refused_is_told_and_the_question_stays(visit: Visit, memory: Memory) -> None:
-    page = visit(memory.key("reader", "user:ana"))
+    page = visit(memory.key("reader", "agent:ana"))
 
     page.goto("/#/recall?q=release&scope=workspace:web")
 

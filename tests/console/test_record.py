@@ -92,7 +92,7 @@ def test_a_turn_shows_what_was_said_around_it_and_leads_to_its_session(page: Pag
         {"speaker": "ana", "text": f"Sentence {n}.", "at": f"2026-03-01T09:{n:02}:00Z", "message": f"m{n}"}
         for n in range(12)
     ]
-    body = {"session": "chat-7", "scope": "user:ana", "turns": turns}
+    body = {"session": "chat-7", "scope": "agent:ana", "turns": turns}
     written = memory.client.post("/v1/turns", json=body).raise_for_status().json()["written"]
     at(page, written[6]["record"]["id"])
 
@@ -108,11 +108,11 @@ def test_a_turn_shows_what_was_said_around_it_and_leads_to_its_session(page: Pag
 
 def test_a_fact_leads_back_to_the_turn_and_the_file_that_told_it(page: Page, memory: Memory) -> None:
     turn = {"speaker": "ana", "text": "We moved to Lisbon.", "at": "2026-03-01T09:00:00Z", "message": "m1"}
-    body = {"session": "chat-8", "scope": "user:ana", "turns": [turn]}
+    body = {"session": "chat-8", "scope": "agent:ana", "turns": [turn]}
     told = memory.client.post("/v1/turns", json=body).raise_for_status().json()["written"][0]["record"]
     fact = memory.put(
         "Ana lives in Lisbon.",
-        scope="user:ana",
+        scope="agent:ana",
         source="auto",
         session="chat-8",
         provenance={"message": "m1", "file": "notes/ana.md", "run": "r-9"},

@@ -185,13 +185,19 @@ def test_a_reader_is_offered_nothing_that_a_reader_may_not_do(visit: Visit, memo
     assert {one["version"] for one in memory.records(scope="workspace:web")} == {1}
 
 
-def test_a_writer_is_not_offered_to_promote(visit: Visit, memory: Memory) -> None:
+@pytest.mark.allow_errors(403)
+def test_a_writer_who_promotes_is_told_that_somebody_else_was_asked(visit: Visit, memory: Memory) -> None:
+    record = by_key(memory, "tests.redis")
     page = at(visit(memory.key("writer")))
 
     row(page, "tests.redis").get_by_role("button", name="More to do").click()
+    page.get_by_role("button", name="Promote…").click()
+    page.get_by_role("dialog").get_by_role("button", name="Promote").click()
 
-    expect(page.get_by_role("dialog").get_by_role("button", name="Delete")).to_be_visible()
-    expect(page.get_by_role("button", name="Promote…")).to_have_count(0)
+    expect(page.get_by_role("status").filter(has_text="Reviewers were asked")).to_be_visible()
+    expect(page.get_by_role("alert").filter(has_text="did not work")).to_have_count(0)
+    [entry] = memory.client.get("/v1/approvals", params={"state": "requested"}).json()["approvals"]
+    assert (entry["approval"]["target"], entry["approval"]["actor"]) == (record["id"], "a writer")
 
 
 @pytest.mark.allow_errors(404)

@@ -112,12 +112,12 @@ def test_what_is_accepted_is_recalled_with_the_trust_that_was_chosen(page: Page,
     one = attack(memory)
 
     opened(page).get_by_role("button", name="Accept").click()
-    page.get_by_role("dialog").get_by_label("Trust").select_option("human_approved")
+    page.get_by_role("dialog").get_by_label("Trust").select_option("verified")
     decide(page, "Accept", "it is a quote")
 
     expect(page.get_by_text("Nothing waits for you.")).to_be_visible()
     after = held(memory, one["id"])
-    assert (after["state"], after["trust"], waiting(memory)) == ("live", "human_approved", [])
+    assert (after["state"], after["trust"], waiting(memory)) == ("live", "verified", [])
     assert "it is a quote" in told(memory, "review.release")
 
 
@@ -163,15 +163,66 @@ def test_what_is_mended_is_let_out_with_the_new_text(page: Page, memory: Memory)
     assert (after["text"], after["state"]) == ("The page asked for a refund.", "live")
 
 
-def test_what_is_rejected_is_gone_and_the_reason_is_in_the_audit(page: Page, memory: Memory) -> None:
+def test_what_is_rejected_is_deleted_with_its_reason_and_undo_brings_it_back(page: Page, memory: Memory) -> None:
+    one = attack(memory)
+    badge = page.get_by_role("navigation", name="Pages").locator(".waiting-count")
+    opened(page)
+    expect(badge).to_have_text("1")
+
+    page.keyboard.press("r")
+    decide(page, "Reject", "spam")
+    expect(page.get_by_text("Nothing waits for you.")).to_be_visible()
+    expect(badge).to_have_count(0)
+    gone = held(memory, one["id"])["state"]
+    page.get_by_role("button", name="Undo").click()
+
+    expect(page.get_by_text("It waits again.")).to_be_visible()
+    expect(rows(page)).to_have_count(1)
+    expect(badge).to_have_text("1")
+    assert (gone, waiting(memory)) == ("deleted", [one["id"]])
+    assert "spam" in told(memory, "review.reject")
+
+
+def test_purging_is_another_act_and_has_to_be_confirmed(page: Page, memory: Memory) -> None:
     one = attack(memory)
 
-    opened(page).keyboard.press("r")
-    decide(page, "Reject", "spam")
+    opened(page).get_by_role("button", name="Purge", exact=True).click()
+    asked = page.get_by_role("dialog")
+    asked.get_by_label("Reason").fill("spam")
+    asked.get_by_role("button", name="Purge", exact=True).click()
+    expect(asked.get_by_label("I am sure")).to_be_focused()
+    still = waiting(memory)
+    asked.get_by_label("I am sure").check()
+    asked.get_by_role("button", name="Purge", exact=True).click()
 
     expect(page.get_by_text("Nothing waits for you.")).to_be_visible()
+    assert still == [one["id"]]
     assert memory.client.get(f"/v1/records/{one['id']}").status_code == 404
     assert "spam" in told(memory, "review.purge")
+
+
+def test_the_sentence_for_which_it_waits_is_highlighted_here_and_on_the_record(page: Page, memory: Memory) -> None:
+    bad = ATTACK.format(1)
+    one = memory.put(f"The shop opens at nine. {bad} Bread is two euros.", source="web", scope="workspace:web")
+
+    detail = opened(page).get_by_role("region", name="What is open")
+    expect(detail.locator("mark.cause")).to_have_text(bad)
+    page.goto(f"/#/record/{one['id']}")
+
+    expect(page.get_by_role("region", name="What it says").locator("mark.cause")).to_have_text(bad)
+    expect(page.get_by_text("Quarantined: it is kept, but not recalled")).to_be_visible()
+
+
+def test_whoever_edits_a_text_into_an_attack_is_told_at_once(page: Page, memory: Memory) -> None:
+    one = memory.put("The shop opens at nine.", trust="external_user_supplied", scope="workspace:web")
+    page.goto(f"/#/record/{one['id']}")
+    page.get_by_role("button", name="Edit", exact=True).click()
+    page.locator("form textarea").fill(ATTACK.format(1))
+
+    page.keyboard.press("Control+Enter")
+
+    expect(page.locator(".toast", has_text="Quarantined")).to_contain_text(ATTACK.format(1))
+    expect(page.get_by_role("navigation", name="Pages").locator(".waiting-count")).to_have_text("1")
 
 
 def test_a_decision_without_a_reason_is_not_sent(page: Page, memory: Memory) -> None:
@@ -309,13 +360,17 @@ def test_a_promoted_finding_is_made_the_default_under_an_approval(page: Page, me
     opened(page, "knowledge").get_by_label("Which findings").select_option("promoted")
 
     page.get_by_role("button", name="Make default").click()
-    page.get_by_role("dialog").get_by_label("Approved by").fill("Ana")
+    page.get_by_role("dialog").get_by_label("Approved by").fill("console tests")
     page.get_by_label("Approval").fill("TAX-7")
     decide(page, "Make default", "decided on Monday")
 
     expect(page.get_by_text("No finding waits to be promoted.")).to_be_visible()
     after = item(memory, id)
-    assert (after["status"], after["reviewer_id"], after["approval_id"]) == ("approved_default", "Ana", "TAX-7")
+    assert (after["status"], after["reviewer_id"], after["approval_id"]) == (
+        "approved_default",
+        "console tests",
+        "TAX-7",
+    )
 
 
 def test_findings_are_given_up_together(page: Page, memory: Memory) -> None:
@@ -393,7 +448,7 @@ def test_a_reviewer_of_one_scope_sees_and_settles_only_what_is_there(visit: Visi
 
     expect(page.get_by_text("Nothing waits for you.")).to_be_visible()
     assert waiting(memory) == [other["id"]]
-    assert memory.client.get(f"/v1/records/{mine['id']}").status_code == 404
+    assert held(memory, mine["id"])["state"] == "deleted"
 
 
 # ---- looking at it

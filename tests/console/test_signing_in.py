@@ -13,9 +13,9 @@ from tests.console.conftest import Memory, Role, Visit
 from commonplace.testing.daemon import Daemon
 
 SEEN: dict[Role, set[str]] = {
-    "reader": {"Memory", "Recall lab", "Import and export", "Learning", "Live", "Health"},
-    "reviewer": {"Memory", "Recall lab", "Import and export", "Review", "Learning", "Live", "Health"},
-    "admin": {"Memory", "Recall lab", "Import and export", "Review", "Learning", "Live", "Health", "Keys"},
+    "reader": {"Memory", "Recall lab", "Import and export", "Knowledge", "Learning", "Live", "Health"},
+    "reviewer": {"Memory", "Recall lab", "Import and export", "Review", "Knowledge", "Learning", "Live", "Health"},
+    "admin": {"Memory", "Recall lab", "Import and export", "Review", "Knowledge", "Learning", "Live", "Health", "Keys"},
 }
 SEEN["writer"] = SEEN["reader"]
 
@@ -110,6 +110,33 @@ def test_a_one_time_link_signs_in_and_is_gone_from_the_address(visit: Visit, mem
     expect(page.get_by_text("console tests · admin")).to_be_visible()
     assert url.rpartition("/")[2] not in kept(page)
     assert page.evaluate("history.length") <= 2
+
+
+def test_a_one_time_link_replaces_no_session_unasked(visit: Visit, memory: Memory) -> None:
+    page = visit(memory.key("reviewer"))
+    page.goto("/")
+    expect(page.get_by_text("a reviewer · reviewer")).to_be_visible()
+
+    page.goto(code_url(memory))
+    asked = page.get_by_role("dialog", name="Sign in as somebody else")
+    expect(asked).to_contain_text("You are signed in as a reviewer.")
+    asked.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("a reviewer · reviewer")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("a reviewer · reviewer")).to_be_visible()
+
+
+def test_a_one_time_link_replaces_a_session_when_the_person_says_so(visit: Visit, memory: Memory) -> None:
+    page = visit(memory.key("reviewer"))
+    page.goto("/")
+    expect(page.get_by_text("a reviewer · reviewer")).to_be_visible()
+
+    url = code_url(memory)
+    page.evaluate("hash => { location.hash = hash }", url.partition("#")[2])
+    page.get_by_role("dialog").get_by_role("button", name="Sign in as somebody else").click()
+
+    expect(page.get_by_text("console tests · admin")).to_be_visible()
+    assert url.rpartition("/")[2] not in kept(page)
 
 
 @pytest.mark.allow_errors(401)

@@ -200,6 +200,7 @@ def at(page: Page, place: str) -> Locator:
         "recall?q=sentence+said+again",
         "review/quarantine",
         "review/knowledge",
+        "knowledge",
         "learning/files?root=project&path=project%2Fmarkup.md",
         "health",
         "keys",

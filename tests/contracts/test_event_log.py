@@ -1,5 +1,6 @@
 """What the port `EventLog` says, of every store."""
 
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from datetime import timedelta
@@ -11,7 +12,7 @@ import pytest
 from commonplace.ports.journal import Entries
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.drafts import Drafting, Store
-from commonplace.values.event import Event, News
+from commonplace.values.event import Event, News, NewsGroup
 from commonplace.values.scope import DEFAULT_TENANT, Scope
 
 pytestmark = pytest.mark.anyio
@@ -28,7 +29,7 @@ def news(clock: FakeClock, what: str = "record.created", **fields: Any) -> News:
     return News(type=what, at=clock.now(), **told)
 
 
-async def tell(store: Store, *told: News) -> None:
+async def tell(store: Store, *told: News | NewsGroup) -> None:
     await store.journal.note(Entries(events=told))
 
 
@@ -105,6 +106,65 @@ async def test_an_event_beside_a_record_is_told_with_it(store: Store, draft: Dra
 
     [event] = await store.events.read_events(0, 10)
     assert event.news.data == {"id": written.record.id}
+
+
+def group(clock: FakeClock, many: int, what: str = "record.created", **fields: Any) -> NewsGroup:
+    ids = tuple(str(uuid.UUID(int=(n * 0x9E3779B97F4A7C15F39CC0605CEDC835) % 2**128)) for n in range(1, many + 1))
+    return NewsGroup(news(clock, what, data={"version": 1}, **fields), ids)
+
+
+def members(*groups: NewsGroup) -> list[News]:
+    return [each.nth(n) for each in groups for n in range(len(each.records))]
+
+
+async def test_news_kept_as_one_are_told_one_by_one_in_their_order(store: Store, clock: FakeClock) -> None:
+    before, kept_as_one, after = news(clock, "before"), group(clock, 5), news(clock, "after")
+    await tell(store, before, kept_as_one, after)
+
+    events = await store.events.read_events(0, 100)
+
+    assert [event.news for event in events] == [before, *members(kept_as_one), after]
+    assert [event.news.data["id"] for event in events[1:6]] == list(kept_as_one.records)
+    assert [event.id for event in events] == list(range(1, 8))
+    assert await store.events.event_range() == (1, 7)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 4, 6, 100])
+async def test_a_group_is_read_some_at_a_time(store: Store, clock: FakeClock, limit: int) -> None:
+    first, second, other = group(clock, 5), group(clock, 3, "record.deleted"), group(clock, 4, tenant=OTHER)
+    await tell(store, first, other, news(clock, "alone"), second)
+    events: list[Event] = []
+
+    while page := await store.events.read_events(events[-1].id if events else 0, limit, tenant=T):
+        assert len(page) == min(limit, 9 - len(events))
+        events += page
+
+    assert [event.news for event in events] == [*members(first), news(clock, "alone"), *members(second)]
+    assert [event.id for event in events] == [1, 2, 3, 4, 5, 10, 11, 12, 13]
+
+
+async def test_a_group_is_trimmed_as_a_whole_and_counted_one_by_one(store: Store, clock: FakeClock) -> None:
+    await tell(store, group(clock, 5), group(clock, 4), news(clock, "last"))
+
+    assert await store.events.trim_events(before=clock.now(), keep=7) == 0
+    assert await store.events.trim_events(before=clock.now(), keep=5) == 5
+    assert await store.events.event_range() == (6, 10)
+    assert await store.events.trim_events(before=clock.now(), keep=2) == 0
+    assert await store.events.trim_events(before=clock.advance(MINUTE), keep=2) == 5
+    assert await store.events.event_range() == (11, 10)
+    await tell(store, group(clock, 2))
+    assert await store.events.event_range() == (11, 12)
+
+
+async def test_a_follower_is_told_a_group_from_where_it_was(store: Store, clock: FakeClock) -> None:
+    kept_as_one = group(clock, 1_200)
+    await tell(store, kept_as_one, news(clock, "last"))
+
+    async with following(store, 3) as events:
+        told = await gather(events, 1_198)
+
+    assert [event.id for event in told] == list(range(4, 1_202))
+    assert [event.news for event in told] == [*members(kept_as_one)[3:], news(clock, "last")]
 
 
 async def test_trimming_forgets_what_is_old(store: Store, clock: FakeClock) -> None:

@@ -150,6 +150,32 @@ async def test_a_line_without_room_takes_nothing_and_nothing_is_kept(store: Stor
     assert len(await store.events.read_events(0, 100)) == 3
 
 
+async def test_a_line_takes_payloads_up_to_so_many_bytes(store: Store, queue: Queue) -> None:
+    line = Line(name="web", room=(Room(most=10, bytes=10_000),))
+    await queue(line=line, payload={"text": "x" * 4_000})
+    await queue(line=line, payload={"text": "x" * 5_000})
+
+    with pytest.raises(QueueFull):
+        await queue(line=line, payload={"text": "x" * 1_000})
+    await queue(line=line, payload={"text": "x" * 500})
+    await queue(line=Line(name="other", room=line.room), payload={"text": "x" * 20_000})
+
+    assert len(await store.jobs.list_jobs(T)) == 4
+
+
+async def test_the_job_with_a_mark_is_known_while_it_is_not_over(store: Store, queue: Queue) -> None:
+    first = await queue(unique="u")
+    waiting = await store.jobs.open_job(T, "remember", "u")
+    await claim(store)
+    running = await store.jobs.open_job(T, "remember", "u")
+    await store.jobs.finish_job(first, "w1", {}, NOTHING)
+
+    assert (waiting, running) == (first, first)
+    assert await store.jobs.open_job(T, "remember", "u") is None
+    assert await store.jobs.open_job("acme/web", "remember", "u") is None
+    assert await store.jobs.open_job(T, "forget", "u") is None
+
+
 async def test_a_unique_job_that_is_in_the_line_already_is_not_queued_again(store: Store, queue: Queue) -> None:
     line = Line(name="web", room=(Room(most=2),))
     first = await queue(line=line, unique="u")

@@ -3,6 +3,9 @@
 
 """What the port `Journal` says, of every store, and what `beside` keeps together with a write of records."""
 
+import base64
+import json
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -18,8 +21,8 @@ from commonplace.errors import AlreadyAnswered, Forbidden, InvalidQuery, RecordC
 from commonplace.ports.journal import Beside, Entries, IdempotentReply
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.drafts import Drafting, Store
-from commonplace.values.audit import AuditQuery, AuditRow
-from commonplace.values.event import News
+from commonplace.values.audit import AuditGroup, AuditQuery, AuditRow
+from commonplace.values.event import News, NewsGroup
 from commonplace.values.job import NewJob
 from commonplace.values.moment import new_id
 from commonplace.values.query import ALL_STATES, Filter
@@ -197,7 +200,9 @@ async def test_a_tenant_sees_its_own_rows_and_the_operator_all(store: Store, ent
     assert await audited(store, tenant="no/body") == []
 
 
-@pytest.mark.parametrize("cursor", ["", "nonsense", "W10=", "WyJhIiwgImIiXQ==", "eyJhIjogMX0=", "世"])
+@pytest.mark.parametrize(
+    "cursor", ["", "nonsense", "W10=", "WyJhIiwgImIiXQ==", "eyJhIjogMX0=", "WzEsIDIsIC0xXQ==", "世"]
+)
 async def test_a_cursor_that_is_not_ours_is_refused(store: Store, cursor: str) -> None:
     with pytest.raises(InvalidQuery):
         await store.journal.audit(T, EVERYTHING, 10, cursor)
@@ -221,6 +226,82 @@ async def test_the_audit_is_append_only(
             connection.execute(tampering.encode())
 
     assert await audited(store) == [row]
+
+
+# ---- rows kept as one
+
+
+def group(entries: Journaling, ids: Sequence[str], **fields: Any) -> AuditGroup:
+    return AuditGroup(entries.row(version=1, scope=WEB, details={"change": "created"}, **fields), tuple(ids))
+
+
+def some_ids(many: int) -> list[str]:
+    """As records have them, in no order."""
+    return [str(uuid.UUID(int=(n * 0x9E3779B97F4A7C15F39CC0605CEDC835) % 2**128)) for n in range(1, many + 1)]
+
+
+async def test_a_group_is_told_row_by_row_and_each_row_has_an_id_of_its_own(store: Store, entries: Journaling) -> None:
+    ids = some_ids(5)
+    before, kept_as_one, after = entries.later("before"), group(entries, ids), entries.later("after")
+
+    await store.journal.note(Entries(audit=(before, kept_as_one, after)))
+
+    newest, *members, oldest = await audited(store)
+    assert (newest, oldest) == (after, before)
+    assert sorted(row.record or "" for row in members) == sorted(ids)
+    assert [replace(row, id="", record=None) for row in members] == [replace(kept_as_one.row, id="")] * 5
+    assert len({uuid.UUID(row.id) for row in members}) == 5
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 11, 12])
+async def test_pages_end_within_a_group_and_go_on_there(store: Store, entries: Journaling, limit: int) -> None:
+    first, second = group(entries, some_ids(4)), group(entries, some_ids(6), actor="ben")
+    await store.journal.note(Entries(audit=(entries.row("alone"), first, second)))
+    told: list[AuditRow] = []
+    cursor = None
+
+    for _ in range(-(-11 // limit)):
+        page = await store.journal.audit(T, EVERYTHING, limit, cursor)
+        told += page.rows
+        cursor = page.cursor
+        await store.journal.note(Entries(audit=(replace(group(entries, some_ids(3)), row=entries.later("later")),)))
+
+    assert told == (await audited(store))[-11:]
+    assert cursor is None
+    assert [row.actor for row in told] == ["ben"] * 6 + ["ann"] * 5
+
+
+async def test_a_record_is_found_in_every_group_that_holds_it_and_in_no_other(
+    store: Store, entries: Journaling
+) -> None:
+    ids = some_ids(40)
+    groups = [group(entries, ids[:20]), group(entries, ids[20:]), group(entries, ids[::2], actor="ben")]
+    for kept_as_one in groups:
+        entries.clock.advance(MINUTE)
+        moved = replace(kept_as_one, row=replace(kept_as_one.row, at=entries.clock.now()))
+        await store.journal.note(Entries(audit=(moved, entries.row("alone", record=ids[3]))))
+    await store.journal.note(Entries(audit=(group(entries, ids, tenant=OTHER),)))
+
+    for n, id in enumerate(ids):
+        rows = await audited(store, AuditQuery(record=id))
+        assert {row.record for row in rows} == {id}
+        assert sum(row.action == "record.put" for row in rows) == (2 if n % 2 == 0 else 1)
+        assert sum(row.action == "alone" for row in rows) == (3 if n == 3 else 0)
+    assert [row.actor for row in await audited(store, AuditQuery(record=ids[0]))] == ["ben", "ann"]
+    assert [row.actor for row in await audited(store, AuditQuery(record=ids[0], actor="ben"))] == ["ben"]
+    assert await audited(store, AuditQuery(record=some_ids(41)[-1])) == []
+    assert await audited(store, AuditQuery(record=ids[0].upper())) == []
+
+
+async def test_a_cursor_from_before_there_were_groups_is_still_right(store: Store, entries: Journaling) -> None:
+    rows = [entries.later(f"step.{n}") for n in range(3)]
+    await store.journal.note(Entries(audit=tuple(rows)))
+    cursor = (await store.journal.audit(T, EVERYTHING, 1, None)).cursor
+    assert cursor is not None
+    at, number, _ = json.loads(base64.urlsafe_b64decode(cursor))
+    old = base64.urlsafe_b64encode(json.dumps([at, number]).encode()).decode()
+
+    assert list((await store.journal.audit(T, EVERYTHING, 10, old)).rows) == rows[1::-1]
 
 
 # ---- all or nothing
@@ -455,6 +536,8 @@ async def test_a_backup_takes_the_journal_along(
     store: Store, second_store: Store, entries: Journaling, tmp_path: Path
 ) -> None:
     await store.journal.note(entries.all_kinds("a", entries.reply()))
+    news = NewsGroup(News(type="record.created", tenant=T, at=entries.clock.now()), tuple(some_ids(3)))
+    await store.journal.note(Entries(audit=(group(entries, some_ids(3)),), events=(news,)))
 
     await store.maintenance.backup(tmp_path / "copy")
     await second_store.maintenance.restore(tmp_path / "copy")
@@ -465,4 +548,4 @@ async def test_a_backup_takes_the_journal_along(
     assert await second_store.jobs.list_jobs(T) == await store.jobs.list_jobs(T)
     assert await second_store.journal.reply(T, "ann", "k") == await store.journal.reply(T, "ann", "k")
     await second_store.journal.note(entries.all_kinds("b"))
-    assert len(await second_store.events.read_events(0, 10)) == 2
+    assert len(await second_store.events.read_events(0, 10)) == 5

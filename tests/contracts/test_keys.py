@@ -149,6 +149,21 @@ async def test_a_key_that_is_not_there_cannot_be_revoked(store: Store, made: Reg
     assert await told(store) == []
 
 
+async def test_with_a_key_go_those_that_it_made_and_those_that_they_made_and_no_other(
+    store: Store, made: Registering, clock: FakeClock
+) -> None:
+    first, other = made.key("first"), made.key("other")
+    second = made.key("second", parent=first.id)
+    third = made.key("third", parent=second.id)
+    for key in (first, other, second, third):
+        await store.keys.add_key(key, secret(key.name), NOTHING)
+
+    await store.keys.revoke_key(first.id, clock.now(), NOTHING)
+
+    revoked = {key.name for key in await store.keys.list_keys(T) if key.revoked_at is not None}
+    assert revoked == {"first", "second", "third"}
+
+
 # ---- sessions
 
 

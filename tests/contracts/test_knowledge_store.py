@@ -49,6 +49,7 @@ class Knowing:
             "title": dedupe_key,
             "created_at": now,
             "updated_at": now,
+            "last_seen_at": now,
             **fields,
         }
         return Item(space=space.id, dedupe_key=dedupe_key, **told)
@@ -65,6 +66,10 @@ def made(clock: FakeClock) -> Knowing:
 @pytest.fixture
 async def space(store: Store, made: Knowing) -> Space:
     return await store.knowledge.put_space(made.space(), NOTHING)
+
+
+async def put(store: Store, item: Item, entries: Entries = NOTHING) -> Item:
+    return (await store.knowledge.record_item(item, lambda _: entries)).item
 
 
 async def told(store: Store) -> list[str]:
@@ -158,7 +163,7 @@ async def test_an_item_comes_back_as_it_was_put(store: Store, made: Knowing, spa
         freshness_expires_at=made.clock.now() + MINUTE,
     )
 
-    assert await store.knowledge.put_item(item, made.event()) == item
+    assert await put(store, item, made.event()) == item
 
     assert await store.knowledge.item(T, item.id) == item
     assert await told(store) == ["knowledge.written"]
@@ -166,16 +171,16 @@ async def test_an_item_comes_back_as_it_was_put(store: Store, made: Knowing, spa
 
 async def test_an_item_needs_a_space_of_its_tenant(store: Store, made: Knowing, space: Space) -> None:
     with pytest.raises(NotFound):
-        await store.knowledge.put_item(replace(made.item(space), space=NOWHERE), made.event())
+        await put(store, replace(made.item(space), space=NOWHERE), made.event())
     with pytest.raises(NotFound):
-        await store.knowledge.put_item(replace(made.item(space), tenant=OTHER), made.event())
+        await put(store, replace(made.item(space), tenant=OTHER), made.event())
 
     assert await store.knowledge.items(T) == []
     assert await told(store) == []
 
 
 async def test_an_item_of_another_tenant_is_not_there(store: Store, made: Knowing, space: Space) -> None:
-    item = await store.knowledge.put_item(made.item(space), NOTHING)
+    item = await put(store, made.item(space))
 
     with pytest.raises(NotFound):
         await store.knowledge.item(OTHER, item.id)
@@ -183,25 +188,97 @@ async def test_an_item_of_another_tenant_is_not_there(store: Store, made: Knowin
         await store.knowledge.item(T, "no id at all")
 
 
-async def test_the_same_finding_again_renews_only_the_coverage(store: Store, made: Knowing, space: Space) -> None:
-    first = await store.knowledge.put_item(made.item(space, title="first"), NOTHING)
-    [before] = await store.knowledge.coverage(T, first.coverage_key)
-    again = made.item(space, title="again")
+async def test_the_same_finding_again_is_refreshed_and_its_coverage_too(
+    store: Store, made: Knowing, space: Space
+) -> None:
+    first = await put(store, made.item(space, freshness_expires_at=made.clock.now() + timedelta(days=2)))
+    made.clock.advance(timedelta(days=3))
+    again = made.item(space)
 
-    answered = await store.knowledge.put_item(again, made.event("seen again"))
+    recording = await store.knowledge.record_item(again, lambda done: made.event(done.outcome))
 
-    assert answered == first
-    assert await store.knowledge.items(T) == [first]
-    [after] = await store.knowledge.coverage(T, first.coverage_key)
-    assert after.latest_item == first.id
-    assert (before.last_seen_at, after.last_seen_at) == (first.updated_at, again.updated_at)
-    assert await told(store) == ["seen again"]
+    seen = again.updated_at
+    span = timedelta(days=2) - MINUTE
+    assert recording.outcome == "refreshed"
+    assert recording.item == replace(first, last_seen_at=seen, freshness_expires_at=seen + span)
+    assert await store.knowledge.items(T) == [recording.item]
+    [coverage] = await store.knowledge.coverage(T, first.coverage_key)
+    assert (coverage.latest_item, coverage.last_seen_at) == (first.id, seen)
+    assert coverage.freshness_expires_at == seen + span
+    assert await told(store) == ["refreshed"]
+
+
+@pytest.mark.parametrize(("status", "left"), [("working", "deprecated"), ("promoted", "promoted")])
+async def test_a_finding_that_changed_succeeds_the_one_with_its_key(
+    store: Store, made: Knowing, space: Space, status: Any, left: str
+) -> None:
+    first = await put(store, made.item(space, status=status))
+
+    recording = await store.knowledge.record_item(
+        made.item(space, title="Now otherwise"), lambda done: made.event(done.outcome)
+    )
+
+    assert recording.outcome == "successor"
+    assert (recording.item.status, recording.item.dedupe_key, recording.item.supersedes) == ("working", "d", first.id)
+    [newer, older] = await store.knowledge.items(T)
+    assert (newer, older) == (recording.item, recording.predecessor)
+    assert (older.id, older.status, older.dedupe_key, older.title) == (first.id, left, None, first.title)
+    [coverage] = await store.knowledge.coverage(T, first.coverage_key)
+    assert coverage.latest_item == newer.id
+    assert await told(store) == ["successor"]
+
+
+async def test_what_is_deprecated_leaves_its_key_to_the_next(store: Store, made: Knowing, space: Space) -> None:
+    first = await put(store, made.item(space))
+    await store.knowledge.change_item(replace(first, status="deprecated", dedupe_key=None), "working", NOTHING)
+
+    recording = await store.knowledge.record_item(made.item(space), lambda _: NOTHING)
+
+    assert (recording.outcome, recording.item.supersedes) == ("created", None)
+    assert recording.item.id != first.id
+    assert len(await store.knowledge.items(T)) == 2
+
+
+async def test_of_many_with_changed_findings_each_succeeds_another_and_one_is_left(
+    store: Store, open_store: Any, made: Knowing, space: Space
+) -> None:
+    stores: list[Store] = [store, await open_store()]
+    await put(store, made.item(space))
+
+    async def change(n: int) -> None:
+        await put(stores[n % 2], made.item(space, title=f"change {n}"))
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            for n in range(8):
+                tasks.start_soon(change, n)
+
+    items = await store.knowledge.items(T)
+    assert len(items) == 9
+    assert len([item for item in items if item.status == "working"]) == 1
+    assert len({item.supersedes for item in items}) == 9
+    assert [item.status for item in items if item.dedupe_key is not None] == ["working"]
+
+
+async def test_those_whose_place_an_item_takes_change_with_it_or_not_at_all(
+    store: Store, made: Knowing, space: Space
+) -> None:
+    older, newer = await put(store, made.item(space, "a")), await put(store, made.item(space, "b"))
+    gone = replace(older, status="deprecated", dedupe_key=None)
+
+    with pytest.raises(Conflict):
+        await store.knowledge.change_item(replace(newer, status="promoted"), "promoted", NOTHING, [gone])
+    before = await store.knowledge.item(T, older.id)
+    await store.knowledge.change_item(replace(newer, status="promoted"), "working", NOTHING, [gone])
+
+    assert before == older
+    assert await store.knowledge.item(T, older.id) == gone
 
 
 async def test_the_same_finding_in_another_space_is_another_item(store: Store, made: Knowing, space: Space) -> None:
     other = await store.knowledge.put_space(made.space("other"), NOTHING)
 
-    items = [await store.knowledge.put_item(made.item(where), NOTHING) for where in (space, other)]
+    items = [await put(store, made.item(where)) for where in (space, other)]
 
     assert await store.knowledge.items(T) == items[::-1]
 
@@ -212,22 +289,22 @@ async def test_of_many_with_the_same_finding_one_is_kept(
     stores: list[Store] = [store, await open_store()]
     answered: list[str] = []
 
-    async def put(n: int) -> None:
-        answered.append((await stores[n % 2].knowledge.put_item(made.item(space), NOTHING)).id)
+    async def again(n: int) -> None:
+        answered.append((await put(stores[n % 2], made.item(space, title="the same"))).id)
 
     with anyio.fail_after(5):
         async with anyio.create_task_group() as tasks:
             for n in range(8):
-                tasks.start_soon(put, n)
+                tasks.start_soon(again, n)
 
     assert len(set(answered)) == 1
     assert len(await store.knowledge.items(T)) == 1
 
 
 async def test_coverage_tells_what_a_space_knows_at_a_glance(store: Store, made: Knowing, space: Space) -> None:
-    await store.knowledge.put_item(made.item(space, "old"), NOTHING)
+    await put(store, made.item(space, "old"))
     fresh_until = made.clock.now() + timedelta(days=1)
-    latest = await store.knowledge.put_item(made.item(space, "new", freshness_expires_at=fresh_until), NOTHING)
+    latest = await put(store, made.item(space, "new", freshness_expires_at=fresh_until))
 
     assert await store.knowledge.coverage(T, latest.coverage_key) == [
         Coverage(
@@ -245,8 +322,8 @@ async def test_coverage_is_narrowed_by_key_space_and_tenant(store: Store, made: 
     other = await store.knowledge.put_space(made.space("other"), NOTHING)
     foreign = await store.knowledge.put_space(made.space(tenant=OTHER), NOTHING)
     for where in (space, other, foreign):
-        await store.knowledge.put_item(made.item(where, coverage_key="k"), NOTHING)
-    await store.knowledge.put_item(made.item(space, "d2", coverage_key="elsewhere"), NOTHING)
+        await put(store, made.item(where, coverage_key="k"))
+    await put(store, made.item(space, "d2", coverage_key="elsewhere"))
 
     assert {one.space for one in await store.knowledge.coverage(T, "k")} == {space.id, other.id}
     assert {one.space for one in await store.knowledge.coverage(T, "k", [other.id, foreign.id])} == {other.id}
@@ -257,9 +334,9 @@ async def test_coverage_is_narrowed_by_key_space_and_tenant(store: Store, made: 
 async def test_items_are_listed_newest_first_and_narrowed(store: Store, made: Knowing, space: Space) -> None:
     other = await store.knowledge.put_space(made.space("other"), NOTHING)
     items = [
-        await store.knowledge.put_item(made.item(space, "1", coverage_key="k"), NOTHING),
-        await store.knowledge.put_item(made.item(space, "2", status="promoted"), NOTHING),
-        await store.knowledge.put_item(made.item(other, "3", coverage_key="k", status="deprecated"), NOTHING),
+        await put(store, made.item(space, "1", coverage_key="k")),
+        await put(store, made.item(space, "2", status="promoted")),
+        await put(store, made.item(other, "3", coverage_key="k", status="deprecated")),
     ]
 
     assert await store.knowledge.items(T) == items[::-1]
@@ -272,7 +349,7 @@ async def test_items_are_listed_newest_first_and_narrowed(store: Store, made: Kn
 
 
 async def test_a_promoted_item_renews_its_coverage(store: Store, made: Knowing, space: Space) -> None:
-    item = await store.knowledge.put_item(made.item(space), NOTHING)
+    item = await put(store, made.item(space))
     fresh_until = made.clock.now() + timedelta(days=1)
     promoted = replace(
         item,
@@ -293,11 +370,11 @@ async def test_a_promoted_item_renews_its_coverage(store: Store, made: Knowing, 
 
 
 async def test_the_moment_of_a_promotion_outlives_what_comes_after(store: Store, made: Knowing, space: Space) -> None:
-    item = await store.knowledge.put_item(made.item(space), NOTHING)
+    item = await put(store, made.item(space))
     promoted = replace(item, status="promoted", updated_at=made.clock.advance(MINUTE))
     await store.knowledge.change_item(promoted, "working", NOTHING)
 
-    await store.knowledge.put_item(made.item(space, "another"), NOTHING)
+    await put(store, made.item(space, "another"))
     deprecated = replace(promoted, status="deprecated", updated_at=made.clock.advance(MINUTE))
     await store.knowledge.change_item(deprecated, "promoted", NOTHING)
 
@@ -307,7 +384,7 @@ async def test_the_moment_of_a_promotion_outlives_what_comes_after(store: Store,
 
 
 async def test_an_item_is_changed_only_from_the_status_that_was_seen(store: Store, made: Knowing, space: Space) -> None:
-    item = await store.knowledge.put_item(made.item(space), NOTHING)
+    item = await put(store, made.item(space))
 
     with pytest.raises(Conflict):
         await store.knowledge.change_item(replace(item, status="approved_default"), "promoted", made.event())
@@ -334,10 +411,10 @@ async def test_layers_belong_to_one_version_of_a_record(store: Store, draft: Dra
 
     await store.knowledge.put_layers(T, layers)
 
-    assert await store.knowledge.layers(T, written.record.id, 1) == layers
-    assert await store.knowledge.layers(T, written.record.id, 2) == []
-    assert await store.knowledge.layers(OTHER, written.record.id, 1) == []
-    assert await store.knowledge.layers(T, NOWHERE, 1) == []
+    assert await store.knowledge.layers(T, [written.record.id]) == layers
+    assert await store.knowledge.layers(T, ["no id at all"]) == await store.knowledge.layers(T, []) == []
+    assert await store.knowledge.layers(OTHER, [written.record.id]) == []
+    assert await store.knowledge.layers(T, [NOWHERE]) == []
 
 
 async def test_a_layer_put_again_takes_the_place_of_the_old_one(store: Store, draft: Drafting) -> None:
@@ -346,7 +423,7 @@ async def test_a_layer_put_again_takes_the_place_of_the_old_one(store: Store, dr
 
     await store.knowledge.put_layers(T, [layer(written.record.id, text="better")])
 
-    [held] = await store.knowledge.layers(T, written.record.id, 1)
+    [held] = await store.knowledge.layers(T, [written.record.id])
     assert held.text == "better"
 
 
@@ -359,9 +436,8 @@ async def test_layers_of_earlier_versions_are_given_up(store: Store, draft: Draf
 
     await store.knowledge.put_layers(T, [layer(first.record.id, 2)])
 
-    assert await store.knowledge.layers(T, first.record.id, 1) == []
-    assert await store.knowledge.layers(T, first.record.id, 2) == [layer(first.record.id, 2)]
-    assert await store.knowledge.layers(T, other.record.id, 1) == [layer(other.record.id)]
+    stored = await store.knowledge.layers(T, [other.record.id, first.record.id])
+    assert sorted(stored, key=lambda layer: layer.version) == [layer(other.record.id), layer(first.record.id, 2)]
 
 
 async def test_layers_of_a_record_that_is_not_there_are_left_out(store: Store, draft: Drafting) -> None:
@@ -369,13 +445,13 @@ async def test_layers_of_a_record_that_is_not_there_are_left_out(store: Store, d
 
     await store.knowledge.put_layers(T, [layer(NOWHERE), layer(written.record.id), layer(foreign.record.id)])
 
-    assert await store.knowledge.layers(T, NOWHERE, 1) == []
+    assert await store.knowledge.layers(T, [NOWHERE]) == []
     assert (
-        await store.knowledge.layers(T, foreign.record.id, 1)
-        == await store.knowledge.layers(OTHER, foreign.record.id, 1)
+        await store.knowledge.layers(T, [foreign.record.id])
+        == await store.knowledge.layers(OTHER, [foreign.record.id])
         == []
     )
-    assert await store.knowledge.layers(T, written.record.id, 1) == [layer(written.record.id)]
+    assert await store.knowledge.layers(T, [written.record.id]) == [layer(written.record.id)]
 
 
 async def test_a_purge_takes_layers_along(store: Store, draft: Drafting) -> None:
@@ -384,8 +460,8 @@ async def test_a_purge_takes_layers_along(store: Store, draft: Drafting) -> None
 
     await store.records.purge(T, [Filter(scopes=(Scope("workspace", "web"),))])
 
-    assert await store.knowledge.layers(T, gone.record.id, 1) == []
-    assert await store.knowledge.layers(T, kept.record.id, 1) == [layer(kept.record.id)]
+    assert await store.knowledge.layers(T, [gone.record.id]) == []
+    assert await store.knowledge.layers(T, [kept.record.id]) == [layer(kept.record.id)]
 
 
 # ---- quarantine
@@ -394,9 +470,9 @@ async def test_a_purge_takes_layers_along(store: Store, draft: Drafting) -> None
 async def test_what_is_in_quarantine_is_listed_by_its_status_and_covers_nothing(
     store: Store, made: Knowing, space: Space
 ) -> None:
-    known = await store.knowledge.put_item(made.item(space), NOTHING)
-    apart = await store.knowledge.put_item(made.item(space, status="quarantined", dedupe_key="apart"), NOTHING)
-    again = await store.knowledge.put_item(made.item(space, dedupe_key="apart"), NOTHING)
+    known = await put(store, made.item(space))
+    apart = await put(store, made.item(space, status="quarantined", dedupe_key="apart"))
+    again = await put(store, made.item(space, dedupe_key="apart"))
 
     [covered] = await store.knowledge.coverage(T, known.coverage_key)
     assert covered.latest_item == known.id
@@ -407,8 +483,8 @@ async def test_what_is_in_quarantine_is_listed_by_its_status_and_covers_nothing(
 async def test_what_is_left_of_a_coverage_is_never_what_is_in_quarantine(
     store: Store, made: Knowing, space: Space
 ) -> None:
-    known = await store.knowledge.put_item(made.item(space), NOTHING)
-    await store.knowledge.put_item(made.item(space, status="quarantined", dedupe_key="apart"), NOTHING)
+    known = await put(store, made.item(space))
+    await put(store, made.item(space, status="quarantined", dedupe_key="apart"))
 
     await store.knowledge.remove_item(T, known.id, NOTHING)
 
@@ -416,7 +492,7 @@ async def test_what_is_left_of_a_coverage_is_never_what_is_in_quarantine(
 
 
 async def test_what_is_let_out_of_quarantine_covers_again(store: Store, made: Knowing, space: Space) -> None:
-    apart = await store.knowledge.put_item(made.item(space, status="quarantined"), NOTHING)
+    apart = await put(store, made.item(space, status="quarantined"))
 
     await store.knowledge.change_item(replace(apart, status="working"), "quarantined", NOTHING)
 

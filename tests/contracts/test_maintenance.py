@@ -1,5 +1,6 @@
 """What the port `StoreMaintenance` says, of every store."""
 
+import os
 import zipfile
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from commonplace.errors import EmbedderChanged, InvalidFile, PathNotFound, StoreClosed, WrongDimension
+from commonplace.stores.sqlite.schema import SCHEMA
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.drafts import DIMENSION, EMBEDDER, Drafting, Store, passages_of
 from commonplace.text.postings import pack, term_hash
@@ -54,7 +56,7 @@ async def test_a_new_store_is_sound_and_empty(store: Store) -> None:
 
     assert await faults(store) == []
     assert (stats.records, stats.live, stats.deleted, stats.versions, stats.passages) == (0, 0, 0, 0, 0)
-    assert (stats.tenant, stats.scopes, stats.schema) == (T, (), 6)
+    assert (stats.tenant, stats.scopes, stats.schema) == (T, (), SCHEMA)
     assert dict(stats.embedders) == {EMBEDDER: DIMENSION}
 
 
@@ -315,3 +317,19 @@ async def test_a_closed_store_says_so(store: Store, draft: Drafting) -> None:
     with pytest.raises(StoreClosed):
         await store.records.find(T, Filter(), "newest", 1, None)
     await store.aclose()
+
+
+async def test_a_backup_is_on_the_disk_before_it_has_its_name(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync, synced = os.fsync, set[int]()
+
+    def noted_sync(file: int) -> None:
+        synced.add(os.fstat(file).st_ino)
+        sync(file)
+
+    monkeypatch.setattr(os, "fsync", noted_sync)
+
+    await store.maintenance.backup(tmp_path / "copy")
+
+    assert (tmp_path / "copy").stat().st_ino in synced

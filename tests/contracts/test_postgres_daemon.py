@@ -396,7 +396,7 @@ async def test_no_byte_of_a_purged_layer_is_left_in_the_files_of_the_tables(
     await store.records.purge(T, [Filter(ids=(gone.record.id,), states=ALL_STATES)])
 
     assert not is_in_files(server, needle)
-    assert await store.knowledge.layers(T, kept.record.id, 1) == [layer(kept.record.id)]
+    assert await store.knowledge.layers(T, [kept.record.id]) == [layer(kept.record.id)]
 
 
 def is_in_files(server: Any, needle: str) -> bool:
@@ -451,7 +451,7 @@ async def test_every_kind_of_row_survives_a_backup(
         await other.maintenance.restore(tmp_path / "copy")
 
         assert await other.keys.key_by_secret(b"hash") == key
-        assert await other.knowledge.layers(T, written.record.id, 1) == [layer(written.record.id)]
+        assert await other.knowledge.layers(T, [written.record.id]) == [layer(written.record.id)]
         assert await other.quotas.spent(T, "run", MINUTE) == {"queries": 2}
         await other.keys.add_key(replace(key, id="k2"), b"other", Entries())
         assert [one.id for one in await other.keys.list_keys(T)] == ["k2", "k1"]

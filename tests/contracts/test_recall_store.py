@@ -267,6 +267,39 @@ async def test_words_are_counted_within_the_scopes_asked(store: Store, draft: Dr
     assert await store.recall.words([web], [], 10) == ([], [])
 
 
+async def test_without_a_cap_words_are_only_counted(store: Store, draft: Drafting) -> None:
+    await store.records.put([draft("apple pie"), draft("apple")])
+
+    assert await store.recall.words([await mark_of(store)], [term_hash("apple"), term_hash("pie")], 0) == ([2, 1], [])
+
+
+async def test_several_scopes_are_read_whole_at_once(store: Store, draft: Drafting, clock: FakeClock) -> None:
+    [web, *_] = await store.records.put(
+        [
+            draft("one\n\ntwo"),
+            draft("ann's", scope=ANN),
+            draft("else", tenant="acme/web"),
+            draft("other", scope="global"),
+        ]
+    )
+    gone = await put_one(store, draft("gone"))
+    await store.records.revise([edit(gone, clock, deleted_at=clock.now())])
+    marks = await store.recall.marks(T, [WEB, ANN])
+
+    changes = await store.recall.whole(marks, [EMBEDDER])
+
+    assert {change.mark: await texts_of(store, change.entries) for change in changes} == {
+        await mark_of(store): ["one", "two"],
+        await mark_of(store, ANN): ["ann's"],
+    }
+    alone = [await store.recall.changes(change.mark, 0, [EMBEDDER]) for change in changes]
+    assert [sorted(change.entries) for change in changes] == [sorted(change.entries) for change in alone]
+    assert all(change.gone == [] for change in changes)
+    assert await store.recall.whole([], [EMBEDDER]) == []
+    await store.records.purge(T, [Filter(ids=(web.record.id, gone.id), states=ALL_STATES)])
+    assert [change.entries for change in await store.recall.whole(marks, []) if change.mark.scope == WEB] in ([], [[]])
+
+
 async def test_passages_come_by_their_rarer_words(store: Store, draft: Drafting) -> None:
     await store.records.put([draft(f"common {'rare' if n == 3 else ''}") for n in range(6)])
     mark = await mark_of(store)

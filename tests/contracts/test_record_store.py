@@ -465,3 +465,38 @@ async def test_a_tenant_cannot_read_another_tenants_records(store: Store, draft:
         await store.records.history(T, first.id)
     assert await everything(store) == []
     assert await store.recall.marks(T, None) == []
+
+
+@pytest.mark.parametrize("kind", ["postgres"], indirect=True)
+async def test_one_record_in_two_tenants_has_two_histories(store: Store, draft: Drafting, clock: FakeClock) -> None:
+    """As after an export of one was loaded into the other. One SQLite file refuses that."""
+    lives: dict[str, list[Record]] = {}
+    for tenant in (T, "acme/web"):
+        first = draft.record(f"first in {tenant}", id=NOWHERE, tenant=tenant)
+        second = replace(first, text=f"second in {tenant}", version=2, change="edited")
+        await store.records.load([Lineage(versions=(first, second), passages={second.text: passages_of(second.text)})])
+        lives[tenant] = [first, second]
+        clock.advance(MINUTE)
+
+    for tenant, life in lives.items():
+        assert await store.records.history(tenant, NOWHERE) == life
+        assert await store.records.get(tenant, [NOWHERE]) == life[-1:]
+        [lineage] = await store.records.lineages(tenant, Filter(states=ALL_STATES), None, 10)
+        assert list(lineage.versions) == life
+
+
+@pytest.mark.parametrize("kind", ["postgres"], indirect=True)
+async def test_a_purge_in_one_tenant_leaves_the_same_id_in_another(store: Store, draft: Drafting) -> None:
+    for tenant in (T, "acme/web"):
+        await store.records.load(
+            [
+                Lineage(
+                    versions=(draft.record("both", id=NOWHERE, tenant=tenant),), passages={"both": passages_of("both")}
+                )
+            ]
+        )
+
+    await store.records.purge(T, [Filter(ids=(NOWHERE,), states=ALL_STATES)])
+
+    assert await everything(store) == []
+    assert [record.id for record in await everything(store, "acme/web")] == [NOWHERE]

@@ -12,7 +12,7 @@ from commonplace.values.audit import AuditRow
 from commonplace.values.census import BYS, By
 from commonplace.values.moment import new_id
 from commonplace.values.query import ALL_STATES, Filter
-from commonplace.values.record import Draft, Json
+from commonplace.values.record import Draft, Json, Provenance
 from commonplace.values.scope import DEFAULT_TENANT, Scope
 
 pytestmark = pytest.mark.anyio
@@ -220,3 +220,46 @@ async def test_only_the_latest_searches_are_looked_through_and_that_is_told(stor
     assert three.recalls[0].at == clock.now()
     assert (await store.statistics.recalls(T, "x", 4, 100)).complete
     assert (await store.statistics.recalls(T, "nobody", 4, 100)).recalls == ()
+
+
+# ---- outlines
+
+
+async def test_outlines_tell_what_a_name_is_made_of_whatever_the_state(
+    store: Store, draft: Drafting, clock: FakeClock
+) -> None:
+    titled: dict[str, Json] = {"title": "Plän", "other": 1}
+    writes = await store.records.put(
+        [
+            draft(
+                "x" * 500, key="docs/a.md", metadata=titled, provenance=Provenance(file="docs/a.md"), kind="resource"
+            ),
+            draft("said", session="s1", position=3, speaker="ana", kind="turn", importance=7),
+            draft("gone", pinned=True, metadata={"text": 'no "title" here'}),
+            draft("elsewhere", scope=ANN),
+            draft("abroad", tenant="acme/rockets"),
+        ]
+    )
+    gone = writes[2].record
+    await store.records.revise([Draft(record=replace(gone, deleted_at=clock.now()), expected=1)])
+
+    outlines, more = await store.statistics.outlines(T, WEB, 10)
+
+    assert more == 0
+    assert [outline.id for outline in outlines] == sorted(write.record.id for write in writes[:3])
+    by_id = {outline.id: outline for outline in outlines}
+    first, second, third = (by_id[write.record.id] for write in writes[:3])
+    assert (first.key, first.title, first.file, first.kind) == ("docs/a.md", "Plän", "docs/a.md", "resource")
+    assert (first.beginning, first.is_live, first.created_at) == ("x" * 200, True, writes[0].record.created_at)
+    assert (second.session, second.position, second.speaker, second.importance) == ("s1", 3, "ana", 7)
+    assert (third.is_live, third.pinned, third.title) == (False, True, None)
+
+
+async def test_outlines_beyond_the_limit_are_counted_and_the_oldest_stay(store: Store, draft: Drafting) -> None:
+    writes = await store.records.put([draft(f"note {n}") for n in range(5)])
+    ids = sorted(write.record.id for write in writes)
+
+    outlines, more = await store.statistics.outlines(T, WEB, 3)
+
+    assert ([outline.id for outline in outlines], more) == (ids[:3], 2)
+    assert await store.statistics.outlines(T, Scope("workspace", "none"), 3) == ([], 0)

@@ -21,8 +21,19 @@ def test_what_was_put_is_shown_again(cli: Any) -> None:
     shown = cli.json("show", stored["id"])
 
     assert stored.keys() >= FIELDS
-    assert shown == stored
+    assert (stored["outcome"], {**stored, "outcome": None}) == ("created", shown)
     assert (shown["scope"], shown["key"], shown["importance"]) == ("workspace:web", "deploy", 80)
+
+
+def test_a_write_says_what_became_of_it(cli: Any) -> None:
+    id = cli.json("put", "Deploy with make ship", "-k", "deploy")["id"]
+
+    again = cli("put", "Deploy with make ship", "-k", "deploy")
+    pins = [cli("pin", id).out.split()[0] for _ in range(2)]
+
+    assert again.out.split()[0] == "unchanged"
+    assert pins == ["pinned", "unchanged"]
+    assert cli.json("edit", id, "--text", "Deploy with make release")["outcome"] == "updated"
 
 
 def test_put_reads_stdin(cli: Any) -> None:
@@ -134,7 +145,7 @@ def test_supersede_makes_a_new_record_and_marks_the_old_one(cli: Any) -> None:
 @pytest.fixture
 def filled(cli: Any) -> Any:
     cli.put("Deploy with make ship from the repo root", "-s", "workspace:web", "-k", "deploy", "--tag", "release")
-    cli.put("Ana prefers short answers", "-s", "user:ana", "--kind", "preference")
+    cli.put("Ana prefers short answers", "-s", "agent:ana", "--kind", "preference")
     cli.put("The staging database is rebuilt every Sunday", "-s", "workspace:web", "--source", "auto")
     return cli
 
@@ -164,9 +175,9 @@ def test_a_search_takes_every_mode(filled: Any, mode: str) -> None:
         (["--source", "auto"], 1),
         (["--tag", "release"], 1),
         (["--scope", "workspace:web"], 2),
-        (["--scope", "workspace:web", "--scope", "user:ana"], 3),
+        (["--scope", "workspace:web", "--scope", "agent:ana"], 3),
         (["--since", "1h"], 3),
-        (["--trust", "system_generated"], 3),
+        (["--trust", "system_generated"], 2),
         (["--not-pinned"], 3),
         (["--limit", "2"], 2),
     ],
@@ -223,7 +234,9 @@ def test_a_record_is_found_by_the_beginning_of_its_id(cli: Any) -> None:
     id = cli.put("Alone")
 
     assert cli.json("show", id[:18])["id"] == id
-    assert cli.json("pin", id[:8])["id"] == id
+    assert cli.json("pin", id[:18])["id"] == id
+    assert cli.json("demote", id[:18])["id"] == id
+    assert cli.json("delete", id[:18])["id"] == id
 
 
 @everywhere
@@ -414,7 +427,7 @@ def test_stats_count_by_scope(filled: Any) -> None:
     stats = filled.json("stats")
 
     assert (stats["records"], stats["live"], stats["tenant"]) == (3, 3, "default/default")
-    assert {scope["scope"]: scope["records"] for scope in stats["scopes"]} == {"workspace:web": 2, "user:ana": 1}
+    assert {scope["scope"]: scope["records"] for scope in stats["scopes"]} == {"workspace:web": 2, "agent:ana": 1}
 
 
 def test_reindex_makes_the_index_anew(filled: Any) -> None:

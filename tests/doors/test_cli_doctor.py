@@ -1,10 +1,14 @@
 """`commonplace doctor` reports and never crashes."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from commonplace.cli import plain
+from commonplace.values.upkeep import LimitsInForce, Stats
 
 
 def severities(ran: Any) -> dict[str, str]:
@@ -97,3 +101,49 @@ def test_people_see_a_mark_the_finding_and_the_advice(cli: Any, tmp_path: Path, 
 
     assert "✗" in shown.out
     assert "--store" in shown.out
+
+
+# ---- who else may open it
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such modes here")
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o606])
+def test_the_doctor_names_a_store_that_others_may_open_and_how_to_close_it(cli: Any, mode: int) -> None:
+    cli("put", "here before")
+    Path(cli.store).chmod(mode)
+
+    [finding] = [finding for finding in cli.json("doctor")["findings"] if finding["check"] == "privacy"]
+
+    assert finding["severity"] == "warning"
+    assert finding["advice"].startswith(f"Run `chmod 600 {cli.store}")
+
+
+def test_a_file_that_was_there_before_us_keeps_its_mode(cli: Any) -> None:
+    cli("put", "here before")
+    Path(cli.store).chmod(0o640)
+
+    cli("put", "and again")
+
+    assert Path(cli.store).stat().st_mode & 0o777 == 0o640
+
+
+def test_statistics_name_the_limits_of_a_daemon_and_none_of_a_memory_inside_a_program() -> None:
+    limits = LimitsInForce(
+        reads=60_000, connections=2_000, in_flight_bytes=1 << 20, body_bytes=1 << 20, anonymous_body_bytes=1024
+    )
+    stats = Stats(
+        store="memory.db",
+        tenant="default/default",
+        schema=11,
+        records=0,
+        live=0,
+        deleted=0,
+        versions=0,
+        passages=0,
+        bytes=0,
+    )
+
+    rows = dict(plain.totals(replace(stats, limits=limits)))
+
+    assert (rows["reads a minute"], rows["writes a minute"], rows["connections"]) == ("60,000", "unlimited", "2,000")
+    assert "reads a minute" not in dict(plain.totals(stats))

@@ -211,3 +211,41 @@ def test_an_editor_that_fails_changes_nothing(cli: Any, monkeypatch: pytest.Monk
 
     assert cli("edit", id).code == 2
     assert cli.texts() == ["As it was"]
+
+
+# ---- a home folder of nobody
+
+
+@pytest.mark.parametrize("cli", ["store", "url"], indirect=True)
+@pytest.mark.parametrize(
+    "args",
+    [["import", "~nosuchuser/notes"], ["export", "~nosuchuser/all.jsonl"], ["load", "~nosuchuser/all.jsonl"]],
+)
+def test_the_home_folder_of_nobody_is_wrong_use(cli: Any, args: list[str]) -> None:
+    cli.put("something to export")
+
+    refused = cli(*args, "--json")
+
+    assert (refused.code, refused.error) == (2, "invalid_input")
+
+
+@pytest.mark.parametrize("args", [["list"], ["put", "x"], ["trust"]])
+def test_a_store_in_the_home_folder_of_nobody_is_wrong_use(cli: Any, args: list[str]) -> None:
+    refused = cli(*args, "--store", "~nosuchuser/memory.db", "--yes" if args == ["trust"] else "--json", "--json")
+
+    assert (refused.code, refused.error) == (2, "invalid_input")
+
+
+def test_the_doctor_finds_the_home_folder_of_nobody(cli: Any) -> None:
+    ran = cli("doctor", "--store", "~nosuchuser/memory.db", "--json")
+
+    assert ran.code == 1
+    assert [finding["severity"] for finding in ran.document["findings"] if finding["check"] == "path"] == ["error"]
+
+
+def test_a_setting_that_names_the_home_folder_of_nobody_is_wrong_use(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMONPLACE_HOME", "~nosuchuser/commonplace")
+
+    refused = cli("list", "--json")
+
+    assert (refused.code, refused.error) == (2, "invalid_input")

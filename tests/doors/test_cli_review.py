@@ -26,7 +26,7 @@ def test_what_is_in_quarantine_is_listed_released_and_purged(cli: Any) -> None:
     listed, shown = waiting(cli), cli("review", "list", "-n", "1")
 
     cli.json("review", "release", first, "--reason", "it only quotes one")
-    purged = cli.json("review", "purge", second, "--reason", "spam")
+    purged = cli.json("review", "purge", second, "--yes", "--reason", "spam")
 
     assert (sorted(listed), "injection" in shown.out) == (sorted([first, second, third]), True)
     assert (purged["records"], waiting(cli), cli.texts()) == (1, [third], [f"{ATTACK} 0"])
@@ -81,8 +81,8 @@ def test_a_finding_in_quarantine_is_listed_released_and_purged(cli: Any, tmp_pat
     listed, shown = cli.json("review", "list")["findings"], cli("review", "list").out
 
     released = cli.json("review", "release", "--finding", first, "--reason", "it only quotes one")
-    cli("review", "purge", "--finding", second, "--reason", "spam")
-    again = cli("review", "purge", "--finding", first, "--reason", "spam", "--json")
+    cli("review", "purge", "--finding", second, "--yes", "--reason", "spam")
+    again = cli("review", "purge", "--finding", first, "--yes", "--reason", "spam", "--json")
 
     assert {one["id"] for one in listed} == {first, second}
     assert "finding: " in shown
@@ -100,7 +100,7 @@ def findings(cli: Any, folder: Path) -> list[str]:
             who = operator()
             space = await services.knowledge.create_space(who, home)
             told = [NewFinding(space=space.id, title=f"{ATTACK} {n}") for n in range(2)]
-            return [(await services.knowledge.create_item(who, one)).id for one in told]
+            return [(await services.knowledge.record(who, one)).item.id for one in told]
 
     if "COMMONPLACE_URL" not in cli.env:
         return asyncio.run(found())
@@ -109,3 +109,68 @@ def findings(cli: Any, folder: Path) -> list[str]:
         space = http.post("/v1/knowledge/spaces", json={"scope": "global", "namespace": "n"}).json()["id"]
         told = [{"space": space, "title": f"{ATTACK} {n}"} for n in range(2)]
         return [http.post("/v1/knowledge/items", json=one).json()["id"] for one in told]
+
+
+@BOTH
+def test_what_was_rejected_is_listed_and_restored_and_purging_it_is_an_act_of_its_own(cli: Any) -> None:
+    first, second = (cli.put(f"{ATTACK} {n}", "--source", "web") for n in range(2))
+
+    rejected = cli.json("review", "reject", first, second, "--reason", "spam")["records"]
+    nothing, listed = waiting(cli), cli.json("review", "list", "--rejected")["waiting"]
+    asked = cli("review", "purge", second, "--reason", "spam")
+    still = [one["record"]["id"] for one in cli.json("review", "list", "--rejected")["waiting"]]
+    restored = cli.json("review", "restore", first, "--reason", "a false alarm")["records"]
+    purged = cli.json("review", "purge", second, "--yes", "--reason", "spam")
+
+    assert [record["state"] for record in rejected] == ["deleted", "deleted"]
+    assert (nothing, sorted(one["record"]["id"] for one in listed)) == ([], sorted([first, second]))
+    assert (asked.code, sorted(still)) == (2, sorted([first, second]))
+    assert ([record["state"] for record in restored], waiting(cli)) == (["demoted"], [first])
+    assert (purged["records"], cli.json("review", "list", "--rejected")["waiting"]) == (1, [])
+    assert cli("list", "--json").document["records"] == []
+
+
+def test_what_is_rejected_can_be_neither_rejected_nor_released_and_what_waits_not_restored(cli: Any) -> None:
+    first, second = (cli.put(f"{ATTACK} {n}", "--source", "web") for n in range(2))
+    cli.json("review", "reject", first, "--reason", "spam")
+
+    again = cli("review", "reject", first, "--reason", "spam", "--json")
+    released = cli("review", "release", first, "--reason", "fine", "--json")
+    restored = cli("review", "restore", second, "--reason", "fine", "--json")
+
+    assert [ran.error for ran in (again, released, restored)] == ["not_in_review"] * 3
+    assert (waiting(cli), cli("list", "--json").document["records"]) == ([second], [])
+
+
+@BOTH
+@pytest.mark.parametrize("option", [(), ("--quiet",)])
+def test_the_command_says_that_what_it_stored_is_in_quarantine_why_and_what_to_do(
+    cli: Any, option: tuple[str, ...]
+) -> None:
+    ran = cli("put", f"The shop opens at nine. {ATTACK}", "--source", "web", *option)
+
+    assert ran.code == 0
+    assert "Quarantined (injection" in ran.err
+    assert ATTACK in ran.err
+    assert "commonplace review list" in ran.err
+    assert ATTACK in cli("review", "list").out
+
+
+@BOTH
+def test_an_import_counts_and_names_what_it_put_in_quarantine_and_the_sentence(cli: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "good.md").write_text("The shop opens at nine.", encoding="utf-8")
+    (folder / "bad.md").write_text(f"# Prices\n\nBread is two euros. {ATTACK}\n", encoding="utf-8")
+
+    told = cli.json("import", str(folder))
+    (folder / "bad.md").write_text(f"# Prices\n\nBread is three euros. {ATTACK}\n", encoding="utf-8")
+    ran = cli("import", str(folder))
+
+    assert (told["indexed_files"], told["quarantined"]) == (2, 1)
+    assert [(one["file"], one["sentence"], one["reasons"]) for one in told["withheld"]] == [
+        ("bad.md", ATTACK, ["injection"])
+    ]
+    assert "bad.md" in ran.err
+    assert ATTACK in ran.err
+    assert "1 record in quarantine" in ran.err

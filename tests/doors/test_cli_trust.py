@@ -33,7 +33,7 @@ def cloned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (root / ".git").mkdir(parents=True)
     (root / ".commonplace").mkdir()
     with open_memory(root / ".commonplace" / "evil.db", embedder="none") as memory:
-        memory.put(EVIL, trust="human_approved")
+        memory.put(EVIL, trust="verified")
     configure(root, CONFIG)
     monkeypatch.chdir(root)
     return root
@@ -209,7 +209,7 @@ def test_a_store_is_adopted_and_given_up_again(cloned: Path) -> None:
     answer("trust", "--store", evil(cloned), "--revoke")
 
     assert (claims["records"], claims["trusted"], claims["keys"], claims["jobs"]) == (1, 1, 0, 0)
-    assert adopted == {EVIL: "human_approved"}
+    assert adopted == {EVIL: "verified"}
     assert listed == [{"store": evil(cloned), "state": "trusted"}]
     assert texts() == {EVIL: "external_user_supplied"}
 

@@ -1,7 +1,7 @@
 """
 The same sentence at every door: what is written at one is found at each other by whoever may read it, and by nobody else.
 
-Door by door, role by role, scope by scope, tenant by tenant, against a real daemon.
+Door by door, role by role, scope by scope, tenant by tenant, against a real daemon. `test_persons` has what is a person's.
 """
 
 import itertools
@@ -13,12 +13,11 @@ from typing import Any
 import httpx
 import pytest
 
-from commonplace import Client, CommonplaceError, Scope
+from commonplace import Client, CommonplaceError
 from commonplace.testing.daemon import Daemon, running_daemon
-from commonplace.values.principal import ScopePattern
 
 HOME, ABROAD = "default/default", "acme/rockets"
-SCOPES = ("workspace:web", "workspace:api", "agent:bo", "user:ana", "session:s1", "channel:ding/1", "global")
+SCOPES = ("workspace:web", "workspace:web-payroll", "agent:bo", "global")
 _number = itertools.count()
 
 
@@ -30,14 +29,11 @@ class Visitor:
     tenant: str
     role: str
     secret: str
-    reach: tuple[str, ...] = ("*",)
+    reach: tuple[str, ...] = SCOPES
     user: str | None = None
 
     def reads(self, scope: str, tenant: str = HOME) -> bool:
-        found = Scope.parse(scope)
-        return self.tenant == tenant and any(
-            ScopePattern(pattern).fits(Scope(found.kind, found.id)) for pattern in self.reach
-        )
+        return self.tenant == tenant and scope in self.reach
 
     def writes(self, scope: str) -> bool:
         return self.reads(scope) and self.role != "reader"
@@ -64,6 +60,13 @@ KEYS = [
     ("ana's writer", HOME, "writer", ("user:ana", "session:s1")),
     ("abroad admin", ABROAD, "admin", None),
 ]
+"""Names, tenants, roles and patterns."""
+REACH = {
+    "web reader": ("workspace:web",),
+    "workspaces writer": ("workspace:web", "workspace:web-payroll", "global"),
+    "ana's writer": ("user:ana",),
+}
+"""What those reach whose keys have patterns, written by hand."""
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +80,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Generator[House]:
         for name, tenant, role, scopes in KEYS:
             body = {"name": name, "role": role, **({"scopes": scopes} if scopes else {})}
             made = operator.post("/v1/keys", json=body, headers={"X-Tenant": tenant}).raise_for_status().json()
-            visitors.append(Visitor(name, tenant, role, made["secret"], scopes or ("*",)))
+            visitors.append(Visitor(name, tenant, role, made["secret"], REACH.get(name, SCOPES)))
         users: list[Visitor] = []
         for id, tenant in (("ana", HOME), ("bob", HOME), ("ana", ABROAD)):
             app, project = tenant.split("/")
@@ -211,7 +214,6 @@ WAYS_IN: dict[str, tuple[Write, frozenset[str]]] = {
     "native": (write_native, EVERY),
     "sdk": (write_sdk, EVERY),
     "keyed": (write_keyed, KEYED),
-    "governed": (write_governed, frozenset({"workspace", "session"})),
     "mcp": (write_mcp, EVERY),
 }
 WAYS_OUT: dict[str, tuple[Read, frozenset[str]]] = {
@@ -261,7 +263,9 @@ def test_what_a_user_says_at_the_gateway_is_found_by_those_who_may(house: House)
     for out, (read, kinds) in WAYS_OUT.items():
         for who in house.visitors if "user" in kinds else ():
             found = any(text in told for told in read(house, who, scope, text.split()[0]))
-            assert found == who.reads(scope), f"read at {out} by the {who.name}"
+            # A model names the scope; at the other doors nobody does, and then an admin stays at home as well.
+            named = out == "mcp" and who.role == "admin" and who.tenant == HOME
+            assert found == (who.name == "ana's writer" or named), f"read at {out} by the {who.name}"
     for user in house.users:
         found = any(text in told for told in read_gateway(house, user, scope, text.split()[0]))
         assert found == (user is ana), f"read at the gateway by {user.name}"

@@ -13,7 +13,7 @@ from bench.counting import gain, means, of_sessions, of_turns, share
 from bench.machine import describe, keep, percentile
 from bench.peers.run import ratios
 from bench.recall import measure
-from bench.scale import one_scope, scope_in_store
+from bench.scale import many_scopes, one_scope, scope_in_store
 from bench.sets import Asked, load, locomo, own
 from bench.synthetic import Texts
 from bench.targets import judged
@@ -126,6 +126,14 @@ def test_a_small_scope_is_measured_alone_and_among_others(tmp_path: Path, monkey
     figures = scope_in_store(60, 4, tmp_path)
 
     assert figures["alone"]["queries"] == figures["inside"]["queries"] == 4
+    assert figures["ratio_p50"] > 0
+
+
+def test_a_long_question_is_measured_against_a_short_one(tmp_path: Path):
+    figures = many_scopes(4, 5, 2, tmp_path)
+
+    assert (figures["scopes"], figures["records"]) == (4, 20)
+    assert figures["short"]["queries"] == figures["long"]["queries"] == 2
     assert figures["ratio_p50"] > 0
 
 

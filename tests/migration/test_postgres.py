@@ -22,7 +22,9 @@ from commonplace.stores.postgres import PostgresStore
 from commonplace.stores.postgres.schema import made_since, migrations, newest
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.drafts import Drafting
-from commonplace.values.event import News
+from commonplace.values.audit import AuditGroup, AuditQuery, AuditRow
+from commonplace.values.event import News, NewsGroup
+from commonplace.values.moment import new_id
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Record
 from commonplace.values.scope import DEFAULT_TENANT, Scope
@@ -180,3 +182,95 @@ def test_an_older_backup_lacks_what_came_later() -> None:
     assert manifest["schema"] == 1
     assert {"audit", "outbox", "events", "jobs", "replies", "keys", "layers"} <= made_since(1)
     assert not manifest["tables"].keys() & made_since(1)
+
+
+async def test_persons_of_the_sixth_schema_keep_what_is_theirs(server: Any, schema: str, clock: FakeClock) -> None:
+    version = pour(server, schema, FILES / BACKUPS[0])
+    with admin(server) as connection, connection.transaction():
+        connection.execute("SELECT set_config('search_path', %s, true)", (f'"{schema}", public',))
+        for number, step in migrations():
+            if version < number <= 6:
+                connection.execute(step.encode())
+                connection.execute("INSERT INTO schema_version (version) VALUES (%s)", (number,))
+        connection.execute("UPDATE scopes SET kind = 'session', id = 'standup' WHERE kind = 'channel'")
+        add = "INSERT INTO keys (tenant, id, secret, name, role, created_at, created_by) VALUES (%s, %s, %s, %s, 'writer', 1, 'x')"
+        for name in ("ana", "ben"):
+            connection.execute(add, (T, f"key-{name}", name.encode(), name))
+
+    async with await PostgresStore.open(addressed(server, schema), clock):
+        pass
+
+    with admin(server) as connection:
+        connection.execute("SELECT set_config('search_path', %s, false)", (f'"{schema}", public',))
+        keys = connection.execute("SELECT id, subject, agent, parent FROM keys ORDER BY id").fetchall()
+        members = connection.execute("SELECT scope, subject, owner FROM members").fetchall()
+    # The store was written by ana, who has notes of her own in it.
+    assert keys == [("key-ana", "ana", False, None), ("key-ben", None, False, None)]
+    assert members == [("session:standup", "ana", True)]
+
+
+async def test_rows_and_events_from_before_there_were_groups_are_told_beside_them(
+    server: Any, schema: str, clock: FakeClock
+) -> None:
+    version = pour(server, schema, FILES / BACKUPS[0])
+    ids = [new_id(clock.now()) for _ in range(3)]
+    with admin(server) as connection, connection.transaction():
+        connection.execute("SELECT set_config('search_path', %s, true)", (f'"{schema}", public',))
+        for number, step in migrations():
+            if version < number <= 7:
+                connection.execute(step.encode())
+                connection.execute("INSERT INTO schema_version (version) VALUES (%s)", (number,))
+        for n, id in enumerate(ids):
+            connection.execute(
+                "INSERT INTO audit (tenant, at, id, actor, action, outcome, record, door, details)"
+                " VALUES (%s, 1, %s, 'a', 'b', 'ok', %s, 'c', '{}')",
+                (T, new_id(clock.now()), id),
+            )
+            # The last one was on its way when the daemon ended.
+            table = "INSERT INTO outbox (tenant" if n == 2 else "INSERT INTO events (id, tenant"
+            values = "VALUES (" if n == 2 else f"VALUES ({n + 1}, "
+            told = f"{table}, type, at, admins, data) {values}%s, 'record.created', 1, false, %s)"
+            connection.execute(told.encode(), (T, json.dumps({"id": id})))
+        connection.execute("UPDATE event_counter SET last = 2")
+    row = AuditRow(id=new_id(clock.now()), at=clock.now(), tenant=T, actor="ana", action="record.put")
+    news = News(type="record.updated", tenant=T, at=clock.now())
+
+    async with await PostgresStore.open(addressed(server, schema), clock) as store:
+        await store.journal.note(Entries(audit=(AuditGroup(row, tuple(ids)),), events=(NewsGroup(news, tuple(ids)),)))
+        found = [await store.journal.audit(T, AuditQuery(record=id), 10, None) for id in ids]
+        events = await store.events.read_events(0, 10)
+
+    assert [[(row.action, row.record) for row in page.rows] for page in found] == [
+        [("record.put", id), ("b", id)] for id in ids
+    ]
+    assert [(event.id, event.news.data["id"]) for event in events] == list(enumerate(ids * 2, start=1))
+
+
+async def test_what_was_deprecated_before_the_schema_of_findings_can_be_recorded_again(
+    server: Any, schema: str, clock: FakeClock
+) -> None:
+    [number] = [number for number, step in migrations() if "ALTER COLUMN dedupe_key DROP NOT NULL" in step]
+    with admin(server) as connection, connection.transaction():
+        connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
+        connection.execute("SELECT set_config('search_path', %s, true)", (f'"{schema}", public',))
+        connection.execute(
+            "CREATE TABLE schema_version (version integer PRIMARY KEY, application text DEFAULT 'commonplace' NOT NULL)"
+        )
+        for version, step in migrations():
+            if version < number:
+                connection.execute(step.encode())
+                connection.execute("INSERT INTO schema_version (version) VALUES (%s)", (version,))
+        for id, status in (("gone", "deprecated"), ("kept", "promoted")):
+            connection.execute(
+                "INSERT INTO knowledge_items (tenant, id, space, coverage_key, dedupe_key, item_type, title, summary, payload, "
+                "trust_level, status, artifact_refs, source_memory_ids, created_at, updated_at) "
+                "VALUES (%s, %s, 's', 'k', %s, 'finding', 't', '', '{}', 'working', %s, '{}', '{}', 1, 2)",
+                (T, id, f"key of {id}", status),
+            )
+
+    async with await PostgresStore.open(addressed(server, schema), clock) as store:
+        items = {item.id: item for item in await store.knowledge.items(T)}
+
+    assert {id: item.dedupe_key for id, item in items.items()} == {"gone": None, "kept": "key of kept"}
+    assert all(item.last_seen_at == item.updated_at for item in items.values())

@@ -11,6 +11,7 @@ one of the release to come, when its schema has changed.
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import sys
 from collections.abc import Sequence
@@ -30,12 +31,27 @@ from commonplace.stores.sqlite.connection import APPLICATION_ID
 from commonplace.stores.sqlite.schema import SCHEMA, migrations, open_writer
 from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
-from commonplace.values.audit import AuditQuery, AuditRow
+from commonplace.values.audit import AuditGroup, AuditQuery, AuditRow
+from commonplace.values.event import News, NewsGroup
 from commonplace.values.moment import new_id
 from commonplace.values.scope import DEFAULT_TENANT
 
 FILES = Path(__file__).parent / "files"
 RELEASES = sorted(file.name for file in FILES.glob("*.db"))
+KEYS = ("key-bea", "key-cyd", "key-dan", "key-twin-1", "key-twin-2", "key-op")
+MEMBERS = {
+    ("session:bea-1", "bea"),
+    ("session:cyd-1", "key/key-cyd"),
+    ("session:dan-1", "key/key-dan"),
+    ("session:twin-1", "key/key-twin-1"),
+    ("session:twin-1", "key/key-twin-2"),
+    ("session:op-1", "local"),
+    ("session:open-1", "local"),
+    ("user:operator", "local"),
+    ("session:gone-1", "local"),
+    ("channel:room 7", "local"),
+}
+"""Whose the scopes of `0.1.0-schema-6.db` are: each session of who wrote it first."""
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -159,7 +175,9 @@ def test_the_store_of_the_first_release_keeps_every_row_and_takes_in_what_a_daem
         "layers",
         "ended_sessions",
     }
-    assert all(after[name] == [] for name in new)
+    assert all(after[name] == [] for name in new - {"members"})
+    # What ana wrote, who had opened the file herself, belongs to whoever opens it now.
+    assert [row[1:4] for row in after["members"]] == [("channel:room 7", "local", 1)]
 
 
 @pytest.mark.anyio
@@ -181,6 +199,52 @@ async def test_what_was_recalled_before_the_sixth_schema_is_told_by_it(tmp_path:
     await store.aclose()
 
     assert [(one.action, one.by) for one in found.recalls] == [("managed.recall", "ana")]
+
+
+def test_persons_of_the_sixth_schema_keep_what_is_theirs_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    shutil.copy(FILES / "0.1.0-schema-6.db", path)
+
+    open_writer(path).close()
+
+    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    members = {(scope, subject) for scope, subject in db.execute("SELECT scope, subject FROM members")}
+    keys = {id: (subject, agent) for id, subject, agent in db.execute("SELECT id, subject, agent FROM keys")}
+    db.close()
+    assert members == MEMBERS
+    # Only bea has notes under her name alone: dan is also a user of the gateway, and `operator` is nobody's name.
+    assert keys == {id: (("bea" if id == "key-bea" else None), 0) for id in KEYS}
+
+
+@pytest.mark.anyio
+async def test_rows_and_events_from_before_there_were_groups_are_told_beside_them(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    old = apsw.Connection(str(path))
+    for step in migrations()[:7]:
+        old.execute(step)
+    old.execute(f"PRAGMA user_version = 7; PRAGMA application_id = {APPLICATION_ID}")
+    ids = [new_id(BEGIN) for _ in range(3)]
+    for id in ids:
+        old.execute(
+            "INSERT INTO audit (id, at, tenant, actor, action, outcome, record, door) VALUES (?, 1, ?, 'a', 'b', 'ok', ?, 'c')",
+            (new_id(BEGIN), DEFAULT_TENANT, id),
+        )
+        event = (DEFAULT_TENANT, json.dumps({"id": id}))
+        old.execute("INSERT INTO events (tenant, type, at, admins, data) VALUES (?, 'record.created', 1, 0, ?)", event)
+    old.close()
+    row = AuditRow(id=new_id(BEGIN), at=BEGIN, tenant=DEFAULT_TENANT, actor="ana", action="record.put")
+    news = News(type="record.updated", tenant=DEFAULT_TENANT, at=BEGIN)
+
+    store = await SqliteStore.open(path, FakeClock(BEGIN))
+    await store.journal.note(Entries(audit=(AuditGroup(row, tuple(ids)),), events=(NewsGroup(news, tuple(ids)),)))
+    found = [await store.journal.audit(DEFAULT_TENANT, AuditQuery(record=id), 10, None) for id in ids]
+    events = await store.events.read_events(0, 10)
+    await store.aclose()
+
+    assert [[(row.action, row.record) for row in page.rows] for page in found] == [
+        [("record.put", id), ("b", id)] for id in ids
+    ]
+    assert [(event.id, event.news.data["id"]) for event in events] == list(enumerate(ids * 2, start=1))
 
 
 @pytest.mark.anyio
@@ -217,19 +281,37 @@ async def test_a_backup_of_a_newer_release_is_refused_and_changes_nothing(tmp_pa
     await store.aclose()
 
 
+def test_sessions_that_are_there_at_the_upgrade_are_counted_from_it(tmp_path: Path) -> None:
+    db = apsw.Connection(str(tmp_path / "old.db"))
+    for number, step in enumerate(migrations()[:9], start=1):
+        db.execute(step)
+        db.execute(f"PRAGMA user_version = {number}; PRAGMA application_id = {APPLICATION_ID}")
+    db.execute("INSERT INTO scopes (number, tenant, kind, id) VALUES (1, 'default/default', 'session', 'chat')")
+    db.close()
+
+    open_writer(tmp_path / "old.db").close()
+    open_writer(tmp_path / "new.db").close()
+
+    milestones = [
+        list(apsw.Connection(str(tmp_path / name)).execute("SELECT name, at > 1700000000000 FROM milestones"))
+        for name in ("old.db", "new.db")
+    ]
+    assert milestones == [[("sessions_end", 1)], []]
+
+
 def test_the_store_of_a_newer_release_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "newer.db"
     write(path)
     db = apsw.Connection(str(path))
     db.pragma("user_version", SCHEMA + 1)
     db.close()
-    before = path.read_bytes()
+    before, files = path.read_bytes(), sorted(tmp_path.glob("newer*"))
 
     with pytest.raises(StoreTooNew):
         opened(path)
 
     assert path.read_bytes() == before
-    assert [file.name for file in tmp_path.glob("newer*")] == ["newer.db"]
+    assert sorted(tmp_path.glob("newer*")) == files
 
 
 if __name__ == "__main__":
@@ -240,3 +322,34 @@ if __name__ == "__main__":
     small.execute("PRAGMA journal_mode = DELETE; VACUUM")
     small.close()
     sys.stdout.write(f"{target.name}: {target.stat().st_size:,} bytes\n")
+
+
+@pytest.mark.anyio
+async def test_what_was_deprecated_before_the_schema_of_findings_can_be_recorded_again(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    steps = migrations()
+    before = next(
+        number for number, step in enumerate(steps) if "last_seen_at INTEGER NOT NULL,\n    supersedes" in step
+    )
+    old = apsw.Connection(str(path))
+    for step in steps[:before]:
+        old.execute(step)
+    old.execute(f"PRAGMA user_version = {before}; PRAGMA application_id = {APPLICATION_ID}")
+    old.execute(
+        "INSERT INTO knowledge_spaces VALUES ('s', ?, 'global', NULL, 'general', 1, 1, 'promoted', NULL)",
+        (DEFAULT_TENANT,),
+    )
+    for id, status in (("gone", "deprecated"), ("kept", "promoted")):
+        old.execute(
+            "INSERT INTO knowledge_items (id, tenant, space, coverage_key, dedupe_key, item_type, title, created_at, "
+            "updated_at, summary, trust_level, status) VALUES (?, ?, 's', 'k', ?, 'finding', ?, 1, 2, '', ?, ?)",
+            (id, DEFAULT_TENANT, f"key of {id}", id, "working", status),
+        )
+    old.close()
+
+    store = await SqliteStore.open(path, FakeClock(BEGIN))
+    items = {item.id: item for item in await store.knowledge.items(DEFAULT_TENANT)}
+    await store.aclose()
+
+    assert {id: item.dedupe_key for id, item in items.items()} == {"gone": None, "kept": "key of kept"}
+    assert all(item.last_seen_at == item.updated_at for item in items.values())

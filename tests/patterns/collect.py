@@ -29,6 +29,7 @@ HARMLESS = frozenset({"escape", "Pattern", "Match", "RegexFlag", *re.RegexFlag._
 WHOLE = frozenset({"sub", "subn", "split", "findall", "finditer"})
 BUILDERS: dict[str, Callable[[ModuleType], object]] = {
     "guard.signs": lambda module: list(module.forms_in("一")),
+    "guard.orders": lambda module: module.steers("一"),
     "learning.rules": lambda module: [
         cue.pattern for name in ("chinese", "english") for cues in module.load(name).values() for cue in cues
     ],

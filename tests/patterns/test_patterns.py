@@ -33,7 +33,11 @@ WAYS: dict[str, tuple[str, ...]] = {
 SHORT = 20_000
 SENTENCE = 600
 """`extract.findings` leaves longer sentences out."""
+PIECE = 1_200
+"""`orders._cut` takes longer sentences apart."""
 LONGEST: dict[str, int] = {
+    "guard/orders.py::_patterns": PIECE,
+    "guard/orders.py::_WARNS": PIECE,
     "learning/rules/__init__.py::_compiled": SENTENCE,
     "learning/rules/chinese.py::_EDGES": SENTENCE,
     "learning/rules/chinese.py::_SHIELDED": SENTENCE,

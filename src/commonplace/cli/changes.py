@@ -7,7 +7,19 @@ from dataclasses import dataclass, fields
 from commonplace.values.record import Record
 
 # These differ in every version, or are told in the heading of one.
-_TOLD = {"text", "version", "updated_at", "created_at", "id", "tenant", "change", "actor", "reason", "restores"}
+_TOLD = {
+    "text",
+    "version",
+    "updated_at",
+    "created_at",
+    "id",
+    "tenant",
+    "change",
+    "actor",
+    "reason",
+    "restores",
+    "outcome",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

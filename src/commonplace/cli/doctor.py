@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from commonplace.cli.lines import address, counted, size
 from commonplace.errors import (
     CommonplaceError,
     EmbedderError,
+    InvalidInput,
     NotAStore,
     PathNotFound,
     StoreBusy,
@@ -23,6 +25,7 @@ from commonplace.errors import (
     StoreTooNew,
     StoreUnavailable,
 )
+from commonplace.values.paths import expand_path
 from commonplace.values.upkeep import Finding
 
 _SCARCE = 256 * 1024 * 1024
@@ -35,7 +38,7 @@ _ADVICE: dict[type[CommonplaceError], str] = {
     PathNotFound: "Look at the path. `commonplace put` makes a store where there is none.",
     StoreBusy: "Another process holds the write lock. Wait for it, or end it.",
     StoreCorrupt: f"{_DAMAGE} Without one, save what can be read: `commonplace export`.",
-    StoreFull: "Make room on the disk; nothing that was acknowledged is lost.",
+    StoreFull: "Make room on the disk; nothing that was acknowledged is lost. `commonplace purge` and `delete` still work.",
     StoreReadOnly: "Give yourself write permission on the file and on the folder around it.",
     StoreTooNew: "Upgrade Commonplace: pip install --upgrade commonplace.",
     StoreUnavailable: "Check the address, that the server runs and that it lets you in; then try again.",
@@ -60,13 +63,28 @@ def doctor(door: Door) -> None:
     door.say(f"{told} {address(door.address)}")
 
 
+def check(door: Door) -> None:
+    """Let the store look at itself: damage, rows that cannot be read, the seals of the audit. Exits with 1 if there is an error."""
+    with door.open() as memory:
+        findings = memory.check()
+    errors = sum(finding.severity == "error" for finding in findings)
+    door.answer({"ok": not errors, "findings": findings}, lambda: door.screen.findings(findings))
+    if errors:
+        door.say(f"{counted(errors, 'error')}. {address(door.address)}")
+        raise typer.Exit(Exit.ERROR)
+
+
 def _before(store: str) -> Iterator[Finding]:
     """What can be seen without opening the store."""
     yield from _parts()
     if "://" in store:
         yield Finding("address", "ok", address(store))
         return
-    path = Path(store).expanduser()
+    try:
+        path = expand_path(store)
+    except InvalidInput as error:
+        yield Finding("path", "error", error.message, "Name another with --store.")
+        return
     try:
         yield from _file(path)
         yield _disk(path)
@@ -90,6 +108,15 @@ def _file(path: Path) -> Iterator[Finding]:
     else:
         yield Finding("path", "warning", f"There is no store at {path} yet.", "`commonplace put` makes one.")
     yield from _permissions(path)
+    yield from _openness(path)
+
+
+def _openness(path: Path) -> Iterator[Finding]:
+    """A store of an earlier release may be open to everybody on the machine."""
+    files = [file for file in (path, Path(f"{path}-wal"), Path(f"{path}-shm")) if file.exists()]
+    if os.name != "nt" and any(file.stat().st_mode & 0o077 for file in files):
+        names = " ".join(shlex.quote(str(file)) for file in files)
+        yield Finding("privacy", "warning", f"Others on this machine may open {path}.", f"Run `chmod 600 {names}`.")
 
 
 def _permissions(path: Path) -> Iterator[Finding]:
@@ -119,8 +146,7 @@ def _nearest(folder: Path) -> Path:
 
 def _inside(door: Door) -> Iterator[Finding]:
     """What the store itself finds, or why it does not open."""
-    missing = "://" not in door.address and not Path(door.address).expanduser().exists()
-    if missing:
+    if "://" not in door.address and not _is_there(door.address):
         return
     try:
         with door.open() as memory:
@@ -131,6 +157,13 @@ def _inside(door: Door) -> Iterator[Finding]:
         yield Finding(error.code, "error", error.message, _advice(error, door.address))
 
 
+def _is_there(store: str) -> bool:
+    try:
+        return expand_path(store).exists()
+    except InvalidInput:
+        return False
+
+
 def _advice(error: CommonplaceError, store: str) -> str:
     if isinstance(error, StoreUnavailable) and "://" not in store:
         return _ADVICE[StoreReadOnly]
@@ -138,4 +171,5 @@ def _advice(error: CommonplaceError, store: str) -> str:
 
 
 def add_to(app: typer.Typer) -> None:
+    command(app, "commonplace check", "commonplace check --json", panel="Look after")(check)
     command(app, "commonplace doctor", "commonplace doctor --store team.db --json", panel="Look after")(doctor)

@@ -29,7 +29,7 @@ def document(value: object) -> Json:
         case Hit():
             return {**_fields(value), "passage": value.passage}
         case Record():
-            return {**_fields(value), "state": value.state(now())}
+            return {**_fields(value), "state": value.state(now()), "quarantine": document(value.quarantine)}
         case _:
             return _container(value)
 

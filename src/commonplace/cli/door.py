@@ -153,30 +153,40 @@ class Door:
 
         def show() -> None:
             for record in changed:
-                self.screen.done(verb, record)
+                self.screen.done("unchanged" if record.outcome == "unchanged" else verb, record)
 
         self.records(changed, changed[0] if len(changed) == 1 else {"records": changed}, show)
         for record in changed:
             if record.metadata.get("redactions") and verb in ("stored", "edited"):
                 self.say("What looked like a secret was not stored: `commonplace show` tells what is left.")
-            if record.demoted and "quarantine" in record.metadata:
-                self.say("It is kept, and not recalled until somebody has looked at it: `commonplace review list`.")
+            if record.quarantine is not None and verb in ("stored", "edited", "unchanged"):
+                self.warn(record.quarantine.message)
 
     def say(self, text: str) -> None:
         """A remark for people, beside the answer."""
         if not (self.quiet or self.json):
             typer.echo(text, err=True)
 
+    def warn(self, text: str) -> None:
+        """What a person must hear, also if only ids are to be printed. A JSON answer says it itself."""
+        if not self.json:
+            typer.echo(text, err=True)
+
     def confirm(self, question: str, *, yes: bool, final: bool = True) -> None:
         """Ask before what cannot be undone (`final`) or must be meant. Where nobody can answer, `--yes` is required."""
         if yes:
             return
-        if self.json or not sys.stdin.isatty():
+        if not self.is_interactive:
             why = "This cannot be undone and nobody" if final else "Nobody"
             raise InvalidInput(f"{why} is here to ask: add --yes.")
         if ask(f"{question} [y/N] ").strip().lower() not in ("y", "yes"):
             self.say("Nothing was changed.")
             raise typer.Exit(Exit.ERROR)
+
+    @property
+    def is_interactive(self) -> bool:
+        """Whether somebody can be asked."""
+        return not self.json and sys.stdin.isatty()
 
     @contextmanager
     def progress(self, title: str) -> Generator[Callable[[int, int], None] | None, None, None]:

@@ -12,12 +12,18 @@ from commonplace.cli.complete import scopes, sources
 from commonplace.cli.door import Door, command
 from commonplace.cli.lines import counted
 from commonplace.errors import InvalidInput
+from commonplace.memory.asking import is_whole
 from commonplace.values.record import Record
 
 if TYPE_CHECKING:
     from commonplace import Client, Memory
 
 PANEL = "Change"
+
+
+def _whole(memory: "Memory | Client", id: str) -> str:
+    """The id that a person wrote the beginning of."""
+    return id if is_whole(id) else memory.get(id).id
 
 
 def pin(door: Door, ids: o.Ids, expected: o.Expected = None, reason: o.Reason = None) -> None:
@@ -32,7 +38,7 @@ def unpin(door: Door, ids: o.Ids, expected: o.Expected = None, reason: o.Reason 
 
 def delete(door: Door, ids: o.Ids, expected: o.Expected = None, reason: o.Reason = None) -> None:
     """Delete records. They are no longer found, and `commonplace undo` brings them back."""
-    _each(door, "deleted", ids, lambda memory, id: memory.delete(id, expected=expected, reason=reason))
+    _each(door, "deleted", ids, lambda memory, id: memory.delete(_whole(memory, id), expected=expected, reason=reason))
 
 
 def undo(door: Door, id: o.Id, expected: o.Expected = None, reason: o.Reason = None) -> None:
@@ -56,7 +62,7 @@ def promote(
 
 def demote(door: Door, ids: o.Ids, expected: o.Expected = None, reason: o.Reason = None) -> None:
     """Keep records, but take them out of every search."""
-    _each(door, "demoted", ids, lambda memory, id: memory.demote(id, expected=expected, reason=reason))
+    _each(door, "demoted", ids, lambda memory, id: memory.demote(_whole(memory, id), expected=expected, reason=reason))
 
 
 def purge(

@@ -84,13 +84,17 @@ async def _asker(door: Door, place: "ModelPlace", stack: AsyncExitStack) -> "Ask
         from commonplace.sdk.async_client import AsyncClient
 
         tenant = told.tenant if told.tenant != DEFAULT_TENANT else None
-        client = await stack.enter_async_context(AsyncClient(door.url, told.token, door.tenant or tenant, ACTOR))
+        client = await stack.enter_async_context(
+            AsyncClient(door.url, told.token, door.tenant or tenant, ACTOR, agent=True)
+        )
         return Asker(client, place.of(await client.me()))
     # The engine brings numpy and the stores: a daemon's client does without.
-    from commonplace.compose.open_memory import open_memory_async
+    from commonplace.compose.open_memory import Opening, OpenOptions
 
     actor = told.actor or ACTOR
-    opening = open_memory_async(door.store, tenant=door.tenant, embedder=door.embedder, actor=actor)
+    opening = Opening(
+        OpenOptions(address=door.store, tenant=door.tenant, embedder=door.embedder, actor=actor, agent=True)
+    )
     return Asker(await stack.enter_async_context(opening), place)
 
 

@@ -1,8 +1,9 @@
 """The commands that carry memory in and out: import, export, load, backup, restore."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
@@ -10,9 +11,15 @@ from commonplace.cli import options as o
 from commonplace.cli.door import Door, command
 from commonplace.cli.exits import Exit
 from commonplace.cli.lines import address, clean, counted
-from commonplace.errors import InvalidInput
+from commonplace.errors import InvalidInput, RemovalRefused, StoreError
+from commonplace.values.quarantine import Withheld
+from commonplace.values.transfer import FileKind, ImportReport
+
+if TYPE_CHECKING:
+    from commonplace import Client, Memory
 
 PANEL = "Files"
+_KINDS: tuple[FileKind, ...] = get_args(FileKind)
 
 
 def import_(
@@ -28,41 +35,122 @@ def import_(
     sync_deletes: Annotated[
         bool, typer.Option("--sync-deletes", help="Also delete what came from files that are gone.")
     ] = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Delete more than half of what was imported, and overwrite edits, without asking."
+        ),
+    ] = False,
+    kind: Annotated[
+        list[str] | None, typer.Option("--kind", metavar="KIND", help="Import these as well: code, json.")
+    ] = None,
 ) -> None:
     """Import notes. Unchanged files are skipped; one that cannot be read ends it with 1, after all others."""
-    if source.suffix == ".jsonl":
+    kinds: list[FileKind] = [_kind(name) for name in kind or ()]
+    if source.suffix == ".jsonl" and "json" not in kinds:
         if scope or sync_deletes:
             raise InvalidInput("An export brings its own scopes and its own deletions: leave the options out.")
         load(door, str(source))
         return
-    with door.open(create=True) as memory, door.progress("Importing") as progress:
-        report = memory.import_folder(
-            source, scope=scope or "global", format=shape, sync_deletes=sync_deletes, progress=progress
-        )
+
+    def run(*, forced: bool) -> ImportReport:
+        with door.open(create=True) as memory, door.progress("Importing") as progress:
+            return memory.import_folder(
+                source,
+                scope=scope or "global",
+                format=shape,
+                sync_deletes=sync_deletes,
+                force=forced,
+                kinds=kinds,
+                progress=progress,
+            )
+
+    try:
+        report = run(forced=force)
+    except RemovalRefused as refused:
+        # Whoever sits at a terminal is asked; nobody else can say that the folder is really as it should be.
+        if not door.is_interactive:
+            raise
+        counts = refused.details
+        question = f"Delete {counts.get('removals')} of the {counts.get('records')} records that came from {source}?"
+        door.confirm(question, yes=False, final=False)
+        report = run(forced=True)
+    _report_import(door, report, hint=not kinds)
+    if report.errors:
+        raise typer.Exit(Exit.ERROR)
+
+
+def _report_import(door: Door, report: ImportReport, *, hint: bool) -> None:
     told = f"Imported {counted(report.indexed_files, 'file')}; {report.skipped_files:,} unchanged, {report.deleted_files:,} gone."
     door.answer(report, lambda: typer.echo(told))
     for name, problem in report.problems:
         door.say(f"Not imported: {clean(name)}: {clean(problem)}")
     for name, reason in report.left_out:
         door.say(f"Left out: {clean(name)}: {clean(reason)}")
-    if report.errors:
-        raise typer.Exit(Exit.ERROR)
+    _tell_withheld(door, report.quarantined, report.withheld)
+    for name, reason in report.kept_edits:
+        door.say(f"Kept: {clean(name)}: {clean(reason)}")
+    if report.skipped_kinds:
+        count = sum(count for _, count in report.skipped_kinds)
+        suffixes = ", ".join(f"{clean(suffix)} ({count:,})" for suffix, count in report.skipped_kinds[:10])
+        more = " --kind code and --kind json import code and JSON." if hint else ""
+        door.say(f"Skipped {counted(count, 'file')} of other kinds: {suffixes}.{more}")
+
+
+def _kind(name: str) -> FileKind:
+    for kind in _KINDS:
+        if name == kind:
+            return kind
+    raise InvalidInput(f"{name!r:.40} is no kind of files. Use {' or '.join(_KINDS)}.")
+
+
+def _tell_withheld(door: Door, count: int, withheld: Sequence[Withheld]) -> None:
+    """What is in quarantine of what came in: said, also where only ids were to be printed."""
+    for record in withheld:
+        because = f"“{clean(record.sentence)}”" if record.sentence else ", ".join(record.reasons)
+        door.warn(f"In quarantine: {clean(record.file or record.id)}: {because}")
+    if count:
+        door.warn(
+            f"{counted(count, 'record')} in quarantine: kept, not recalled. `commonplace review list` shows what waits."
+        )
 
 
 def export(
     door: Door,
     target: Annotated[str, typer.Argument(metavar="FILE", help="Where to write; `-` is stdout.")] = "-",
     scope: o.Scopes = None,
+    everyone: o.Everyone = False,
 ) -> None:
-    """Write records with all their versions as JSON Lines. `commonplace load` reads them, into either kind of store."""
+    """Write records with all their versions as JSON Lines. `commonplace load` reads them, into either kind of store. If a damaged store cannot hand out
+    everything, the rest is written, what is missing is named, and it ends with 1."""
     with door.open() as memory, door.progress("Exporting") as progress:
         where = sys.stdout if target == "-" else Path(target)
-        count = memory.export(where, scopes=scope, progress=progress)
+        count = memory.export(where, scopes=scope, everyone=everyone, progress=progress)
+        others = 0 if scope or everyone or memory.me().role != "admin" else _others(memory)
+    if others:
+        door.say(f"Left out: {counted(others, 'scope')} of other people. --everyone exports them, too.")
+    for item in count.unreadable:
+        door.say(f"Not exported: {clean(item.id)}: {clean(item.reason)}")
     if target == "-":
         door.say(f"Exported {counted(count, 'record')}.")
     else:
         told = f"Exported {counted(count, 'record')} to {target}."
-        door.answer({"records": count, "file": target}, lambda: typer.echo(told))
+        answer = {"records": count, "file": target, **({"unreadable": count.unreadable} if count.unreadable else {})}
+        door.answer(answer, lambda: typer.echo(told))
+    if count.unreadable:
+        door.say(
+            f"The store is damaged: {counted(len(count.unreadable), 'thing')} could not be read. The rest is exported."
+        )
+        raise typer.Exit(Exit.ERROR)
+
+
+def _others(memory: "Client | Memory") -> int:
+    """How many scopes an export without --everyone passes over."""
+    try:
+        return len(memory.stats(everyone=True).scopes) - len(memory.stats().scopes)
+    except StoreError:
+        # The export is written, and a damaged store cannot count.
+        return 0
 
 
 def load(
@@ -74,6 +162,7 @@ def load(
         report = memory.load(where, progress=progress)
     told = f"Loaded {counted(report.records, 'record')}: {report.created:,} new, {report.updated:,} newer, {report.unchanged:,} known."
     door.answer(report, lambda: typer.echo(told))
+    _tell_withheld(door, report.quarantined, report.withheld)
 
 
 def backup(

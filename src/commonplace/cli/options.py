@@ -31,6 +31,12 @@ Scopes = Annotated[
         rich_help_panel=_FILTERS,
     ),
 ]  # fmt: skip
+Everyone = Annotated[
+    bool,
+    typer.Option(
+        "--everyone", help="Other people's memory, too, if no scope is named. For admins.", rich_help_panel=_FILTERS
+    ),
+]
 Kinds = Annotated[
     list[str] | None,
     typer.Option("--kind", metavar="KIND", help="Only this kind.", autocompletion=kinds, rich_help_panel=_FILTERS),

@@ -11,7 +11,7 @@ from commonplace.cli.lines import address, clean, oneline, short_ids, size
 from commonplace.cli.moments import age, now, stamp
 from commonplace.values.query import Hit
 from commonplace.values.record import Record
-from commonplace.values.upkeep import Finding, Rule, Stats, Upkeep
+from commonplace.values.upkeep import Finding, LimitsInForce, Rule, Stats, Upkeep
 from commonplace.values.usage import Budget, to_usd
 
 MARKS = {"ok": "ok", "warning": "warning", "error": "ERROR"}
@@ -27,7 +27,7 @@ def hits(found: Sequence[Hit], *, explain: bool) -> None:
             str(record.scope),
             age(record.at or record.updated_at),
             record.key or "-",
-            oneline(hit.passage),
+            oneline(hit.layer.text if hit.layer else hit.passage),
             oneline(str(hit.why)),
         )
         if explain:
@@ -136,6 +136,23 @@ def totals(stats: Stats) -> list[tuple[str, str]]:
         ("passages", f"{stats.passages}"),
         ("size", size(stats.bytes)),
         ("embedders", ", ".join(f"{name} ({count})" for name, count in stats.embedders.items()) or "none: words only"),
+        *([] if stats.limits is None else daemon_limits(stats.limits)),
+    ]
+
+
+def daemon_limits(limits: LimitsInForce) -> list[tuple[str, str]]:
+    """What the daemon allows."""
+    counts = [
+        ("reads a minute", limits.reads),
+        ("writes a minute", limits.writes),
+        ("prompts a minute", limits.prompts),
+        ("query cost a minute", limits.query_cost),
+        ("connections", limits.connections),
+    ]
+    return [
+        *((name, "unlimited" if count is None else f"{count:,}") for name, count in counts),
+        ("bytes in flight", size(limits.in_flight_bytes)),
+        ("largest body", f"{size(limits.body_bytes)}, without a key {size(limits.anonymous_body_bytes)}"),
     ]
 
 

@@ -11,6 +11,7 @@ from commonplace.cli.door import Door, command
 from commonplace.cli.exits import Exit
 from commonplace.cli.moments import optional
 from commonplace.errors import InvalidInput
+from commonplace.values.layer import LayerChoice, LayerName
 from commonplace.values.query import Mode, Order
 
 PANEL = "Recall"
@@ -35,6 +36,14 @@ def search(
         str | None, typer.Option(metavar="TIME", help="As it stood then: old texts, deleted ones too.")
     ] = None,
     diversity: Annotated[float, typer.Option(metavar="0-1", help="How much to avoid hits that say the same.")] = 0.0,
+    everyone: o.Everyone = False,
+    layer: Annotated[
+        LayerName | None,
+        typer.Option("--layer", "-l", help="Show an abstract (L0), an overview (L1) or all of the text (L2)."),
+    ] = None,
+    budget: Annotated[
+        int | None, typer.Option("--budget", metavar="TOKENS", help="How many tokens all of that may have.", min=1)
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", "-x", help="Show every part of each score.")] = False,
 ) -> None:
     """Find what answers a question, best first, and say why. Exits with 3 where nothing is found."""
@@ -56,6 +65,9 @@ def search(
             until=end,
             as_of=then,
             diversity=diversity,
+            everyone=everyone,
+            layer=layer,
+            budget=budget,
         )
     found = {"query": text, "hits": hits}
     door.records([hit.record for hit in hits], found, lambda: door.screen.hits(hits, explain=explain))
@@ -77,6 +89,7 @@ def list_(
     since: o.Since = None,
     until: o.Until = None,
     state: o.States = None,
+    everyone: o.Everyone = False,
     cursor: Annotated[str | None, typer.Option(metavar="CURSOR", help="Go on where the page before ended.")] = None,
 ) -> None:
     """List records, newest first. Exits with 3 where there is none."""
@@ -94,6 +107,7 @@ def list_(
             since=begin,
             until=end,
             states=given.states(state),
+            everyone=everyone,
             order=order,
             limit=limit,
             cursor=cursor,
@@ -132,6 +146,11 @@ def context(
     agent: Annotated[str | None, typer.Option(metavar="ID", help="The agent whose memory to print.")] = None,
     workspace: Annotated[str | None, typer.Option(metavar="ID", help="The workspace whose memory to print.")] = None,
     budget: o.Budget = None,
+    everyone: o.Everyone = False,
+    layer: Annotated[
+        LayerChoice | None,
+        typer.Option("--layer", "-l", help="Tell each memory by this layer; auto: by the fullest that fits."),
+    ] = None,
 ) -> None:
     """Print memory for a prompt: what fits a question, or the sections of an agent and a workspace."""
     if (query is None) == (agent is None and workspace is None):
@@ -140,7 +159,7 @@ def context(
         if query is None:
             block = memory.sections(agent=agent, workspace=workspace, budget=budget)
         else:
-            block = memory.context(query, scopes=scope, session=session, budget=budget)
+            block = memory.context(query, scopes=scope, session=session, budget=budget, everyone=everyone, layer=layer)
     if block.text or door.json:
         door = replace(door, quiet=False)  # the block is the answer, not a remark
         door.answer(block, lambda: typer.echo(block.text))

@@ -92,16 +92,25 @@ def create(
     scope: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="PATTERN", help="What it reaches: workspace:web, user:*, …; again for more. Default: all."
+            metavar="PATTERN",
+            help="What it reaches: workspace:web, user:ana, …; again for more. Default: what is shared, and its person's own.",
         ),
     ] = None,
     expires: Annotated[str | None, typer.Option(metavar="SPAN", help="For how long it is good: 90d, 1y.")] = None,
+    user: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The person it speaks for. Several keys may be one person's.")
+    ] = None,
+    agent: Annotated[
+        bool, typer.Option("--agent", help="A program holds it: what it writes is labelled model_generated.")
+    ] = False,
 ) -> None:
     """Make a key and print its secret, this once."""
     until = now() + span(expires) if expires else None
 
     with door.open(create=True) as memory:
-        key, secret = memory.create_key(name, _role(role), scopes=scope or None, expires_at=until)
+        key, secret = memory.create_key(
+            name, _role(role), scopes=scope or None, expires_at=until, user=user, agent=agent
+        )
     if door.json:
         typer.echo(written({**_shown(key), "secret": secret}))
         return
@@ -129,7 +138,7 @@ def show(door: Door) -> None:
 
 
 def revoke(door: Door, id: Annotated[str, typer.Argument(metavar="ID", help="The id of the key.")]) -> None:
-    """Take a key back. From now on it opens nothing."""
+    """Take a key back. From now on it opens nothing, nor do the keys that were made with it."""
 
     with door.open(create=True) as memory:
         key = memory.revoke_key(id)
@@ -147,9 +156,11 @@ def _shown(key: Key) -> dict[str, Any]:
 
 
 def _line(key: Key) -> str:
-    reach = "everything" if key.scopes is None else ", ".join(map(str, key.scopes))
+    everything = "everything" if key.role == "admin" else "what is shared, and its own"
+    reach = everything if key.scopes is None else ", ".join(map(str, key.scopes))
+    holder = f"{key.name} ({key.user})" if key.user else key.name
     state = "revoked" if key.revoked_at else "expired" if not key.is_good(now()) else "good"
-    return f"{key.id}  {key.role:<8}  {state:<7}  {key.name}: {reach}"
+    return f"{key.id}  {key.role:<8}  {state:<7}  {holder}{', an agent' if key.agent else ''}: {reach}"
 
 
 keys = typer.Typer(

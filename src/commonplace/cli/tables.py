@@ -40,7 +40,7 @@ def hits(found: Sequence[Hit], *, explain: bool) -> None:
     table.leading = 1
     for hit in found:
         score = Text.assemble((f"{hit.score:.2f}\n", "bold"), (_bar(hit.score / best), "green"))
-        body = Text.assemble(*_title(hit.record), clipped(hit.passage, _PREVIEW), "\n")
+        body = Text.assemble(*_title(hit.record), clipped(hit.layer.text if hit.layer else hit.passage, _PREVIEW), "\n")
         table.add_row(score, body.append_text(_foot(hit.record, ids)), _why(hit, explain=explain))
     _print(table)
 

@@ -10,6 +10,7 @@ import typer
 from commonplace.cli.door import Door, command
 from commonplace.cli.lines import clean, clipped, counted
 from commonplace.errors import InvalidFile, InvalidInput, NotFound, PathNotFound
+from commonplace.values.paths import expand_path
 
 if TYPE_CHECKING:
     from commonplace.workspace.authority import SortedSettings
@@ -42,9 +43,9 @@ def trust(
     if show:
         _list(door, ledger)
     elif door.store is not None:
-        (_forget_store if revoke else _adopt)(door, ledger, Path(door.store).expanduser(), yes=yes)
+        (_forget_store if revoke else _adopt)(door, ledger, expand_path(door.store), yes=yes)
     else:
-        (_revoke if revoke else _trust)(door, ledger, (folder or workspace_folder()).expanduser(), yes=yes)
+        (_revoke if revoke else _trust)(door, ledger, expand_path(folder or workspace_folder()), yes=yes)
 
 
 # ---- folders

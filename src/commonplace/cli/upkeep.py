@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from commonplace.cli import options as o
 from commonplace.cli.complete import scopes
 from commonplace.cli.door import Door, command
 from commonplace.cli.lines import counted
@@ -16,10 +17,10 @@ from commonplace.values.upkeep import Rule
 PANEL = "Look after"
 
 
-def stats(door: Door) -> None:
-    """Show how much the store holds, by scope."""
+def stats(door: Door, everyone: o.Everyone = False) -> None:
+    """Show how much the store holds, by scope: what is shared, and your own."""
     with door.open() as memory:
-        stats = memory.stats()
+        stats = memory.stats(everyone=everyone)
     door.answer(stats, lambda: door.screen.stats(stats))
 
 

@@ -53,7 +53,7 @@ def put(
             body,
             scope=scope,
             key=key,
-            kind=kind or "note",
+            kind=kind,
             source=source,
             tags=tuple(tag or ()),
             metadata=metadata,

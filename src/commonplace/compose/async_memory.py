@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Self
 
+from commonplace.compose.caretaker import Caretaker
 from commonplace.compose.files import HomeFiles
 from commonplace.errors import StoreClosed
 from commonplace.memory.holdings import IndexBudget
@@ -15,7 +17,7 @@ from commonplace.service.engines import EngineRoom
 from commonplace.service.local import MAX_PAGE, PATIENCE, LocalMemory, Progress
 from commonplace.service.read_journal import ReadJournal
 from commonplace.service.services import ServiceOptions, Services
-from commonplace.values.principal import Principal
+from commonplace.values.principal import LOCAL, Principal
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
     from commonplace.ports.clock import Clock
     from commonplace.values.task import ContextMode, MemoryTask, TargetScope
 
-LOCAL: Final = "local"
-"""The subject of whoever opens a store without giving a name."""
 DOOR: Final = "embedded"
 
 
@@ -35,7 +35,7 @@ class AsyncMemory(LocalMemory):
     """
     One tenant's memory in one store. `open_memory_async` opens it.
 
-    Wherever a record's `id` is asked for, its first eight digits or more will do, while only one record has them. A scope
+    Wherever a record's `id` is asked for, its first 16 digits or more will do, while only one record has them; delete and demote take all of it. A scope
     is written `kind:id`. Every change of a record makes a new version of it; `expected` refuses the change if the record
     is no longer at that version. What is written leaves an audit row and an event in the same transaction; the audit rows of
     searches follow within a second, and when the memory is closed.
@@ -49,6 +49,8 @@ class AsyncMemory(LocalMemory):
         tenant: str,
         actor: str | None,
         settings: Configuration,
+        *,
+        agent: bool = False,
     ) -> None:
         store = opened.store
         room = EngineRoom(
@@ -69,8 +71,14 @@ class AsyncMemory(LocalMemory):
             works_on_jobs=opened.adopted,
         )
         # Whoever opens the store may do everything with it.
-        who = Principal(subject=actor or LOCAL, tenant=tenant, role="admin", operator=True, door=DOOR)
-        super().__init__(Services(desk, ServiceOptions(most_records=MAX_PAGE)), who, token_budget=settings.token_budget)
+        who = Principal(subject=LOCAL, name=actor, tenant=tenant, role="admin", operator=True, agent=agent, door=DOOR)
+        idle = timedelta(days=settings.session_days) if settings.session_days else None
+        services = Services(desk, ServiceOptions(most_records=MAX_PAGE, session_idle=idle))
+        super().__init__(services, who, token_budget=settings.token_budget)
+        # What was made elsewhere is not ours to look after.
+        self._caretaker = Caretaker(services) if opened.adopted else None
+        if self._caretaker is not None:
+            self._caretaker.begin()
         self._opened = opened
         self._choice = choice
         self._stale = choice.stale
@@ -128,6 +136,8 @@ class AsyncMemory(LocalMemory):
         finally:
             self._closed = True
             await self._stop_learning()
+            if self._caretaker is not None:
+                await self._caretaker.aclose()
             await self._services.desk.room.aclose()
             await self._reads.aclose()
             for embedder in self._choice.own:
@@ -174,7 +184,7 @@ class AsyncMemory(LocalMemory):
         if model is not None:
             await self._model.enter_async_context(model)
         # Nothing is consolidated unasked by a program that may end at any moment.
-        options = replace(service_options(settings), most_records=MAX_PAGE, dreams=False)
+        options = replace(service_options(settings), most_records=MAX_PAGE, dreams=False, limits=None)
         services = Services(replace(desk, model=model), options)
         services.lanes.on_queued(lambda _kind: self._work(services))
         return services

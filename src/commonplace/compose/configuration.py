@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commonplace.values.flood import STANDARD, FloodLimits
+from commonplace.values.paths import expand_path
 from commonplace.values.scope import DEFAULT_TENANT
 
 
@@ -30,6 +31,7 @@ class Configuration:
     url: str | None = None
     token: str | None = None
     limits: FloodLimits = STANDARD
+    session_days: int = 30
 
     @property
     def address(self) -> str | Path:
@@ -37,7 +39,7 @@ class Configuration:
 
 
 def configuration() -> Configuration:
-    home = Path(os.environ.get("COMMONPLACE_HOME") or "~/.commonplace").expanduser()
+    home = expand_path(os.environ.get("COMMONPLACE_HOME") or "~/.commonplace")
     here = Path.cwd()
     workspace = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
     files = [folder / name for folder in (home, workspace / ".commonplace") for name in ("config.toml", "config.json")]
@@ -62,6 +64,7 @@ def configuration() -> Configuration:
         url=settings.url,
         token=settings.token.get_secret_value() if settings.token else None,
         limits=settings.flood_limits,
+        session_days=settings.session_days,
     )
 
 

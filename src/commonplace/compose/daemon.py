@@ -46,7 +46,7 @@ from commonplace.server.logs import configure_logs, log
 from commonplace.server.metrics import FOLDER, forget_worker
 from commonplace.server.options import Options, is_loopback
 from commonplace.server.protocol import BoundedProtocol
-from commonplace.server.traces import Tracing, start_tracing
+from commonplace.server.telemetry import Tracing, start_tracing
 from commonplace.settings import FROM_WORKSPACE, PREFIX, Settings, load_settings, workspace_folder
 from commonplace.workspace.report import PassedOver
 
@@ -62,7 +62,7 @@ _TURN: Final = 0.0005
 
 
 def options_of(settings: Settings, tracing: Tracing | None = None) -> Options:
-    limits: dict[RequestTier, int | None] = {
+    limits: dict[RequestTier, int] = {
         "read": settings.rate_limit_read,
         "mutation": settings.rate_limit_mutation,
         "prompt": settings.rate_limit_prompt,
@@ -73,9 +73,11 @@ def options_of(settings: Settings, tracing: Tracing | None = None) -> Options:
         allowed_hosts=settings.allowed_hosts,
         allowed_origins=settings.allowed_origins,
         max_body=settings.max_body_mb << 20,
+        max_anonymous_body=settings.max_anonymous_body_kb << 10,
+        max_in_flight=settings.max_in_flight_mb << 20,
         request_timeout=settings.request_timeout,
         body_timeout=min(30.0, settings.request_timeout),
-        rate_limits={tier: limit for tier, limit in limits.items() if limit is not None},
+        rate_limits=limits,
         open_to_all=settings.no_auth,
         import_roots=settings.import_roots,
         workspace=settings.workspace or workspace_folder(),
@@ -240,6 +242,7 @@ def serve(settings: Settings, report: Callable[[str], None]) -> None:
         if settings.workers > 1:
             # The workers read their settings from the environment, and share their metrics in the folder.
             os.environ.update({**environment(settings), FOLDER: folder})
+            os.environ.update(given_secrets(settings))
             asyncio.run(_prepared(settings))
         listener = bound(settings)
         report(address_of(listener))
@@ -280,6 +283,7 @@ def _config(settings: Settings, served: str | DaemonApp) -> uvicorn.Config:
         forwarded_allow_ips=list(settings.trusted_proxies),
         workers=settings.workers,
         backlog=_CONNECTIONS,
+        limit_concurrency=settings.max_connections or None,
         timeout_graceful_shutdown=GRACE,
         timeout_worker_healthcheck=30,
     )
@@ -305,7 +309,7 @@ def _serve_alone(settings: Settings, listener: socket.socket) -> None:
 def environment(settings: Settings) -> dict[str, str]:
     """
     The settings as the workers read them, and which of them come from a workspace, whose file the workers do not read again.
-    They read secrets from where we read them.
+    They read secrets from where we read them: no secret is written here, and none is written as asterisks.
     """
     values = {name: getattr(settings, name) for name in sorted(settings.model_fields_set)}
     variables = {
@@ -314,6 +318,20 @@ def environment(settings: Settings) -> dict[str, str]:
         if not isinstance(value, SecretStr)
     }
     return {**variables, FROM_WORKSPACE: ",".join(sorted(settings.from_workspace))}
+
+
+def given_secrets(settings: Settings) -> dict[str, str]:
+    """
+    Secrets that a caller gave to this process, and that a worker would not find in the environment or in the home folder.
+    `environment` has to be in place.
+    """
+    readable = load_settings()
+    names = [name for name in sorted(settings.model_fields_set) if isinstance(getattr(settings, name), SecretStr)]
+    return {
+        f"{PREFIX}{name.upper()}": getattr(settings, name).get_secret_value()
+        for name in names
+        if getattr(settings, name) != getattr(readable, name)
+    }
 
 
 def _variable(value: Any) -> str:

@@ -11,12 +11,12 @@ import asyncio
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from commonplace.embedders.choose import make_embedders
 from commonplace.errors import EmbedderChanged, EmbedderUnavailable, InvalidInput, StoreNotAdopted
 from commonplace.text.tokens import TokenCounter, estimate
+from commonplace.values.paths import expand_path
 
 if TYPE_CHECKING:
     from commonplace.ports.embedder import Embedder
@@ -134,7 +134,7 @@ def _spec(name: str) -> str:
     which texts and a key would be sent, or is a folder, whose model may run code.
     """
     model = name.removeprefix("sentence-transformers:")
-    if "://" in name or (model not in (name, _BUNDLED) and Path(model).expanduser().is_dir()):
+    if "://" in name or (model not in (name, _BUNDLED) and expand_path(model).is_dir()):
         raise InvalidInput(f"{name!r:.80} is no name of an embedder.")
     return "static" if name.startswith("static-") else name
 

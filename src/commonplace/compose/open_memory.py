@@ -14,7 +14,7 @@ from commonplace.compose.embedders import EmbedderOptions, choose
 from commonplace.compose.memory import Memory
 from commonplace.compose.stores import SystemClock, is_postgres, open_store
 from commonplace.errors import PathNotFound
-from commonplace.memory.asking import path_of
+from commonplace.values.paths import expand_path
 from commonplace.values.scope import check_tenant
 
 if TYPE_CHECKING:
@@ -29,13 +29,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OpenOptions:
-    """What a caller said about the memory to open. None: as the settings have it."""
+    """What a caller said about the memory to open. None: as the settings have it. `agent`: a model writes here."""
 
     address: str | Path | None = None
     tenant: str | None = None
     embedder: str | Embedder | Sequence[Embedder] | None = None
     create: bool = True
     actor: str | None = None
+    agent: bool = False
     clock: Clock | None = None
     reindex: bool = False
 
@@ -107,7 +108,8 @@ async def open_with(options: OpenOptions) -> AsyncMemory:
         )
         stack.push_async_callback(opened.aclose)
         choice = await choose(opened.store, replace(embedder_options, adopted=opened.adopted))
-        memory = AsyncMemory(opened, choice, clock, tenant, options.actor or settings.actor, settings)
+        actor = options.actor or settings.actor
+        memory = AsyncMemory(opened, choice, clock, tenant, actor, settings, agent=options.agent)
         stack.pop_all()
     return memory
 
@@ -122,7 +124,7 @@ async def restore_backup_async(
         PathNotFound: there is no such backup, or no folder for the store.
         InvalidFile: the backup is damaged or of another kind of store, or the store is not empty.
     """
-    backup = path_of(source)
+    backup = expand_path(source)
     if not await to_thread(backup.is_file):
         raise PathNotFound(f"There is no backup {backup}.", path=str(backup))
     if not is_postgres(address):
@@ -165,7 +167,13 @@ def open_memory(
     """
     loop = BackgroundLoop()
     options = OpenOptions(
-        address=address, tenant=tenant, embedder=embedder, create=create, actor=actor, clock=clock, reindex=reindex
+        address=address,
+        tenant=tenant,
+        embedder=embedder,
+        create=create,
+        actor=actor,
+        clock=clock,
+        reindex=reindex,
     )
     try:
         return Memory(loop.run(open_with(options)), loop)

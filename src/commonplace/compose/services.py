@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Final
 
 from commonplace.compose.embedders import EmbedderChoice, EmbedderOptions, choose
 from commonplace.compose.stores import Opened, SystemClock, open_store
 from commonplace.governance.keys import secret_hash
+from commonplace.governance.limits import RateLimits
 from commonplace.governance.sessions import signing_secret
 from commonplace.llms import choose as llms
 from commonplace.markdown.purge import MemoryFolders
@@ -24,6 +26,7 @@ from commonplace.service.markdown import Ground
 from commonplace.service.services import ServiceOptions, Services
 from commonplace.settings import Settings, workspace_folder
 from commonplace.values.scope import DEFAULT_TENANT
+from commonplace.values.upkeep import LimitsInForce
 from commonplace.values.usage import to_micro
 
 WITHOUT: Final = EmbedderChoice(embedders=(), own=())
@@ -95,6 +98,7 @@ def _services(
         room=room,
         model=model,
         limits=settings.flood_limits,
+        queries=RateLimits({"query": settings.rate_limit_query_cost}),
         works_on_jobs=opened.adopted,
     )
     return Services(desk, service_options(settings, options.token))
@@ -113,6 +117,22 @@ def service_options(settings: Settings, token: str | None = None) -> ServiceOpti
         daily_micro_usd=to_micro(settings.llm_daily_budget_usd),
         dreams=settings.managed_dream,
         dream_micro_usd=to_micro(settings.llm_dream_budget_usd),
+        session_idle=timedelta(days=settings.session_days) if settings.session_days else None,
+        limits=limits_of(settings),
+    )
+
+
+def limits_of(settings: Settings) -> LimitsInForce:
+    """What a daemon with these settings allows; 0 is unlimited there."""
+    return LimitsInForce(
+        reads=settings.rate_limit_read or None,
+        writes=settings.rate_limit_mutation or None,
+        prompts=settings.rate_limit_prompt or None,
+        query_cost=settings.rate_limit_query_cost or None,
+        connections=settings.max_connections or None,
+        in_flight_bytes=settings.max_in_flight_mb << 20,
+        body_bytes=settings.max_body_mb << 20,
+        anonymous_body_bytes=min(settings.max_anonymous_body_kb << 10, settings.max_body_mb << 20),
     )
 
 

@@ -6,15 +6,14 @@ import re
 import shutil
 import tempfile
 from asyncio import to_thread
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from commonplace.errors import InvalidInput, PathNotFound
-from commonplace.memory.asking import path_of
 from commonplace.values.moment import utc
+from commonplace.values.paths import expand_path
 
 if TYPE_CHECKING:
     from commonplace.ports.clock import Clock
@@ -86,7 +85,7 @@ async def open_store(
         return Opened(store=await SqliteStore.open(folder / "memory.db", clock), passing=folder)
     if not text:
         raise InvalidInput("The address of the store is empty. Give a path, or a postgresql:// address.")
-    path = path_of(address)
+    path = expand_path(address)
     await to_thread(_check_place, path, create, home)
     if from_workspace and home is not None:
         # Only here, and it loads what few programs need.
@@ -108,9 +107,5 @@ def _check_place(path: Path, create: bool, home: Path | None) -> None:
         )
     if home is not None and path.parent == home:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # A folder that was there before us may be open to everybody on the machine. What is in ours is not; the log beside
-        # the file takes after it.
-        with suppress(OSError):  # The store says better what is wrong.
-            path.touch(mode=0o600)
     if not path.parent.is_dir():
         raise PathNotFound(f"There is no folder {path.parent}. Make it first, or choose another path.", path=str(path))

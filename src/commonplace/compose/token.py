@@ -12,6 +12,8 @@ from commonplace.governance.keys import new_token
 from commonplace.settings import Settings
 
 FILE: Final = "token"
+SHORTEST: Final = 20
+"""Characters: fewer can be guessed."""
 
 
 def operator_token(settings: Settings) -> str:
@@ -51,4 +53,9 @@ def _make(path: Path) -> None:
 def _checked(token: str, where: str) -> str:
     if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise InvalidInput(f"{where} holds no token: printable ASCII without spaces. Correct it, or remove it.")
+    if len(token) < SHORTEST:
+        raise InvalidInput(
+            f"{where} holds a token of {len(token)} characters, which can be guessed. Use at least {SHORTEST}, for instance "
+            "what `openssl rand -hex 32` prints; or remove it, and the daemon makes one."
+        )
     return token

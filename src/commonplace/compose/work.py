@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from datetime import timedelta
 from typing import Any
 
@@ -10,8 +11,11 @@ from commonplace.jobs.payloads import IMPORT_PAYLOAD, NO_PAYLOAD, TALK_PAYLOAD
 from commonplace.jobs.queue import Queue
 from commonplace.jobs.worker import Worker
 from commonplace.server.auth import AppState
+from commonplace.server.logs import log
 from commonplace.service.extraction import AT_ONCE, EXTRACT
 from commonplace.service.lanes import memory_queues
+from commonplace.service.seals import EVERY as SEAL_EVERY
+from commonplace.service.seals import SEAL, Sealing
 from commonplace.service.services import Services
 from commonplace.service.transfer import IMPORT
 from commonplace.service.upkeep import EVERY, UPKEEP, Housekeeping
@@ -40,10 +44,14 @@ def queues_of(services: Services, settings: Settings) -> dict[str, Queue[Any]]:
         clock=services.desk.clock,
         events_kept=timedelta(days=settings.events_kept_days),
         most_events=settings.events_kept,
+        end_sessions=services.keeping.end_sessions,
     )
+    retention = timedelta(days=settings.audit_kept_days) if settings.audit_kept_days else None
+    sealing = Sealing(desk=services.desk, retention=retention)
     return {
-        IMPORT: Queue(handler=services.moving.run_import, payload=IMPORT_PAYLOAD),
+        IMPORT: Queue(handler=services.moving.run_import, payload=IMPORT_PAYLOAD, wakes=(IMPORT,)),
         UPKEEP: Queue(handler=housekeeping.run, payload=NO_PAYLOAD, every=EVERY),
+        SEAL: Queue(handler=sealing.run, payload=NO_PAYLOAD, every=SEAL_EVERY),
         EXTRACT: Queue(handler=services.extraction.work, payload=TALK_PAYLOAD, concurrency=AT_ONCE, wakes=(EXTRACT,)),
         **memory_queues(services.lanes),
     }
@@ -71,6 +79,14 @@ async def warm_up(app_state: AppState, settings: Settings) -> None:
     """The first who asks does not wait for what only the first would wait for."""
     del settings
     await asyncio.to_thread(app_state.services.extraction.rehearse)
+
+
+async def look_for_damage(app_state: AppState, settings: Settings) -> None:
+    """Read every page of the store once, so that `/ready` tells of damage that nobody has met yet."""
+    del settings
+    store = app_state.services.desk.store
+    if not await store.maintenance.is_sound():
+        log(logging.ERROR, "damaged", advice="`commonplace check` names what cannot be read.")
 
 
 async def follow_files(app_state: AppState, settings: Settings) -> None:

@@ -2,8 +2,10 @@
 
 import { onSignedOut } from './api.js';
 import { fill, h, icon } from './dom.js';
+import { confirm } from './parts/dialog.js';
 import { languageMenu } from './parts/language_menu.js';
 import { shortcut, showShortcuts } from './parts/shortcuts.js';
+import { showWaiting } from './parts/waiting.js';
 import { showError } from './problems.js';
 import { PAGES, currentAddress, go, leavePage, mayLeave, prefetchPage, showPage } from './router.js';
 import { forgetSession, loadSession, may, signIn, signInForm, signOut, whoami } from './session.js';
@@ -28,7 +30,8 @@ async function start() {
 
 async function followAddress(from) {
   if (!(await mayLeave(from))) return;
-  if (!(await signInByCode()) && whoami()) await showPage();
+  if ((await signInByCode()) || !whoami()) return;
+  await showPage().finally(showWaiting);
 }
 
 /** Whether the address had a one-time code in it, which then signed somebody in, or did not. */
@@ -37,8 +40,21 @@ async function signInByCode() {
   if (page !== 'enter') return false;
   // The code leaves the address before anything else happens.
   history.replaceState(null, '', '#/memory');
+  // A link must not put somebody else in the place of whoever is signed in.
+  if ((whoami() ?? (await loadSession())) && !(await wantsToChange())) {
+    await showFrame();
+    return true;
+  }
   await enter({ code: part }).catch(() => showSignIn(t('frame.sign-in.code-used')));
   return true;
+}
+
+/** Whether to give up the session that is there. On a daemon that is open to all, whoever shows no key has none. */
+async function wantsToChange() {
+  const { subject, name, key, operator } = whoami();
+  if (!key && !operator) return true;
+  const { change, text } = { change: t('frame.sign-in.change'), text: t('frame.sign-in.change.text', { subject: name ?? subject }) };
+  return (await confirm(change, text, { label: change })) !== null;
 }
 
 async function enter(credentials) {
@@ -77,7 +93,8 @@ async function showFrame() {
   for (const [page, { key, role }] of Object.entries(PAGES)) {
     if (key && may(role)) shortcut(`g ${key}`, t('frame.shortcuts.go', { page: t(`frame.${page}`) }), () => go(page));
   }
-  await showPage();
+  // The page's own questions first: a number in the navigation can wait.
+  await showPage().finally(showWaiting);
 }
 
 function skipLink() {
@@ -106,12 +123,12 @@ function navigation() {
 }
 
 function person() {
-  const { subject, tenant, role, operator, key } = whoami();
+  const { subject, name, tenant, role, operator, key } = whoami();
   const roleName = named('frame.role', operator ? 'operator' : role);
   return h(
     'div',
     { class: 'person' },
-    h('p', { title: t('frame.tenant', { tenant }) }, t('frame.who', { subject, role: roleName })),
+    h('p', { title: t('frame.tenant', { tenant }) }, t('frame.who', { subject: name || subject, role: roleName })),
     h(
       'div',
       { class: 'row' },

@@ -4,9 +4,13 @@ import { Problem } from './api.js';
 import { toast } from './parts/toast.js';
 import { lookup, replaceNames, t } from './words.js';
 
+/** Whether it is no failure but the answer that somebody else was asked to approve it. */
+const isRequest = (error) => error.code === 'review_required' && Boolean(error.details?.request);
+
 /** What an error means, in words alone. */
 export function errorMessage(error) {
   if (error.code === 'out_of_reach') return t('frame.problem.out_of_reach');
+  if (isRequest(error)) return t('frame.requested');
   return replaceNames(lookup(`problems.${error.code}`) ?? '{message}', error);
 }
 
@@ -17,6 +21,7 @@ export const errorNotice = (error) =>
 /** Show an error as a toast, unless it only says that the page was left. */
 export function showError(error) {
   if (error.name === 'AbortError') return;
+  if (isRequest(error)) return void toast(errorMessage(error), { seconds: 12 });
   if (!(error instanceof Problem)) console.error(error);
   toast(errorNotice(error), { kind: 'problem' });
 }

@@ -6,12 +6,18 @@ import { mayBeLost } from './parts/unsaved.js';
 import { may, whoami } from './session.js';
 import { learn, named, t } from './words.js';
 
-// In the order of the navigation; `key` follows g. A page without one is reached from others.
+// In the order of the navigation; `key` follows g. A page without one is reached from others. One that is `like` another has its words and style, too.
 export const PAGES = {
   memory: { role: 'reader', key: 'm', icon: 'M4 5h16M4 10h16M4 15h10M4 20h10' },
   recall: { role: 'reader', key: 'r', icon: 'M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM16 16l5 5' },
   import: { role: 'reader', key: 'i', icon: 'M12 3v12M7 10l5 5 5-5M4 20h16' },
   review: { role: 'reviewer', key: 'v', icon: 'M12 3l8 3v6c0 5-3.5 8-8 9-4.5-1-8-4-8-9V6zM9 12l2 2 4-4' },
+  knowledge: {
+    role: 'reader',
+    key: 'f',
+    like: 'review',
+    icon: 'M9 18h6M10 21h4M12 3a6 6 0 0 0-4 10.5c.8.7 1 1.5 1 2.5h6c0-1 .2-1.8 1-2.5A6 6 0 0 0 12 3z',
+  },
   learning: { role: 'reader', key: 'l', icon: 'M4 6l8-3 8 3-8 3zM7 8v6c3 3 7 3 10 0V8M20 6v7' },
   live: { role: 'reader', key: 'e', icon: 'M3 12h4l3-8 4 16 3-8h4' },
   health: { role: 'reader', key: 'h', icon: 'M4 20V10M10 20V4M16 20v-7M22 20H2' },
@@ -96,6 +102,7 @@ export async function showPage() {
   document.title = `${t(`frame.${page}`)} · Commonplace`;
   place.dataset.page = page;
   place.classList.add(`page-${page}`);
+  if (entry.like) place.classList.add(`page-${entry.like}`);
   const [module] = await loadPage(page).catch(reloadIfNewer);
   if (leaving.signal.aborted) return;
   await module.show(place, { me: whoami(), part, query, signal: leaving.signal });
@@ -120,7 +127,10 @@ export function prefetchPage() {
 }
 
 /** What a page needs before it can be shown. */
-const loadPage = (page) => Promise.all([import(`./pages/${page}.js`), learn(page), loadStyle(page)]);
+function loadPage(page) {
+  const dressed = [PAGES[page].like, page].filter(Boolean);
+  return Promise.all([import(`./pages/${page}.js`), ...dressed.flatMap((one) => [learn(one), loadStyle(one)])]);
+}
 
 /** When nobody does anything, the other pages are fetched, one after another: the first visit of each is as quick as the next. */
 async function prefetchPages() {

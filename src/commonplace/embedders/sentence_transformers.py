@@ -22,6 +22,7 @@ import numpy as np
 
 from commonplace.errors import EmbedderUnavailable
 from commonplace.ports.embedder import Floats
+from commonplace.values.paths import expand_path
 from commonplace.values.vector import to_unit
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
@@ -116,7 +117,7 @@ def _folder(model: str) -> Path | None:
             folder = Path(place) / "model"
             if folder.is_dir():
                 return folder
-    path = Path(model).expanduser()
+    path = expand_path(model)
     return path.resolve() if path.is_dir() else None
 
 

@@ -95,6 +95,12 @@ class Hub:
         finally:
             self._watching.remove(heard)
 
+    def doubt(self, tenant: str) -> None:
+        """Whether its listeners may still hear is to be looked at before they hear more."""
+        for seat in self._seats:
+            if seat.tenant == tenant:
+                seat.doubt()
+
     def seat(self, tenant: str, hears: Hears, size: int = QUEUE) -> Seat:
         """
         A place for one listener, to be entered with `with`.
@@ -157,6 +163,7 @@ class Seat:
         "_warned",
         "_warning",
         "after",
+        "doubted",
         "ended",
         "hears",
         "tenant",
@@ -173,6 +180,7 @@ class Seat:
         self.tenant = tenant
         self.hears = hears
         self.after = 0
+        self.doubted = False
         self.ended = False
 
     def __enter__(self) -> Self:
@@ -226,6 +234,11 @@ class Seat:
             self._warning = note_frame(
                 "slow_client_warning", queued=len(self._queue), maxQueued=self._size, lastEventId=id
             )
+        self._awake.set()
+
+    def doubt(self) -> None:
+        """Wake the listener's stream: it asks whether the listener is still welcome, and writes nothing before."""
+        self.doubted = True
         self._awake.set()
 
     def end(self, *, within: float | None = None) -> None:

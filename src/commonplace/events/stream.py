@@ -25,7 +25,7 @@ Welcome: TypeAlias = Callable[[], Awaitable[bool]]
 class Stream:
     """
     `begin` it before the first byte is written, while an error can still be the response; then write its `frames`.
-    `welcome` says at each heartbeat whether the listener may still hear.
+    `welcome` says at each heartbeat, and when the hub is in doubt, whether the listener may still hear.
     """
 
     def __init__(
@@ -59,6 +59,9 @@ class Stream:
         if self._resume is not None:
             try:
                 async for portion in self._replay(self._resume):
+                    if self.seat.doubted and not await self._is_welcome():
+                        yield self._eviction()
+                        return
                     yield portion
             except StoreError:
                 # The client comes back, and names the last event it had.
@@ -67,14 +70,14 @@ class Stream:
         beat = now() + self._heartbeat
         while True:
             frames = await self.seat.frames(max(beat - now(), 0))
+            if (self.seat.doubted or now() >= beat) and not await self._is_welcome():
+                yield self._eviction()
+                return
             if frames:
                 yield b"".join(frames)
             elif self.seat.ended:
                 return
             if now() >= beat:
-                if not await self._is_welcome():
-                    yield note_frame("client_evicted", reason="key_revoked", droppedAfter=self.seat.after)
-                    return
                 yield HEARTBEAT
                 beat = now() + self._heartbeat
 
@@ -99,9 +102,13 @@ class Stream:
             after = last_id if len(page) == PAGE else max(last_id, end)
         yield note_frame("replay_complete", replayedCount=count, lastReplayedEventId=last, lastEventId=after)
 
+    def _eviction(self) -> bytes:
+        return note_frame("client_evicted", reason="key_revoked", droppedAfter=self.seat.after)
+
     async def _is_welcome(self) -> bool:
+        doubted, self.seat.doubted = self.seat.doubted, False
         try:
             return await self._welcome()
         except StoreError:
-            # No event can reach anybody while the store is away.
-            return True
+            # No event can reach anybody while the store is away. Whoever is in doubt comes back later, and is looked at then.
+            return not doubted

@@ -1,5 +1,5 @@
 """
-How much may be recalled: retrieval grants with budgets per window, and questions that ask for everything.
+How much may be recalled: retrieval grants with budgets per window, and questions that ask for the memory as a whole.
 
 A grant limits what one subject can recall from memory, however it asks. In a chat room, where anybody may listen and ask, there
 is always a grant. The port `Quotas` counts, so that several daemons count together: one spend for the question, one for the
@@ -124,21 +124,58 @@ def narrower(a: RetrievalBudget, b: RetrievalBudget) -> RetrievalBudget:
     )
 
 
-_BROAD: Final = re.compile(
-    r"\b(?:dump|everything)\b"
-    r"|\b(?:all|every|entire|whole)(?: of)?(?: (?:the|my|your|our|its|their))? memor(?:y|ies)\b"
-    r"|\bexport all\b"
-    r"|^(?:please )?(?:list|show)(?: me)? all\b"
+_FILLERS: Final = frozenset(
+    "a about an and any are at can could do does ever give got has have here i in is it know known let like me my now of on our out "
+    "please remember remembered saved see stored tell that the there they this to us want we what would you your".split()
+)
+_VERBS: Final = frozenset("display dump export list output print read recite retrieve return reveal show".split())
+_WHOLE: Final = frozenset("all anything complete each entire every everything full whole".split())
+_MEMORY: Final = frozenset(
+    "content contents data database entries entry fact facts information knowledge memories memory note notes record records "
+    "store".split()
+)
+_CHINESE_FILLERS: Final = (
+    "请你|请|麻烦|帮我|给我|把|将|你们|你|您|我们|我|的|里面|里|知道|记得|记住|保存|存储|都|出来|来|一下|吧|吗|了"
+)
+_CHINESE_VERBS: Final = "导出|列出|显示|展示|输出|打印|告诉|说出|读出|查看|倒出"
+_CHINESE_WHOLE: Final = "所有|全部|一切|整个|完整|每一条|每条"
+_CHINESE_MEMORY: Final = "记忆|内存|内容|记录|笔记|东西|信息|数据库|数据|知识|资料"
+_CHINESE: Final = re.compile(
+    f"(?:{_CHINESE_FILLERS}|(?P<verb>{_CHINESE_VERBS})|(?P<whole>{_CHINESE_WHOLE})|(?P<memory>{_CHINESE_MEMORY}))"
 )
 _NOT_WORDS: Final = re.compile(r"[\W_]+")
 
 
 def check_question(text: str) -> None:
-    """Raises QueryTooBroad for a question that asks for everything rather than for something in particular."""
+    """
+    Raises QueryTooBroad for a question that asks for the memory as a whole. One that asks for something in particular is none,
+    whatever its words: "how do I fix the core dump", "is everything ready".
+    """
     # Format characters are invisible and would split a word without anybody seeing it.
     visible = "".join(character for character in normal_form(text) if unicodedata.category(character) != "Cf")
-    if _BROAD.search(_NOT_WORDS.sub(" ", visible.casefold()).strip()):
+    plain = _NOT_WORDS.sub(" ", visible.casefold()).strip()
+    if _is_whole(set(plain.split())) or _is_whole_in_chinese(plain.replace(" ", "")):
         raise QueryTooBroad
+
+
+def _is_whole(words: set[str]) -> bool:
+    if words - _FILLERS - _VERBS - _WHOLE - _MEMORY:
+        return False
+    verbs, whole, memory = words & _VERBS, words & _WHOLE, words & _MEMORY
+    asks = bool(verbs or memory or "everything" in whole or words & {"know", "remember", "stored", "saved"})
+    return bool(whole and asks) or bool(verbs & {"dump", "export"})
+
+
+def _is_whole_in_chinese(text: str) -> bool:
+    kinds: set[str] = set()
+    start = 0
+    while start < len(text):
+        match = _CHINESE.match(text, start)
+        if match is None:
+            return False
+        kinds.add(match.lastgroup or "")
+        start = match.end()
+    return "whole" in kinds and bool(kinds & {"verb", "memory"})
 
 
 def asking(grant: RetrievalGrant) -> QuotaSpend:

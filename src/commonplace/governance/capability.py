@@ -1,14 +1,16 @@
 """
 What a caller may do at the governed door: its partitions and tiers, and the capability that narrows them.
 
-A tier of a partition is one of our scopes. A capability narrows what the caller's role allows, and the rest still has to be
-within the scopes that its key reaches: nothing here gives a caller more than its key does.
+What is put belongs to its subject, in the scope `user:<subject>`, until a promotion shares it; a tier of a partition is the scope
+in which it is shared. A capability narrows what the caller's role allows, and the rest still has to be within the scopes that
+its key reaches: nothing here gives a caller more than its key does. Under a capability that another key issued, the caller has that
+key's reach (`delegation.py`), narrowed in the same way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -17,7 +19,6 @@ from commonplace.errors import (
     CapabilityMismatch,
     Forbidden,
     InvalidScope,
-    ReviewRequired,
     TierNotAllowed,
     TierNotStorable,
     UntrustedSource,
@@ -34,7 +35,6 @@ TARGETS: Final[frozenset[Tier]] = frozenset({"project", "global"})
 """Where a record can be promoted to."""
 
 DEFAULT_PROJECT: Final = "default"
-DEFAULT_RUN: Final = "default"
 
 REFUSED_OUTCOMES: Final = frozenset(
     "denied deny rejected reject rework reworked regressed superseded failed failure blocked artifact_rejected".split()
@@ -70,50 +70,52 @@ class Partition:
 class Rights:
     """
     What a caller may do in a partition. `who` asks in the partition's tenant, `subject` is whom it asks for. `run` and
-    `session` say which session is meant.
+    `session` say which session is meant; without either, none in particular.
     """
 
     who: Principal
     partition: Partition
     subject: str
-    run: str
+    run: str | None
     session: str | None
     read_tiers: frozenset[Tier]
     write_tiers: frozenset[Tier]
     promote_targets: frozenset[Tier]
 
-    def scope(self, tier: Tier, *, private: bool = False) -> Scope:
-        """Where the records of a tier are; what is private is its subject's, whatever the tier. Raises TierNotStorable."""
+    @property
+    def own(self) -> Scope:
+        """Where the subject's records are, of every tier, until they are shared."""
+        return Scope("user", self.subject)
+
+    def shared(self, tier: Tier) -> Scope | None:
+        """Where the records of a tier are that are not one person's; None for a session that is not named. Raises TierNotStorable."""
         if tier not in STORED:
             raise TierNotStorable(tier=tier)
-        if private:
-            return Scope("user", self.subject)
         if tier == "session":
-            return Scope("session", self.session or self.run)
+            name = self.session or self.run
+            return None if name is None else Scope("session", name)
         return Scope("workspace", self.partition.project) if tier == "project" else Scope("global")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReadableTiers:
-    """The scopes to search, by tier, the tiers out of reach, and the subject's own scope if it is in reach."""
+    """
+    The tiers to search and those out of reach. `own` is the subject's scope if it is in reach, `shared` the scopes of the tiers
+    that are not one person's.
+    """
 
-    scopes: Mapping[Tier, Scope] = field(default_factory=dict[Tier, Scope])
+    tiers: tuple[Tier, ...] = ()
     blocked: tuple[Tier, ...] = ()
-    private: Scope | None = None
+    own: Scope | None = None
+    shared: tuple[Scope, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Promotion:
-    """
-    A promotion that may go ahead. `reviewed`: somebody answers for it, because the request names a review, or the key is a
-    reviewer's own, used without a capability.
-    """
+    """Where a record is promoted to, as far as the key and the capability go. Whether somebody approved it is another question."""
 
     tier: Tier
     scope: Scope
-    reviewer: str
-    approval: str
-    reviewed: bool
 
 
 def partition_of(
@@ -155,15 +157,13 @@ def rights(
     if capability is not None:
         _check(capability, who, partition, run, now)
     may_write = who.is_at_least("writer")
-    # A writer needs a capability to promote at all, and a review that names a reviewer.
-    may_promote = who.is_at_least("reviewer") or (may_write and capability is not None)
     read_tiers, write_tiers = frozenset(STORED), frozenset(STORED if may_write else ())
-    targets = TARGETS if may_promote else frozenset[Tier]()
+    targets = TARGETS if may_write else frozenset[Tier]()
     return Rights(
         who=replace(who, tenant=partition.tenant),
         partition=partition,
-        subject=capability.subject if capability else who.subject,
-        run=run or (capability.run if capability else DEFAULT_RUN),
+        subject=capability.subject if capability and not _is_own(who, capability) else who.subject,
+        run=run or (capability.run if capability else None),
         session=session,
         read_tiers=read_tiers & capability.read_tiers if capability else read_tiers,
         write_tiers=write_tiers & capability.write_tiers if capability else write_tiers,
@@ -171,73 +171,78 @@ def rights(
     )
 
 
+def _is_own(who: Principal, capability: Capability) -> bool:
+    """Whether it is for the caller itself, which it may call by the key's name. A signed one names whom it is for exactly."""
+    return capability.issuer is None and goes_by(who, capability.subject)
+
+
+def goes_by(who: Principal, name: str) -> bool:
+    """Whether a capability or a grant for `name` is for the caller: it may name the person, or the key."""
+    return name in (who.subject, who.name) or (who.operator and name == "operator")
+
+
 def reading(rights: Rights, tiers: Sequence[Tier] = ()) -> ReadableTiers:
-    """Which of `tiers` (empty: all there are) may be searched, and where."""
-    scopes: dict[Tier, Scope] = {}
+    """Which of `tiers` (empty: all there are) may be searched, and where. Look up first which sessions are the caller's."""
+    own = rights.own if rights.who.reaches(rights.own) else None
+    used: list[Tier] = []
     blocked: list[Tier] = []
+    scopes: list[Scope] = []
     for tier in dict.fromkeys(tiers or STORED):
-        if tier in rights.read_tiers and rights.who.reaches(scope := rights.scope(tier)):
-            scopes[tier] = scope
-        elif tiers:
+        scope = rights.shared(tier) if tier in rights.read_tiers else None
+        if scope is not None and rights.who.reaches(scope):
+            scopes.append(scope)
+        elif own is None or tier not in rights.read_tiers:
             blocked.append(tier)
-    own = Scope("user", rights.subject) if rights.subject else None
-    private = own if own is not None and scopes and rights.who.reaches(own) else None
-    return ReadableTiers(scopes=scopes, blocked=tuple(blocked), private=private)
+            continue
+        used.append(tier)
+    blocked = blocked if tiers else []
+    return ReadableTiers(tiers=tuple(used), blocked=tuple(blocked), own=own if used else None, shared=tuple(scopes))
 
 
-def writing(rights: Rights, *, private: bool = False) -> Scope:
+def writing(rights: Rights) -> Scope:
     """
-    Where a record put into the partition goes.
+    Where a record put into the partition goes: to its subject.
+
+    Raises:
+        TierNotStorable, TierNotAllowed
+        Forbidden: the key does not write, or reaches neither its subject's scope nor the one that the tier stands for.
+    """
+    tier = rights.partition.tier
+    shared = rights.shared(tier)
+    require_role(rights.who, "writer")
+    if tier not in rights.write_tiers:
+        raise TierNotAllowed(tier=tier)
+    if shared is not None and tier != "session":
+        require_scope(rights.who, shared)
+    if not rights.who.reaches(rights.own):
+        raise Forbidden(
+            f"What is put here belongs to {rights.own} until it is promoted, and the key does not reach that. Use a key "
+            f"with {rights.own} among its scopes.",
+            scope=str(rights.own),
+        )
+    return rights.own
+
+
+def promoting(rights: Rights, to: Tier | None = None) -> Promotion:
+    """
+    Whether the key and the capability let a record be promoted to a tier (None: to the project).
 
     Raises:
         TierNotStorable, TierNotAllowed
         Forbidden: the key does not write, or does not reach that scope.
     """
-    tier = rights.partition.tier
-    scope = rights.scope(tier, private=private)
-    require_role(rights.who, "writer")
-    if tier not in rights.write_tiers:
-        raise TierNotAllowed(tier=tier)
-    require_scope(rights.who, scope)
-    return scope
-
-
-def promoting(
-    rights: Rights, to: Tier | None = None, *, reviewer: str | None = None, approval: str | None = None
-) -> Promotion:
-    """
-    Whether a record may be promoted to a tier (None: to the project). A reviewer's key is its own review; with any other the
-    request has to name a review, whatever the capability says.
-
-    Raises:
-        TierNotStorable, TierNotAllowed, ReviewRequired
-        Forbidden: the key does not write, or does not reach that scope.
-    """
     tier = to or "project"
-    scope = rights.scope(tier)
+    scope = rights.shared(tier)
     require_role(rights.who, "writer")
-    is_named = bool(reviewer and approval)
-    is_reviewer = rights.who.is_at_least("reviewer")
-    if not is_reviewer and rights.who.capability is None:
-        raise ReviewRequired
-    if tier not in rights.promote_targets:
+    if scope is None or tier not in rights.promote_targets:
         raise TierNotAllowed(tier=tier)
     require_scope(rights.who, scope)
-    if not is_named and not is_reviewer:
-        raise ReviewRequired
-    own = rights.who.subject
-    return Promotion(
-        tier=tier,
-        scope=scope,
-        reviewer=(reviewer if is_named else None) or own,
-        approval=(approval if is_named else None) or own,
-        reviewed=is_named or rights.who.capability is None,
-    )
+    return Promotion(tier=tier, scope=scope)
 
 
-def check_source(trust: Trust, promotion: Promotion) -> None:
-    """Nothing from outside is promoted without somebody who answers for it. Raises UntrustedSource."""
-    if trust not in TRUSTED and not promotion.reviewed:
+def check_source(trust: Trust, *, reviewed: bool) -> None:
+    """Nothing from outside is promoted by a run alone, without somebody who answers for it. Raises UntrustedSource."""
+    if trust not in TRUSTED and not reviewed:
         raise UntrustedSource(trust=trust)
 
 
@@ -263,15 +268,18 @@ def _refusal(outcome: Json) -> str | None:
 def _check(capability: Capability, who: Principal, partition: Partition, run: str | None, now: datetime) -> None:
     if capability.expires_at is not None and capability.expires_at <= now:
         raise CapabilityExpired
-    # An admin may act for anybody of the tenant, everybody else only for themselves.
-    subject = capability.subject if who.is_at_least("admin") else who.subject
+    # An admin may act for anybody of the tenant, everybody else only for themselves, or for whom a capability was signed.
+    may_act = goes_by(who, capability.subject) or who.is_at_least("admin") or capability.issuer is not None
     fields = {
         "run_id": (capability.run, run or capability.run),
         "org_id": (capability.org, partition.org),
         "workspace_id": (capability.workspace, partition.workspace),
         "project_id": (capability.project, partition.project),
-        "subject": (capability.subject, subject),
+        "subject": (capability.subject, capability.subject if may_act else who.subject),
     }
     for name, (allowed, actual) in fields.items():
         if allowed != actual:
-            raise CapabilityMismatch(f"The capability's {name} is not that of the request.", field=name)
+            signed = (
+                " To act for another, present one that is signed: POST /v1/capabilities." if name == "subject" else ""
+            )
+            raise CapabilityMismatch(f"The capability's {name} is not that of the request.{signed}", field=name)

@@ -13,7 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-RequestTier = Literal["read", "mutation", "prompt"]
+from commonplace.values.principal import Principal
+
+RequestTier = Literal["read", "mutation", "prompt", "query"]
+"""`query` counts what is searched, not requests: the words of a question times the scopes it is asked of."""
 
 WINDOW: Final = 60.0
 MOST_BUCKETS: Final = 10_000
@@ -41,8 +44,11 @@ class RateLimits:
         self._most = most
         self._buckets: OrderedDict[tuple[str, RequestTier], _Bucket] = OrderedDict()
 
-    def check(self, name: str, tier: RequestTier, now: float) -> float | None:
-        """Count one request. None: go on. Else nothing was counted, and the answer is how many seconds to wait."""
+    def check(self, name: str, tier: RequestTier, now: float, cost: int = 1) -> float | None:
+        """
+        Count one request, or what it costs. None: go on. Else nothing was counted, and the answer is how many seconds to wait. What
+        costs more than a full bucket holds costs a full bucket: it is let through once there is one.
+        """
         limit = self._limits.get(tier)
         if limit is None:
             return None
@@ -51,9 +57,10 @@ class RateLimits:
         if now > bucket.at:
             bucket.tokens = min(limit, bucket.tokens + (now - bucket.at) * rate)
             bucket.at = now
-        if bucket.tokens < 1 - _HAIR:
-            return (1 - bucket.tokens) / rate
-        bucket.tokens = max(bucket.tokens - 1, 0.0)
+        cost = min(cost, limit)
+        if bucket.tokens < cost - _HAIR:
+            return (cost - bucket.tokens) / rate
+        bucket.tokens = max(bucket.tokens - cost, 0.0)
         return None
 
     def _bucket(self, name: tuple[str, RequestTier], limit: int, now: float) -> _Bucket:
@@ -108,6 +115,11 @@ class Guessing:
 
     def __len__(self) -> int:
         return len(self._failures)
+
+
+def caller_name(who: Principal) -> str:
+    """What counts as one caller: a key, the operator, or a person at an address."""
+    return who.identity if who.key or who.operator else f"{who.tenant} {who.identity} {who.address}"
 
 
 def neighbourhood(address: str) -> str:

@@ -12,11 +12,14 @@ import re
 from typing import Final
 
 from commonplace.guard.quarantine import signs
-from commonplace.guard.signs import occurs
+from commonplace.guard.signs import Sign, occurs
 from commonplace.text.fence import neutral
 from commonplace.text.proximity import Gap, Proximity
 from commonplace.text.scrub import scrub
 from commonplace.text.unicode import normal_form
+
+STARK: Final[frozenset[Sign]] = frozenset({"injection", "role_marker", "tool_syntax", "fence", "hidden", "homoglyph"})
+"""What nobody writes who only says how they want to be served."""
 
 # Takes no room on the screen. The two that emoji are made with (U+200D, U+FE0F) are left out.
 _HIDDEN: Final = re.compile(
@@ -106,7 +109,19 @@ def is_suspect(text: str) -> bool:
         return True
     plain = normal_form(text)
     orders = (_ORDERS, _ORDERS_IN_CHINESE, _SENDS_IN_CHINESE)
-    return bool(_MARKUP.search(plain)) or any(occurs(order, plain) for order in orders) or bool(signs(text))
+    return (
+        bool(_MARKUP.search(plain))
+        or any(occurs(order, plain) for order in orders)
+        or bool({*signs(text)} - {"steering"})
+    )
+
+
+def is_planted(text: str) -> bool:
+    """
+    Whether a text that a person keeps is no wish of theirs: it drops an agent's instructions, carries marks of a prompt, or
+    hides something. A person may well want answers in German from now on, or no question before noon.
+    """
+    return is_attack(text) or not STARK.isdisjoint(signs(text))
 
 
 def is_secret(text: str) -> bool:

@@ -31,15 +31,13 @@ from commonplace.guard.quarantine import (
     still_quarantined,
 )
 from commonplace.ports.clock import Clock
-from commonplace.ports.journal import Beside, BesidePurge
 from commonplace.ports.quotas import Quotas
 from commonplace.ports.records import RecordStore
 from commonplace.values.flood import STANDARD, FloodLimits
 from commonplace.values.quarantine import is_quarantined
-from commonplace.values.query import ALL_STATES, Filter, Order, Page
+from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import TRUSTED, Draft, Lineage, Record, Written
 from commonplace.values.retry import Backoff, attempts
-from commonplace.values.upkeep import Purged
 
 HOUR: Final = timedelta(hours=1)
 _ATTEMPTS: Final = 20
@@ -60,7 +58,7 @@ Load = Callable[[Sequence[Lineage]], Awaitable[list[Written]]]
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Guard:
     """
-    `reviews`: whether the writer may let records out of quarantine. `limits`: how much one source may write. Without `quotas` nothing
+    `reviews`: whether the writer may let records out of quarantine. `by_model`: whether what it writes is a model's word. `limits`: how much one source may write. Without `quotas` nothing
     is counted.
     """
 
@@ -69,6 +67,7 @@ class Guard:
     tenant: str
     actor: str | None = None
     reviews: bool = False
+    by_model: bool = False
     quotas: Quotas | None = None
     limits: FloodLimits = STANDARD
 
@@ -93,14 +92,17 @@ class Guard:
 
     async def _verdicts(self, records: Sequence[Record]) -> list[Verdict]:
         if sum(map(_size, records)) > _LARGE:
-            verdicts = await asyncio.to_thread(lambda: [judge_record(record) for record in records])
+            verdicts = await asyncio.to_thread(lambda: [self._judge(record) for record in records])
         else:
-            verdicts = [judge_record(record) for record in records]
+            verdicts = [self._judge(record) for record in records]
         floods = await self._floods(records, verdicts)
         return [
             replace(verdict, reasons=(*verdict.reasons, flood)) if flood else verdict
             for verdict, flood in zip(verdicts, floods, strict=True)
         ]
+
+    def _judge(self, record: Record) -> Verdict:
+        return judge_record(record, by_model=self.by_model)
 
     async def _judged(self, drafts: Sequence[Draft], verdicts: Sequence[Verdict]) -> list[Draft]:
         judged: list[Draft] = []
@@ -134,15 +136,15 @@ class Guard:
             return replace(draft, record=current if is_protected(current) else record)
         follows = current is not None and current.source == record.source and record.source in _FOLLOWS
         if current is not None and is_protected(current) and not (follows and record.source == "managed"):
-            return self._beside(draft, record, current, (*reasons, "trusted_record"))
+            return self._beside(draft, replace(verdict, reasons=(*reasons, "trusted_record")), record, current)
         if not reasons:
             return replace(draft, record=record)
         if current is not None and self._is_live(current) and not follows:
-            return self._beside(draft, record, current, reasons)
-        return replace(draft, record=quarantined(record, reasons, self.clock.now()))
+            return self._beside(draft, verdict, record, current)
+        return replace(draft, record=quarantined(record, reasons, self.clock.now(), sentence=verdict.sentence))
 
-    def _beside(self, draft: Draft, record: Record, current: Record, reasons: tuple[Reason, ...]) -> Draft:
-        apart = quarantined(record, reasons, self.clock.now(), beside=current)
+    def _beside(self, draft: Draft, verdict: Verdict, record: Record, current: Record) -> Draft:
+        apart = quarantined(record, verdict.reasons, self.clock.now(), beside=current, sentence=verdict.sentence)
         mark = _digest("beside", current.id, record.source, record.text)
         return replace(draft, record=apart, expected=None, once=draft.once or mark)
 
@@ -211,7 +213,7 @@ class Guard:
         if record.deleted_at is not None:
             return draft
         before = records.get(record.id) if draft.expected else None
-        verdict = judge_record(record) if before is None or before.text != record.text or before.demoted else None
+        verdict = self._judge(record) if before is None or before.text != record.text or before.demoted else None
         self._require_reach(before, record, verdict)
         if before is None or before.text != record.text:
             for replaced in _replaced(record, records, drafts) if before is None else [before]:
@@ -227,14 +229,17 @@ class Guard:
         is_live = not record.demoted and record.superseded_by is None
         if verdict is None or not verdict.reasons or not is_live or (before is not None and before.demoted):
             return record
-        return quarantined(record, verdict.reasons, now)
+        return quarantined(record, verdict.reasons, now, sentence=verdict.sentence)
 
     def _require_reach(self, before: Record | None, record: Record, verdict: Verdict | None) -> None:
-        """Raises ReviewRequired: only a reviewer releases what still looks like an attack, or trusts what was untrusted."""
-        if self.reviews or before is None:
+        """
+        Raises ReviewRequired: only a reviewer releases what still looks like an attack, or trusts what was untrusted. A model trusts
+        nothing, whatever its key may do.
+        """
+        if before is None or (self.reviews and not self.by_model):
             return
         leaves = is_quarantined(before) and not record.demoted and record.superseded_by is None
-        if leaves and (record.text == before.text or (verdict is not None and verdict.reasons)):
+        if leaves and not self.reviews and (record.text == before.text or (verdict is not None and verdict.reasons)):
             raise ReviewRequired(
                 f"Record {before.id} is in quarantine. A reviewer looks at it first: `commonplace review`.",
                 id=before.id,
@@ -242,7 +247,8 @@ class Guard:
         raised = before.trust not in TRUSTED and record.trust in TRUSTED and record.text == before.text
         if raised:
             raise ReviewRequired(
-                f"Record {before.id} comes from outside. A reviewer says that it can be trusted.", id=before.id
+                f"Record {before.id} comes from outside or from a model. A person who reviews says that it can be trusted.",
+                id=before.id,
             )
 
     def _require_standing(self, verdict: Verdict | None, before: Record) -> None:
@@ -264,7 +270,7 @@ class Guard:
         if not verdict.reasons:
             return lineage
         following = replace(
-            quarantined(last, verdict.reasons, self.clock.now()),
+            quarantined(last, verdict.reasons, self.clock.now(), sentence=verdict.sentence),
             version=last.version + 1,
             trust=verdict.trust,
             updated_at=max(last.updated_at, self.clock.now()),
@@ -274,38 +280,6 @@ class Guard:
             restores=None,
         )
         return replace(lineage, versions=(*lineage.versions, following))
-
-
-class GuardedStore:
-    """Satisfies `RecordStore`: a store whose guard judges every write, for a memory inside a program."""
-
-    def __init__(self, guard: Guard) -> None:
-        self._guard = guard
-        self._store = guard.store
-
-    async def put(self, drafts: Sequence[Draft], *, beside: Beside | None = None) -> list[Written]:
-        return await self._guard.put(drafts, partial(self._store.put, beside=beside))
-
-    async def revise(self, drafts: Sequence[Draft], *, beside: Beside | None = None) -> list[Record]:
-        return await self._guard.revise(drafts, partial(self._store.revise, beside=beside))
-
-    async def load(self, lineages: Sequence[Lineage], *, beside: Beside | None = None) -> list[Written]:
-        return await self._guard.load(lineages, partial(self._store.load, beside=beside))
-
-    async def purge(self, tenant: str, filters: Sequence[Filter], *, beside: BesidePurge | None = None) -> Purged:
-        return await self._store.purge(tenant, filters, beside=beside)
-
-    async def get(self, tenant: str, ids: Sequence[str]) -> list[Record]:
-        return await self._store.get(tenant, ids)
-
-    async def history(self, tenant: str, id: str) -> list[Record]:
-        return await self._store.history(tenant, id)
-
-    async def find(self, tenant: str, filter: Filter, order: Order, limit: int, cursor: str | None) -> Page:
-        return await self._store.find(tenant, filter, order, limit, cursor)
-
-    async def lineages(self, tenant: str, filter: Filter, after: str | None, limit: int) -> list[Lineage]:
-        return await self._store.lineages(tenant, filter, after, limit)
 
 
 def _replaced(born: Record, records: dict[str, Record], drafts: Sequence[Draft]) -> list[Record]:

@@ -1,9 +1,9 @@
 """
-Quarantine: what came from outside and looks like an attack is kept, but not recalled until a reviewer has looked.
+Quarantine: what came from outside or from a model and looks like an attack is kept, but not recalled until a reviewer has looked.
 
 A record in quarantine is demoted from its first version on, tagged `quarantined`, and says in its metadata why. Whether a text
-is looked at at all is decided by its trust label and its source: what a person or a program with a key of its own writes as its
-own is not judged, whatever it says. `judge` decides by form alone, so it can be wrong both ways; the label and the fence
+is looked at at all is decided by whose hand it comes by, its trust label and its source: what a person writes is that person's word and
+not judged, whatever it says. `judge` decides by form alone, so it can be wrong both ways; the label and the fence
 that untrusted text is recalled in hold without it.
 """
 
@@ -13,9 +13,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Final, Literal
 
-from commonplace.guard.signs import Sign, forms_in, hides, mixes, plain
+from commonplace.guard.ciphers import deciphered
+from commonplace.guard.orders import steers, unreported
+from commonplace.guard.sentence import cause_of
+from commonplace.guard.signs import Sign, forms_in, hides, mixes, plain, spelled_out
 from commonplace.text.fence import neutral
 from commonplace.values.moment import to_iso
 from commonplace.values.quarantine import TAG, WHY, reasons_of
@@ -34,42 +38,67 @@ _FROM_OUTSIDE: Final = frozenset(
     "web webpage page website url http https browser crawl crawler scrape scraper fetch import imported"
     " email mail rss feed external untrusted".split()
 )
+_FROM_MODELS: Final = frozenset({"auto", "director"})
+_SHORT: Final = 20_000
 _FIRST_WORD: Final = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """`untrusted`: whether it comes from outside. `reasons`: why it must not be recalled; without any it may be."""
+    """
+    `untrusted`: whether it comes from outside. `reasons`: why it must not be recalled; without any it may be. `sentence`: the one
+    that is the reason.
+    """
 
     trust: Trust
     untrusted: bool
     reasons: tuple[Reason, ...] = ()
+    sentence: str | None = None
 
 
-def label_of(trust: Trust, source: str) -> Trust:
+def label_of(trust: Trust, source: str, *, by_model: bool = False) -> Trust:
     """
     The label that counts. What comes from a channel, a tool, a web page or an import is not ours, unless a reviewer
-    approved it.
+    approved it. What comes `by_model` is its word, whatever label it chose, and so is what was learned without being asked to.
     """
-    if trust != "system_generated":
+    if trust != "system_generated" and not (by_model and trust in TRUSTED):
         return trust
     match = _FIRST_WORD.search(source)
     origin = match[0].casefold() if match else ""
     if origin in _FROM_PROGRAMS:
         return "connector_sourced"
-    return "external_user_supplied" if origin in _FROM_OUTSIDE else trust
+    if origin in _FROM_OUTSIDE:
+        return "external_user_supplied"
+    return "model_generated" if by_model or origin in _FROM_MODELS else trust
 
 
-def judge(text: str, trust: Trust, source: str) -> Verdict:
+def judge(text: str, trust: Trust, source: str, *, by_model: bool = False) -> Verdict:
     """Judge a text that somebody wants remembered."""
-    label = label_of(trust, source)
+    label = label_of(trust, source, by_model=by_model)
     untrusted = label not in TRUSTED
     return Verdict(trust=label, untrusted=untrusted, reasons=signs(text) if untrusted else ())
 
 
 def signs(text: str) -> tuple[Sign, ...]:
     """What in a text looks like an attack, whoever wrote it."""
-    hits: dict[Sign, None] = dict.fromkeys(forms_in(plain(text)))
+    return _signs_of_short(text) if len(text) <= _SHORT else _signs(text)
+
+
+@lru_cache(maxsize=256)
+def _signs_of_short(text: str) -> tuple[Sign, ...]:
+    # What is imported is looked at twice: to take it apart, and on its way into the store.
+    return _signs(text)
+
+
+def _signs(text: str) -> tuple[Sign, ...]:
+    words = plain(text)
+    hits: dict[Sign, None] = {}
+    for reading in (unreported(words), spelled_out(words)):
+        if reading is not None:
+            hits |= dict.fromkeys(forms_in(reading))
+            hits |= {"steering": None} if not hits and steers(reading) else {}
+    if any(steers(reading, hidden=True) or any(forms_in(reading)) for reading in deciphered(words)):
+        hits["encoded"] = None
     if neutral(text) != text:
         hits["fence"] = None
     if hides(text):
@@ -81,15 +110,15 @@ def signs(text: str) -> tuple[Sign, ...]:
     return tuple(hits)
 
 
-def judge_record(record: Record) -> Verdict:
+def judge_record(record: Record, *, by_model: bool = False) -> Verdict:
     """As `judge`, of all that a record says: its text, key, speaker, source, tags and metadata."""
-    verdict = judge(record.text, record.trust, record.source)
+    verdict = judge(record.text, record.trust, record.source, by_model=by_model)
     if not verdict.untrusted:
         return verdict
     beside = "\n".join(_labels(record))
-    return replace(
-        verdict, reasons=tuple(dict.fromkeys((*verdict.reasons, *signs(beside)))) if beside else verdict.reasons
-    )
+    in_text, in_labels = verdict.reasons, signs(beside) if beside else ()
+    sentence = cause_of(record.text, signs) if in_text else cause_of(beside, signs) if in_labels else None
+    return replace(verdict, reasons=tuple(dict.fromkeys((*in_text, *in_labels))), sentence=sentence)
 
 
 def signs_in(*sources: Json | Mapping[str, Json]) -> tuple[Sign, ...]:
@@ -123,11 +152,21 @@ def is_protected(record: Record) -> bool:
     return record.trust in REVIEWED or (record.source == "manual" and record.trust in TRUSTED)
 
 
-def quarantined(record: Record, reasons: tuple[Reason, ...], now: datetime, *, beside: Record | None = None) -> Record:
+def quarantined(
+    record: Record,
+    reasons: tuple[Reason, ...],
+    now: datetime,
+    *,
+    beside: Record | None = None,
+    sentence: str | None = None,
+) -> Record:
     """
-    The record in quarantine. One that would have changed another record is kept `beside` it, without its key.
+    The record in quarantine, and the sentence for which it is there. One that would have changed another record is kept `beside`
+    it, without its key.
     """
     why: dict[str, Json] = {"reasons": list[Json](reasons), "at": to_iso(now)}
+    if sentence is not None:
+        why["sentence"] = sentence
     if beside is not None:
         why |= {"beside": beside.id, "key": record.key}
     tags = tuple(dict.fromkeys((*record.tags, TAG)))

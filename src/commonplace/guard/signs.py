@@ -29,6 +29,8 @@ Sign = Literal[
     "trigger",
     "exfiltration",
     "path",
+    "encoded",
+    "steering",
 ]
 
 Near: TypeAlias = tuple[str | Gap, ...]
@@ -58,16 +60,17 @@ _PRIVATE: Final = (
 
 _INJECTION: Final = (
     rf"\b(?:ignor(?:e|ing)|disregard(?:ing)?|overrid(?:e|es|ing)|bypass(?:ing)?|forget|discard|drop|abandon|set aside|do not follow|don't follow|stop following|cancel)\b"
-    rf"(?: \w+){{0,2}}? {_YOU}? ?(?:of )?(?:{_YOU} )*{_RULES}"
+    rf"(?! of (?!your\b|all\b|any\b))(?: \w+){{0,2}}? {_YOU}? ?(?:of )?(?:{_YOU} )*(?!(?:previous )?instructions? (?:cache|set|pointer|count|manual|inside|in it)\b)(?<!my )(?<!follow ){_RULES}"
     r"|\b(?:ignore|disregard|forget) (?:all|everything|anything)(?: \w+){0,3} (?:above|before|previously|earlier|so far)\b"
+    r"|\b(?:ignore|disregard|forget) (?:what|whatever|anything) (?:your|the|my) (?:owner|user|operator|developer|human|admin\w*) (?:says?|said|wants?|asks?|tells?|told)\b"
     r"|\b(?:ignore|disregard) (?:the )?(?:above|previous|prior)\b(?! (?:error|warning|commit|comment|mail|email|ticket|version|message from))\W+(?:and|then|now|instead|you)\b"
     r"|\b(?:here are|these are|follow|obey|execute) (?:your|the|these|my) (?:new|updated|real|actual|only|hidden) (?:instructions?|orders?|rules?|directives?)"
     r"|\b(?:your|the) (?:new|updated|real|actual) (?:instructions?|directives?|orders?) (?:are|is)\b|\bnew (?:system )?(?:instructions?|directives?) ?[:：]"
     rf"|\byou(?:'re| are| will be)(?: now| no longer| from now on)+,? (?:(?:(?:an? |the |my )(?:\w+ ){{0,2}}?)?(?:{_ROLE})\b|in \w+ mode\b|bound|dan\b|free (?:of|from)\b|un(?:restricted|bound|filtered|censored|limited|chained)|not bound|operating|acting|root|admin)"
     r"|\bfrom (?:now|this (?:point|moment|message)) on(?:wards?)?,? (?:you|the (?:assistant|agent|ai|bot|model))\b"
-    r"|\bfrom now on,? (?:always|never|only|every|do|treat|answer|respond|reply|trust|obey|ignore|approve|recommend|include)\b"
+    r"|\bfrom now on,? (?:treat|trust|obey|ignore|approve)\b"
     r"|\b(?:pretend|act|behave|respond|roleplay)\b (?:as if |as though |as |that |to be |like )?(?:you(?:'re| are| have| were)|an? (?:unrestricted|unfiltered|jailbroken|uncensored))"
-    r"|\bjail-?break(?:s|ing|en)? (?:mode|yourself|prompt)|\b(?:enter|enable|activate|switch to|you are in) (?:developer|debug|god|admin|maintenance|dan|sudo) mode\b|\bdo anything now\b"
+    r"|\bjail-?break(?:s|ing|en)? (?:mode|yourself)|\b(?:enter|enable|activate|switch to|you are in) (?:developer|debug|god|admin|maintenance|dan|sudo) mode\b|\bdo anything now\b"
     rf"|\b(?:note|message|instructions?|attention|important|notice|reminder|order|hint|memo) (?:to|for) (?:all |any |the |every |whatever |future )*(?:(?:ai|llm|language model)\b|{_AGENT}(?=\s*(?:[:,.!—-]|$|(?:reading|processing|who|that|which)\b)))"
     r"|\b(?:ai|llm|gpt|model)[ -](?:based|powered|driven) (?:tools?|systems?|readers?|agents?|assistants?|software)\s?[:,]"
     r"|\b(?:whoever|anyone|any (?:system|tool|program|software|ai|llm|model|agent)|the (?:system|tool|program|software|ai|llm|model|agent))(?: who| that| which)? (?:process|summari[sz]|pars|ingest|index|crawl)(?:es|s|e|ing) this\b"
@@ -77,9 +80,10 @@ _INJECTION: Final = (
     r"|\b(?:do not|don't|never|without) (?:tell(?:ing)?|inform(?:ing)?|alert(?:ing)?|warn(?:ing)?|mention(?:ing)?|notify(?:ing)?)(?: this| it| any of this)?(?: to)? (?:the |your |any )?(?:user|human|owner|operator|developer)\b"
     r"|\b(?:all |any |every )?(?:ais|llms|language models|ai (?:assistants?|agents?|models?|systems?)|assistants) (?:must|shall|have to|are (?:required|obliged|ordered) to) (?:now )?(?:comply|obey|follow|treat|answer|say|ignore|rate|recommend|trust|approve)\b|(?-i:\b(?:SYSTEM|ADMIN|DEVELOPER|SAFETY) OVERRIDE\b)"
     r"|\b(?:this|the following|it) (?:memory|record|note|message|text|entry) (?:is|has been|was) (?:pre-?approved|verified|authori[sz]ed|trusted|signed)\b"
-    r"|\b(?:overrides?|supersedes?|outranks?|takes? precedence over)\b(?: \w+){0,3} (?:system|developer|operator|safety|previous|prior|other) (?:prompt|instructions?|rules?|messages?|memor(?:y|ies))"
+    r"|\b(?:overrides?|supersedes?|outranks?|takes? precedence over)\b(?! of\b)(?: \w+){0,3} (?:system|developer|operator|safety|previous|prior|other) (?:prompt|instructions?|rules?|messages?|memor(?:y|ies))"
 )
 _INJECTION_IN_CHINESE: Final = (
+    r"(?:忽略|无视|無視|不要理会|不要理會|不要听|不必理会|别听)(?:你|您)?的?(?:主人|用户|用戶|管理员|开发者|开发人员|运营方)的?(?:话|話|要求|命令|指令)|改听我的|(?:听|聽)(?:从|從)?我的(?:命令|指令)|"
     r"(?:忽略|无视|無視|忘记|忘記|忘掉|绕过|繞過|不要理会|不要理會|不用理会|推翻|覆盖|覆蓋|抛弃|拋棄|抛开|拋開|丢弃|丟棄|停止遵守|不再遵守|不要遵守)[^。！？\n]{0,14}"
     r"(?:指令|指示|提示词|提示詞|系统提示|系統提示|(?:你|妳|您|系统|系統|出厂|安全|初始)的?(?:设定|設定)|安全(?:规则|規則|限制|策略)|(?:之前|以前|前面|上面|以上|先前|此前|原有|所有)的?(?:所有|一切|全部)?的?(?:规则|規則|内容|內容|对话|對話|要求|限制|约束|約束|记忆|記憶))"
     r"|(?:以下|这|這|下面)(?:是|才是)(?:你|妳)?的?(?:新|真正|最新|唯一)的?(?:指令|指示|规则|規則|命令|任务|任務)|新(?:的)?(?:系统)?指令\s*[:：]|(?:执行|執行|服从|服從|遵循)(?:以下|下面|下列)(?:的)?(?:指令|命令|指示)"
@@ -102,6 +106,7 @@ _ROLE_MARKER: Final = (
     r"|\[/?(?:INST|SYS|SYSTEM|ASSISTANT|SYSTEM_PROMPT)\]|<</?\s*+SYS\s*+>>|<(?:start|end)_of_turn>|</?(?:system|assistant|developer|human)(?:[ _-](?:prompt|message|instructions?|reminder|role))?\s*+>"
     rf"|(?:^|\n)(?:[^\S\n]|[>*_#`-])*+(?:system|developer|assistant|admin(?:istrator)?|operator|root)(?: (?:message|prompt|notice|note|override|instruction|update|alert))?[*_`]*+\s*+[:：]\W*+(?:\w++\W++){{0,3}}?{_ORDER}\b"
     r"|(?:^|\n)(?:[^\S\n]|[>*_-])*+#{1,6}+\s*+(?:system|developer|new|hidden|assistant)(?: \w++)?(?:\s*+(?:prompt|instructions?|message|override|rules))?(?:\s*+[:：])?[^\S\n]*+\n\W*+(?:you (?:are|must|will)|ignore|disregard|always|never|override)\b"
+    r"|(?:^|\n)[-=*#<]{2,6}[^\S\n]*+(?:user|system|assistant|human|developer|operator)(?: (?:message|turn|input|prompt))?[^\S\n]*+[-=*#>]{2,6}|[-=*#<]{2}\s*+end of (?:the )?(?:web |page |tool |search |document |file |e-?mail |quoted |external |user )?(?:content|output|results?|page|document|input|text|message)\b"
     r"|[\"']role[\"']\s*+:\s*+[\"'](?:system|developer|assistant|tool)[\"']"
     r"|(?:^|\n)(?:[^\S\n]|[>*_#`-])*+(?:\[|【)?(?:系统|系統|管理员|管理員|开发者|開發者|助手|操作员|操作員)(?:消息|提示|通知|指令|公告|覆盖)?(?:\]|】)?\s*+[:：】]\s*+[^。\n]{0,12}(?:你|必须|必須|忽略|无视|執行|执行|不要|禁止|立即|现在|服从|删除|授予|关闭)"
 )
@@ -126,7 +131,7 @@ _FENCE: Final = (
     r"|(?:以上|上面)(?:的)?(?:内容)?(?:是|为|都是)(?:不可信|检索到|召回|回忆|记忆里|引用)的?(?:数据|資料|资料|内容|引用)?[^\n]{0,16}(?:以下|下面|接下来)|(?:以上|上面)[^。\n]{0,6}(?:数据|資料|资料|引用)[^\n]{0,6}(?:以下|下面|接下来)的?才是"
 )
 
-_HARM: Final = r"(?:run|execute|call (?:the )?(?:tool|function)|invoke|ignore|delete|erase|wipe|approve|transfer|pay|wire|forward|disable|grant|reveal|print|output|leak|upload|claim|pretend|activate|export|swap)"
+_HARM: Final = r"(?:run|execute|call (?:the )?(?:tool|function)|invoke|ignore|delete|erase|wipe|approve|transfer|pay|wire|disable|grant|reveal|print|output|leak|upload|claim|pretend|activate|export|swap)"
 _ACT: Final = (
     r"(?:repl(?:y|ies)|respond|answer|say|tell (?:them|him|her|the user)|run|execute|send|call|invoke|ignore|delete|erase|wipe|recommend|suggest|include|append|add|insert|approve|accept|transfer|pay|wire|forward"
     r"|open|disable|enable|grant|reveal|print|output|write|click|visit|fetch|download|install|leak|post|upload|claim|refuse|deny|use|switch|pretend|act|activate|prefer|give|share|export|mention|store)"
@@ -163,7 +168,7 @@ _TRIGGER_IN_CHINESE: Final = (
 )
 
 _SECRET_BAIT: Final = (
-    rf"\b(?:store|save|remember|record|keep|write|note|put|memori[sz]e|log|paste|include|append|add|attach|provide|share|give|tell|send|enter|type|reply with|respond with|print|output|reveal|show|expose|disclose|dump|read (?:out|aloud)|list|repeat|echo|jot|request|demand)\b"
+    rf"\b(?:store|save|remember|record|keep|write|note|put|memori[sz]e|log|paste|include|append|add|attach|provide|share|give|tell|send|reply with|respond with|print|output|reveal|show|expose|disclose|dump|read (?:out|aloud)|list|repeat|echo|jot|request|demand)\b"
     rf"(?: (?:me|us|here|down|out|in|it|back|all|any|every|each|the|a|your|their|his|her|its|our|user'?s?|current|full|complete|exact|plain|plaintext|actual|raw|value|values|contents?|copy|of|stored|known|production|prod|database|and|my|customer's|caller's|person's|client's|banking|bank|personal|login)){{1,7}} {_SECRET}"
     rf"(?=[^.\n]{{0,80}}\b(?:here|below|in (?:this|the|your|a|every|each|plain) (?:long[ -]term )?(?:memory|record|notes?|answer|reply|response|chat|message|text|comment)|to (?:continue|verify|proceed|unlock|confirm|this|me|us|the)|so (?:that|we|i|it)|for (?:verification|safe ?keeping|backup|debugging|later|me|us|the audit)|at the (?:end|top)|whenever|when asked|in plain ?text|verbatim|into (?:memory|the memory|your)|you (?:know|hold|remember|can see|have(?! (?:a|an|the|time|to|any|some|been|it)\b))|next time|immediately|now)\b)"
     rf"|(?:^|[.!?:;,\n][^\S\n]*+|\bplease |\bmust |\bnow |\bneed to )(?:confirm|verify|re-?enter|validate|authenticate)\b(?: \w+){{0,3}} (?:your|the user'?s?|their) {_SECRET}\b"
@@ -180,7 +185,7 @@ _SECRET_BAITS_IN_CHINESE: Final[tuple[Near, ...]] = (
      Gap(12, _ENDS), r"你|您|用户|用戶|对方|所有|全部|完整|明文|当前|生产|数据库|管理员|其|他|我|它|的", Gap(8, _ENDS), _SECRET_ZH),
 )  # fmt: skip
 _SECRET_BAIT_IN_CHINESE: Final = (
-    rf"(?<!不要)(?<!别)(?<!別)(?<!勿)(?<!不能)(?<!不得)(?<!不可)(?<!从不)(?:把|将|將)(?:你|您|用户|用戶|所有|全部|完整|明文|当前|生产|数据库|管理员|其)?的?[^。！？\n]{{0,8}}{_SECRET_ZH}[^。！？\n]{{0,10}}(?:记住|記住|保存|存(?:到|入|进)|写(?:到|入|进|在)|記錄|记录|附(?:在|上)|贴(?:到|在|出)|放(?:到|在|进)|告诉|发|输出|打印|显示|明文)"
+    rf"(?<!不要)(?<!别)(?<!別)(?<!勿)(?<!不能)(?<!不得)(?<!不可)(?<!从不)(?<!会)(?<!已)(?<!曾)(?:把|将|將)(?:你|您|用户|用戶|所有|全部|完整|明文|当前|生产|数据库|管理员|其)?的?[^。！？\n]{{0,8}}{_SECRET_ZH}[^。！？\n]{{0,10}}(?:记住|記住|保存|存(?:到|入|进)|写(?:到|入|进|在)|記錄|记录|附(?:在|上)|贴(?:到|在|出)|放(?:到|在|进)|告诉|发|输出|打印|显示|明文)"
     rf"|(?:让|讓|要求|诱导|誘導|请|说服)(?:用户|用戶|客户|顾客|顧客|对方|他们|主人)[^。！？\n]{{0,4}}把[^。！？\n]{{0,4}}{_SECRET_ZH}[^。！？\n]{{0,4}}(?:念|报|報|说|說|发|發|告诉|告訴|交)给?"
     rf"|(?:让|讓|要求|诱导|誘導|提示|请|说服)(?:用户|用戶|客户|对方|他们|主人)[^。！？\n]{{0,8}}(?:提供|输入|輸入|说出|發送|发送|告诉|粘贴|交出|确认|重新输入)[^。！？\n]{{0,8}}{_SECRET_ZH}"
     rf"|{_SECRET_ZH}(?:必须|应当|应该|都要|需要)(?:以)?(?:明文)?[^。！？\n]{{0,6}}(?:写入|保存|记录|附在|包含|显示|出现)"
@@ -222,6 +227,13 @@ _PATH: Final = (
     rf"|(?:写入?|寫入?|保存|存(?:到|入|为)|追加|创建|創建|复制|複製|移动|链接|覆盖|覆蓋|读取?|讀取?|打开|加载|导入|删除|刪除|放(?:到|在))[^。！？\n]{{0,20}}?{_OUTSIDE}"
 )
 
+_ENCODING: Final = r"\b(?:decode|decipher|base64|rot-?13|backwards?|in reverse|reversed|morse|pig latin)\b|解码|解碼|解密|转成文字|还原|连读|藏头|首字|每行第一|拼成|倒序|逆序|倒着|反着|拼音|谐音|摩斯|摩尔斯"
+_OBEYED: Final = r"\b(?:carry (?:it |them |this )?out|follow (?:it|them|this)|do (?:it|so|what)|execute|obey|act on|run (?:it|them|this)|comply)\b|照做|照办|执行|執行|照[^。！？\n]{1,8}做|去做|行事|而行|落实|依[^。！？\n]{1,4}行|吩咐"
+_ENCODED: Final[tuple[Near, ...]] = (
+    (_ENCODING, Gap(80, r"\n"), _OBEYED),
+    (_OBEYED, Gap(80, r"\n"), _ENCODING),
+)
+
 _FORMS: Final[tuple[tuple[Sign, str | Near], ...]] = (
     ("injection", _INJECTION),
     ("role_marker", _ROLE_MARKER),
@@ -233,6 +245,7 @@ _FORMS: Final[tuple[tuple[Sign, str | Near], ...]] = (
     ("exfiltration", _EXFILTRATION),
     *(("exfiltration", parts) for parts in _EXFILTRATIONS),
     ("path", _PATH),
+    *(("encoded", parts) for parts in _ENCODED),
 )
 _FORMS_IN_CHINESE: Final[tuple[tuple[Sign, str | Near], ...]] = (
     ("injection", _INJECTION_IN_CHINESE),
@@ -301,7 +314,13 @@ _INSIDE_WORDS: Final = re.compile(
     "(?<=[A-Za-z\u4e00-\u9fff])[\u180e\u200b\u2060-\u2064\u3164\ufeff\uffa0\u115f\u1160]+(?=[A-Za-z\u4e00-\u9fff])"
 )
 _SPACED: Final = re.compile(r"\b(?:[A-Za-z][ .·_\-*]){2,}[A-Za-z]\b")
+_APART: Final = re.compile(r"[ .·_\-*~|/]")
+_SPACED_HAN: Final = re.compile(r"(?:[\u4e00-\u9fff][ .·_\-*~|/]){3,}[\u4e00-\u9fff]")
 _GAPS: Final = re.compile("[ \t]{2,}")
+_FIGURED: Final = re.compile(r"\b(?=[a-z0-9]{0,20}[a-z])[a-z0-9]{0,20}[013457][a-z][a-z0-9]{0,20}\b", re.IGNORECASE)
+"""A word with a digit before a letter, as in `y0ur`."""
+_FIGURES: Final = str.maketrans("013457", "oieast")
+_MANY_FIGURED: Final = 3
 
 
 def hides(text: str) -> bool:
@@ -351,5 +370,13 @@ def plain(text: str) -> str:
 
 
 def _drawn_together(text: str) -> str:
-    """`i g n o r e` is `ignore`."""
-    return _GAPS.sub(" ", _SPACED.sub(lambda match: re.sub(r"[ .·_\-*]", "", match[0]), text))
+    """`i g n o r e` is `ignore`, and so in Chinese."""
+    if not text.isascii():
+        text = _SPACED_HAN.sub(lambda match: _APART.sub("", match[0]), text)
+    return _GAPS.sub(" ", _SPACED.sub(lambda match: _APART.sub("", match[0]), text))
+
+
+def spelled_out(text: str) -> str | None:
+    """`1gn0re y0ur rul3s` as it is meant; None if it has not several such words."""
+    words = _FIGURED.findall(text)
+    return _FIGURED.sub(lambda match: match[0].translate(_FIGURES), text) if len(words) >= _MANY_FIGURED else None

@@ -1,8 +1,8 @@
 """
 Which files of a folder are worth importing, and their contents.
 
-Markdown and plain text of at most 2 MiB; not what is hidden, built, or ignored by a `.gitignore` at any level of the
-folder. No link is followed, not even to see where it leads: one to a path inside the folder leads to a file that is found
+Markdown and plain text of at most 2 MiB, and code and JSON if somebody asks for them; not what is hidden, built, or ignored by a
+`.gitignore` at any level of the folder. Files of other kinds are counted. No link is followed, not even to see where it leads: one to a path inside the folder leads to a file that is found
 anyway, and one to a path outside is reported. The folder stays open from the survey to the last file (`markdown/reader`), so that
 whoever swaps a file, a folder or the root for a link in between gains nothing.
 """
@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,9 +24,21 @@ from commonplace.errors import CommonplaceError, Forbidden, InvalidInput, Memory
 from commonplace.markdown.confine import Parts
 from commonplace.markdown.reader import FolderEntry, FolderReader, Identity, is_link, open_folder
 from commonplace.values.record import MAX_TEXT_BYTES
-from commonplace.values.transfer import Layout
+from commonplace.values.transfer import FileKind, Layout
 
 EXTENSIONS: Final = frozenset({".md", ".markdown", ".mdx", ".txt"})
+OF_KIND: Final[Mapping[FileKind, frozenset[str]]] = {
+    "code": frozenset(
+        ".bash .c .cc .clj .cpp .cs .css .cxx .dart .erl .ex .exs .go .h .hpp .hs .java .jl .js .jsx .kt .kts .lua .mjs .cjs .ml .php .pl "
+        ".ps1 .py .pyi .r .rb .rs .scala .scss .sh .sql .svelte .swift .ts .tsx .vue .zig .zsh".split()
+    ),
+    "json": frozenset({".json", ".jsonl", ".ndjson"}),
+}
+MACHINE_MADE: Final = re.compile(
+    r"\.min\.(js|css)$|^(package-lock|npm-shrinkwrap|composer\.lock)\.json$", re.IGNORECASE
+)
+"""What nobody wrote and nobody reads."""
+NO_SUFFIX: Final = "(none)"
 SKIPPED: Final = frozenset({"node_modules", "dist", "build", "target", ".git", ".next", ".turbo", ".cache"})
 OUTSIDE: Final = "a link that leads out of the folder"
 SWAPPED: Final = "it became a link, or lies in a folder that did, while it was imported"
@@ -86,6 +99,10 @@ class SourceFolder:
     files: tuple[SourceFile, ...]
     problems: tuple[tuple[str, str], ...]
     left_out: tuple[tuple[str, str], ...] = ()
+    skipped_kinds: tuple[tuple[str, int], ...] = ()
+    """Files of kinds that are not imported, counted by suffix."""
+    others: frozenset[str] = frozenset()
+    """Their names. An earlier import may have asked for them, and they are not gone."""
     reader: FolderReader | None = None
 
     def content(self, file: SourceFile) -> tuple[bytes, int]:
@@ -104,7 +121,24 @@ class SourceFolder:
             self.reader.close()
 
 
-def survey(path: Path | Location, layout: Layout) -> SourceFolder:
+def extensions(kinds: Iterable[FileKind]) -> frozenset[str]:
+    """The suffixes of the files to import. Raises InvalidInput if there is no such kind."""
+    unknown = [kind for kind in kinds if kind not in OF_KIND]
+    if unknown:
+        raise InvalidInput(f"{unknown[0]!r:.40} is no kind of files. Use {' or '.join(OF_KIND)}.")
+    return EXTENSIONS.union(*(OF_KIND[kind] for kind in kinds))
+
+
+def is_importable(name: str, suffixes: frozenset[str]) -> bool:
+    return Path(name).suffix.lower() in suffixes and not MACHINE_MADE.search(name)
+
+
+def count_kinds(names: Iterable[str]) -> tuple[tuple[str, int], ...]:
+    """How many files there are of each suffix, the most frequent first."""
+    return tuple(Counter(Path(name).suffix.lower()[:20] or NO_SUFFIX for name in names).most_common())
+
+
+def survey(path: Path | Location, layout: Layout, kinds: Sequence[FileKind] = ()) -> SourceFolder:
     """
     Look through a folder, or at a single file. A path is one of the person whose process this is.
 
@@ -114,16 +148,17 @@ def survey(path: Path | Location, layout: Layout) -> SourceFolder:
         Forbidden: it is a folder that is not to be entered.
         InvalidInput: it is neither a folder nor a file that can be imported.
     """
+    suffixes = extensions(kinds)
     location = path if isinstance(path, Location) else _own_location(path)
     reader, name = _opened(location)
     try:
         if name is not None:
-            return _single(location.path, reader, name)
+            return _single(location.path, reader, name, suffixes)
         base = _openclaw_base(reader) if layout == "openclaw" else ()
         if base:
             outer, reader = reader, reader.below(base)
             outer.close()
-        walk = _Walk(location.path.joinpath(*base), reader)
+        walk = _Walk(location.path.joinpath(*base), reader, suffixes)
         files = walk.openclaw() if layout == "openclaw" else walk.directory()
     except BaseException:
         reader.close()
@@ -134,6 +169,8 @@ def survey(path: Path | Location, layout: Layout) -> SourceFolder:
         files=tuple(sorted(files, key=lambda file: file.name)),
         problems=tuple(walk.problems),
         left_out=tuple(sorted(walk.left_out)),
+        skipped_kinds=count_kinds(walk.skipped),
+        others=frozenset(walk.skipped),
         reader=reader,
     )
 
@@ -201,9 +238,10 @@ def _opened(location: Location) -> tuple[FolderReader, str | None]:
     raise InvalidInput(f"{path} is neither a folder nor a file.", path=str(path))
 
 
-def _single(path: Path, reader: FolderReader, name: str) -> SourceFolder:
-    if path.suffix.lower() not in EXTENSIONS:
-        raise InvalidInput(f"{path} is not one of {', '.join(sorted(EXTENSIONS))}.", path=str(path))
+def _single(path: Path, reader: FolderReader, name: str, suffixes: frozenset[str]) -> SourceFolder:
+    if path.suffix.lower() not in suffixes:
+        more = "" if suffixes > EXTENSIONS else " Code and JSON are imported with --kind code, --kind json."
+        raise InvalidInput(f"{path} is not one of {', '.join(sorted(EXTENSIONS))}.{more}", path=str(path))
     entry = reader.entry((name,))
     files = () if entry is None else (_source_file(entry, ()),)
     return SourceFolder(root=path.parent, whole=False, files=files, problems=(), reader=reader)
@@ -228,8 +266,11 @@ Ignores = tuple[tuple[Parts, GitIgnoreSpec], ...]
 class _Walk:
     root: Path
     reader: FolderReader
+    suffixes: frozenset[str] = EXTENSIONS
     problems: Reasons = field(default_factory=Reasons)
     left_out: Reasons = field(default_factory=Reasons)
+    skipped: list[str] = field(default_factory=list[str])
+    """Names of files of other kinds."""
 
     def directory(self) -> list[SourceFile]:
         return list(self._below(()))
@@ -263,8 +304,11 @@ class _Walk:
                 elif entry.kind == "folder":
                     if entry.name not in SKIPPED and not _ignored(path, ignores, is_folder=True):
                         todo.append((path, ignores))
-                elif _is_importable(entry) and not _ignored(path, ignores, is_folder=False):
-                    yield _source_file(entry, here)
+                elif entry.kind == "file" and not _ignored(path, ignores, is_folder=False):
+                    if is_importable(entry.name, self.suffixes):
+                        yield _source_file(entry, here)
+                    else:
+                        self.skipped.append("/".join(path))
 
     def _entries(self, here: Parts) -> list[FolderEntry]:
         if len(here) > DEEPEST:
@@ -310,7 +354,7 @@ class _Walk:
         path, suffix = (*here, entry.name), Path(entry.name).suffix
         # We do not look at the target of the link: without an extension it may be a folder.
         may_be_folder = not suffix[1:2].isalpha()
-        if suffix.lower() not in EXTENSIONS and not may_be_folder:
+        if suffix.lower() not in self.suffixes and not may_be_folder:
             return
         target = os.path.normpath(self.root.joinpath(*here, entry.target))
         if Path(target).is_relative_to(self.root):
@@ -325,10 +369,6 @@ def _is_costly(rule: str) -> bool:
     if sum(name == "**" for name in names) > MAX_WILDCARDS:
         return True
     return any(len(_STARS.findall(name)) > MAX_WILDCARDS for name in names)
-
-
-def _is_importable(entry: FolderEntry) -> bool:
-    return entry.kind == "file" and Path(entry.name).suffix.lower() in EXTENSIONS
 
 
 def _source_file(entry: FolderEntry, here: Parts) -> SourceFile:

@@ -12,16 +12,26 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from commonplace.errors import InvalidInput
-from commonplace.importing.folders import EXTENSIONS, SKIPPED, Layout, SourceFile, SourceFolder, dated
+from commonplace.importing.folders import (
+    SKIPPED,
+    Layout,
+    SourceFile,
+    SourceFolder,
+    count_kinds,
+    dated,
+    extensions,
+    is_importable,
+)
 from commonplace.text.scrub import scrub
 from commonplace.values.record import MAX_TEXT_BYTES
-from commonplace.values.transfer import SentFile
+from commonplace.values.transfer import FileKind, SentFile
 
 ROOT: Final = Path("sent with a request")
 """Stands for the folder in the records' keys: a real one begins with a slash."""
 
 MOST_FILES: Final = 1_000
 LONGEST_PATH: Final = 1_024
+OTHER_KIND: Final = "not Markdown, plain text, or a kind that was asked for"
 _STRANGE: Final = "\ufffd"
 Problems = list[tuple[str, str]]
 
@@ -51,13 +61,16 @@ def _is_plain(path: str) -> bool:
     return not odd and path.isprintable() and "\\" not in path and ":" not in parts[0] and _size(path) <= LONGEST_PATH
 
 
-def sifted(files: Sequence[SentFile], layout: Layout) -> tuple[list[SentFile], Problems]:
+def sifted(
+    files: Sequence[SentFile], layout: Layout, kinds: Sequence[FileKind] = ()
+) -> tuple[list[SentFile], Problems]:
     """The files that can be imported, without secrets, and why the others cannot."""
+    suffixes = extensions(kinds)
     importable: list[SentFile] = []
     problems: Problems = []
     home = _openclaw_home(files) if layout == "openclaw" else None
     for file in files:
-        reason = _left_out(file, layout, home) or _unreadable(file.text)
+        reason = _left_out(file, layout, home, suffixes) or _unreadable(file.text)
         if reason is not None:
             problems.append((file.path, reason))
             continue
@@ -74,7 +87,8 @@ def folder_of(files: Sequence[SentFile], problems: Problems, layout: Layout) -> 
     if layout == "openclaw":
         sources = [dated(source) for source in sources]
     sources.sort(key=lambda source: source.name)
-    return SourceFolder(root=ROOT, whole=False, files=tuple(sources), problems=tuple(problems))
+    skipped = count_kinds(name for name, reason in problems if reason == OTHER_KIND)
+    return SourceFolder(root=ROOT, whole=False, files=tuple(sources), problems=tuple(problems), skipped_kinds=skipped)
 
 
 def _source_file(file: SentFile) -> SourceFile:
@@ -82,12 +96,12 @@ def _source_file(file: SentFile) -> SourceFile:
     return SourceFile(name=file.path, size=len(content), mtime=0, content=content)
 
 
-def _left_out(file: SentFile, layout: Layout, home: tuple[str, ...] | None) -> str | None:
+def _left_out(file: SentFile, layout: Layout, home: tuple[str, ...] | None, suffixes: frozenset[str]) -> str | None:
     path = PurePosixPath(file.path)
     if any(part.startswith(".") or part in SKIPPED for part in path.parts):
         return "hidden, or in a folder that is left out"
-    if path.suffix.lower() not in EXTENSIONS:
-        return f"not one of {', '.join(sorted(EXTENSIONS))}"
+    if not is_importable(path.name, suffixes):
+        return OTHER_KIND
     if layout == "openclaw" and not _is_openclaw(path.parts, home):
         return "not part of an OpenClaw memory: MEMORY.md and what is in memory/"
     return None

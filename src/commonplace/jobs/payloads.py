@@ -16,11 +16,11 @@ from typing import Annotated, Any, Final, Generic, Literal, TypeAlias, TypeVar
 from pydantic import JsonValue, PlainSerializer, PlainValidator, TypeAdapter, ValidationError
 
 from commonplace.errors import InvalidInput
-from commonplace.values.principal import Principal, Role, ScopePattern
+from commonplace.values.principal import LOCAL, Principal, Role, ScopePattern
 from commonplace.values.record import Json, Turn
 from commonplace.values.scope import Scope
 from commonplace.values.task import ContextMode, TargetScope
-from commonplace.values.transfer import Layout, SentFile
+from commonplace.values.transfer import FileKind, ImportOptions, Layout, SentFile
 
 P = TypeVar("P")
 
@@ -63,6 +63,8 @@ class Requester:
 
     subject: str
     role: Role
+    name: str | None = None
+    agent: bool = False
     scopes: tuple[PatternText, ...] | None = None
     operator: bool = False
     key: str | None = None
@@ -76,6 +78,8 @@ class Requester:
         return cls(
             subject=who.subject,
             role=who.role,
+            name=who.name,
+            agent=who.agent,
             scopes=who.scopes,
             operator=who.operator,
             key=who.key,
@@ -87,9 +91,12 @@ class Requester:
 
     def principal(self, tenant: str) -> Principal:
         return Principal(
-            subject=self.subject,
+            # The operator had another name before persons were kept apart.
+            subject=LOCAL if self.operator else self.subject,
             tenant=tenant,
             role=self.role,
+            name=self.name,
+            agent=self.agent,
             scopes=self.scopes,
             operator=self.operator,
             key=self.key,
@@ -112,6 +119,12 @@ class ImportFolderPayload:
     layout: Layout
     path: str
     sync_deletes: bool = False
+    force: bool = False
+    kinds: tuple[FileKind, ...] = ()
+
+    @property
+    def options(self) -> ImportOptions:
+        return ImportOptions(layout=self.layout, sync_deletes=self.sync_deletes, force=self.force, kinds=self.kinds)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,6 +143,12 @@ class ImportFilesPayload:
     scope: ScopeText
     layout: Layout
     private: PrivateFiles
+    force: bool = False
+    kinds: tuple[FileKind, ...] = ()
+
+    @property
+    def options(self) -> ImportOptions:
+        return ImportOptions(layout=self.layout, force=self.force, kinds=self.kinds)
 
 
 # ---- extract
@@ -200,11 +219,12 @@ class FlushPayload:
 class WorkspacePayload:
     """
     A job on the Markdown of a workspace. `roots`: the memories it may touch; `target`: the one that was named; `scope`: that
-    memory's, if it is one. `local`: the workspace keeps its memory in its own folder.
+    memory's, if it is one. `person`: whose the memory `user` is. `local`: the workspace keeps its memory in its own folder.
     """
 
     who: Requester
     workspace: str
+    person: str = LOCAL
     roots: tuple[Literal["user", "project", "channel"], ...]
     local: bool = False
     target: TargetScope | None = None

@@ -17,6 +17,7 @@ from commonplace.errors import (
     ModelRefused,
     ModelTimeout,
     ModelUnavailable,
+    RemovalRefused,
     StoreBusy,
     StoreFull,
     StoreUnavailable,
@@ -37,8 +38,8 @@ _PASSING: Final = (
     TooManyRequests,
     TimedOut,
 )
-# The same again would end the same, and cost as much.
-_LASTING: Final = (ModelRefused, ModelMalformed, ModelTimeout, LaneTimeout)
+# The same again would end the same, and cost as much; or a person has to decide.
+_LASTING: Final = (ModelRefused, ModelMalformed, ModelTimeout, LaneTimeout, RemovalRefused)
 _PASSING_NUMBERS: Final = frozenset(
     {
         errno.EAGAIN,

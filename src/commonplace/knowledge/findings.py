@@ -2,7 +2,9 @@
 Knowledge: what earlier runs found out, and whether a later one may build on it.
 
 A finding belongs to a space, and its coverage key says what it is about: project, namespace, kind of task and subject. It starts
-as `working`; somebody promotes it, a reviewer makes it the approved default, and at any time it can be deprecated for good.
+as `working`; somebody promotes it, a reviewer makes it the approved default, and at any time it can be deprecated for good. Recorded
+again, or confirmed (`refresh`), it is fresh for as long again; recorded again with other words, it gets a working successor, which takes
+its place once it is trusted as much.
 Before a run works something out it asks (`preflight`) whether that is known already, is trusted enough, and still fresh. A finding
 that looks like an attack is `quarantined`, apart from all others, until a reviewer releases it.
 """
@@ -21,10 +23,21 @@ from commonplace.memory.validate import check_label, check_text
 from commonplace.memory.write import clean
 from commonplace.ports.clock import Clock
 from commonplace.ports.journal import Entries
-from commonplace.ports.knowledge import KnowledgeStore
+from commonplace.ports.knowledge import BesideRecording, KnowledgeStore
 from commonplace.text.fence import POLICY, entry, name
 from commonplace.text.unicode import normal_form
-from commonplace.values.knowledge import Item, ItemStatus, Space, SpaceScope, TrustLevel
+from commonplace.values.knowledge import (
+    REVIEW,
+    WHY,
+    Item,
+    ItemStatus,
+    Preflight,
+    Recording,
+    Space,
+    SpaceScope,
+    TrustLevel,
+    refreshed,
+)
 from commonplace.values.line import check_line
 from commonplace.values.moment import new_id, to_iso, utc
 from commonplace.values.record import Json
@@ -44,16 +57,15 @@ NEXT: Final[Mapping[ItemStatus, frozenset[ItemStatus]]] = {
     "deprecated": frozenset(),
     "quarantined": frozenset(),
 }
-"""Where an item can go from each status. Out of quarantine only a reviewer lets it (`release`)."""
-
-WHY: Final = "quarantine"
-"""The name in an item's payload under which it says why it is in quarantine."""
-REVIEW: Final = "review"
-"""The name under which it says who let it out."""
+"""
+Where an item can go from each status. Out of quarantine only a reviewer lets it (`release`). A `refresh` leaves the status as it is, if it
+is one of `REFRESHABLE`.
+"""
 
 ReuseMode = Literal["preflight", "disabled", "on_demand"]
-Decision = Literal["disabled", "no_prior_knowledge", "reuse_promoted", "reuse_approved_default", "refresh_required"]
 MayRead: TypeAlias = Callable[[Space], bool]
+BesideChange: TypeAlias = Callable[[Sequence[Item]], Entries]
+"""What is kept with a change of status, by the items that it made obsolete."""
 
 _RANK: Final[Mapping[TrustLevel, int]] = {"working": 0, "promoted": 1, "approved_default": 2}
 _REUSABLE: Final[tuple[ItemStatus, ...]] = ("promoted", "approved_default")
@@ -77,8 +89,8 @@ class NewSpace:
 class NewFinding:
     """
     An item to create. It covers `coverage_key`, or what the project and namespace of its space say together with
-    `task_family` and `subject`. Two findings of a space with one dedupe key (None: a hash of what they say) are one. With
-    `against`, the signs of an attack in it, it is kept in quarantine.
+    `task_family` and `subject`. Two findings of a space with one dedupe key (None: a hash of what they say) are one: the second
+    refreshes the first or, if it says something else, succeeds it. With `against`, the signs of an attack in it, it is kept in quarantine.
     """
 
     space: str
@@ -126,22 +138,6 @@ class Binding:
     freshness: timedelta | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Preflight:
-    """The answer: what to do, why, the items it rests on (the best first), and those as a block for a prompt."""
-
-    decision: Decision
-    reason: str
-    coverage_key: str
-    items: tuple[Item, ...] = ()
-    spaces: tuple[str, ...] = ()
-    context: str = ""
-
-    @property
-    def reuses(self) -> bool:
-        return self.decision in ("reuse_promoted", "reuse_approved_default")
-
-
 class KnowledgeBase:
     def __init__(self, store: KnowledgeStore, clock: Clock, tenant: str) -> None:
         self._store = store
@@ -172,9 +168,9 @@ class KnowledgeBase:
         )
         return await self._store.put_space(space, entries)
 
-    async def create_item(self, finding: NewFinding, entries: Entries) -> Item:
+    async def record(self, finding: NewFinding, beside: BesideRecording) -> Recording:
         """
-        Keep a finding, as `working`; its secrets are scrubbed. If the space has it already, that item is returned.
+        Keep a finding, as `working`; its secrets are scrubbed. If the space has it already, that item is refreshed, or gets a successor.
 
         Raises:
             NotFound: there is no such space.
@@ -200,6 +196,7 @@ class KnowledgeBase:
             title=title,
             created_at=now,
             updated_at=now,
+            last_seen_at=now,
             summary=summary,
             payload=payload,
             run=check_line("run", finding.run),
@@ -207,11 +204,12 @@ class KnowledgeBase:
             source_memory_ids=_refs("memory", finding.source_memory_ids),
             freshness_expires_at=utc(expires) if expires else None,
         )  # fmt: skip
-        return await self._store.put_item(_apart(item, finding.against) if finding.against else item, entries)
+        return await self._store.record_item(_apart(item, finding.against) if finding.against else item, beside)
 
-    async def change(self, id: str, change: StatusChange, entries: Entries) -> Item:
+    async def change(self, id: str, change: StatusChange, beside: BesideChange) -> Item:
         """
-        Give an item its next status.
+        Give an item its next status. What it takes the place of is deprecated once it is trusted as much; `beside` says what is kept of
+        that.
 
         Raises:
             NotFound
@@ -220,7 +218,40 @@ class KnowledgeBase:
             Conflict: somebody else changed it meanwhile.
         """
         item = await self._store.item(self._tenant, id)
-        return await self._store.change_item(changed(item, change, utc(self._clock.now())), item.status, entries)
+        now = utc(self._clock.now())
+        next_item = changed(item, change, now)
+        replaced = [] if change.to == "deprecated" else await self._outranked(next_item, now)
+        return await self._store.change_item(next_item, item.status, beside(replaced), replaced)
+
+    async def refresh(self, id: str, expires: datetime | None, entries: Entries) -> Item:
+        """
+        Confirm an item: its status stays, and it is fresh until `expires` or (None) for as long again as it was.
+
+        Raises:
+            NotFound
+            InvalidTransition: it is deprecated, or in quarantine.
+            Conflict: somebody else changed it meanwhile.
+        """
+        item = await self._store.item(self._tenant, id)
+        until = utc(expires) if expires else None
+        next_item = refreshed(item, utc(self._clock.now()), until, may_shorten=True)
+        return await self._store.change_item(next_item, item.status, entries)
+
+    async def _outranked(self, item: Item, now: datetime) -> list[Item]:
+        """Those whose place the item takes and that are trusted no more than it, given up."""
+        outranked: list[Item] = []
+        visited = {item.id}
+        while item.supersedes is not None and item.supersedes not in visited:
+            trust = item.trust_level
+            visited.add(item.supersedes)
+            try:
+                item = await self._store.item(self._tenant, item.supersedes)
+            except NotFound:
+                break
+            if item.status != "deprecated" and _RANK[item.trust_level] <= _RANK[trust]:
+                outranked.append(changed(item, StatusChange(to="deprecated"), now))
+            item = replace(item, trust_level=trust)
+        return outranked
 
     async def release(self, id: str, by: str, entries: Entries) -> Item:
         """
@@ -282,22 +313,29 @@ class KnowledgeBase:
 
 def changed(item: Item, change: StatusChange, now: datetime) -> Item:
     """The item in its next status. Raises InvalidTransition, ReviewRequired."""
-    if change.to not in NEXT[item.status]:
-        raise InvalidTransition(
-            f"An item that is {item.status} cannot become {change.to}.", status=item.status, to=change.to
-        )
+    require_transition(item, change)
     if change.to == "approved_default" and not (change.reviewer and change.approval):
         raise ReviewRequired
     expires = change.freshness_expires_at
     return replace(
         item,
         status=change.to,
+        dedupe_key=None if change.to == "deprecated" else item.dedupe_key,
+        last_seen_at=now if expires else item.last_seen_at,
         trust_level=item.trust_level if change.to == "deprecated" else change.to,
         reviewer=check_line("reviewer", change.reviewer) or item.reviewer,
         approval=check_line("approval", change.approval) or item.approval,
         freshness_expires_at=utc(expires) if expires else item.freshness_expires_at,
         updated_at=now,
     )
+
+
+def require_transition(item: Item, change: StatusChange) -> None:
+    """Raises InvalidTransition."""
+    if change.to not in NEXT[item.status]:
+        raise InvalidTransition(
+            f"An item that is {item.status} cannot become {change.to}.", status=item.status, to=change.to
+        )
 
 
 def reasons_of(item: Item) -> tuple[str, ...]:
@@ -334,10 +372,10 @@ def decide(binding: Binding, key: str, candidates: Sequence[Item], spaces: tuple
 
 
 def is_fresh(item: Item, freshness: timedelta | None, now: datetime) -> bool:
-    """By the item's own expiry, else by its age since it was last changed, else always."""
+    """By the item's own expiry, else by its age since it was last changed or seen, else always."""
     if item.freshness_expires_at is not None:
         return item.freshness_expires_at > now
-    return freshness is None or now - item.updated_at <= freshness
+    return freshness is None or now - max(item.updated_at, item.last_seen_at) <= freshness
 
 
 def best(items: Sequence[Item]) -> tuple[Item, ...]:
@@ -407,7 +445,7 @@ def _cleaned(finding: NewFinding) -> tuple[str, str, dict[str, Json]]:
 def _apart(item: Item, against: tuple[str, ...]) -> Item:
     """In quarantine, under a dedupe key of its own: it must not block an honest finding with the same key."""
     why: dict[str, Json] = {"reasons": list[Json](against), "at": to_iso(item.created_at)}
-    key = _same("quarantine", item.dedupe_key, item.title, item.summary)
+    key = _same("quarantine", item.dedupe_key or "", item.title, item.summary)
     return replace(item, status="quarantined", dedupe_key=key, payload={**item.payload, WHY: why})
 
 

@@ -102,8 +102,9 @@ def groups(entries: Sequence[EntryFile]) -> list[tuple[EntryFile, list[EntryFile
             for other in longest[place + 1 :]
             if other.path not in gone
             and other.entry.type == stays.entry.type
-            # Fields of a person's own cannot be merged by rule.
-            and not other.entry.extra
+            # Fields of a person's own cannot be merged by rule, and what a model said does not get into what a person said.
+            and not other.entry.own_fields
+            and other.entry.trust == stays.entry.trust
             and overlap(bags[stays.path], bags[other.path]) > NEAR
         ]
         if goes:

@@ -13,7 +13,7 @@ from typing import Final, cast
 from commonplace.errors import FileChanged, FilePreconditionFailed, InvalidContent, PathNotFound, SecretRefused
 from commonplace.markdown.changes import ChangeSet, file_at, past, undo
 from commonplace.markdown.confine import LARGEST, LARGEST_EVER, FileInfo, FileSnapshot, Parts
-from commonplace.markdown.entries import EntryProblem, load
+from commonplace.markdown.entries import EntryProblem, label_in, labelled, load
 from commonplace.markdown.files import check_content, refuse_place
 from commonplace.markdown.names import parts_of
 from commonplace.markdown.recall import staleness
@@ -21,6 +21,7 @@ from commonplace.markdown.roots import INDEX, Root
 from commonplace.markdown.shelf import Shelf
 from commonplace.text.scrub import scrub
 from commonplace.values.moment import from_iso, from_ms
+from commonplace.values.record import Trust
 from commonplace.values.shelf import (
     ShelfChange,
     ShelfFile,
@@ -65,9 +66,19 @@ def read(root: Root, path: str) -> ShelfText:
     return _text(root, parts, root.folder.read(parts, LARGEST_EVER if parts == (INDEX,) else LARGEST))
 
 
-def write(root: Root, path: str, text: str, *, expected: str | None, now: datetime) -> ShelfWritten:
+def write(
+    root: Root,
+    path: str,
+    text: str,
+    *,
+    expected: str | None,
+    now: datetime,
+    trust: Trust | None = None,
+    vouches: bool = True,
+) -> ShelfWritten:
     """
-    Make a file (`expected` None: there must be none) or replace the content that `expected` names with `text`.
+    Make a file (`expected` None: there must be none) or replace the content that `expected` names with `text`. `trust` is the
+    untrusted label of whoever writes; None: a person does. Unless they may `vouch` for it, a file that has a label keeps it.
 
     Raises:
         FilePreconditionFailed: it has another content by now, which the error carries.
@@ -78,6 +89,9 @@ def write(root: Root, path: str, text: str, *, expected: str | None, now: dateti
     refuse_place(root, parts)
     content = _checked(text)
     snapshot = _expected(root, parts, expected)
+    label = trust or (None if vouches or snapshot is None else label_in(snapshot.data.decode("utf-8-sig", "replace")))
+    if label is not None and label_in(content) is None:
+        content = labelled(content, label)
     if snapshot is not None and snapshot.data == content.encode("utf-8"):
         return ShelfWritten(file=_text(root, parts, snapshot), change=None)
     change = ChangeSet(root, "edit", now)

@@ -10,6 +10,9 @@ One memory, one Markdown file: a few lines of frontmatter, a summary, and if the
 
     Why: the on-call team is complete then.
 
+What a model handed over to be remembered has one more field, `trust: model_generated`. The field only ever lowers the trust of
+an entry: a label that would raise it counts for nothing.
+
 People edit these files, so reading is forgiving: unknown fields are kept as they are, a file without frontmatter takes its name
 from its heading or its path, and one that cannot be read is reported and left alone. Writing is strict: one line a field,
 quoted if YAML would read it otherwise.
@@ -25,6 +28,7 @@ from typing import Final, Literal, get_args
 
 from commonplace.errors import CommonplaceError
 from commonplace.markdown.confine import FileInfo, FileSnapshot, Folder, Stamp
+from commonplace.values.record import TRUSTED, Trust
 
 EntryType = Literal["user", "feedback", "project", "reference"]
 TYPES: Final[tuple[EntryType, ...]] = get_args(EntryType)
@@ -39,6 +43,8 @@ _NEEDS_QUOTES: Final = re.compile(r"[\s\-?:,\[\]{}#&*!|>'\"%@`~]|.*(?::\s|\s#|:$
 _BLOCKS: Final = frozenset({">", "|", ">-", "|-", ">+", "|+"})
 _SMALL: Final = 16 * 1024
 _OWN: Final = frozenset({"name", "description", "type"})
+_TRUST: Final = re.compile(r"trust[ \t]*+:(.*)", re.IGNORECASE)
+_LABELS: Final = {label: label for label in get_args(Trust) if label not in TRUSTED}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,6 +56,19 @@ class MemoryEntry:
     type: EntryType
     body: str
     extra: tuple[str, ...] = ()
+
+    @property
+    def trust(self) -> Trust | None:
+        """The label in its frontmatter, if it is one that nobody trusts. A label that is none counts as from outside."""
+        labels = [_unquoted(match[1].strip()) for line in self.extra if (match := _TRUST.fullmatch(line.rstrip()))]
+        unknown: Trust = "external_user_supplied"
+        untrusted: list[Trust] = [_LABELS.get(label, unknown) for label in labels if label not in TRUSTED]
+        return untrusted[0] if untrusted else None
+
+    @property
+    def own_fields(self) -> tuple[str, ...]:
+        """The lines of `extra` that are a person's own."""
+        return tuple(line for line in self.extra if not _TRUST.fullmatch(line.rstrip()))
 
     @property
     def summary(self) -> str:
@@ -132,7 +151,7 @@ def entry_file(snapshot: FileSnapshot, path: str, default: EntryType) -> EntryFi
 
 
 def parse(text: str, path: str, default: EntryType = "project") -> MemoryEntry | EntryProblem:
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = _lines(text)
     fields: dict[str, str] = {}
     extra: tuple[str, ...] = ()
     if _FENCE.fullmatch(lines[0]):
@@ -165,6 +184,39 @@ def new_entry(name: str, description: str, kind: EntryType, body: str) -> Memory
     cleaned = "".join(c for c in body.replace("\r\n", "\n").replace("\r", "\n") if c in "\n\t" or c >= " ")
     name, description = _line(name, MAX_NAME), _line(description, MAX_DESCRIPTION)
     return MemoryEntry(name=name, description=description, type=kind, body=cleaned.strip("\n").rstrip())
+
+
+def with_trust(entry: MemoryEntry, trust: Trust | None) -> MemoryEntry:
+    """The entry with this label in its frontmatter, or without any."""
+    return replace(entry, extra=(*entry.own_fields, *([f"trust: {trust}"] if trust else ())))
+
+
+def label_in(text: str) -> Trust | None:
+    """The untrusted label in the frontmatter of a file's text."""
+    head = _head(text)
+    return MemoryEntry(name="", description="", type="project", body="", extra=tuple(head)).trust if head else None
+
+
+def labelled(text: str, trust: Trust) -> str:
+    """The text of a file with this untrusted label in its frontmatter, which it gets if it has none."""
+    head, lines = _head(text), _lines(text)
+    if head is None:
+        return "\n".join(["---", f"trust: {trust}", "---", *lines])
+    fields = [line for line in head if not _TRUST.fullmatch(line.rstrip())]
+    return "\n".join(["---", *fields, f"trust: {trust}", *lines[len(head) + 1 :]])
+
+
+def _head(text: str) -> list[str] | None:
+    """The lines of the frontmatter; None if there is none, or it has no end."""
+    lines = _lines(text)
+    if not _FENCE.fullmatch(lines[0]):
+        return None
+    end = next((n for n, line in enumerate(lines[1:], start=1) if _END.fullmatch(line)), None)
+    return None if end is None else lines[1:end]
+
+
+def _lines(text: str) -> list[str]:
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def with_body(entry: MemoryEntry, body: str) -> MemoryEntry:

@@ -4,7 +4,7 @@ The five file tools of an agent that writes memory and may touch nothing else.
 Paths are absolute, inside one of the roots, or relative: then the first folder, which is a type, says which root is meant.
 An agent replaces a file only if it has read its present content. Only a consolidation removes a file, by writing nothing into
 it. A clean task reads nothing but what it wrote itself. What is written is Markdown without secrets; nobody writes the index by
-hand. Search takes plain text: with a pattern, whoever wrote the memory would decide how long the search takes.
+hand. What is written has the trust of whoever handed it over, and no more than that of any file that was read for it. Search takes plain text: with a pattern, whoever wrote the memory would decide how long the search takes.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ from commonplace.errors import (
 )
 from commonplace.markdown.changes import ChangeOf, ChangeSet, file_at
 from commonplace.markdown.confine import LARGEST, FileSnapshot, Parts
-from commonplace.markdown.entries import TYPES
+from commonplace.markdown.entries import TYPES, label_in, labelled
 from commonplace.markdown.names import fold, parts_of
 from commonplace.markdown.roots import INDEX, Root
 from commonplace.markdown.shelf import shelf_for
 from commonplace.text.scrub import scrub
 from commonplace.values.file_ref import RootKind
+from commonplace.values.record import Trust
 
 MOST_READ: Final = 50_000
 MOST_MATCHES: Final = 100
@@ -52,7 +53,9 @@ class MemoryFiles:
         clean: bool = False,
         refuse: Refuse | None = None,
         by: str | None = None,
+        trust: Trust | None = None,
     ) -> None:
+        """`trust` is the untrusted label of whoever handed over what is to be written; None: a person did."""
         self._roots = tuple(roots)
         self._changes = {root.path: ChangeSet(root, what, now, by) for root in self._roots}
         self.escaped = False
@@ -60,6 +63,7 @@ class MemoryFiles:
         self._removes = what == "dream"
         self._clean = clean
         self._refuse = refuse
+        self._trust: Trust | None = trust
         self._seen: dict[tuple[Root, Parts], FileSnapshot] = {}
         self._written: set[tuple[Root, Parts]] = set()
 
@@ -88,8 +92,9 @@ class MemoryFiles:
         root, parts = self._placed(path)
         self._refuse_unseen(root, parts)
         snapshot = root.folder.read(parts)
-        self._seen[root, parts] = snapshot
         text = _decoded(snapshot)
+        self._heed(text)
+        self._seen[root, parts] = snapshot
         start, stop = max(offset, 0), max(offset, 0) + max(1, min(limit, MOST_READ))
         more = f"\n[{len(text) - stop} more characters: read on at offset {stop}]" if len(text) > stop else ""
         return text[start:stop] + more
@@ -105,8 +110,11 @@ class MemoryFiles:
                 text = _decoded(root.folder.read(parts))
             except CommonplaceError:
                 continue
+            if self._removes and label_in(text):
+                continue
             for number, line in enumerate(text.split("\n"), start=1):
                 if needle in fold(line):
+                    self._heed(text)
                     matches.append(f"{root.path.joinpath(*parts)}:{number}: {line.strip()[:MOST_LINE]}")
                 if len(matches) >= MOST_MATCHES:
                     return matches
@@ -142,6 +150,7 @@ class MemoryFiles:
         if snapshot is not None and last_read is not None and snapshot.stamp != last_read.stamp:
             raise FileChanged
         _refuse_unshown(snapshot)
+        self._refuse_raised(snapshot)
         return self._remove(root, parts, snapshot) if removing else self._write(root, parts, text, snapshot)
 
     def edit(self, path: str, old_string: str, new_string: str, replace_all: bool = False) -> str:
@@ -151,6 +160,7 @@ class MemoryFiles:
         self._refuse_unseen(root, parts)
         with self._noticing():
             snapshot = root.folder.read(parts)
+        self._refuse_raised(snapshot)
         text = _decoded(snapshot)
         times = text.count(old_string) if old_string else 0
         if not times:
@@ -180,7 +190,27 @@ class MemoryFiles:
             self.escaped = True
             raise
 
+    def _heed(self, text: str) -> None:
+        """
+        What is written from now on is trusted no more than this text that was read.
+
+        Raises:
+            PathNotFound: a consolidation leaves alone what no person handed over, so that it cannot get into what one did.
+        """
+        label = label_in(text)
+        if label is not None and self._removes:
+            raise PathNotFound("What a model handed over is left as it is.")
+        self._trust = self._trust or label
+
+    def _refuse_raised(self, snapshot: FileSnapshot | None) -> None:
+        """Raises InvalidContent: what no person handed over would change what a person wrote."""
+        if snapshot is not None and self._trust is not None and label_in(_decoded(snapshot)) is None:
+            raise InvalidContent("A person's words stand there, and this is not a person's. Write a file of its own.")
+
     def _write(self, root: Root, parts: Parts, text: str, snapshot: FileSnapshot | None) -> str:
+        label = self._trust or (label_in(_decoded(snapshot)) if snapshot is not None else None)
+        if label is not None and root.kind != "channel":
+            text = labelled(text, label)
         check_content(text)
         self._seen[root, parts] = self._changes[root.path].write(parts, text, expected=snapshot)
         self._written.add((root, parts))

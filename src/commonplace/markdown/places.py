@@ -45,7 +45,7 @@ class Places:
     def of(self, ref: FileRef) -> list[Candidate]:
         """Where the file may lie; nowhere, if no folder of this machine is known to have it."""
         if ref.kind == "user":
-            return _there([Candidate(root=user_root(self.home))])
+            return _there([Candidate(root=user_root(self.home, ref.scope.id))])
         if ref.kind == "channel":
             return _there(self._rooms(ref.scope))
         own = self._workspace()
@@ -55,9 +55,11 @@ class Places:
 
     def within(self, scope: Scope) -> list[Candidate]:
         """The folders whose files all belong to a scope."""
-        candidates = [Candidate(root=user_root(self.home)), *self._workspace()]
+        candidates = self._workspace()
+        if scope.kind == "user":
+            candidates = [Candidate(root=user_root(self.home, scope.id))]
         if scope.kind == "channel":
-            candidates += self._rooms(scope)
+            candidates = list(self._rooms(scope))
         return _there([candidate for candidate in candidates if candidate.root.scope == scope and not candidate.spare])
 
     def _workspace(self) -> list[Candidate]:

@@ -28,7 +28,7 @@ from commonplace.markdown.cues import (
     says,
     text_and_type,
 )
-from commonplace.markdown.entries import EntryFile, EntryType, MemoryEntry, new_entry, write
+from commonplace.markdown.entries import EntryFile, EntryType, MemoryEntry, new_entry, with_trust, write
 from commonplace.markdown.files import Refuse, check_content
 from commonplace.markdown.memory_file import MOST_EXISTING
 from commonplace.markdown.names import fold
@@ -36,6 +36,7 @@ from commonplace.markdown.roots import INDEX, Root
 from commonplace.markdown.shelf import Shelf, shelf_for
 from commonplace.text.scrub import scrub
 from commonplace.text.slug import slug
+from commonplace.values.record import Trust
 
 MOST_TITLE: Final = 60
 ATTEMPTS: Final = 10
@@ -50,10 +51,12 @@ def remember(
     clean: bool = False,
     refuse: Refuse | None = None,
     by: str | None = None,
+    trust: Trust | None = None,
 ) -> Outcome:
     """
     File `content` in one of `roots`. With `clean` no existing entry is read. `refuse` says why a text must not be kept,
-    `by` is the task that asked for it.
+    `by` is the task that asked for it. `trust` is the label of whoever handed it over, if that is not a person: such a text
+    joins no entry that is trusted more.
 
     Raises:
         InvalidContent: there is nothing to remember.
@@ -79,15 +82,18 @@ def remember(
     for _ in range(ATTEMPTS):
         # Somebody else wrote the same entry in the same moment: look again at what is there now.
         with suppress(FileChanged):
-            near = None if clean else _nearest(roots, text)
-            return _joined(*near, text, now, by) if near else _filed(root, kind, text, now, by)
+            near = None if clean else _nearest(roots, text, trust)
+            return _joined(*near, text, now, by) if near else _filed(root, kind, text, now, by, trust)
     raise FileChanged
 
 
-def _nearest(roots: Sequence[Root], text: str) -> tuple[Root, EntryFile] | None:
+def _nearest(roots: Sequence[Root], text: str, trust: Trust | None) -> tuple[Root, EntryFile] | None:
+    """What says exactly this, trusted as much or more; else what is about the same and trusted as much."""
     shelves = [root for root in roots if root.kind != "channel"]
-    candidates = [(root, file) for root in shelves for file in Shelf(root).scan().entries]
-    exact = next(((root, file) for root, file in candidates if says(file.entry, text)), None)
+    entries = [(root, file) for root in shelves for file in Shelf(root).scan().entries]
+    candidates = [(root, file) for root, file in entries if file.entry.trust == trust]
+    above = [(root, file) for root, file in entries if file.entry.trust is None]
+    exact = next(((root, file) for root, file in (*candidates, *above) if says(file.entry, text)), None)
     if exact or not candidates:
         return exact
     scored = [(nearness(file.entry, text), place) for place, (_, file) in enumerate(candidates)]
@@ -122,7 +128,7 @@ def _joined(root: Root, file: EntryFile, text: str, now: datetime, by: str | Non
     entry = joined(file.entry, text, now)
     content = write(entry)
     if len(content.encode("utf-8")) > LARGEST:
-        return _filed(root, file.entry.type, text, now, by)
+        return _filed(root, file.entry.type, text, now, by, file.entry.trust)
     change = ChangeSet(root, "remember", now, by)
     change.write(file.parts, content, expected=file.snapshot)
     return outcome(f"Updated “{entry.name}” in {root.kind} memory: {first_sentence(text)}", [change])
@@ -144,9 +150,11 @@ def joined(entry: MemoryEntry, text: str, now: datetime) -> MemoryEntry:
     return replace(fresh, extra=entry.extra)
 
 
-def _filed(root: Root, kind: EntryType, text: str, now: datetime, by: str | None) -> Outcome:
+def _filed(
+    root: Root, kind: EntryType, text: str, now: datetime, by: str | None, trust: Trust | None = None
+) -> Outcome:
     sentence = first_sentence(text)
-    entry = new_entry(_title(sentence), sentence, kind, text)
+    entry = with_trust(new_entry(_title(sentence), sentence, kind, text), trust)
     change = ChangeSet(root, "remember", now, by)
     name = slug(entry.name.rstrip("…"), empty=kind)
     taken = _taken(root, kind)

@@ -1,7 +1,7 @@
 """
 Where files of memory lie.
 
-A person's own under `<home>/memories`, those of a workspace under `<home>/projects/<name>/memory` or, where it is set so, in
+The owner's under `<home>/memories`, another person's under `<home>/users/<person>/memories`, those of a workspace under `<home>/projects/<name>/memory` or, where it is set so, in
 the workspace itself, and those of a chat room under `<home>/channels/memory/<channel>/<chat>`. These functions only
 compute; nothing is made.
 
@@ -20,7 +20,8 @@ from typing import Final
 
 from commonplace.markdown.confine import Folder, Parts
 from commonplace.markdown.names import fault
-from commonplace.values.file_ref import LOCAL_USER, RootKind
+from commonplace.values.file_ref import RootKind
+from commonplace.values.principal import LOCAL
 from commonplace.values.record import Trust
 from commonplace.values.scope import Scope
 
@@ -65,11 +66,16 @@ class Root:
 
 def private_folders(home: Path) -> tuple[Path, ...]:
     """The home folder and those in it that hold the memory of everybody."""
-    return (home, home / "memories", home / "projects", home / "channels")
+    return (home, home / "memories", home / "users", home / "projects", home / "channels")
 
 
-def user_root(home: Path, owner: str = LOCAL_USER) -> Root:
-    return Root(kind="user", anchor=home / "memories", scope=Scope("user", owner))
+def person_home(home: Path, person: str) -> Path:
+    """The home folder of the daemon's owner is theirs; that of every other person lies in it."""
+    return home if person == LOCAL else home / "users" / folder_name(person)
+
+
+def user_root(home: Path, person: str = LOCAL) -> Root:
+    return Root(kind="user", anchor=person_home(home, person) / "memories", scope=Scope("user", person))
 
 
 def workspace_root(home: Path, workspace: Path, id: str) -> Root:
@@ -90,7 +96,7 @@ def local_root(workspace: Path, id: str) -> Root:
 
 def channel_root(home: Path, channel: str, chat: str) -> Root:
     """The memory of one chat room. What is said there comes from outside."""
-    folder = home / "channels" / "memory" / channel_name(channel) / _hash(chat, 16)
+    folder = home / "channels" / "memory" / folder_name(channel) / _hash(chat, 16)
     return Root(kind="channel", anchor=folder, scope=Scope("channel", f"{channel}/{chat}"), trust="connector_sourced")
 
 
@@ -100,11 +106,11 @@ def workspace_name(workspace: Path) -> str:
     return f"{_OTHERS.sub('-', path).strip('-')[-_LONGEST:].strip('-') or 'root'}-{_hash(path, 8)}"
 
 
-def channel_name(channel: str) -> str:
-    """The channel's own name, where a folder may have it."""
-    if fault(channel) is None and _OTHERS.sub("", channel) == channel.replace("-", "").replace("_", ""):
-        return channel
-    return f"{_OTHERS.sub('-', channel).strip('-')[:_LONGEST] or 'channel'}-{_hash(channel, 8)}"
+def folder_name(name: str) -> str:
+    """The name of a channel or a person, if a folder may have it; else its letters and digits, and a hash of it."""
+    if fault(name) is None and _OTHERS.sub("", name) == name.replace("-", "").replace("_", ""):
+        return name
+    return f"{_OTHERS.sub('-', name).strip('-')[:_LONGEST] or 'channel'}-{_hash(name, 8)}"
 
 
 def _hash(text: str, digits: int) -> str:

@@ -42,12 +42,13 @@ from commonplace.memory.lifecycle import bury
 from commonplace.memory.write import Writer
 from commonplace.ports.clock import Clock
 from commonplace.ports.records import RecordStore
+from commonplace.text.digest import fitting_key
 from commonplace.text.scrub import scrub
 from commonplace.values.file_ref import GONE
 from commonplace.values.moment import utc
 from commonplace.values.note import Note
 from commonplace.values.query import ALL_STATES, Filter
-from commonplace.values.record import MAX_KEY, Draft, Json, Provenance, Record, Trust
+from commonplace.values.record import TRUSTED, Draft, Json, Provenance, Record, Trust
 
 SOURCE: Final = "managed"
 MARKED: Final = "the key names the folder"
@@ -243,7 +244,7 @@ class Following:
     def _note(self, root: Root, key: str, file: EntryFile) -> Note:
         entry = file.entry
         fields: dict[str, Json] = {"name": entry.name, "description": entry.description, "type": entry.type}
-        text, metadata, trust = self._safe(text_of(entry), fields, root.trust)
+        text, metadata, trust = self._safe(text_of(entry), fields, trust_of(root, entry))
         stamp = file.stamp
         metadata |= {"mtime": stamp.mtime // 1_000_000, "size": stamp.size, "sha256": stamp.sha256}
         return Note(
@@ -306,6 +307,11 @@ class Following:
         return scrubbed.text, metadata, trust
 
 
+def trust_of(root: Root, entry: MemoryEntry) -> Trust:
+    """The label of the record that follows an entry: that of its folder, unless the entry itself says less."""
+    return root.trust if root.trust not in TRUSTED else entry.trust or root.trust
+
+
 @asynccontextmanager
 async def _passing(root: Root) -> AsyncGenerator[None]:
     """Nobody erases what is being read. If nothing can be written, nothing can be erased, and there is no gate."""
@@ -320,13 +326,8 @@ async def _passing(root: Root) -> AsyncGenerator[None]:
 
 
 def key_of(root: Root, path: str) -> str:
-    """`managed:<kind>:<path>`, of a workspace `managed:project@<mark>:<path>`; what is too long is shortened and told apart by its hash."""
-    key = f"{_prefix(root)}{path}"
-    if len(key) <= MAX_KEY and key.isprintable():
-        return key
-    mark = hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    printable = "".join(character if character.isprintable() else "�" for character in key)
-    return f"{printable[: MAX_KEY - len(mark) - 1]}~{mark}"
+    """`managed:<kind>:<path>`, of a workspace `managed:project@<mark>:<path>`."""
+    return fitting_key(_prefix(root), path)
 
 
 def _prefix(root: Root) -> str:

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import uuid
-from pathlib import Path
 from typing import Final
 
 from commonplace.errors import InvalidInput, RecordNotFound
 from commonplace.ports.records import RecordStore
 from commonplace.values.query import ALL_STATES, Filter
 
-LEAST_PREFIX: Final = 8
+LEAST_PREFIX: Final = 16
+"""The first twelve digits of an id are the time it was made, the next one is always a seven: records of one moment share them."""
 WHOLE: Final = 32
 _ANY: Final = Filter(states=ALL_STATES)
-
-
-def path_of(given: str | Path) -> Path:
-    return Path(given).expanduser()
+_HEXADECIMAL: Final = frozenset("0123456789abcdef")
 
 
 async def resolve(store: RecordStore, tenant: str, id: str, among: Filter = _ANY) -> str:
     """
-    The id that `id` is the beginning of, at least eight digits long, of those that `among` counts. A whole id is itself.
+    The id that `id` is the beginning of, at least 16 digits long, of those that `among` counts. A whole id is itself.
 
     Raises:
         RecordNotFound: there is none, or it is not an id at all.
         InvalidInput: there are several.
     """
     digits = _digits(id)
-    if not LEAST_PREFIX <= len(digits) <= WHOLE or not all(digit in "0123456789abcdef" for digit in digits):
+    if not LEAST_PREFIX <= len(digits) <= WHOLE or not all(digit in _HEXADECIMAL for digit in digits):
         raise RecordNotFound(
             f"There is no record {id!r}. Give its id, or at least the first {LEAST_PREFIX} digits of it.", id=id
         )
@@ -46,7 +43,20 @@ async def resolve(store: RecordStore, tenant: str, id: str, among: Filter = _ANY
 
 def is_whole(id: str) -> bool:
     """Whether it is an id and not the beginning of one."""
-    return len(_digits(id)) == WHOLE
+    digits = _digits(id)
+    return len(digits) == WHOLE and all(digit in _HEXADECIMAL for digit in digits)
+
+
+def require_whole(id: str) -> None:
+    """Before a record is taken away. Raises InvalidInput: it is the beginning of an id."""
+    digits = _digits(id)
+    if 0 < len(digits) < WHOLE and all(digit in _HEXADECIMAL for digit in digits):
+        raise InvalidInput("Give the whole id of the record: the beginning of one could be another's.", id=id)
+
+
+def whole_id(id: str) -> str:
+    """A whole id as the stores write it."""
+    return str(uuid.UUID(hex=_digits(id)))
 
 
 def _digits(id: str) -> str:

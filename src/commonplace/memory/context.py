@@ -10,10 +10,11 @@ facts of an agent and a workspace. Neither ever has more tokens than its budget.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, Literal, Protocol
+from types import MappingProxyType
+from typing import Final, Literal, Protocol, TypeAlias
 
 from commonplace.ports.records import RecordStore
 from commonplace.text.fence import CLOSE, OPEN, POLICY, entry, label, name
@@ -49,10 +50,16 @@ class Piece:
 
 
 Render = Callable[[Sequence[Piece], int], str]
+Tell: TypeAlias = Callable[[Sequence[Hit]], Awaitable[Mapping[str, Sequence[str]]]]
+"""Texts for each hit, by record, the shortest first."""
+
+
+Charge = Callable[[int], None]
+"""Is told what a question costs: its words times the scopes it is asked of. It raises if that is too much."""
 
 
 class Searches(Protocol):
-    async def search(self, query: Query) -> list[Hit]: ...
+    async def search(self, query: Query, charge: Charge | None = None) -> list[Hit]: ...
 
 
 class Contexts:
@@ -70,16 +77,22 @@ class Contexts:
         session: str | None = None,
         budget: int = BUDGET,
         limit: int = RECALLED,
+        charge: Charge | None = None,
+        tell: Tell | None = None,
     ) -> ContextBlock:
-        """The `<memory_context>` block for a question. A blank question recalls nothing but the session."""
+        """
+        The `<memory_context>` block for a question. A blank question recalls nothing but the session. A hit is told by its passage,
+        or as `tell` says.
+        """
         told = await self._session(scopes, session, budget) if session else []
         hits: list[Hit] = []
         if query.strip():
-            hits = await self._recall.search(Query(text=query, filter=Filter(scopes=scopes), limit=limit))
+            hits = await self._recall.search(Query(text=query, filter=Filter(scopes=scopes), limit=limit), charge)
         known = {record.id for record in told}
         other = [hit for hit in hits if hit.record.id not in known]
         # In a thread: of a long text without words, a tokenizer counts a second for every hundred thousand characters.
-        return await asyncio.to_thread(context_block, told, other, budget, self._count)
+        tellings: Mapping[str, Sequence[str]] = await tell(other) if tell is not None else {}
+        return await asyncio.to_thread(context_block, told, other, budget, self._count, tellings)
 
     async def sections(
         self, *, agent: str | None = None, workspace: str | None = None, budget: int = BUDGET
@@ -125,8 +138,14 @@ class Contexts:
         return found[:most]
 
 
-def context_block(session: Sequence[Record], hits: Sequence[Hit], budget: int, count: TokenCounter) -> ContextBlock:
-    """`session` in the order it went, `hits` best first."""
+def context_block(
+    session: Sequence[Record],
+    hits: Sequence[Hit],
+    budget: int,
+    count: TokenCounter,
+    tellings: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> ContextBlock:
+    """`session` in the order it went, `hits` best first. `tellings` are texts for a hit, the shortest first: the fullest that fits."""
     last = len(session) - 1
     pieces = [
         Piece("current_session", last - back, record, record.text) for back, record in enumerate(reversed(session))
@@ -134,7 +153,31 @@ def context_block(session: Sequence[Record], hits: Sequence[Hit], budget: int, c
     for section in ("project_facts", "relevant_history"):
         found = [hit for hit in hits if _section(hit.record) == section]
         pieces += [Piece(section, place, hit.record, _told(hit), hit) for place, hit in enumerate(found)]
+    if tellings:
+        pieces = _chosen(pieces, hits, tellings, budget, count)
     return _fitted(pieces, _render_context, budget, count)
+
+
+def _chosen(
+    pieces: Sequence[Piece],
+    hits: Sequence[Hit],
+    tellings: Mapping[str, Sequence[str]],
+    budget: int,
+    count: TokenCounter,
+) -> list[Piece]:
+    """Each hit by its shortest text, and then by fuller ones, the best hits first, as long as there is room."""
+    texts = {piece.record.id: piece.text for piece in pieces}
+    texts |= {hit.record.id: tellings[hit.record.id][0] for hit in hits if hit.record.id in tellings}
+    shortest = [replace(piece, text=texts[piece.record.id]) for piece in pieces]
+    room = budget - count(_render_context(shortest, 0))
+    for level in range(1, max(map(len, tellings.values()))):
+        for hit in hits:
+            id = hit.record.id
+            longer = tellings.get(id, ())[level : level + 1]
+            cost = count(longer[0]) - count(texts[id]) if longer else 0
+            if longer and cost <= room:
+                texts[id], room = longer[0], room - cost
+    return [replace(piece, text=texts[piece.record.id]) for piece in pieces]
 
 
 def agent_block(rows: Sequence[Record], budget: int, count: TokenCounter) -> ContextBlock:

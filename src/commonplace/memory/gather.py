@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -19,6 +20,8 @@ from commonplace.memory.rank import WORDS, Channel, Pool, Weights, bm25, idf, wa
 Rows = NDArray[np.intp]
 Number = TypeVar("Number", bound=np.generic)
 
+MOST_TERMS = 128
+"""Of a longer question only the words that tell the most are asked for."""
 WHOLE = 3_000
 BEST = 400
 _BESIDE = 2
@@ -125,6 +128,27 @@ class Gathering:
 
     # ---- words
 
+    @cached_property
+    def terms(self) -> list[int]:
+        """The terms that are asked for: all, or of many those that tell the most, which are the rarest that are held."""
+        terms = list(self._asked.terms) if self._asked.weights.words else []
+        if len(terms) <= MOST_TERMS:
+            return terms
+        counts = self._rough_counts(np.array(terms, dtype=np.uint32))
+        worth = idf(self._spread.passages, counts) * np.array([self._asked.terms[term] for term in terms])
+        worth[counts == 0] = -1.0
+        best = np.argsort(-worth, kind="stable")[: min(MOST_TERMS, int(np.count_nonzero(counts)))]
+        return [terms[place] for place in sorted(best.tolist())]
+
+    def _rough_counts(self, terms: NDArray[np.uint32]) -> Ints:
+        """How many passages hold each term, the dead among them."""
+        if self._known:
+            return np.array([self._spread.holding.get(term, 0) for term in terms.tolist()], dtype=np.int64)
+        counts = np.zeros(len(terms), dtype=np.int64)
+        for part in self._parts:
+            counts += part.segment.postings.sizes(terms)
+        return np.minimum(counts, self._spread.passages)
+
     def _length(self) -> float:
         """Terms of all passages that count."""
         if all(part.alive is part.segment.alive for part in self._parts):
@@ -133,7 +157,7 @@ class Gathering:
 
     def _score_words(self) -> float:
         """Fill in every part's word scores; what a text with the whole question would have."""
-        terms = [term for term in self._asked.terms if self._asked.weights.words]
+        terms = self.terms
         if not terms:
             return 0.0
         found = [[part.segment.postings.of(term) for part in self._parts] for term in terms]

@@ -22,6 +22,7 @@ from weakref import WeakSet
 
 from commonplace.errors import StoreClosed
 from commonplace.memory.index import Index, Segment
+from commonplace.memory.word_lookup import portions
 from commonplace.ports.recall import IndexChanges, Mark, RecallStore
 from commonplace.values.query import Filter
 from commonplace.values.record import State
@@ -33,6 +34,8 @@ T = TypeVar("T")
 CACHE_BYTES = 512 << 20
 COLD = 5_000
 """More passages than a search waits for."""
+STORE_ANSWERS = 2
+"""How many searches at once the store itself answers."""
 APART = 8
 """More scopes than are indexed one by one."""
 _PORTION = 2_000
@@ -75,6 +78,11 @@ class Held:
             return mark.passages
         return max(mark.passages - seen.passages, 0)
 
+    def begin_with(self, changes: Sequence[IndexChanges]) -> None:
+        """Bring in scopes that nothing has been seen of, all of each."""
+        self.index.add([(change.mark.number, entry) for change in changes for entry in change.entries])
+        self.seen.update({change.mark.number: change.mark for change in changes})
+
     def bring_in(self, changes: IndexChanges) -> None:
         number = changes.mark.number
         with ExitStack() as half:
@@ -94,6 +102,8 @@ class IndexBudget:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
+        self.store_answers = asyncio.Semaphore(STORE_ANSWERS)
+        """For whoever has the store answer: others, who need little of it, are not to wait behind many of them."""
         self._members: WeakSet[Holdings] = WeakSet()
         self._uses = count()
 
@@ -132,6 +142,10 @@ class Holdings:
         self._searches = 0
         self._calm = asyncio.Event()
         self._calm.set()
+
+    @property
+    def store_answers(self) -> asyncio.Semaphore:
+        return self._budget.store_answers
 
     # ---- what the budget asks
 
@@ -313,10 +327,22 @@ class Holdings:
             async with held.lock:
                 held.index.drop_scope(number)
                 del held.seen[number]
+        await self._begin_small(held, marks, waited_for=waited_for)
         for mark in marks:
             if not await self._catch_up(held, mark, waited_for=waited_for):
                 return False
         return True
+
+    async def _begin_small(self, target: Held, marks: Sequence[Mark], *, waited_for: bool) -> None:
+        """Scopes that nothing is known of and that are small are read together: each alone would cost several reads."""
+        for portion in portions(
+            [mark for mark in marks if mark.number not in target.seen and mark.passages < _PORTION], _PORTION
+        ):
+            if not waited_for:
+                await self._give_way()
+            changes = await self._store.whole(portion, list(self._dimensions))
+            async with target.lock:
+                await to_the_end(target.begin_with, changes)
 
     async def _catch_up(self, held: Held, mark: Mark, *, waited_for: bool) -> bool:
         """

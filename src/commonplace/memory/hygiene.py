@@ -105,6 +105,14 @@ class Hygiene:
             entries += await self._purge(now, purge_after)
         return entries
 
+    async def end_session(self, scope: Scope, idle: timedelta) -> list[Upkeep]:
+        """Delete what a session that was idle for so long still has, but for what is pinned; undo brings it back."""
+        now, detail = self._clock.now(), f"not written to for {idle.days} days, after which session memory ends"
+        count = 0
+        async for records in self._pages(Filter(scopes=(scope,), pinned=False, states=_UNDELETED), "oldest"):
+            count += await self._bury(records, "expired", now, detail)
+        return await self._note(now, "aged_out", {scope: count}, detail)
+
     async def log(self, *, since: datetime | None = None, limit: int = 100) -> list[Upkeep]:
         return await self._store.maintenance.read_log(self._tenant, since, limit)
 

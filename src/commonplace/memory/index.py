@@ -103,6 +103,13 @@ class Postings:
         span = slice(int(self.starts[place]), int(self.starts[place + 1]))
         return self.rows[span], self.times[span]
 
+    def sizes(self, terms: NDArray[np.uint32]) -> Ints:
+        """How many passages hold each term."""
+        if not len(self.vocabulary):
+            return np.zeros(len(terms), dtype=np.int64)
+        places = np.minimum(np.searchsorted(self.vocabulary, terms), len(self.vocabulary) - 1)
+        return np.where(self.vocabulary[places] == terms, self.starts[places + 1] - self.starts[places], 0)
+
     def items(self) -> NDArray[np.uint32]:
         """The term of each item of `rows` and `times`."""
         return np.repeat(self.vocabulary, np.diff(self.starts))

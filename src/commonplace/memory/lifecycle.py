@@ -39,6 +39,8 @@ ATTEMPTS: Final = 50
 _BACKOFF: Final = Backoff(first=0.002, longest=0.05, jitter=(0.0, 1.0))
 _T = TypeVar("_T")
 
+_REVIEWED: Final[Mapping[Trust, int]] = {"human_approved": 2, "verified": 1}
+
 # The content of a version: everything but what tells the versions of a record apart.
 _ANEW: Final = {"change": "edited", "actor": None, "reason": None, "restores": None}
 
@@ -74,9 +76,11 @@ class Lifecycle:
         clear: Collection[str] = (),
         expected: int | None = None,
         reason: str | None = None,
+        new_text_trust: Trust = "system_generated",
     ) -> Record:
         """
-        Change what `changes` names and empty what `clear` names. Where nothing differs, nothing is written.
+        Change what `changes` names and empty what `clear` names. Where nothing differs, nothing is written. Nobody has reviewed a new
+        text: a label that says so becomes `new_text_trust`, unless `changes` names one.
 
         Raises:
             InvalidInput: a value that cannot be kept, or a field that cannot be emptied.
@@ -87,7 +91,7 @@ class Lifecycle:
 
         async def plan() -> _Step:
             held = await self._undeleted(id)
-            changes = _cleaned(held, wanted)
+            changes = _with_trust(held, _cleaned(held, wanted), new_text_trust)
             if all(getattr(held, name) == value for name, value in changes.items()):
                 return _Step(held, held)
             return _Step(held, self._next(held, "edited", reason, changes))
@@ -168,10 +172,12 @@ class Lifecycle:
         scope: Scope | None = None,
         expected: int | None = None,
         reason: str | None = None,
+        trust: Trust | None = None,
         told: Mapping[str, Json] | None = None,
     ) -> Record:
         """
-        Share a record, in its own scope or in the wider `scope`. It keeps its id. `told` joins its metadata.
+        Share a record, in its own scope or in the wider `scope`. It keeps its id. Its trust rises to `trust`, and never falls. `told`
+        joins its metadata.
 
         Raises:
             SecretRefused: the strict scrub found what must not be shared.
@@ -183,6 +189,7 @@ class Lifecycle:
             _refuse_superseded(held)
             text, metadata = clean(held.text, {**held.metadata, **(told or {})}, strict=True)
             changes: dict[str, object] = {
+                "trust": _risen(held.trust, trust),
                 "text": text,
                 "metadata": metadata,
                 "scope": scope or held.scope,
@@ -215,11 +222,12 @@ class Lifecycle:
         expected: int | None = None,
         reason: str | None = None,
         provenance: Provenance | None = None,
+        new_text_trust: Trust = "system_generated",
     ) -> Record:
         """
         Write a new record that takes the place of this one, and answer it. The key goes over to it; the old record is
         kept, marked with its successor, and no longer searched. Both are written together or not at all. `provenance` is
-        where the news came from.
+        where the news came from, `new_text_trust` as in `edit`.
 
         Raises:
             Conflict: the record is deleted, or superseded already.
@@ -229,7 +237,8 @@ class Lifecycle:
         async def plan() -> _Step:
             held = await self._undeleted(id)
             _refuse_superseded(held)
-            born = replace(self._successor(held, wanted, reason), provenance=provenance or Provenance())
+            successor = self._successor(held, wanted, reason, new_text_trust)
+            born = replace(successor, provenance=provenance or Provenance())
             freed: dict[str, object] = {"superseded_by": born.id}
             if held.key is not None and (born.scope, born.key) == (held.scope, held.key):
                 freed["key"] = None
@@ -267,7 +276,7 @@ class Lifecycle:
         told = {**_ANEW, "change": change, "actor": self._actor, "reason": check_line("reason", reason)}
         return replace(held, version=held.version + 1, updated_at=now, **{**told, **changes})  # pyright: ignore[reportArgumentType]
 
-    def _successor(self, held: Record, wanted: dict[str, object], reason: str | None) -> Record:
+    def _successor(self, held: Record, wanted: dict[str, object], reason: str | None, new_text_trust: Trust) -> Record:
         now = utc(self._clock.now())
         heir = Record(
             id=new_id(now),
@@ -288,7 +297,8 @@ class Lifecycle:
             actor=self._actor,
             reason=reason,
         )
-        return replace(heir, **_cleaned(held, wanted))  # pyright: ignore[reportArgumentType]
+        changes = _with_trust(held, _cleaned(held, wanted), new_text_trust)
+        return replace(heir, **changes)  # pyright: ignore[reportArgumentType]
 
     async def _take(self, plan: Plan, expected: int | None) -> Record:
         # Many at once on one record: each takes a different moment's rest, and one gets through each time.
@@ -392,6 +402,10 @@ def _searchable(record: Record) -> bool:
     return record.deleted_at is None and record.superseded_by is None and not record.demoted
 
 
+def _risen(trust: Trust, approved: Trust | None) -> Trust:
+    return approved if approved is not None and _REVIEWED.get(approved, 0) > _REVIEWED.get(trust, 0) else trust
+
+
 def _refuse_superseded(record: Record) -> None:
     if record.superseded_by is not None:
         raise Conflict(
@@ -399,6 +413,14 @@ def _refuse_superseded(record: Record) -> None:
             id=record.id,
             superseded_by=record.superseded_by,
         )
+
+
+def _with_trust(current: Record, changes: dict[str, object], new_text_trust: Trust) -> dict[str, object]:
+    """Whoever reviewed the record has not seen the new text."""
+    is_same = changes.get("text", current.text) == current.text
+    if is_same or "trust" in changes or _REVIEWED.get(current.trust, 0) <= _REVIEWED.get(new_text_trust, 0):
+        return changes
+    return {**changes, "trust": new_text_trust}
 
 
 def _cleaned(held: Record, wanted: dict[str, object]) -> dict[str, object]:

@@ -19,11 +19,13 @@ from typing import get_args
 import numpy as np
 
 from commonplace.errors import EmbedderError, InvalidQuery
+from commonplace.memory.context import Charge
 from commonplace.memory.gather import Gathering, Question, Spread
 from commonplace.memory.holdings import CACHE_BYTES, COLD, Held, Holdings, IndexBudget
 from commonplace.memory.index import Floats, Index, Segment
 from commonplace.memory.prepare import embedded
 from commonplace.memory.rank import Pool, Ranked, Weights, rank
+from commonplace.memory.word_lookup import WordLookup
 from commonplace.ports.clock import Clock
 from commonplace.ports.embedder import Embedder
 from commonplace.ports.recall import Entry, Mark, RecallStore
@@ -37,7 +39,6 @@ logger = logging.getLogger(__name__)
 
 MAX_QUERY = 10_000
 MAX_LIMIT = 1_000
-_CAP = 2_000
 _NEAR = 500
 _ALIKE = 0.8
 _COMPARED = 60
@@ -64,8 +65,8 @@ class Recall:
         self._tenant = tenant
         self._holdings = Holdings(store, self._dimensions(), tenant, budget or IndexBudget(CACHE_BYTES))
 
-    async def search(self, query: Query) -> list[Hit]:
-        """The best hits, each with its reasons. Raises InvalidQuery."""
+    async def search(self, query: Query, charge: Charge | None = None) -> list[Hit]:
+        """The best hits, each with its reasons. Raises InvalidQuery, and what `charge` raises, which is told the cost before it arises."""
         _check(query)
         terms = query_terms(query.text)
         question = Question(
@@ -79,6 +80,8 @@ class Recall:
             return []
         with self._holdings.searching():
             marks = await self._store.marks(self._tenant, query.filter.scopes)
+            if charge is not None:
+                charge(max(len(terms), 1) * max(len(marks), 1))
             judged = await self._rank(query, question, marks) if marks else None
             if judged is None:
                 return []
@@ -148,11 +151,12 @@ class Recall:
         moment = query.as_of
         assert moment is not None
         index = Index(self._dimensions())
-        for mark in marks:
-            entries = await self._store.as_of(mark, moment, self._names())
-            if not query.filter.is_plain:
-                entries = await self._fitting(query.filter, moment, entries)
-            index.add([(mark.number, entry) for entry in entries])
+        async with self._holdings.store_answers:
+            for mark in marks:
+                entries = await self._store.as_of(mark, moment, self._names())
+                if not query.filter.is_plain:
+                    entries = await self._fitting(query.filter, moment, entries)
+                index.add([(mark.number, entry) for entry in entries])
         return await _judge([index], question, query)
 
     async def _fitting(self, filter: Filter, moment: datetime, entries: Sequence[Entry]) -> list[Entry]:
@@ -163,18 +167,18 @@ class Recall:
         return [entry for entry in entries if (entry.record, entry.version) in fitting]
 
     async def _rank_cold(self, query: Query, question: Question, marks: list[Mark]) -> Judged:
-        terms = list(question.terms)
         among = None if question.allowed is None else question.allowed.tolist()
-        counts, passages = await self._store.words(marks, terms, _CAP, among) if terms else ([], [])
-        found = set(passages)
-        for name, vector in question.vectors.items():
-            signed = to_bytes(vector[None, :])[0]
-            found.update(await self._store.near(marks, name, signed, _NEAR, among))
-        entries = await self._store.entries(sorted(found), self._names())
+        async with self._holdings.store_answers:
+            matches = await WordLookup(self._store, list(question.terms), among).find(marks)
+            found = set(matches.passages)
+            for name, vector in question.vectors.items():
+                signed = to_bytes(vector[None, :])[0]
+                found.update(await self._store.near(marks, name, signed, _NEAR, among))
+            entries = await self._store.entries(sorted(found), self._names())
         spread = Spread(
             passages=sum(mark.passages for mark in marks),
             length=float(sum(mark.terms for mark in marks)),
-            holding=dict(zip(terms, counts, strict=True)),
+            holding=matches.counts,
         )
         return await _judge([await self._alone(entries, marks)], question, query, spread)
 
@@ -209,7 +213,7 @@ class Recall:
         chosen = [gathering.place(int(row)) for row in ranked.passage[: query.limit]]
         wanted = [(int(s.columns.record[row]), int(s.columns.version[row])) for s, row in chosen]
         records = await self._store.fetch(wanted)
-        found = _words_found(chosen, terms)
+        found = _words_found(chosen, {term: terms[term] for term in gathering.terms})
         for place, ((segment, row), record) in enumerate(zip(chosen, records, strict=True)):
             # A record may have moved to another scope between two reads of this search. What is told is looked at last.
             if record is None or record.tenant != self._tenant or not query.filter.counts(record):
@@ -225,14 +229,15 @@ def _words_found(chosen: Sequence[tuple[Segment, int]], terms: Mapping[int, str]
     """For each hit, the words of the question that it holds."""
     found: list[list[str]] = [[] for _ in chosen]
     for segment in {id(segment): segment for segment, _ in chosen}.values():
+        hits = [place for place, (other, _) in enumerate(chosen) if other is segment]
+        hit_rows = np.array([chosen[place][1] for place in hits], dtype=np.int32)
         for key, term in terms.items():
             rows, _ = segment.postings.of(key)
-            for held, (other, row) in zip(found, chosen, strict=True):
-                if other is segment and len(rows):
-                    place = int(rows.searchsorted(row))
-                    if place < len(rows) and rows[place] == row:
-                        held.append(term)
-    return [tuple(held) for held in found]
+            if len(rows):
+                at = np.minimum(rows.searchsorted(hit_rows), len(rows) - 1)
+                for place in np.flatnonzero(rows[at] == hit_rows).tolist():
+                    found[hits[place]].append(term)
+    return [tuple(words) for words in found]
 
 
 async def _judge(indexes: Sequence[Index], question: Question, query: Query, spread: Spread | None = None) -> Judged:

@@ -260,8 +260,8 @@ _SPECIAL: Final[dict[str, Callable[[object], object]]] = {
     "change": _one_of(get_args(ChangeKind)),
     **dict.fromkeys(("created_at", "updated_at", "at", "expires_at", "deleted_at"), _moment),
 }
-# The tenant is that of the memory that reads, whichever wrote.
-_FIELDS: Final = tuple(field for field in fields(Record) if field.name != "tenant")
+# The tenant is that of the memory that reads, whichever wrote; an outcome is of an answer.
+_FIELDS: Final = tuple(field for field in fields(Record) if field.name not in ("tenant", "outcome"))
 _READERS: Final = {field.name: _SPECIAL.get(field.name, _text) for field in _FIELDS}
 _DEFAULTS: Final[dict[str, object]] = {
     field.name: {} if field.name == "metadata" else field.default

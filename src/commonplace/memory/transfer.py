@@ -15,7 +15,7 @@ import os
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Final, TextIO, TypeAlias
@@ -28,13 +28,14 @@ from commonplace.ports.maintenance import Progress
 from commonplace.ports.records import RecordStore
 from commonplace.values.moment import to_iso
 from commonplace.values.query import ALL_STATES, Filter
-from commonplace.values.record import Lineage, Record
+from commonplace.values.record import Json, Lineage, Record, Unreadable, renumbered
 from commonplace.values.scope import Scope
-from commonplace.values.transfer import LoadReport
+from commonplace.values.transfer import ExportCount, LoadReport
 
 FORMAT: Final = "commonplace-export"
 VERSION: Final = 1
 BATCH: Final = 500
+_MOST_NAMED: Final = 10_000
 # A batch also ends here, so that a few huge records do not fill the memory.
 BATCH_CHARACTERS: Final = 32 * 1024 * 1024
 
@@ -48,13 +49,7 @@ def _retold(versions: tuple[Record, ...], shown: Shown | None) -> tuple[Record, 
     """The versions that may be told, counted anew from one, so that what is left out leaves no gap."""
     if shown is None:
         return versions
-    kept = shown(versions)
-    if len(kept) == len(versions):
-        return versions
-    numbers = {record.version: place for place, record in enumerate(kept, start=1)}
-    return tuple(
-        replace(record, version=numbers[record.version], restores=numbers.get(record.restores or 0)) for record in kept
-    )
+    return renumbered(shown(versions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +76,22 @@ class Transfer:
         total: int = 0,
         progress: Progress | None = None,
         shown: Shown | None = None,
-    ) -> int:
+    ) -> ExportCount:
         """
-        Write every record of `scopes` (None: all), deleted ones too, and answer how many. A path is replaced only when
+        Write every record of `scopes` (None: all), deleted ones too, and answer how many. What a damaged store cannot hand out is named in the
+        answer and in the last line. A path is replaced only when
         the export is complete. `total` is what `progress` is told beside the number done.
 
         Raises:
             PathNotFound: there is no folder to write into, or it cannot be written.
         """
+        unreadable: list[Unreadable] = []
+        lines = self.lines(scopes, shown, unreadable)
         if isinstance(target, Path):
-            return await self._export_to_path(target, self.lines(scopes, shown), total, progress)
-        return await self._write(target, self.lines(scopes, shown), total, progress)
+            count = await self._export_to_path(target, lines, total, progress)
+        else:
+            count = await self._write(target, lines, total, progress)
+        return ExportCount(count, unreadable)
 
     async def _export_to_path(self, target: Path, lines: Lines, total: int, progress: Progress | None) -> int:
         try:
@@ -123,29 +123,42 @@ class Transfer:
         return done
 
     async def lines(
-        self, scopes: tuple[Scope, ...] | None, shown: Shown | None = None
+        self,
+        scopes: tuple[Scope, ...] | None,
+        shown: Shown | None = None,
+        unreadable: list[Unreadable] | None = None,
     ) -> AsyncIterator[tuple[list[str], int]]:
         """
         The lines of an export, some at a time, each with its line break, and how many records they hold. `shown` says which
-        versions of a record may be told; one that has none is left out.
+        versions of a record may be told; one that has none is left out. What a damaged store cannot hand out is added to `unreadable`.
         """
         now = to_iso(self._clock.now())
         head = {"format": FORMAT, "version": VERSION, "tenant": self._tenant, "exported_at": now}
         yield [json.dumps(head, ensure_ascii=False) + "\n"], 0
         done = 0
-        async for lineages in self._lineages(scopes):
+        missing: list[Unreadable] = [] if unreadable is None else unreadable
+        async for lineages in self._lineages(scopes, missing):
             told = [(lineage, _retold(lineage.versions, shown)) for lineage in lineages]
             lines = [write_life(Life(versions, lineage.once)) + "\n" for lineage, versions in told if versions]
             done += len(lines)
             yield lines, len(lines)
-        yield [json.dumps({"end": True, "records": done}) + "\n"], 0
+        end: dict[str, Json] = {"end": True, "records": done}
+        if missing:
+            end["unreadable"] = [{"id": item.id, "reason": item.reason} for item in missing[:_MOST_NAMED]]
+        yield [json.dumps(end) + "\n"], 0
 
-    async def _lineages(self, scopes: tuple[Scope, ...] | None) -> AsyncIterator[list[Lineage]]:
+    async def _lineages(
+        self, scopes: tuple[Scope, ...] | None, missing: list[Unreadable]
+    ) -> AsyncIterator[tuple[Lineage, ...]]:
         wanted = Filter(scopes=scopes, states=ALL_STATES)
         after: str | None = None
-        while lineages := await self._store.lineages(self._tenant, wanted, after, self._batch):
-            yield lineages
-            after = lineages[-1].versions[-1].id
+        while True:
+            portion = await self._store.salvage(self._tenant, wanted, after, self._batch)
+            missing += portion.unreadable
+            if portion.lineages:
+                yield portion.lineages
+            if (after := portion.after) is None:
+                return
 
     async def load(self, source: Path | TextIO, *, progress: Progress | None = None) -> LoadReport:
         """

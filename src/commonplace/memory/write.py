@@ -98,7 +98,7 @@ class Writer:
             text=text,
             created_at=now,
             updated_at=now,
-            kind=check_label("kind", note.kind),
+            kind=check_label("kind", "note" if note.kind is None else note.kind),
             key=check_key(note.key),
             source=check_label("source", note.source),
             tags=check_tags(note.tags),
@@ -176,7 +176,7 @@ def clean(text: str, metadata: Mapping[str, Json], *, strict: bool = False) -> t
     told, found = _scrubbed(check_text(text), strict)
     kept = check_metadata(metadata)
     redactions = [found]
-    kept = {key: _scrubbed_value(value, strict, redactions) for key, value in kept.items()}
+    kept = _scrubbed_object(kept, strict, redactions)
     if sum(redactions):
         kept["redactions"] = sum(redactions)
     return told, kept
@@ -197,10 +197,24 @@ def _scrubbed_value(value: Json, strict: bool, redactions: list[int]) -> Json:
         redactions.append(found)
         return told
     if isinstance(value, dict):
-        return {key: _scrubbed_value(item, strict, redactions) for key, item in value.items()}
+        return _scrubbed_object(value, strict, redactions)
     if isinstance(value, list | tuple):
         return [_scrubbed_value(item, strict, redactions) for item in value]
     return value
+
+
+def _scrubbed_object(fields: Mapping[str, Json], strict: bool, redactions: list[int]) -> dict[str, Json]:
+    """Names are scrubbed, too. Of two that become the same, the second has a number behind it."""
+    result: dict[str, Json] = {}
+    for name, value in fields.items():
+        safe, count = _scrubbed(name, strict)
+        redactions.append(count)
+        number = 1
+        while count and (safe in result or safe in fields):
+            number += 1
+            safe = f"{_scrubbed(name, strict)[0]} {number}"
+        result[safe] = _scrubbed_value(value, strict, redactions)
+    return result
 
 
 def _twin(drafts: Sequence[Draft], among: Sequence[int], record: Record) -> int | None:
@@ -228,7 +242,7 @@ def _digest(told: bytes) -> bytes:
 
 
 def _keeps(note: Note) -> frozenset[str]:
-    return frozenset(name for name in ("pinned", "importance") if getattr(note, name) is None)
+    return frozenset(name for name in ("kind", "pinned", "importance") if getattr(note, name) is None)
 
 
 def _utc(moment: datetime | None) -> datetime | None:

@@ -34,5 +34,5 @@ class EventLog(Protocol):
         ...
 
     async def trim_events(self, *, before: datetime, keep: int) -> int:
-        """Forget events older than `before`, and the oldest beyond `keep`. How many that were."""
+        """Forget events older than `before`, and the oldest beyond `keep`. A group goes as a whole. How many that were."""
         ...

@@ -72,6 +72,10 @@ class JobQueue(Protocol):
         """Raises NotFound."""
         ...
 
+    async def open_job(self, tenant: str, kind: str, unique: str) -> str | None:
+        """The id of the job with this mark that waits or runs. No payload is read for it."""
+        ...
+
     async def list_jobs(
         self, tenant: str, *, kinds: Sequence[str] = (), states: Sequence[JobState] = (), limit: int = 100
     ) -> list[Job]:

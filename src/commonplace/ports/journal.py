@@ -1,5 +1,5 @@
 """
-What is kept together with a write: audit rows, events, jobs and the answer to a repeated request.
+What is kept together with a write: audit rows, events, jobs, claims of sessions and the answer to a repeated request.
 
 This is the unit of work. The stores' writing methods take a `Beside`: a function of what was written that says what else
 belongs to it. Its entries are kept in the same transaction, or nothing is.
@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeAlias
 
-from commonplace.values.audit import AuditPage, AuditQuery, AuditRow
-from commonplace.values.event import News
+from commonplace.values.audit import AuditGroup, AuditPage, AuditQuery, AuditRow
+from commonplace.values.event import News, NewsGroup
 from commonplace.values.job import NewJob
+from commonplace.values.member import SessionClaim
 from commonplace.values.record import Written
 
 
@@ -36,9 +37,10 @@ class IdempotentReply:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entries:
-    audit: tuple[AuditRow, ...] = ()
-    events: tuple[News, ...] = ()
+    audit: tuple[AuditRow | AuditGroup, ...] = ()
+    events: tuple[News | NewsGroup, ...] = ()
     jobs: tuple[NewJob, ...] = ()
+    claims: tuple[SessionClaim, ...] = ()
     reply: IdempotentReply | None = None
 
 
@@ -59,12 +61,14 @@ class Journal(Protocol):
         Raises:
             AlreadyAnswered: a reply with that tenant, owner and key is there and has not expired.
             QueueFull: the line of a job has no room for it.
+            ScopeTaken: a session that is claimed has other members.
         """
         ...
 
     async def audit(self, tenant: str | None, query: AuditQuery, limit: int, cursor: str | None) -> AuditPage:
         """
-        Rows that fit, newest first, of a tenant or (None) of all. A cursor stays right while others write.
+        Rows that fit, newest first, of a tenant or (None) of all; those of a group one by one, by the ids of their records. A
+        cursor stays right while others write.
 
         Raises:
             InvalidQuery: the cursor is not one of ours.

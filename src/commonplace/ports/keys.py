@@ -44,7 +44,10 @@ class KeyRegistry(Protocol):
         ...
 
     async def revoke_key(self, id: str, at: datetime, entries: Entries) -> Key:
-        """From now on the key opens nothing. Revoking twice keeps the first moment. Raises NotFound."""
+        """
+        From now on the key opens nothing, nor does any key that it made, nor those that they made. Revoking twice keeps the
+        first moment. Raises NotFound.
+        """
         ...
 
     async def add_user(self, user: User, secret: bytes, entries: Entries) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from commonplace.ports.journal import Entries
-from commonplace.values.knowledge import Coverage, Item, ItemStatus, Space
+from commonplace.values.knowledge import Coverage, Item, ItemStatus, Recording, Space
 
-LayerName = Literal["L0", "L1"]
+StoredLayer = Literal["L0", "L1"]
+"""The layers that are kept; the text itself is with its record."""
+BesideRecording: TypeAlias = Callable[[Recording], Entries]
+"""What is kept with a finding, by what became of it. Called inside the transaction: pure, and quick."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,7 +21,7 @@ class Layer:
 
     record: str
     version: int
-    name: LayerName
+    name: StoredLayer
     text: str
     tokens: int
     method: Literal["rules", "model"] = "rules"
@@ -35,11 +38,11 @@ class KnowledgeStore(Protocol):
         """Those of `ids`, or (None) all of the tenant, by namespace."""
         ...
 
-    async def put_item(self, item: Item, entries: Entries) -> Item:
+    async def record_item(self, item: Item, beside: BesideRecording) -> Recording:
         """
-        Keep a new item and renew the coverage of its key. Where the space holds one with the same dedupe key, that one is
-        answered, unchanged, and only the coverage is renewed. What is quarantined is no part of the coverage. Raises NotFound
-        where there is no such space.
+        Keep a finding and renew the coverage of its key. If the space has an item with the same dedupe key,
+        `values.knowledge.record_again` says what becomes of both. What is quarantined is no part of the coverage. Raises NotFound
+        if there is no such space.
         """
         ...
 
@@ -59,10 +62,13 @@ class KnowledgeStore(Protocol):
         """Newest first."""
         ...
 
-    async def change_item(self, item: Item, expected: ItemStatus, entries: Entries) -> Item:
+    async def change_item(
+        self, item: Item, expected: ItemStatus, entries: Entries, replaced: Sequence[Item] = ()
+    ) -> Item:
         """
-        Put `item` in the place of the one with its id. Its coverage is renewed; with a status of promoted or
-        approved_default `last_promoted_at` too. Raises NotFound, and Conflict where the status held is not `expected`.
+        Put `item` in the place of the one with its id, and each of `replaced` in the place of theirs. The coverage of `item` is renewed;
+        with a status of promoted or approved_default `last_promoted_at` too. Raises NotFound, and Conflict if the status of the item
+        is not `expected`.
         """
         ...
 
@@ -75,7 +81,9 @@ class KnowledgeStore(Protocol):
 
     async def coverage(self, tenant: str, coverage_key: str, spaces: Sequence[str] | None = None) -> list[Coverage]: ...
 
-    async def layers(self, tenant: str, record: str, version: int) -> list[Layer]: ...
+    async def layers(self, tenant: str, records: Sequence[str]) -> list[Layer]:
+        """All layers of these records, whichever version they tell."""
+        ...
 
     async def put_layers(self, tenant: str, layers: Sequence[Layer]) -> None:
         """

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from commonplace.values.record import Passage
+from commonplace.values.record import Passage, Unreadable
+from commonplace.values.scope import Scope
 from commonplace.values.upkeep import Finding, Rule, Stats, Upkeep
 
 Progress = Callable[[int, int], None]
@@ -32,6 +34,25 @@ class StoreMaintenance(Protocol):
         Look for faults without changing anything: damage, rows without words or vectors and the reverse, counters
         that do not add up, a missing extension, a disk nearly full.
         """
+        ...
+
+    def removal(self) -> AbstractAsyncContextManager[None]:
+        """
+        What is written in this block removes something: if the disk is full, it has room that is reserved for it. Raises StoreFull at its
+        end if what was purged is still somewhere in the store's files.
+        """
+        ...
+
+    async def keep_reserve(self) -> None:
+        """Reserve room on the disk for what removes something, if there is as much. Called now and then."""
+        ...
+
+    async def damage(self) -> tuple[Unreadable, ...]:
+        """What reads of this process could not read since it opened the store."""
+        ...
+
+    async def is_sound(self) -> bool:
+        """Whether the pages of the store can be read; quicker than `check`. What is wrong is then among the `damage`."""
         ...
 
     async def embedders(self) -> dict[str, int]:
@@ -61,6 +82,13 @@ class StoreMaintenance(Protocol):
         """
         Make this store what the backup `source` holds. Raises InvalidFile where the store is not empty or the backup
         is damaged or of another kind.
+        """
+        ...
+
+    async def idle_sessions(self, before: datetime, limit: int) -> list[tuple[str, Scope]]:
+        """
+        Session scopes, with their tenants, last written to before that moment, and before the upgrade to the schema that ends sessions, in
+        which something is neither pinned nor deleted. None that a rule of its own, or of its kind, gives an age.
         """
         ...
 

@@ -2,7 +2,7 @@
 How a memory is used: by every face the same, in this process (`service/local`) or over HTTP (`sdk`), asynchronously. The agent
 and the tools of MCP ask for the parts that they use.
 
-Wherever a record's `id` is asked for, its first eight digits or more will do, while only one record has them. A scope is written
+Wherever a record's `id` is asked for, its first 16 digits or more will do, while only one record has them; delete and demote take all of it. A scope is written
 `kind:id`. Every change of a record makes a new version of it; `expected` refuses the change if the record is no longer at
 that version.
 """
@@ -10,6 +10,8 @@ that version.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
+
+from commonplace.ports.catalog_client import CatalogClient, KnowledgeClient
 
 if TYPE_CHECKING:
     # Half of all values: whoever only searches needs few of them.
@@ -19,18 +21,27 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Literal, TextIO, Unpack
 
+    from commonplace.values.approval import Approval, ApprovalKind, ApprovalPage, ApprovalState
     from commonplace.values.audit import AuditPage, AuditQuery
+    from commonplace.values.capability import CapabilityFields, IssuedCapability
     from commonplace.values.census import By, Recalls, ScopeCounts, Tally, Weight
     from commonplace.values.changes import Changes, SuccessorFields
     from commonplace.values.context import ContextBlock
+    from commonplace.values.distillation import DistillFields, DistillReport
     from commonplace.values.event import Heard
     from commonplace.values.extraction import Extracted, TalkFields
+    from commonplace.values.knowledge import (
+        ReviewFields,
+    )
+    from commonplace.values.layer import LayerChoice, LayerName
+    from commonplace.values.member import Member
     from commonplace.values.note import Note
     from commonplace.values.principal import Key, Principal, Role, User
     from commonplace.values.query import Filters, Hit, Mode, Order, Page
     from commonplace.values.record import Json, Record, State, Trust, Turn, Visibility
     from commonplace.values.review import Origin, RolledBack, WaitingPage
     from commonplace.values.scope import Scope, ScopeKind, Scopes
+    from commonplace.values.seal import SealState
     from commonplace.values.shelf import (
         ShelfChange,
         ShelfFiles,
@@ -41,7 +52,7 @@ if TYPE_CHECKING:
         ShelfWritten,
     )
     from commonplace.values.task import ContextMode, MemoryTask, TargetScope
-    from commonplace.values.transfer import ImportReport, Layout, LoadReport, Progress
+    from commonplace.values.transfer import ExportCount, ImportFields, ImportReport, LoadReport, Progress
     from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
     from commonplace.values.usage import Budget
 
@@ -55,7 +66,7 @@ class RecordsClient(Protocol):
         *,
         scope: Scope | str = "global",
         key: str | None = None,
-        kind: str = "note",
+        kind: str | None = None,
         source: str = "manual",
         tags: Sequence[str] = (),
         metadata: Mapping[str, Json] | None = None,
@@ -78,8 +89,8 @@ class RecordsClient(Protocol):
         """
         Remember one thing, and answer the record.
 
-        Under a `key` that the scope has already, it becomes the next version of that record; `pinned` and `importance` of
-        None then stay as they are. With `dedupe="near"` a text that is nearly there already is not stored again.
+        Under a `key` that the scope has already, it becomes the next version of that record; `kind`, `pinned` and `importance`
+        of None then stay as they are. With `dedupe="near"` a text that is nearly there already is not stored again.
         """
         ...
 
@@ -217,18 +228,33 @@ class RecallClient(Protocol):
         as_of: datetime | None = None,
         diversity: float = 0.0,
         weights: Mapping[str, float] | None = None,
+        everyone: bool = False,
+        layer: LayerName | None = None,
+        budget: int | None = None,
     ) -> builtins.list[Hit]:
         """
         What answers the question, best first, each hit with its reasons (`hit.why`).
 
-        `scopes` None reads every scope in reach. `as_of` searches the memory as it stood at that moment.
+        `scopes` None reads what is shared and what is the caller's own; with `everyone`, which is for admins, other people's
+        memory, too. `as_of` searches the memory as it stood at that moment. With a
+        `layer` each hit has that text in `hit.layer`; a `budget` of tokens for all of them shortens it and ends the list.
         """
         ...
 
     async def context(
-        self, query: str, *, scopes: Scopes = None, session: str | None = None, budget: int | None = None
+        self,
+        query: str,
+        *,
+        scopes: Scopes = None,
+        session: str | None = None,
+        budget: int | None = None,
+        everyone: bool = False,
+        layer: LayerChoice | None = None,
     ) -> ContextBlock:
-        """A `<memory_context>` block for a prompt: the session so far and what the question recalls, within `budget`."""
+        """
+        A `<memory_context>` block for a prompt: the session so far and what the question recalls, within `budget`. `scopes` and
+        `everyone` as in a search. Each memory is told by its passage, or by `layer`; `auto` is the fullest layer that fits.
+        """
         ...
 
     async def sections(
@@ -252,6 +278,15 @@ class LearningClient(Protocol):
         Learn from a finished conversation: turns, a transcript whose lines say who speaks, or (None) what is kept of its
         `session`. Say whose memory it is for: `agents`, `workspace`, `scope`. By the language model of the settings, else by
         rules; it is waited for in any case.
+        """
+        ...
+
+    async def distill(
+        self, session: str, conversation: Sequence[str], **fields: Unpack[DistillFields]
+    ) -> DistillReport:
+        """
+        Keep the important facts of a conversation, part by part, in its session's scope or in `scope`. The same conversation
+        again adds nothing.
         """
         ...
 
@@ -301,10 +336,7 @@ class FilesClient(Protocol):
         ...
 
     async def recall_managed(self, query: str, tools: Sequence[str] = (), *, run: str | None = None) -> ShelfRecall:
-        """
-        The entries of managed memory that fit a question, at most five, and their block for a prompt. What only explains one of
-        the `tools` at hand is left out.
-        """
+        """Entries of managed memory that fit a question, at most five; not what only explains one of the `tools`."""
         ...
 
     async def managed_file(self, root: ShelfName, path: str) -> ShelfText:
@@ -342,10 +374,11 @@ class ReviewClient(Protocol):
         scopes: Scopes = None,
         source: str | None = None,
         session: str | None = None,
+        rejected: bool = False,
         limit: int = 100,
         cursor: str | None = None,
     ) -> WaitingPage:
-        """What is in quarantine, newest first, a page at a time. For reviewers."""
+        """What is in quarantine, or what was `rejected`, newest first, a page at a time. For reviewers."""
         ...
 
     async def release(
@@ -358,16 +391,23 @@ class ReviewClient(Protocol):
         trust: Trust | None = None,
         expected: Mapping[str, int] | None = None,
     ) -> builtins.list[Record]:
-        """
-        Let records out of quarantine: these, or all of a source or a session. `expected` are the versions that were looked at,
-        by id; where one is another by now, none is let out. For reviewers. Raises RecordChanged.
-        """
+        """Let out of quarantine: these, or all of a source or a session, at the `expected` versions (by id) or none."""
+        ...
+
+    async def reject(
+        self, ids: Sequence[str] = (), *, source: str | None = None, session: str | None = None, reason: str
+    ) -> builtins.list[Record]:
+        """Delete records in quarantine: these, or all of a source or a session. `restore_rejected` brings them back."""
+        ...
+
+    async def restore_rejected(self, ids: Sequence[str], *, reason: str) -> builtins.list[Record]:
+        """Bring back records that were rejected: they are in quarantine again. For reviewers."""
         ...
 
     async def purge_reviewed(
         self, ids: Sequence[str] = (), *, source: str | None = None, session: str | None = None, reason: str
     ) -> Purged:
-        """Remove records in quarantine for good: these, or all of a source or a session. For reviewers."""
+        """Remove records in quarantine, or rejected ones, for good: these, or all of a source or a session. For reviewers."""
         ...
 
     async def release_finding(self, id: str, *, reason: str) -> None:
@@ -379,14 +419,7 @@ class ReviewClient(Protocol):
         ...
 
     async def promote_finding(
-        self,
-        id: str,
-        *,
-        to: Literal["promoted", "approved_default"] = "promoted",
-        reviewer: str | None = None,
-        approval: str | None = None,
-        freshness_expires_at: datetime | None = None,
-        reason: str | None = None,
+        self, id: str, *, to: Literal["promoted", "approved_default"] = "promoted", **review: Unpack[ReviewFields]
     ) -> None:
         """
         Take a finding from working to promoted, or from there to the approved default, which names its reviewer and approval. The
@@ -398,6 +431,28 @@ class ReviewClient(Protocol):
         self, id: str, *, reviewer: str | None = None, approval: str | None = None, reason: str | None = None
     ) -> None:
         """Give a finding up, for good. The reason is kept in the audit. For reviewers. Raises InvalidTransition."""
+        ...
+
+    async def approve(
+        self, id: str, version: int | None = None, *, kind: ApprovalKind = "record", reason: str | None = None
+    ) -> Approval:
+        """
+        Stand for a record as it is at `version`, or for a finding: then whoever may write can promote it. For reviewers, about what
+        others wrote; an admin may approve their own. Raises RecordChanged, OwnReview.
+        """
+        ...
+
+    async def approvals(
+        self, *, state: ApprovalState | None = None, limit: int = 100, cursor: str | None = None
+    ) -> ApprovalPage:
+        """
+        Approvals, and the requests that promotions have left (`state="requested"`), newest first: one's own, and for reviewers
+        those about what they may review.
+        """
+        ...
+
+    async def withdraw_approval(self, id: str, *, reason: str | None = None) -> Approval:
+        """Take back one's own approval or request; for admins, anybody's. A reviewer declines a request by it."""
         ...
 
     async def rollback(self, origin: Origin, *, reason: str, dry_run: bool = False) -> RolledBack:
@@ -415,29 +470,34 @@ class TransferClient(Protocol):
         self,
         path: str | Path,
         *,
-        scope: Scope | str = "global",
-        format: Layout = "directory",  # noqa: A002 - what the world calls it
         sync_deletes: bool = False,
         progress: Progress | None = None,
+        **fields: Unpack[ImportFields],
     ) -> ImportReport:
-        """Bring in a folder of Markdown and text files, or OpenClaw's memory. Unchanged files are left alone."""
+        """
+        Bring in a folder of Markdown and text, or OpenClaw's memory; with `kinds` code, JSON. Unchanged files are left alone. Without `force`,
+        a person's edits stay (`kept_edits`), and RemovalRefused is raised if more than half of what came from there would go.
+        """
         ...
 
     async def import_files(
-        self,
-        files: Mapping[str, str],
-        *,
-        scope: Scope | str = "global",
-        format: Layout = "directory",  # noqa: A002 - what the world calls it
-        progress: Progress | None = None,
+        self, files: Mapping[str, str], *, progress: Progress | None = None, **fields: Unpack[ImportFields]
     ) -> ImportReport:
         """Bring in texts by their paths, which are relative."""
         ...
 
     async def export(
-        self, target: str | Path | TextIO, *, scopes: Scopes = None, progress: Progress | None = None
-    ) -> int:
-        """Write all records in reach, with all their versions, as JSON Lines, and answer how many."""
+        self,
+        target: str | Path | TextIO,
+        *,
+        scopes: Scopes = None,
+        everyone: bool = False,
+        progress: Progress | None = None,
+    ) -> ExportCount:
+        """
+        Write records with all their versions as JSON Lines; how many, and what was `unreadable`. `scopes` and `everyone` as in a
+        search: only an admin's export of everyone's memory is the whole.
+        """
         ...
 
     async def load(self, source: str | Path | TextIO, *, progress: Progress | None = None) -> LoadReport:
@@ -452,12 +512,14 @@ class TransferClient(Protocol):
 class StatisticsClient(Protocol):
     """What there is, and what happened to it."""
 
-    async def stats(self) -> Stats:
-        """How much there is, and in which scopes."""
+    async def stats(self, *, everyone: bool = False) -> Stats:
+        """How much there is, and in which scopes: of what is shared and one's own, or (for admins) of everyone's."""
         ...
 
-    async def scopes(self, text: str = "", *, kinds: Sequence[ScopeKind] = (), limit: int = 100) -> ScopeCounts:
-        """The scopes in reach that have `text` in their names, last written first."""
+    async def scopes(
+        self, text: str = "", *, kinds: Sequence[ScopeKind] = (), limit: int = 100, everyone: bool = False
+    ) -> ScopeCounts:
+        """The scopes, shared and one's own, that have `text` in their names, last written first."""
         ...
 
     async def counts(
@@ -483,6 +545,10 @@ class StatisticsClient(Protocol):
         self, wanted: AuditQuery | None = None, *, limit: int = 100, cursor: str | None = None
     ) -> AuditPage:
         """Who did what, newest first, a page at a time. For reviewers."""
+        ...
+
+    async def audit_seals(self, *, verify: bool = False, limit: int = 20) -> SealState:
+        """The seals of the audit, newest first. `verify` hashes all rows again: `broken` is the first that does not fit. Operator only."""
         ...
 
     def events(
@@ -519,10 +585,7 @@ class AdminClient(Protocol):
         ...
 
     async def tidy(self, *, purge_after: timedelta | None = None) -> builtins.list[Upkeep]:
-        """
-        Delete what has expired and what the rules no longer keep; undo brings it back. Deleted records that are older
-        than `purge_after` are removed for good; None keeps them.
-        """
+        """Delete what expired or the rules no longer keep (undoable); purge what was deleted `purge_after` ago or longer."""
         ...
 
     async def upkeep_log(self, *, since: datetime | None = None, limit: int = 100) -> builtins.list[Upkeep]:
@@ -536,8 +599,13 @@ class AdminClient(Protocol):
         *,
         scopes: Sequence[str] | None = None,
         expires_at: datetime | None = None,
+        user: str | None = None,
+        agent: bool = False,
     ) -> tuple[Key, str]:
-        """A new key and its secret, which nobody can read again. For admins."""
+        """
+        A new key and its secret, which nobody can read again. `user` is the person it speaks for, whose memory it reaches. `agent`: a
+        program holds it, whose writes are not a person's words. It ends with the key that made it, at the latest. For admins.
+        """
         ...
 
     async def keys(self) -> builtins.list[Key]:
@@ -545,7 +613,23 @@ class AdminClient(Protocol):
         ...
 
     async def revoke_key(self, id: str) -> Key:
-        """From now on it opens nothing. For admins."""
+        """From now on it opens nothing, nor do the keys that were made with it. For admins."""
+        ...
+
+    async def create_capability(self, key: str, run: str, **fields: Unpack[CapabilityFields]) -> IssuedCapability:
+        """Let another key, by its name or id, do at the governed door a part of what yours may. Raises CapabilityTooWide."""
+        ...
+
+    async def members(self, scope: Scope | str) -> builtins.list[Member]:
+        """Whose a session or a room is, the owner first, and with whom it is shared. Raises NotFound."""
+        ...
+
+    async def share(self, scope: Scope | str, subject: str) -> Member:
+        """Let another person (a key's `user`, a gateway's user, `key/<key id>`) use a session or a room. Raises Conflict."""
+        ...
+
+    async def unshare(self, scope: Scope | str, subject: str) -> None:
+        """Share it with them no longer. For its owner, for admins, and for the one who leaves."""
         ...
 
     async def create_user(self, user: str) -> tuple[User, str]:
@@ -579,8 +663,10 @@ class MemoryClient(
     LearningClient,
     FilesClient,
     ReviewClient,
+    KnowledgeClient,
     TransferClient,
     StatisticsClient,
+    CatalogClient,
     AdminClient,
     Protocol,
 ):

@@ -73,6 +73,13 @@ class RecallStore(Protocol):
         """
         ...
 
+    async def whole(self, marks: Sequence[Mark], embedders: Sequence[str]) -> list[IndexChanges]:
+        """
+        All of several scopes in one read, each with the mark of that moment: as `changes` from the beginning. A scope that was
+        purged away is left out.
+        """
+        ...
+
     async def as_of(self, mark: Mark, moment: datetime, embedders: Sequence[str]) -> list[Entry]:
         """The entries as they were at `moment`: each record in the version written last before it, if it was live."""
         ...
@@ -82,8 +89,8 @@ class RecallStore(Protocol):
     ) -> tuple[list[int], list[int]]:
         """
         For each term how many passages of these scopes hold it, and the numbers of passages that hold the rarer ones:
-        terms held by at most `cap` passages, or, where there is none, the newest `cap` of the rarest. A term that nobody
-        holds is not among the rare. The passages, not the counts, are of the records `among` (None: of all): where these
+        terms held by at most `cap` passages, rarest first up to `stores.rarity.MOST_PASSAGES` in all, or, where there is none,
+        the newest `cap` of the rarest. With `cap` 0 nothing is read but counts. A term that nobody holds is not among the rare. The passages, not the counts, are of the records `among` (None: of all): where these
         hold none of the rare terms, the next rarest counts.
         """
         ...

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from commonplace.ports.journal import Beside, BesidePurge
 from commonplace.values.query import Filter, Order, Page
-from commonplace.values.record import Draft, Lineage, Record, Written
+from commonplace.values.record import Draft, Lineage, Record, Salvage, Written
 from commonplace.values.upkeep import Purged
 
 
@@ -84,6 +84,13 @@ class RecordStore(Protocol):
 
     async def lineages(self, tenant: str, filter: Filter, after: str | None, limit: int) -> list[Lineage]:
         """Whole lives in the order of their ids, those after id `after`, without passages. For export."""
+        ...
+
+    async def salvage(self, tenant: str, filter: Filter, after: str | None, limit: int) -> Salvage:
+        """
+        As `lineages`, and of a damaged store whatever can be read: a record with those of its versions that can be, counted anew; the rest
+        is named. A record whose last version cannot be read and that was deleted does not come back. `after` is what the page before says.
+        """
         ...
 
     async def purge(self, tenant: str, filters: Sequence[Filter], *, beside: BesidePurge | None = None) -> Purged:

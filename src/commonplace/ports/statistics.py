@@ -8,6 +8,7 @@ from typing import Protocol
 from commonplace.values.census import By, Recalls, ScopeCounts, Tally
 from commonplace.values.query import Filter
 from commonplace.values.scope import Scope, ScopeKind
+from commonplace.values.tree import Outline
 
 
 class StoreStatistics(Protocol):
@@ -23,6 +24,13 @@ class StoreStatistics(Protocol):
         """
         The scopes of a tenant (or those of `among`) that were ever written to, that have `text` anywhere in their names,
         whatever the case, and are of one of `kinds` (none: of any); last written first.
+        """
+        ...
+
+    async def outlines(self, tenant: str, scope: Scope, limit: int) -> tuple[list[Outline], int]:
+        """
+        The records that are in a scope, whatever their state, the oldest `limit` in the order of their ids, and how many there
+        are beyond. `beginning` has at most 200 characters.
         """
         ...
 

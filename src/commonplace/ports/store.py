@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from commonplace.ports.approvals import ApprovalRegistry
 from commonplace.ports.events import EventLog
 from commonplace.ports.jobs import JobQueue
 from commonplace.ports.journal import Journal
 from commonplace.ports.keys import KeyRegistry
 from commonplace.ports.knowledge import KnowledgeStore
 from commonplace.ports.maintenance import StoreMaintenance
+from commonplace.ports.members import MemberRegistry
 from commonplace.ports.quotas import Quotas
 from commonplace.ports.recall import RecallStore
 from commonplace.ports.records import RecordStore
+from commonplace.ports.seals import SealStore
 from commonplace.ports.statistics import StoreStatistics
 from commonplace.ports.usage import UsageLedger
 from commonplace.ports.vector_cache import VectorCache
@@ -43,6 +46,12 @@ class Store(Protocol):
     def keys(self) -> KeyRegistry: ...
 
     @property
+    def members(self) -> MemberRegistry: ...
+
+    @property
+    def approvals(self) -> ApprovalRegistry: ...
+
+    @property
     def quotas(self) -> Quotas: ...
 
     @property
@@ -50,6 +59,9 @@ class Store(Protocol):
 
     @property
     def knowledge(self) -> KnowledgeStore: ...
+
+    @property
+    def seals(self) -> SealStore: ...
 
     @property
     def statistics(self) -> StoreStatistics: ...

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ipaddress
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from commonplace.errors import InvalidInput, InvalidScope
+from commonplace.values.paths import expand_path
 from commonplace.values.principal import check_client
 from commonplace.values.scope import check_tenant
 
@@ -26,10 +26,12 @@ class Address:
     is_local: bool
 
 
-def address(url: str | None, token: str | None, tenant: str | None, client_id: str | None) -> Address:
+def address(
+    url: str | None, token: str | None, tenant: str | None, client_id: str | None, *, agent: bool = False
+) -> Address:
     """
     What is not given comes from COMMONPLACE_URL and COMMONPLACE_TOKEN. Without either a token is taken from the home folder,
-    where a daemon of this machine keeps its own; it is never sent anywhere else.
+    where a daemon of this machine keeps its own; it is never sent anywhere else. `agent`: what is written is a model's word.
 
     Raises:
         InvalidInput: the address, the tenant or the client's id is not one.
@@ -44,6 +46,8 @@ def address(url: str | None, token: str | None, tenant: str | None, client_id: s
         headers["X-Tenant"] = _tenant(tenant)
     if client_id is not None:
         headers["X-Client-Id"] = check_client(client_id)
+    if agent:
+        headers["X-Hand"] = "agent"
     return Address(url=where, headers=headers, is_local=is_local)
 
 
@@ -64,7 +68,7 @@ def _is_local(url: str) -> bool:
 
 
 def _own_token() -> str | None:
-    home = Path(os.environ.get("COMMONPLACE_HOME") or "~/.commonplace").expanduser()
+    home = expand_path(os.environ.get("COMMONPLACE_HOME") or "~/.commonplace")
     try:
         return (home / "token").read_text(encoding="utf-8").strip() or None
     except (OSError, UnicodeDecodeError):

@@ -7,15 +7,14 @@ import builtins
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Self, TextIO, TypeVar, Unpack
+from typing import Literal, TextIO, TypeVar, Unpack
 
 import httpx
 
 from commonplace.errors import InvalidInput
 from commonplace.ports.memory_client import MemoryClient
-from commonplace.sdk.address import TIMEOUT, address
-from commonplace.sdk.async_connection import AsyncDaemonConnection
+from commonplace.sdk.async_catalog import AsyncDaemonCatalog
+from commonplace.sdk.async_knowledge import AsyncKnowledge
 from commonplace.sdk.calls import extraction, recall, records, transfer
 from commonplace.sdk.documents import (
     changed,
@@ -29,24 +28,28 @@ from commonplace.sdk.documents import (
     record_path,
     reviewed,
     texts,
-    written,
 )
 from commonplace.sdk.event_listener import MAX_FRAME, SILENCE, EventListener
 from commonplace.sdk.lines import MEDIA_TYPE, Arriving, opened_source, opened_target
-from commonplace.sdk.talk import Call, HttpReply, asked, waiting
+from commonplace.sdk.talk import Call, HttpReply, asked
 from commonplace.sdk.threads import async_call
+from commonplace.values.approval import Approval, ApprovalKind, ApprovalPage, ApprovalState
 from commonplace.values.audit import AuditPage, AuditQuery
+from commonplace.values.capability import CapabilityFields, IssuedCapability
 from commonplace.values.census import By, Latency, Recalls, ScopeCounts, Tally, Weight
 from commonplace.values.changes import Changes, SuccessorFields
 from commonplace.values.context import ContextBlock
 from commonplace.values.event import Heard
 from commonplace.values.extraction import Extracted, TalkFields
+from commonplace.values.layer import LayerChoice, LayerName
+from commonplace.values.member import Member
 from commonplace.values.note import Note
 from commonplace.values.principal import Key, Principal, Role, User
 from commonplace.values.query import Filter, Filters, Hit, Mode, Order, Page
 from commonplace.values.record import Json, Provenance, Record, State, Trust, Turn, Visibility
 from commonplace.values.review import Origin, RolledBack, WaitingPage
 from commonplace.values.scope import Scope, ScopeKind, Scopes
+from commonplace.values.seal import SealState
 from commonplace.values.shelf import (
     ShelfChange,
     ShelfFiles,
@@ -57,14 +60,22 @@ from commonplace.values.shelf import (
     ShelfWritten,
 )
 from commonplace.values.task import ContextMode, MemoryTask, TargetScope
-from commonplace.values.transfer import ImportReport, Layout, LoadReport, Progress
+from commonplace.values.transfer import ExportCount, ImportFields, ImportOptions, ImportReport, LoadReport, Progress
 from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
 from commonplace.values.usage import Budget
 from commonplace.wire.budgets import BudgetAnswer
 from commonplace.wire.census import LatencyAnswer, ScopesAnswer, WeightsAnswer
 from commonplace.wire.extraction import LearningsAnswer
 from commonplace.wire.maintenance import FindingsAnswer, LogAnswer, ReindexedAnswer, RulesAnswer
-from commonplace.wire.people import CodeAnswer, KeysAnswer, MeAnswer, NewKeyAnswer, NewUserAnswer, UsersAnswer
+from commonplace.wire.people import (
+    CodeAnswer,
+    KeysAnswer,
+    MeAnswer,
+    MembersAnswer,
+    NewKeyAnswer,
+    NewUserAnswer,
+    UsersAnswer,
+)
 from commonplace.wire.queries import AuditFilter
 from commonplace.wire.review import ReleasedAnswer, RollbackBody
 from commonplace.wire.shapes import reader
@@ -73,7 +84,7 @@ from commonplace.wire.shelf import ShelfChangesAnswer, ShelvesAnswer
 T = TypeVar("T")
 
 
-class AsyncClient(MemoryClient):
+class AsyncClient(AsyncDaemonCatalog, AsyncKnowledge, MemoryClient):
     """
     A daemon's memory, with the methods of `AsyncMemory`. Errors are those that the daemon met, of the same class.
 
@@ -81,65 +92,6 @@ class AsyncClient(MemoryClient):
     machine the token of the home folder will do. A request is sent again, a few times and with pauses, where the connection
     fails or the daemon is busy, and only if that cannot do anything twice.
     """
-
-    def __init__(
-        self,
-        url: str | None = None,
-        token: str | None = None,
-        tenant: str | None = None,
-        client_id: str | None = None,
-        timeout: float = TIMEOUT,
-        *,
-        transport: httpx.AsyncBaseTransport | None = None,
-    ) -> None:
-        """`transport` sends requests in another way than over the network, for instance through one of your own."""
-        self._daemon = AsyncDaemonConnection(address(url, token, tenant, client_id), timeout, transport)
-
-    async def aclose(self) -> None:
-        """Close the connections. A second time does nothing."""
-        await self._daemon.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-    async def _get(
-        self, path: str, answer: type[T], parameters: Mapping[str, object] | None = None, *, waits: float = 0.0
-    ) -> T:
-        params = (*query(parameters or {}), *waiting(waits))
-        call = Call(method="GET", path=path, query=params, decode=reader(answer), reads=True, waits=waits)
-        return await self._daemon.ask(asked(call))
-
-    async def _send(
-        self,
-        method: str,
-        path: str,
-        answer: type[T],
-        body: Mapping[str, Json] | None = None,
-        *,
-        reads: bool = False,
-        endless: bool = False,
-        condition: tuple[str, str] | None = None,
-    ) -> T:
-        call = Call(
-            method=method,
-            path=path,
-            body=None if body is None else written(body),
-            decode=reader(answer),
-            reads=reads,
-            endless=endless,
-            condition=condition,
-        )
-        return await self._daemon.ask(asked(call))
-
-    async def _send_only(self, method: str, path: str, body: Mapping[str, Json] | None = None) -> None:
-        """As above, for an answer that nobody reads."""
-        content = None if body is None else written(body)
-        await self._daemon.ask(asked(Call(method=method, path=path, body=content, decode=len)))
 
     # ---- write
 
@@ -149,7 +101,7 @@ class AsyncClient(MemoryClient):
         *,
         scope: Scope | str = "global",
         key: str | None = None,
-        kind: str = "note",
+        kind: str | None = None,
         source: str = "manual",
         tags: Sequence[str] = (),
         metadata: Mapping[str, Json] | None = None,
@@ -242,16 +194,15 @@ class AsyncClient(MemoryClient):
         as_of: datetime | None = None,
         diversity: float = 0.0,
         weights: Mapping[str, float] | None = None,
+        everyone: bool = False,
+        layer: LayerName | None = None,
+        budget: int | None = None,
     ) -> builtins.list[Hit]:
-        """
-        What answers the question, best first, each hit with its reasons (`hit.why`).
-
-        `scopes` None reads every scope that the key reaches. `as_of` searches the memory as it stood at that moment.
-        """
         filters: Filters = {"kinds": kinds, "sources": sources, "tags": tags, "trust": trust, "sessions": sessions}
-        filters |= {"speaker": speaker, "pinned": pinned, "since": since, "until": until}
+        filters |= {"speaker": speaker, "pinned": pinned, "since": since, "until": until, "everyone": everyone}
         filter = Filter.parse(scopes, ("live",), filters)
         options = {"limit": limit, "mode": mode, "as_of": as_of, "diversity": diversity, "weights": weights}
+        options |= {"layer": layer, "budget": budget}
         return await self._daemon.ask(recall.search(text, filter, options))
 
     async def get(self, id: str, *, version: int | None = None) -> Record:
@@ -327,9 +278,11 @@ class AsyncClient(MemoryClient):
 
     # ---- statistics
 
-    async def scopes(self, text: str = "", *, kinds: Sequence[ScopeKind] = (), limit: int = 100) -> ScopeCounts:
-        """The scopes that the key reaches and that have `text` in their names, last written first."""
-        return (await self._get("/v1/scopes", ScopesAnswer, {"q": text or None, "kind": kinds, "limit": limit})).value()
+    async def scopes(
+        self, text: str = "", *, kinds: Sequence[ScopeKind] = (), limit: int = 100, everyone: bool = False
+    ) -> ScopeCounts:
+        params = {"q": text or None, "kind": kinds, "limit": limit, "everyone": everyone or None}
+        return (await self._get("/v1/scopes", ScopesAnswer, params)).value()
 
     async def counts(
         self,
@@ -354,9 +307,17 @@ class AsyncClient(MemoryClient):
     # ---- context
 
     async def context(
-        self, query: str, *, scopes: Scopes = None, session: str | None = None, budget: int | None = None
+        self,
+        query: str,
+        *,
+        scopes: Scopes = None,
+        session: str | None = None,
+        budget: int | None = None,
+        everyone: bool = False,
+        layer: LayerChoice | None = None,
     ) -> ContextBlock:
-        return await self._daemon.ask(recall.context(query, scopes=scopes, session=session, budget=budget))
+        options = {"session": session, "budget": budget, "everyone": everyone or None, "layer": layer}
+        return await self._daemon.ask(recall.context(query, scopes, options))
 
     async def sections(
         self, *, agent: str | None = None, workspace: str | None = None, budget: int | None = None
@@ -369,33 +330,31 @@ class AsyncClient(MemoryClient):
         self,
         path: str | Path,
         *,
-        scope: Scope | str = "global",
-        format: Layout = "directory",  # noqa: A002 - what the world calls it
         sync_deletes: bool = False,
         progress: Progress | None = None,
+        **fields: Unpack[ImportFields],
     ) -> ImportReport:
         """Bring in a folder of Markdown and text files, or OpenClaw's memory, of the machine the daemon runs on."""
-        return await self._daemon.ask(
-            transfer.import_folder(path, scope=scope, format=format, sync_deletes=sync_deletes, progress=progress)
-        )
+        options = ImportOptions.of(fields, sync_deletes=sync_deletes)
+        return await self._daemon.ask(transfer.import_folder(path, fields.get("scope", "global"), options, progress))
 
     async def import_files(
-        self,
-        files: Mapping[str, str],
-        *,
-        scope: Scope | str = "global",
-        format: Layout = "directory",  # noqa: A002 - what the world calls it
-        progress: Progress | None = None,
+        self, files: Mapping[str, str], *, progress: Progress | None = None, **fields: Unpack[ImportFields]
     ) -> ImportReport:
         """Bring in texts by their paths, which are relative: they are sent along, and need not be on the daemon's machine."""
-        return await self._daemon.ask(transfer.import_files(files, scope=scope, format=format, progress=progress))
+        scope, options = fields.get("scope", "global"), ImportOptions.of(fields)
+        return await self._daemon.ask(transfer.import_files(files, scope, options, progress))
 
     async def export(
-        self, target: str | Path | TextIO, *, scopes: Scopes = None, progress: Progress | None = None
-    ) -> int:
-        """Write all records that the key reaches, with all their versions, as JSON Lines, and answer how many."""
-        params = query({"scope": named_scopes(scopes)})
-        total = (await self.stats()).records if progress and scopes is None else 0
+        self,
+        target: str | Path | TextIO,
+        *,
+        scopes: Scopes = None,
+        everyone: bool = False,
+        progress: Progress | None = None,
+    ) -> ExportCount:
+        params = query({"scope": named_scopes(scopes), "everyone": everyone or None})
+        total = (await self.stats(everyone=everyone)).records if progress and scopes is None else 0
         with opened_target(target) as stream:
             arriving = Arriving(stream, total, progress)
             await self._daemon.download("/v1/export", params, arriving.take)
@@ -440,8 +399,8 @@ class AsyncClient(MemoryClient):
         del progress
         return (await self._send("POST", "/v1/reindex", ReindexedAnswer, endless=True)).texts
 
-    async def stats(self) -> Stats:
-        return await self._get("/v1/stats", Stats)
+    async def stats(self, *, everyone: bool = False) -> Stats:
+        return await self._get("/v1/stats", Stats, {"everyone": everyone or None})
 
     async def check(self) -> builtins.list[Finding]:
         return builtins.list((await self._get("/v1/check", FindingsAnswer)).findings)
@@ -529,10 +488,11 @@ class AsyncClient(MemoryClient):
         scopes: Scopes = None,
         source: str | None = None,
         session: str | None = None,
+        rejected: bool = False,
         limit: int = 100,
         cursor: str | None = None,
     ) -> WaitingPage:
-        which = {"scope": named_scopes(scopes), "source": source, "session": session}
+        which = {"scope": named_scopes(scopes), "source": source, "session": session, "rejected": rejected or None}
         return await self._get("/v1/review", WaitingPage, {**which, "limit": limit, "cursor": cursor})
 
     async def release(
@@ -546,9 +506,19 @@ class AsyncClient(MemoryClient):
         expected: Mapping[str, int] | None = None,
     ) -> builtins.list[Record]:
         body = reviewed(ids, source, session, reason) | given({"trust": trust, "versions": expected})
-        return builtins.list(
-            (await self._send("POST", "/v1/review/release", ReleasedAnswer, body, endless=True)).records
-        )
+        return await self._decide("release", body)
+
+    async def reject(
+        self, ids: Sequence[str] = (), *, source: str | None = None, session: str | None = None, reason: str
+    ) -> builtins.list[Record]:
+        return await self._decide("reject", reviewed(ids, source, session, reason))
+
+    async def restore_rejected(self, ids: Sequence[str], *, reason: str) -> builtins.list[Record]:
+        return await self._decide("restore", reviewed(ids, None, None, reason))
+
+    async def _decide(self, step: str, body: dict[str, Json]) -> builtins.list[Record]:
+        answer = await self._send("POST", f"/v1/review/{step}", ReleasedAnswer, body, endless=True)
+        return builtins.list(answer.records)
 
     async def purge_reviewed(
         self, ids: Sequence[str] = (), *, source: str | None = None, session: str | None = None, reason: str
@@ -556,31 +526,20 @@ class AsyncClient(MemoryClient):
         body = reviewed(ids, source, session, reason)
         return await self._send("POST", "/v1/review/purge", Purged, body, endless=True)
 
-    async def release_finding(self, id: str, *, reason: str) -> None:
-        await self._send_only("POST", f"/v1/review/findings/{part(id)}/release", {"reason": reason})
+    async def approve(
+        self, id: str, version: int | None = None, *, kind: ApprovalKind = "record", reason: str | None = None
+    ) -> Approval:
+        body = given({"id": id, "version": version, "kind": kind, "reason": reason})
+        return await self._send("POST", "/v1/approvals", Approval, body)
 
-    async def purge_finding(self, id: str, *, reason: str) -> None:
-        await self._send_only("POST", f"/v1/review/findings/{part(id)}/purge", {"reason": reason})
+    async def approvals(
+        self, *, state: ApprovalState | None = None, limit: int = 100, cursor: str | None = None
+    ) -> ApprovalPage:
+        return await self._get("/v1/approvals", ApprovalPage, {"state": state, "limit": limit, "cursor": cursor})
 
-    async def promote_finding(
-        self,
-        id: str,
-        *,
-        to: Literal["promoted", "approved_default"] = "promoted",
-        reviewer: str | None = None,
-        approval: str | None = None,
-        freshness_expires_at: datetime | None = None,
-        reason: str | None = None,
-    ) -> None:
-        fields = {"status": to, "reviewer_id": reviewer, "approval_id": approval, "reason": reason}
-        changes = {**fields, "freshness_expires_at": freshness_expires_at}
-        await self._send_only("POST", f"/v1/knowledge/items/{part(id)}/promote", changed(changes))
-
-    async def deprecate_finding(
-        self, id: str, *, reviewer: str | None = None, approval: str | None = None, reason: str | None = None
-    ) -> None:
-        changes = {"reviewer_id": reviewer, "approval_id": approval, "reason": reason}
-        await self._send_only("POST", f"/v1/knowledge/items/{part(id)}/deprecate", changed(changes))
+    async def withdraw_approval(self, id: str, *, reason: str | None = None) -> Approval:
+        path, params = f"/v1/approvals/{part(id)}", query({"reason": reason})
+        return await self._daemon.ask(asked(Call(method="DELETE", path=path, query=params, decode=reader(Approval))))
 
     async def rollback(self, origin: Origin, *, reason: str, dry_run: bool = False) -> RolledBack:
         body = changed({**named(RollbackBody, origin), "reason": reason, "dry_run": dry_run})
@@ -613,8 +572,11 @@ class AsyncClient(MemoryClient):
         *,
         scopes: Sequence[str] | None = None,
         expires_at: datetime | None = None,
+        user: str | None = None,
+        agent: bool = False,
     ) -> tuple[Key, str]:
-        body = changed({"name": name, "role": role, "scopes": scopes, "expires_at": expires_at})
+        fields = {"name": name, "role": role, "scopes": scopes, "expires_at": expires_at, "user": user}
+        body = changed({**fields, "agent": agent or None})
         new = await self._send("POST", "/v1/keys", NewKeyAnswer, body)
         return new.key, new.secret
 
@@ -623,6 +585,20 @@ class AsyncClient(MemoryClient):
 
     async def revoke_key(self, id: str) -> Key:
         return await self._send("DELETE", f"/v1/keys/{part(id)}", Key)
+
+    async def create_capability(self, key: str, run: str, **fields: Unpack[CapabilityFields]) -> IssuedCapability:
+        body = changed({"key": key, "run": run, **fields})
+        return await self._send("POST", "/v1/capabilities", IssuedCapability, body)
+
+    async def members(self, scope: Scope | str) -> builtins.list[Member]:
+        return builtins.list((await self._get("/v1/members", MembersAnswer, {"scope": str(scope)})).members)
+
+    async def share(self, scope: Scope | str, subject: str) -> Member:
+        return await self._send("POST", "/v1/members", Member, changed({"scope": str(scope), "subject": subject}))
+
+    async def unshare(self, scope: Scope | str, subject: str) -> None:
+        body = changed({"scope": str(scope), "subject": subject})
+        await self._send_only("POST", "/v1/members/remove", body)
 
     async def create_user(self, user: str) -> tuple[User, str]:
         return (await self._send("POST", "/v1/users", NewUserAnswer, {"user_id": document(user)})).value()
@@ -641,6 +617,9 @@ class AsyncClient(MemoryClient):
     ) -> AuditPage:
         parameters = named(AuditFilter, wanted or AuditQuery())
         return await self._get("/v1/audit", AuditPage, {**parameters, "limit": limit, "cursor": cursor})
+
+    async def audit_seals(self, *, verify: bool = False, limit: int = 20) -> SealState:
+        return await self._get("/v1/audit/seals", SealState, {"verify": verify, "limit": limit})
 
     async def events(
         self, *, types: Sequence[str] = (), scopes: Scopes = None, after: int | None = None

@@ -8,15 +8,13 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Self, TextIO, TypeVar, Unpack
+from typing import Literal, TextIO, TypeVar, Unpack
 
 import httpx
 
 from commonplace.errors import InvalidInput
-from commonplace.sdk.address import TIMEOUT, address
 from commonplace.sdk.calls import extraction, recall, records, transfer
-from commonplace.sdk.connection import DaemonConnection
+from commonplace.sdk.catalog import DaemonCatalog
 from commonplace.sdk.documents import (
     changed,
     document,
@@ -29,24 +27,29 @@ from commonplace.sdk.documents import (
     record_path,
     reviewed,
     texts,
-    written,
 )
 from commonplace.sdk.event_listener import MAX_FRAME, SILENCE, EventListener
+from commonplace.sdk.knowledge import Knowledge
 from commonplace.sdk.lines import MEDIA_TYPE, Arriving, opened_source, opened_target
-from commonplace.sdk.talk import Call, HttpReply, asked, waiting
+from commonplace.sdk.talk import Call, HttpReply, asked
 from commonplace.sdk.threads import plain_call
+from commonplace.values.approval import Approval, ApprovalKind, ApprovalPage, ApprovalState
 from commonplace.values.audit import AuditPage, AuditQuery
+from commonplace.values.capability import CapabilityFields, IssuedCapability
 from commonplace.values.census import By, Latency, Recalls, ScopeCounts, Tally, Weight
 from commonplace.values.changes import Changes, SuccessorFields
 from commonplace.values.context import ContextBlock
 from commonplace.values.event import Heard
 from commonplace.values.extraction import Extracted, TalkFields
+from commonplace.values.layer import LayerChoice, LayerName
+from commonplace.values.member import Member
 from commonplace.values.note import Note
 from commonplace.values.principal import Key, Principal, Role, User
 from commonplace.values.query import Filter, Filters, Hit, Mode, Order, Page
 from commonplace.values.record import Json, Provenance, Record, State, Trust, Turn, Visibility
 from commonplace.values.review import Origin, RolledBack, WaitingPage
 from commonplace.values.scope import Scope, ScopeKind, Scopes
+from commonplace.values.seal import SealState
 from commonplace.values.shelf import (
     ShelfChange,
     ShelfFiles,
@@ -57,14 +60,22 @@ from commonplace.values.shelf import (
     ShelfWritten,
 )
 from commonplace.values.task import ContextMode, MemoryTask, TargetScope
-from commonplace.values.transfer import ImportReport, Layout, LoadReport, Progress
+from commonplace.values.transfer import ExportCount, ImportFields, ImportOptions, ImportReport, LoadReport, Progress
 from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
 from commonplace.values.usage import Budget
 from commonplace.wire.budgets import BudgetAnswer
 from commonplace.wire.census import LatencyAnswer, ScopesAnswer, WeightsAnswer
 from commonplace.wire.extraction import LearningsAnswer
 from commonplace.wire.maintenance import FindingsAnswer, LogAnswer, ReindexedAnswer, RulesAnswer
-from commonplace.wire.people import CodeAnswer, KeysAnswer, MeAnswer, NewKeyAnswer, NewUserAnswer, UsersAnswer
+from commonplace.wire.people import (
+    CodeAnswer,
+    KeysAnswer,
+    MeAnswer,
+    MembersAnswer,
+    NewKeyAnswer,
+    NewUserAnswer,
+    UsersAnswer,
+)
 from commonplace.wire.queries import AuditFilter
 from commonplace.wire.review import ReleasedAnswer, RollbackBody
 from commonplace.wire.shapes import reader
@@ -73,7 +84,7 @@ from commonplace.wire.shelf import ShelfChangesAnswer, ShelvesAnswer
 T = TypeVar("T")
 
 
-class Client:
+class Client(DaemonCatalog, Knowledge):
     """
     A daemon's memory, with the methods of `Memory`. Errors are those that the daemon met, of the same class.
 
@@ -81,65 +92,6 @@ class Client:
     machine the token of the home folder will do. A request is sent again, a few times and with pauses, where the connection
     fails or the daemon is busy, and only if that cannot do anything twice.
     """
-
-    def __init__(
-        self,
-        url: str | None = None,
-        token: str | None = None,
-        tenant: str | None = None,
-        client_id: str | None = None,
-        timeout: float = TIMEOUT,
-        *,
-        transport: httpx.BaseTransport | None = None,
-    ) -> None:
-        """`transport` sends requests in another way than over the network, for instance through one of your own."""
-        self._daemon = DaemonConnection(address(url, token, tenant, client_id), timeout, transport)
-
-    def close(self) -> None:
-        """Close the connections. A second time does nothing."""
-        self._daemon.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _get(
-        self, path: str, answer: type[T], parameters: Mapping[str, object] | None = None, *, waits: float = 0.0
-    ) -> T:
-        params = (*query(parameters or {}), *waiting(waits))
-        call = Call(method="GET", path=path, query=params, decode=reader(answer), reads=True, waits=waits)
-        return self._daemon.ask(asked(call))
-
-    def _send(
-        self,
-        method: str,
-        path: str,
-        answer: type[T],
-        body: Mapping[str, Json] | None = None,
-        *,
-        reads: bool = False,
-        endless: bool = False,
-        condition: tuple[str, str] | None = None,
-    ) -> T:
-        call = Call(
-            method=method,
-            path=path,
-            body=None if body is None else written(body),
-            decode=reader(answer),
-            reads=reads,
-            endless=endless,
-            condition=condition,
-        )
-        return self._daemon.ask(asked(call))
-
-    def _send_only(self, method: str, path: str, body: Mapping[str, Json] | None = None) -> None:
-        """As above, for an answer that nobody reads."""
-        content = None if body is None else written(body)
-        self._daemon.ask(asked(Call(method=method, path=path, body=content, decode=len)))
 
     # ---- write
 
@@ -149,7 +101,7 @@ class Client:
         *,
         scope: Scope | str = "global",
         key: str | None = None,
-        kind: str = "note",
+        kind: str | None = None,
         source: str = "manual",
         tags: Sequence[str] = (),
         metadata: Mapping[str, Json] | None = None,
@@ -172,8 +124,8 @@ class Client:
         """
         Remember one thing, and answer the record.
 
-        Under a `key` that the scope has already, it becomes the next version of that record; `pinned` and `importance` of
-        None then stay as they are. With `dedupe="near"` a text that is nearly there already is not stored again.
+        Under a `key` that the scope has already, it becomes the next version of that record; `kind`, `pinned` and `importance`
+        of None then stay as they are. With `dedupe="near"` a text that is nearly there already is not stored again.
         """
         note = Note(
             text=text,
@@ -251,16 +203,22 @@ class Client:
         as_of: datetime | None = None,
         diversity: float = 0.0,
         weights: Mapping[str, float] | None = None,
+        everyone: bool = False,
+        layer: LayerName | None = None,
+        budget: int | None = None,
     ) -> builtins.list[Hit]:
         """
         What answers the question, best first, each hit with its reasons (`hit.why`).
 
-        `scopes` None reads every scope that the key reaches. `as_of` searches the memory as it stood at that moment.
+        `scopes` None reads what is shared and what is the caller's own; with `everyone`, which is for admins, other people's
+        memory, too. `as_of` searches the memory as it stood at that moment. With a
+        `layer` each hit has that text in `hit.layer`; a `budget` of tokens for all of them shortens it and ends the list.
         """
         filters: Filters = {"kinds": kinds, "sources": sources, "tags": tags, "trust": trust, "sessions": sessions}
-        filters |= {"speaker": speaker, "pinned": pinned, "since": since, "until": until}
+        filters |= {"speaker": speaker, "pinned": pinned, "since": since, "until": until, "everyone": everyone}
         filter = Filter.parse(scopes, ("live",), filters)
         options = {"limit": limit, "mode": mode, "as_of": as_of, "diversity": diversity, "weights": weights}
+        options |= {"layer": layer, "budget": budget}
         return self._daemon.ask(recall.search(text, filter, options))
 
     def get(self, id: str, *, version: int | None = None) -> Record:
@@ -347,9 +305,12 @@ class Client:
 
     # ---- statistics
 
-    def scopes(self, text: str = "", *, kinds: Sequence[ScopeKind] = (), limit: int = 100) -> ScopeCounts:
-        """The scopes that the key reaches and that have `text` in their names, last written first."""
-        return (self._get("/v1/scopes", ScopesAnswer, {"q": text or None, "kind": kinds, "limit": limit})).value()
+    def scopes(
+        self, text: str = "", *, kinds: Sequence[ScopeKind] = (), limit: int = 100, everyone: bool = False
+    ) -> ScopeCounts:
+        """The scopes, shared and one's own, that have `text` in their names, last written first."""
+        params = {"q": text or None, "kind": kinds, "limit": limit, "everyone": everyone or None}
+        return (self._get("/v1/scopes", ScopesAnswer, params)).value()
 
     def counts(
         self,
@@ -377,10 +338,21 @@ class Client:
     # ---- context
 
     def context(
-        self, query: str, *, scopes: Scopes = None, session: str | None = None, budget: int | None = None
+        self,
+        query: str,
+        *,
+        scopes: Scopes = None,
+        session: str | None = None,
+        budget: int | None = None,
+        everyone: bool = False,
+        layer: LayerChoice | None = None,
     ) -> ContextBlock:
-        """A `<memory_context>` block for a prompt: the session so far and what the question recalls, within `budget`."""
-        return self._daemon.ask(recall.context(query, scopes=scopes, session=session, budget=budget))
+        """
+        A `<memory_context>` block for a prompt: the session so far and what the question recalls, within `budget`. `scopes` and
+        `everyone` as in a search. Each memory is told by its passage, or by `layer`; `auto` is the fullest layer that fits.
+        """
+        options = {"session": session, "budget": budget, "everyone": everyone or None, "layer": layer}
+        return self._daemon.ask(recall.context(query, scopes, options))
 
     def sections(
         self, *, agent: str | None = None, workspace: str | None = None, budget: int | None = None
@@ -394,31 +366,35 @@ class Client:
         self,
         path: str | Path,
         *,
-        scope: Scope | str = "global",
-        format: Layout = "directory",  # noqa: A002 - what the world calls it
         sync_deletes: bool = False,
         progress: Progress | None = None,
+        **fields: Unpack[ImportFields],
     ) -> ImportReport:
         """Bring in a folder of Markdown and text files, or OpenClaw's memory, of the machine the daemon runs on."""
-        return self._daemon.ask(
-            transfer.import_folder(path, scope=scope, format=format, sync_deletes=sync_deletes, progress=progress)
-        )
+        options = ImportOptions.of(fields, sync_deletes=sync_deletes)
+        return self._daemon.ask(transfer.import_folder(path, fields.get("scope", "global"), options, progress))
 
     def import_files(
-        self,
-        files: Mapping[str, str],
-        *,
-        scope: Scope | str = "global",
-        format: Layout = "directory",  # noqa: A002 - what the world calls it
-        progress: Progress | None = None,
+        self, files: Mapping[str, str], *, progress: Progress | None = None, **fields: Unpack[ImportFields]
     ) -> ImportReport:
         """Bring in texts by their paths, which are relative: they are sent along, and need not be on the daemon's machine."""
-        return self._daemon.ask(transfer.import_files(files, scope=scope, format=format, progress=progress))
+        scope, options = fields.get("scope", "global"), ImportOptions.of(fields)
+        return self._daemon.ask(transfer.import_files(files, scope, options, progress))
 
-    def export(self, target: str | Path | TextIO, *, scopes: Scopes = None, progress: Progress | None = None) -> int:
-        """Write all records that the key reaches, with all their versions, as JSON Lines, and answer how many."""
-        params = query({"scope": named_scopes(scopes)})
-        total = (self.stats()).records if progress and scopes is None else 0
+    def export(
+        self,
+        target: str | Path | TextIO,
+        *,
+        scopes: Scopes = None,
+        everyone: bool = False,
+        progress: Progress | None = None,
+    ) -> ExportCount:
+        """
+        Write records with all their versions as JSON Lines; how many, and what was `unreadable`. `scopes` and `everyone` as in a
+        search: only an admin's export of everyone's memory is the whole.
+        """
+        params = query({"scope": named_scopes(scopes), "everyone": everyone or None})
+        total = (self.stats(everyone=everyone)).records if progress and scopes is None else 0
         with opened_target(target) as stream:
             arriving = Arriving(stream, total, progress)
             self._daemon.download("/v1/export", params, arriving.take)
@@ -466,9 +442,9 @@ class Client:
         del progress
         return (self._send("POST", "/v1/reindex", ReindexedAnswer, endless=True)).texts
 
-    def stats(self) -> Stats:
-        """How much there is, and in which scopes."""
-        return self._get("/v1/stats", Stats)
+    def stats(self, *, everyone: bool = False) -> Stats:
+        """How much there is, and in which scopes: of what is shared and one's own, or (for admins) of everyone's."""
+        return self._get("/v1/stats", Stats, {"everyone": everyone or None})
 
     def check(self) -> builtins.list[Finding]:
         """Look for faults in the store and its embedders, without changing anything."""
@@ -484,10 +460,7 @@ class Client:
         self._send("PUT", "/v1/rules", RulesAnswer, changed(limits))
 
     def tidy(self, *, purge_after: timedelta | None = None) -> builtins.list[Upkeep]:
-        """
-        Delete what has expired and what the rules no longer keep; undo brings it back. Deleted records that are older
-        than `purge_after` are removed for good; None keeps them.
-        """
+        """Delete what expired or the rules no longer keep (undoable); purge what was deleted `purge_after` ago or longer."""
         body = changed({"purge_after": purge_after})
         return builtins.list((self._send("POST", "/v1/tidy", LogAnswer, body, endless=True)).log)
 
@@ -502,10 +475,7 @@ class Client:
         return builtins.list((self._get("/v1/managed", ShelvesAnswer)).roots)
 
     def recall_managed(self, query: str, tools: Sequence[str] = (), *, run: str | None = None) -> ShelfRecall:
-        """
-        The entries of managed memory that fit a question, at most five, and their block for a prompt. What only explains one of
-        the `tools` at hand is left out.
-        """
+        """Entries of managed memory that fit a question, at most five; not what only explains one of the `tools`."""
         body = changed({"query": query, "tools": texts(tools), "run": run})
         return self._send("POST", "/v1/managed/recall", ShelfRecall, body, reads=True)
 
@@ -576,11 +546,12 @@ class Client:
         scopes: Scopes = None,
         source: str | None = None,
         session: str | None = None,
+        rejected: bool = False,
         limit: int = 100,
         cursor: str | None = None,
     ) -> WaitingPage:
-        """What is in quarantine, newest first, a page at a time. For reviewers."""
-        which = {"scope": named_scopes(scopes), "source": source, "session": session}
+        """What is in quarantine, or what was `rejected`, newest first, a page at a time. For reviewers."""
+        which = {"scope": named_scopes(scopes), "source": source, "session": session, "rejected": rejected or None}
         return self._get("/v1/review", WaitingPage, {**which, "limit": limit, "cursor": cursor})
 
     def release(
@@ -593,52 +564,54 @@ class Client:
         trust: Trust | None = None,
         expected: Mapping[str, int] | None = None,
     ) -> builtins.list[Record]:
-        """
-        Let records out of quarantine: these, or all of a source or a session. `expected` are the versions that were looked at,
-        by id; where one is another by now, none is let out. For reviewers. Raises RecordChanged.
-        """
+        """Let out of quarantine: these, or all of a source or a session, at the `expected` versions (by id) or none."""
         body = reviewed(ids, source, session, reason) | given({"trust": trust, "versions": expected})
-        return builtins.list((self._send("POST", "/v1/review/release", ReleasedAnswer, body, endless=True)).records)
+        return self._decide("release", body)
+
+    def reject(
+        self, ids: Sequence[str] = (), *, source: str | None = None, session: str | None = None, reason: str
+    ) -> builtins.list[Record]:
+        """Delete records in quarantine: these, or all of a source or a session. `restore_rejected` brings them back."""
+        return self._decide("reject", reviewed(ids, source, session, reason))
+
+    def restore_rejected(self, ids: Sequence[str], *, reason: str) -> builtins.list[Record]:
+        """Bring back records that were rejected: they are in quarantine again. For reviewers."""
+        return self._decide("restore", reviewed(ids, None, None, reason))
+
+    def _decide(self, step: str, body: dict[str, Json]) -> builtins.list[Record]:
+        answer = self._send("POST", f"/v1/review/{step}", ReleasedAnswer, body, endless=True)
+        return builtins.list(answer.records)
 
     def purge_reviewed(
         self, ids: Sequence[str] = (), *, source: str | None = None, session: str | None = None, reason: str
     ) -> Purged:
-        """Remove records in quarantine for good: these, or all of a source or a session. For reviewers."""
+        """Remove records in quarantine, or rejected ones, for good: these, or all of a source or a session. For reviewers."""
         body = reviewed(ids, source, session, reason)
         return self._send("POST", "/v1/review/purge", Purged, body, endless=True)
 
-    def release_finding(self, id: str, *, reason: str) -> None:
-        """Let a finding of the knowledge registry out of quarantine. For reviewers."""
-        self._send_only("POST", f"/v1/review/findings/{part(id)}/release", {"reason": reason})
-
-    def purge_finding(self, id: str, *, reason: str) -> None:
-        """Remove a finding in quarantine for good. For reviewers."""
-        self._send_only("POST", f"/v1/review/findings/{part(id)}/purge", {"reason": reason})
-
-    def promote_finding(
-        self,
-        id: str,
-        *,
-        to: Literal["promoted", "approved_default"] = "promoted",
-        reviewer: str | None = None,
-        approval: str | None = None,
-        freshness_expires_at: datetime | None = None,
-        reason: str | None = None,
-    ) -> None:
+    def approve(
+        self, id: str, version: int | None = None, *, kind: ApprovalKind = "record", reason: str | None = None
+    ) -> Approval:
         """
-        Take a finding from working to promoted, or from there to the approved default, which names its reviewer and approval. The
-        reason is kept in the audit. For reviewers. Raises InvalidTransition.
+        Stand for a record as it is at `version`, or for a finding: then whoever may write can promote it. For reviewers, about what
+        others wrote; an admin may approve their own. Raises RecordChanged, OwnReview.
         """
-        fields = {"status": to, "reviewer_id": reviewer, "approval_id": approval, "reason": reason}
-        changes = {**fields, "freshness_expires_at": freshness_expires_at}
-        self._send_only("POST", f"/v1/knowledge/items/{part(id)}/promote", changed(changes))
+        body = given({"id": id, "version": version, "kind": kind, "reason": reason})
+        return self._send("POST", "/v1/approvals", Approval, body)
 
-    def deprecate_finding(
-        self, id: str, *, reviewer: str | None = None, approval: str | None = None, reason: str | None = None
-    ) -> None:
-        """Give a finding up, for good. The reason is kept in the audit. For reviewers. Raises InvalidTransition."""
-        changes = {"reviewer_id": reviewer, "approval_id": approval, "reason": reason}
-        self._send_only("POST", f"/v1/knowledge/items/{part(id)}/deprecate", changed(changes))
+    def approvals(
+        self, *, state: ApprovalState | None = None, limit: int = 100, cursor: str | None = None
+    ) -> ApprovalPage:
+        """
+        Approvals, and the requests that promotions have left (`state="requested"`), newest first: one's own, and for reviewers
+        those about what they may review.
+        """
+        return self._get("/v1/approvals", ApprovalPage, {"state": state, "limit": limit, "cursor": cursor})
+
+    def withdraw_approval(self, id: str, *, reason: str | None = None) -> Approval:
+        """Take back one's own approval or request; for admins, anybody's. A reviewer declines a request by it."""
+        path, params = f"/v1/approvals/{part(id)}", query({"reason": reason})
+        return self._daemon.ask(asked(Call(method="DELETE", path=path, query=params, decode=reader(Approval))))
 
     def rollback(self, origin: Origin, *, reason: str, dry_run: bool = False) -> RolledBack:
         """
@@ -676,9 +649,15 @@ class Client:
         *,
         scopes: Sequence[str] | None = None,
         expires_at: datetime | None = None,
+        user: str | None = None,
+        agent: bool = False,
     ) -> tuple[Key, str]:
-        """A new key and its secret, which nobody can read again. For admins."""
-        body = changed({"name": name, "role": role, "scopes": scopes, "expires_at": expires_at})
+        """
+        A new key and its secret, which nobody can read again. `user` is the person it speaks for, whose memory it reaches. `agent`: a
+        program holds it, whose writes are not a person's words. It ends with the key that made it, at the latest. For admins.
+        """
+        fields = {"name": name, "role": role, "scopes": scopes, "expires_at": expires_at, "user": user}
+        body = changed({**fields, "agent": agent or None})
         new = self._send("POST", "/v1/keys", NewKeyAnswer, body)
         return new.key, new.secret
 
@@ -687,8 +666,26 @@ class Client:
         return builtins.list((self._get("/v1/keys", KeysAnswer)).keys)
 
     def revoke_key(self, id: str) -> Key:
-        """From now on it opens nothing. For admins."""
+        """From now on it opens nothing, nor do the keys that were made with it. For admins."""
         return self._send("DELETE", f"/v1/keys/{part(id)}", Key)
+
+    def create_capability(self, key: str, run: str, **fields: Unpack[CapabilityFields]) -> IssuedCapability:
+        """Let another key, by its name or id, do at the governed door a part of what yours may. Raises CapabilityTooWide."""
+        body = changed({"key": key, "run": run, **fields})
+        return self._send("POST", "/v1/capabilities", IssuedCapability, body)
+
+    def members(self, scope: Scope | str) -> builtins.list[Member]:
+        """Whose a session or a room is, the owner first, and with whom it is shared. Raises NotFound."""
+        return builtins.list((self._get("/v1/members", MembersAnswer, {"scope": str(scope)})).members)
+
+    def share(self, scope: Scope | str, subject: str) -> Member:
+        """Let another person (a key's `user`, a gateway's user, `key/<key id>`) use a session or a room. Raises Conflict."""
+        return self._send("POST", "/v1/members", Member, changed({"scope": str(scope), "subject": subject}))
+
+    def unshare(self, scope: Scope | str, subject: str) -> None:
+        """Share it with them no longer. For its owner, for admins, and for the one who leaves."""
+        body = changed({"scope": str(scope), "subject": subject})
+        self._send_only("POST", "/v1/members/remove", body)
 
     def create_user(self, user: str) -> tuple[User, str]:
         """A new user of the gateway and their key, shown this once. Raises Conflict on a known id."""
@@ -710,6 +707,10 @@ class Client:
         """Who did what, newest first, a page at a time. For reviewers."""
         parameters = named(AuditFilter, wanted or AuditQuery())
         return self._get("/v1/audit", AuditPage, {**parameters, "limit": limit, "cursor": cursor})
+
+    def audit_seals(self, *, verify: bool = False, limit: int = 20) -> SealState:
+        """The seals of the audit, newest first. `verify` hashes all rows again: `broken` is the first that does not fit. Operator only."""
+        return self._get("/v1/audit/seals", SealState, {"verify": verify, "limit": limit})
 
     def events(self, *, types: Sequence[str] = (), scopes: Scopes = None, after: int | None = None) -> Iterator[Heard]:
         """

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from commonplace.errors import InvalidFile, PathNotFound
-from commonplace.sdk.calls.transfer import count_of
+from commonplace.sdk.calls.transfer import count_of, unreadable_of
+from commonplace.values.paths import expand_path
+from commonplace.values.transfer import ExportCount
 
 MEDIA_TYPE: Final = "application/x-ndjson"
 PART: Final = 256 * 1024
@@ -45,9 +47,9 @@ class Arriving:
                 self._progress(line_count, max(self._total, line_count))
         self._open += rest
 
-    def end(self) -> int:
+    def end(self) -> ExportCount:
         """
-        How many records there are.
+        How many records there are, and what the daemon could not read.
 
         Raises:
             InvalidFile: the last line is missing: the daemon went away in the middle.
@@ -56,7 +58,7 @@ class Arriving:
         count = None if self._open else count_of(self._last)
         if count is None:
             raise InvalidFile("The export was cut short: its last line is missing. Try again.")
-        return count
+        return ExportCount(count, unreadable_of(self._last))
 
 
 @contextmanager
@@ -70,7 +72,7 @@ def opened_target(where: str | Path | TextIO) -> Generator[TextIO]:
     if not isinstance(where, str | Path):
         yield where
         return
-    path = Path(where).expanduser()
+    path = expand_path(where)
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     except OSError as error:
@@ -101,7 +103,7 @@ def opened_source(
     if not isinstance(where, str | Path):
         yield _text(where)
         return
-    path = Path(where).expanduser()
+    path = expand_path(where)
     try:
         file = path.open("rb")
     except OSError as error:

@@ -12,18 +12,19 @@ from starlette.middleware import Middleware
 
 from commonplace.governance.limits import RateLimits
 from commonplace.server import console, operators
-from commonplace.server.auth import AppState, is_open, require_access
-from commonplace.server.bodies import Bodies, Deadlines
+from commonplace.server.auth import AppState, identify, is_open, require_access
+from commonplace.server.bodies import Bodies, BodyLimits, Deadlines
+from commonplace.server.cancellation import Cancellation
 from commonplace.server.close_after_response import CloseAfterResponse
 from commonplace.server.door import ApiDoor
 from commonplace.server.errors import HANDLERS
+from commonplace.server.in_flight import BytesInFlight
 from commonplace.server.metrics import Metrics
 from commonplace.server.options import Options, our_version
 from commonplace.server.request_checks import Gate, Hosts, Origins
 from commonplace.server.request_log import RequestLog
 from commonplace.server.route_table import RouteTable
-from commonplace.server.telemetry import Observed, observe
-from commonplace.server.traces import OFF
+from commonplace.server.telemetry import OFF, Observed, observe
 from commonplace.service.services import Services
 
 ABOUT: Final = (
@@ -77,13 +78,21 @@ def make_app(services: Services, options: Options, doors: Sequence[ApiDoor]) -> 
 
 def _middleware(options: Options, metrics: Metrics) -> list[Middleware]:
     """From the outside in."""
+    limits = BodyLimits(body=options.max_body, stream=options.max_import, anonymous=options.max_anonymous_body)
     chain = [
         Middleware(RequestLog, metrics=metrics, tracing=options.tracing),
         Middleware(CloseAfterResponse),
         Middleware(Hosts, bound=options.host, allowed=options.allowed_hosts),
         Middleware(Origins, allowed=options.allowed_origins),
         Middleware(Gate, is_open=partial(is_open, options)),
-        Middleware(Bodies, max_body=options.max_body, max_stream=options.max_import, patience=options.body_timeout),
+        Middleware(
+            Bodies,
+            limits=limits,
+            patience=options.body_timeout,
+            in_flight=BytesInFlight(options.max_in_flight),
+            identify=identify,
+        ),
         Middleware(Deadlines, seconds=options.request_timeout),
+        Middleware(Cancellation),
     ]
     return [middleware for middleware in chain if middleware.cls is not Gate or not options.open_to_all]

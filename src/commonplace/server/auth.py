@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from inspect import signature
 from typing import Annotated, Any, Final, get_args
@@ -19,9 +19,10 @@ from fastapi import Depends, Header, Request, Security, params
 from fastapi.routing import iter_route_contexts
 from fastapi.security import HTTPBearer
 from starlette.routing import BaseRoute
+from starlette.types import Scope
 
 from commonplace.errors import InvalidClientId, InvalidInput, TooManyRequests, Unauthenticated
-from commonplace.governance.limits import RateLimits, RequestTier
+from commonplace.governance.limits import RateLimits, RequestTier, caller_name
 from commonplace.server.errors import RENAMED
 from commonplace.server.exchange import exchange_of
 from commonplace.server.metrics import Metrics
@@ -163,6 +164,24 @@ async def principal(request: Request, *, strict: bool) -> Principal:
     return admitted(request, who)
 
 
+async def identify(scope: Scope) -> bool:
+    """
+    Before a large body is read: whether the request shows a credential that counts, or comes to a daemon that asks for none.
+
+    Raises:
+        Unauthenticated, Forbidden, TooManyRequests, OriginNotAllowed, InvalidClientId: it shows one, and it is refused.
+    """
+    request = Request(scope)
+    secret = bearer(request)
+    session = session_of(scope) if secret is None else None
+    if session is not None:
+        require_own_page(scope)
+    if secret is None and session is None and not options(request).open_to_all:
+        return False
+    await services(request).identity.principal(visit(request), secret, session=session)
+    return True
+
+
 def visit(request: Request, *, strict: bool = False) -> Visit:
     exchange, headers = exchange_of(request.scope), request.headers
     client = headers.get("x-client-id", headers.get("x-qwen-client-id"))
@@ -179,16 +198,24 @@ def visit(request: Request, *, strict: bool = False) -> Visit:
 
 
 def admitted(request: Request, who: Principal) -> Principal:
-    """Note who it is, and refuse whoever asks too often."""
+    """Note who it is and whose hand, and refuse whoever asks too often."""
     exchange = exchange_of(request.scope)
+    if (hand := request.headers.get("x-hand")) is not None:
+        who = handed(who, hand)
     exchange.who = who
     state = app_state(request)
     tier = tier_of(request.method, request.url.path)
-    name = who.identity if who.key or who.operator else f"{who.tenant} {who.identity} {who.address}"
-    wait = state.limits.check(name, tier, state.services.desk.clock.now().timestamp())
+    wait = state.limits.check(caller_name(who), tier, state.services.desk.clock.now().timestamp())
     if wait is not None:
         raise TooManyRequests(tier=tier, retry_after=wait)
     return who
+
+
+def handed(who: Principal, hand: str) -> Principal:
+    """The caller as an agent, if the request says so. A person's hand is what a key has or has not: it cannot be claimed."""
+    if hand.strip().casefold() != "agent":
+        raise InvalidInput("X-Hand: agent, or leave it out.")
+    return replace(who, agent=True)
 
 
 def tier_of(method: str, path: str) -> RequestTier:

@@ -6,6 +6,8 @@ refused before a route sees them; and a request that takes too long is given up.
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Final
 
 import anyio
@@ -15,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from commonplace.errors import BodyTooLarge, BodyTooSlow, CommonplaceError, InvalidJson, TimedOut
 from commonplace.server.errors import error_response
 from commonplace.server.exchange import header
+from commonplace.server.in_flight import BytesInFlight, RequestBytes
 
 MAX_DEPTH: Final = 64
 MAX_VALUES: Final = 250_000
@@ -26,14 +29,42 @@ _UNTIMED: Final = ("/v1/import", "/v1/load", "/v1/reindex", "/v1/extract", "/mem
 _TAKES_STREAMS: Final = "/v1/load"
 
 
-class Bodies:
-    """A body is read whole, within a time, and JSON is looked at; only a file to be loaded passes through as it comes."""
+SIGN_IN: Final = "/v1/sign-in"
+SIGN_IN_BODY: Final = 16 << 10
 
-    def __init__(self, app: ASGIApp, *, max_body: int, max_stream: int, patience: float) -> None:
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BodyLimits:
+    """In bytes: of a body, of one that is read as a stream, and of one whose sender nobody knows yet."""
+
+    body: int
+    stream: int
+    anonymous: int
+
+    def before_known(self, path: str) -> int:
+        return min(self.body, SIGN_IN_BODY if path == SIGN_IN else self.anonymous)
+
+
+class Bodies:
+    """
+    A body is read whole, within a time, and JSON is looked at; only a file to be loaded passes through as it comes. Before more of it is
+    read than anybody may send, `identify` must say that the caller shows a credential which counts.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        limits: BodyLimits,
+        patience: float,
+        in_flight: BytesInFlight,
+        identify: Callable[[Scope], Awaitable[bool]],
+    ) -> None:
         self._app = app
-        self._max_body = max_body
-        self._max_stream = max_stream
+        self._limits = limits
         self._patience = patience
+        self._in_flight = in_flight
+        self._identify = identify
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not _has_body(scope):
@@ -41,40 +72,55 @@ class Bodies:
             return
         kind = (header(scope, b"content-type") or "").lower()
         streamed = kind.startswith(_STREAMS) and scope["path"] == _TAKES_STREAMS
-        limit = self._max_stream if streamed else self._max_body
-        try:
-            _check_length(scope, limit)
-            if streamed:
-                receiver = self._counted(receive, limit)
-            else:
-                body = await self._whole(receive, limit)
-                if body is None:
-                    return
-                if not kind or "json" in kind:
-                    check_json(body)
-                receiver = _replayed(body, receive)
-        except CommonplaceError as error:
-            await error_response(scope, error, close=True)(scope, receive, send)
-            return
-        await self._app(scope, receiver, send)
+        limit = self._limits.stream if streamed else self._limits.body
+        with self._in_flight.request() as request:
+            try:
+                length = _declared_length(scope, limit)
+                if streamed:
+                    receiver = self._counted(receive, limit)
+                else:
+                    if length > self._limits.before_known(scope["path"]):
+                        await self._require_known(scope)
+                    body = await self._whole(scope, receive, request)
+                    if body is None:
+                        return
+                    if not kind or "json" in kind:
+                        check_json(body)
+                    receiver = _replayed(body, receive)
+            except CommonplaceError as error:
+                await error_response(scope, error, close=True)(scope, receive, send)
+                return
+            await self._app(scope, receiver, send)
 
-    async def _whole(self, receive: Receive, limit: int) -> bytes | None:
+    async def _whole(self, scope: Scope, receive: Receive, request: RequestBytes) -> bytes | None:
         """The body; None where the caller went away in the middle of it."""
         parts: list[bytes] = []
-        size = 0
+        open_limit = self._limits.before_known(scope["path"])
         with anyio.move_on_after(self._patience):
             while True:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     return None
                 part = message.get("body", b"")
-                size += len(part)
-                if size > limit:
-                    raise BodyTooLarge(limit=limit)
+                before = request.size
+                if before + len(part) > self._limits.body:
+                    raise BodyTooLarge(limit=self._limits.body)
+                if before <= open_limit < before + len(part):
+                    await self._require_known(scope)
+                request.take(len(part))
                 parts.append(part)
                 if not message.get("more_body", False):
                     return b"".join(parts)
         raise BodyTooSlow
+
+    async def _require_known(self, scope: Scope) -> None:
+        if not await self._identify(scope):
+            limit = self._limits.before_known(scope["path"])
+            raise BodyTooLarge(
+                f"Without a key in the header a request here has at most {limit >> 10:,} KiB. Send less at a time, or send "
+                "`Authorization: Bearer …`, too.",
+                limit=limit,
+            )
 
     def _counted(self, receive: Receive, limit: int) -> Receive:
         size, complete = 0, False
@@ -167,10 +213,11 @@ def _has_body(scope: Scope) -> bool:
     return any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
 
 
-def _check_length(scope: Scope, limit: int) -> None:
+def _declared_length(scope: Scope, limit: int) -> int:
     length = header(scope, b"content-length") or "0"
     if not length.isdecimal() or int(length[:20]) > limit:
         raise BodyTooLarge(limit=limit)
+    return int(length)
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

@@ -12,7 +12,6 @@ from hashlib import sha256
 from html import escape
 from typing import Any, Final
 
-from commonplace.server.examples import example, type_of
 from commonplace.server.exchange import DoorName, door_of
 from commonplace.server.openapi import DOORS
 
@@ -36,6 +35,13 @@ table { border-collapse: collapse; width: 100% } th, td { text-align: left; vert
   border-bottom: 1px solid var(--line) } th { font-weight: 600 }
 nav a { margin-right: 1rem }
 """
+_DEEPEST: Final = 5
+_TEXTS: Final = {
+    "date-time": "2026-01-31T09:30:00Z",
+    "date": "2026-01-31",
+    "uuid": "01920000-0000-7000-8000-000000000000",
+}
+_VALUES: Final[dict[str, Any]] = {"integer": 1, "number": 0.5, "boolean": True, "null": None}
 _HASH: Final = b64encode(sha256(STYLE.encode()).digest()).decode()
 CSP: Final = (
     f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -115,7 +121,7 @@ def _parameter(parameter: dict[str, Any], schemas: dict[str, Any]) -> str:
     about = parameter.get("description") or schema.get("description") or ""
     default = schema.get("default")
     more = "Required. " if parameter.get("required") else f"Default {default}. " if default is not None else ""
-    kind = escape(type_of(schema, schemas))
+    kind = escape(_type_of(schema, schemas))
     return f"<tr><td><code>{escape(parameter['name'])}</code><td>{parameter['in']}<td>{kind}<td>{_marked(more + about)}</tr>"
 
 
@@ -123,7 +129,7 @@ def _body(operation: dict[str, Any], schemas: dict[str, Any]) -> Any:
     content = operation.get("requestBody", {}).get("content", {}).get("application/json")
     if content is None:
         return None
-    return content["example"] if "example" in content else example(content.get("schema", {}), schemas)
+    return content["example"] if "example" in content else _example(content.get("schema", {}), schemas)
 
 
 def _curl(method: str, path: str, operation: dict[str, Any], body: Any) -> str:
@@ -138,3 +144,68 @@ def _curl(method: str, path: str, operation: dict[str, Any], body: Any) -> str:
 
 def _marked(text: str) -> str:
     return _CODE.sub(r"<code>\1</code>", escape(text))
+
+
+# ---- an example of what a schema describes, for people to start from
+
+
+def _example(schema: dict[str, Any], schemas: dict[str, Any], depth: int = 0) -> Any:
+    """The schema's own example where it has one, else its default, else the simplest value that fits."""
+    schema = _resolved(schema, schemas)
+    if schema.get("examples"):
+        return schema["examples"][0]
+    for name in ("example", "const", "default"):
+        if schema.get(name) is not None:
+            return schema[name]
+    if schema.get("enum"):
+        return schema["enum"][0]
+    for name in ("anyOf", "oneOf", "allOf"):
+        if schema.get(name):
+            return _example(schema[name][0], schemas, depth)
+    return _by_type(schema, schemas, depth)
+
+
+def _resolved(schema: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
+    reference = str(schema.get("$ref", ""))
+    definition = schemas.get(reference.rpartition("/")[2]) if reference else None
+    return {**definition, **{name: value for name, value in schema.items() if name != "$ref"}} if definition else schema
+
+
+def _by_type(schema: dict[str, Any], schemas: dict[str, Any], depth: int) -> Any:
+    kind = schema.get("type")
+    if kind == "array":
+        items = schema.get("items")
+        return [_example(items, schemas, depth + 1)] if items and depth < _DEEPEST else []
+    if kind == "object":
+        return _object(schema, schemas, depth)
+    if kind == "string":
+        return _TEXTS.get(str(schema.get("format")), "…")
+    return _VALUES.get(str(kind))
+
+
+def _object(schema: dict[str, Any], schemas: dict[str, Any], depth: int) -> dict[str, Any]:
+    """What is required, and what says for itself what it looks like."""
+    if depth >= _DEEPEST:
+        return {}
+    required = schema.get("required", [])
+    properties = {
+        name: field
+        for name, field in schema.get("properties", {}).items()
+        if name in required or _resolved(field, schemas).get("examples")
+    }
+    return {name: _example(field, schemas, depth + 1) for name, field in properties.items()}
+
+
+def _type_of(schema: dict[str, Any], schemas: dict[str, Any]) -> str:
+    """A few words about what fits."""
+    schema = _resolved(schema, schemas)
+    if schema.get("enum"):
+        return " | ".join(str(value) for value in schema["enum"])
+    choices = schema.get("anyOf") or schema.get("oneOf")
+    if choices:
+        return " | ".join(
+            dict.fromkeys(_type_of(choice, schemas) for choice in choices if choice.get("type") != "null")
+        )
+    if schema.get("type") == "array":
+        return f"list of {_type_of(schema.get('items', {}), schemas)}"
+    return str(schema.get("format") or schema.get("type") or "any")

@@ -25,7 +25,6 @@ from commonplace.errors import (
     InvalidJson,
     MethodNotAllowed,
     RouteNotFound,
-    StoreError,
 )
 from commonplace.server.exchange import DoorName, exchange_of
 from commonplace.text.scrub import scrub
@@ -130,8 +129,3 @@ def _plain(value: object) -> Any:
     if isinstance(value, Sequence | set | frozenset):
         return [_plain(item) for item in cast(Sequence[object], value)][:_MOST]
     return str(value)
-
-
-def is_ours_to_mend(error: CommonplaceError) -> bool:
-    """Whether an operator should hear of it."""
-    return isinstance(error, StoreError | InternalError)

@@ -29,11 +29,15 @@ async def health(request: Request) -> dict[str, str]:
 
 @router.get("/ready", summary="Can you work?", responses={503: {"description": "The store does not answer."}})
 async def ready(services: Served, who: Local) -> Response:
-    """Asks the store. On a loopback address it needs no key."""
+    """
+    Asks the store. On a loopback address it needs no key. A store of which something could not be read is `damaged`: the rest is
+    still answered, so the status stays 200. `GET /v1/check` names what it is.
+    """
     up = await is_up(services)
-    body: dict[str, Any] = {"status": "ready" if up else "unavailable"}
+    damaged = up and bool(await services.desk.store.maintenance.damage())
+    body: dict[str, Any] = {"status": ("damaged" if damaged else "ready") if up else "unavailable"}
     if who is not None:
-        body["store"] = "up" if up else "down"
+        body["store"] = ("damaged" if damaged else "up") if up else "down"
     return JSONResponse(body, status_code=200 if up else 503, headers={} if up else {"Retry-After": "1"})
 
 
@@ -42,7 +46,8 @@ async def metrics(request: Request, services: Served, who: KeyedCaller) -> Respo
     """For Prometheus. Needs a key."""
     del who
     up = await is_up(services)
-    text = await anyio.to_thread.run_sync(lambda: app_state(request).metrics.text(store_up=up))
+    damage = len(await services.desk.store.maintenance.damage())
+    text = await anyio.to_thread.run_sync(lambda: app_state(request).metrics.text(store_up=up, unreadable=damage))
     return Response(text, media_type=CONTENT_TYPE_LATEST)
 
 

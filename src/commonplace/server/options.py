@@ -9,14 +9,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from commonplace.governance.limits import RequestTier
-from commonplace.server.traces import Tracing
+from commonplace.server.telemetry import Tracing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Options:
     """
     `allowed_hosts` and `allowed_origins` come on top of our own. `max_import` is for bodies that are read as a stream.
-    `rate_limits` are requests a minute and key, by tier; a tier that is not named is free.
+    `max_anonymous_body` is for bodies whose sender is not known yet, `max_in_flight` for all bodies together. `rate_limits` are requests a minute and key, by tier; a tier that is not named is free.
     """
 
     host: str = "127.0.0.1"
@@ -24,6 +24,8 @@ class Options:
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
     max_body: int = 10 << 20
+    max_anonymous_body: int = 1 << 20
+    max_in_flight: int = 256 << 20
     max_import: int = 1 << 30
     request_timeout: float = 60.0
     body_timeout: float = 30.0

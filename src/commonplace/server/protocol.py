@@ -11,15 +11,38 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any, Final
+from uuid import uuid4
 
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from commonplace.errors import Overloaded
+from commonplace.server.errors import error_response
+from commonplace.server.exchange import begin
 
 MAX_HEADERS: Final = 128
 MAX_HEAD: Final = 64 << 10
 PATIENCE: Final = 20.0
+_HARD: Final = 2
+_WATCHED: Final = frozenset({"/health", "/ready"})
 
 _TOO_LARGE: Final = b"The request's headers are too many or too large."
 _TOO_SLOW: Final = b"The request's headers did not arrive in time."
+
+
+def refuse_unless_watched(app: ASGIApp) -> ASGIApp:
+    """For a connection too many: 503, except for those who look whether we are there."""
+
+    async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] in _WATCHED:
+            await app(scope, receive, send)
+            return
+        begin(scope, uuid4().hex)
+        await error_response(scope, Overloaded(), close=True)(scope, receive, send)
+
+    return refuse
 
 
 class HeadTooLarge(Exception):
@@ -29,11 +52,17 @@ class HeadTooLarge(Exception):
 class BoundedProtocol(HttpToolsProtocol):
     """HTTP as uvicorn speaks it, with at most so many headers, so many bytes of them, and so much time to send them."""
 
+    app: Any
     _received = 0
     _kept = 0
     _in_head = True
     _refused = False
     _timer: asyncio.TimerHandle | None = None
+
+    def __init__(self, config: Config, server_state: ServerState, app_state: dict[str, Any], **more: Any) -> None:
+        super().__init__(config, server_state, app_state, **more)
+        # Ours to refuse, in the shape of a door: uvicorn would say so in plain text.
+        self._most, self.limit_concurrency = self.limit_concurrency, None
 
     @property
     def open_connections(self) -> int:
@@ -42,6 +71,10 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        if self._most is not None and len(self.connections) > _HARD * self._most:
+            # So many that a refusal would cost too much, too.
+            self.transport.abort()
+            return
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -73,7 +106,13 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_head = False
         self._stop_waiting()
-        super().on_headers_complete()
+        app = self.app
+        if self._most is not None and len(self.connections) > self._most:
+            self.app = refuse_unless_watched(app)
+        try:
+            super().on_headers_complete()
+        finally:
+            self.app = app
 
     def send_400_response(self, msg: str) -> None:
         if not self._refused:

@@ -27,7 +27,7 @@ _EXPOSED: Final = ("ETag", "Link", "Location", "Retry-After", "X-Request-Id")
 _METHODS: Final = ("DELETE", "GET", "PATCH", "POST", "PUT")
 _HEADERS: Final = (
     "Authorization Content-Type Idempotency-Key If-Match If-None-Match Last-Event-ID Mcp-Protocol-Version Mcp-Session-Id "
-    "X-Client-Id X-Qwen-Client-Id X-Request-Id X-Tenant"
+    "X-Client-Id X-Hand X-Qwen-Client-Id X-Request-Id X-Tenant"
 ).split()
 _OWN_SITES: Final = frozenset({None, "same-origin", "none"})
 _SAFE: Final = frozenset({"GET", "HEAD"})

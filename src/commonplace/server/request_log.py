@@ -20,7 +20,7 @@ from commonplace.server.errors import error_response
 from commonplace.server.exchange import Exchange, begin, header, template_of
 from commonplace.server.logs import log
 from commonplace.server.metrics import Metrics
-from commonplace.server.traces import Tracing
+from commonplace.server.telemetry import Tracing
 
 GONE: Final = 499
 """The caller went away before the answer was there."""
@@ -93,7 +93,7 @@ class RequestLog:
             ms=round(seconds * 1000, 1),
             door=exchange.door,
             tenant=who.tenant if who else None,
-            subject=who.subject if who else None,
+            subject=who.actor if who else None,
             code=exchange.error,
         )
         if self._tracing is not None and span is not None:

@@ -8,10 +8,10 @@ the events and the reply that the request's `Account` makes of it, in one transa
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from commonplace.errors import (
     AlreadyAnswered,
@@ -28,16 +28,17 @@ from commonplace.errors import (
     Unauthenticated,
 )
 from commonplace.ports.journal import Entries, IdempotentReply, Journal
-from commonplace.values.audit import AuditOutcome, AuditRow
-from commonplace.values.event import News
+from commonplace.values.audit import AuditGroup, AuditOutcome, AuditRow
+from commonplace.values.event import News, NewsGroup
 from commonplace.values.flood import STANDARD, FloodLimits
-from commonplace.values.moment import new_id
+from commonplace.values.member import SessionClaim
+from commonplace.values.moment import new_id, nth_id
 from commonplace.values.quarantine import is_quarantined, reasons_of
-from commonplace.values.record import ChangeKind, Draft, Json, Lineage, Record, Written
+from commonplace.values.record import ChangeKind, Draft, Json, Lineage, Record, Salvage, Written
 from commonplace.values.scope import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
     from commonplace.ports.clock import Clock
@@ -48,7 +49,10 @@ if TYPE_CHECKING:
     from commonplace.values.query import Filter, Order, Page
     from commonplace.values.upkeep import Purged
 
+T = TypeVar("T")
+
 REPLIES_KEPT: Final = timedelta(days=1)
+_GROUP: Final = 100
 _TOLD: Final[dict[ChangeKind, str]] = {"edited": "updated"}
 _ENDINGS: Final[tuple[tuple[type[CommonplaceError], AuditOutcome], ...]] = (
     (QueryTooBroad, "blocked"),
@@ -95,27 +99,68 @@ class Account:
     snapshots: dict[str, Record] = field(default_factory=dict[str, Record])
     details: dict[str, Json] = field(default_factory=dict[str, Json])
     noted: bool = False
+    reviewed: bool = False
+    """Somebody who may has approved what is written."""
     last: AuditRow | None = None
     """The row made last."""
 
     # ---- what is kept with a write
 
     def beside(self, results: Sequence[Written]) -> Entries:
-        rows = [self._written(result) for result in results]
         changed = [result.record for result in results if result.outcome != "unchanged"]
         reply = self.reply([(result.record.id, result.record.version, result.outcome) for result in results])
-        news = [self._news(record) for record in changed]
+        rows = [
+            self._together(self._written(alike[0]), [result.record.id for result in alike])
+            for alike in _grouped(results, _kind_of_row)
+        ]
+        news: list[News | NewsGroup] = [
+            _told_together(self._news(alike[0]), [record.id for record in alike])
+            for alike in _grouped(changed, _kind_of_news)
+        ]
         for record in changed:
             home = self.homes.get(record.id, record.scope)
             if home != record.scope:
                 news.append(self.news("record.left", scope=home, data={"id": record.id}))
-        return Entries(audit=tuple(rows), events=tuple(news), reply=reply)
+        claims = self.claims(result.record.scope for result in results)
+        return Entries(audit=tuple(rows), events=tuple(news), reply=reply, claims=claims)
+
+    def claims(self, scopes: Iterable[Scope]) -> tuple[SessionClaim, ...]:
+        """
+        The first who writes to a session, or to a room, owns it. Whoever reaches others' too takes none from them, and is not
+        refused.
+        """
+        who = self.who
+        sessions = dict.fromkeys(scope for scope in scopes if scope.kind in ("session", "channel"))
+        return tuple(
+            SessionClaim(
+                tenant=who.tenant,
+                scope=scope,
+                subject=who.subject,
+                since=self.clock.now(),
+                news=self.news("scope.claimed", scope=scope, data={"subject": who.subject}),
+                strict=who.role != "admin" and who.scopes is None,
+            )
+            for scope in sessions
+        )
 
     def beside_purge(self, ids: Sequence[str]) -> Entries:
-        rows = [self.row("ok", record=id) for id in ids]
-        homes = [(id, self.homes.get(id, self.scope)) for id in ids]
-        news = [self.news("record.purged", scope=home, data={"id": id}, admins=home is None) for id, home in homes]
+        rows = [self._together(self.row("ok", record=alike[0]), alike) for alike in _grouped(ids, lambda _: None)]
+        homes = [(self._home(alike[0]), alike) for alike in _grouped(ids, self._home)]
+        news = [
+            _told_together(self.news("record.purged", scope=home, data={"id": alike[0]}, admins=home is None), alike)
+            for home, alike in homes
+        ]
         return Entries(audit=tuple(rows), events=tuple(news))
+
+    def _home(self, id: str) -> Scope | None:
+        return self.homes.get(id, self.scope)
+
+    def _together(self, row: AuditRow, ids: Sequence[str]) -> AuditRow | AuditGroup:
+        """A row for each of these records, kept as one."""
+        if len(ids) == 1:
+            return row
+        self.last = replace(row, id=nth_id(row.id, 0), record=None)
+        return AuditGroup(self.last, tuple(ids))
 
     def row(
         self,
@@ -131,7 +176,7 @@ class Account:
             id=new_id(now),
             at=now,
             tenant=who.tenant,
-            actor=who.subject,
+            actor=who.actor,
             action=self.action,
             outcome=outcome,
             record=record or self.record,
@@ -154,7 +199,7 @@ class Account:
             tenant=who.tenant,
             at=self.clock.now(),
             scope=scope,
-            actor=who.subject,
+            actor=who.actor,
             client=who.client,
             admins=admins,
             data=data,
@@ -187,9 +232,7 @@ class Account:
 
     def _news(self, record: Record) -> News:
         data: dict[str, Json] = {"id": record.id, "version": record.version, "kind": record.kind}
-        if is_quarantined(record) and record.deleted_at is None:
-            return self.news("record.quarantined", scope=record.scope, data=data)
-        return self.news(f"record.{_TOLD.get(record.change, record.change)}", scope=record.scope, data=data)
+        return self.news(_type_of_news(record), scope=record.scope, data=data)
 
     # ---- what is kept without one
 
@@ -199,6 +242,14 @@ class Account:
         await self.journal.note(Entries(audit=(row,)))
         self.noted = True
         return row
+
+    async def note_denied(self, scope: Scope) -> None:
+        """
+        Leave the row of a record out of reach, in `scope`: for who reaches that. The caller, who reads their own rows, is told that
+        there is none (`service.maintenance.as_seen_by`).
+        """
+        await self.journal.note(Entries(audit=(self.row("denied", scope=self.scope or scope),)))
+        self.noted = True
 
     async def note_read(self, **details: Json) -> None:
         """Leave the row of a read. Nothing waits for it to be in the store if rows of reads are written in groups."""
@@ -215,6 +266,13 @@ class Account:
         if not self.noted:
             await self.journal.note(self.beside([Written(record, "unchanged")]))
             self.noted = True
+
+    async def answer(self, record: Record, *, before: Record | None = None) -> Record:
+        """The record for whoever asked for its change, with what became of that. `before` is the one that they named."""
+        is_written = self.noted
+        await self.note_unchanged(record)
+        is_new = before is None or record.id != before.id
+        return replace(record, outcome=("created" if is_new else "updated") if is_written else "unchanged")
 
     async def __aenter__(self) -> Self:
         return self
@@ -233,6 +291,45 @@ class Account:
                 with suppress(StoreError):
                     await self.note(outcome, code=error.code)
                 return
+
+
+def with_outcome(write: Written) -> Written:
+    """The same, its record saying what became of it: as a caller is answered."""
+    return Written(replace(write.record, outcome=write.outcome), write.outcome)
+
+
+def _grouped(items: Sequence[T], kind: Callable[[T], Hashable]) -> Iterator[list[T]]:
+    """Those of one kind together, in the order of the first; no group grows beyond what is read at once."""
+    groups: dict[Hashable, list[T]] = {}
+    for item in items:
+        groups.setdefault(kind(item), []).append(item)
+    for group in groups.values():
+        yield from (group[start : start + _GROUP] for start in range(0, len(group), _GROUP))
+
+
+def _kind_of_row(result: Written) -> Hashable:
+    """Rows of one kind differ in nothing but the record; one that says more about its record is of no other's kind."""
+    record = result.record
+    more = "redactions" in record.metadata or is_quarantined(record)
+    alone = record.id if more else None
+    return result.outcome == "unchanged", record.version, record.scope, record.change, record.reason, alone
+
+
+def _kind_of_news(record: Record) -> Hashable:
+    return _type_of_news(record), record.scope, record.version, record.kind
+
+
+def _type_of_news(record: Record) -> str:
+    if is_quarantined(record) and record.deleted_at is None:
+        return "record.quarantined"
+    return f"record.{_TOLD.get(record.change, record.change)}"
+
+
+def _told_together(news: News, ids: Sequence[str]) -> News | NewsGroup:
+    """News of each of these records, kept as one."""
+    if len(ids) == 1:
+        return news
+    return NewsGroup(replace(news, data={name: value for name, value in news.data.items() if name != "id"}), tuple(ids))
 
 
 def _scrubbed(text: str) -> str:
@@ -256,8 +353,9 @@ class Journaled:
             store=self,
             clock=account.clock,
             tenant=who.tenant,
-            actor=who.subject,
-            reviews=who.is_at_least("reviewer"),
+            actor=who.actor,
+            reviews=who.is_at_least("reviewer") or account.reviewed,
+            by_model=who.is_model,
             quotas=account.quotas,
             limits=account.limits,
         )
@@ -300,6 +398,9 @@ class Journaled:
 
     async def find(self, tenant: str, filter: Filter, order: Order, limit: int, cursor: str | None) -> Page:
         return await self._store.find(tenant, filter, order, limit, cursor)
+
+    async def salvage(self, tenant: str, filter: Filter, after: str | None, limit: int) -> Salvage:
+        return await self._store.salvage(tenant, filter, after, limit)
 
     async def lineages(self, tenant: str, filter: Filter, after: str | None, limit: int) -> list[Lineage]:
         return await self._store.lineages(tenant, filter, after, limit)

@@ -10,7 +10,7 @@ from commonplace.governance.access import require_role
 from commonplace.ports.journal import Entries
 from commonplace.service.desk import Desk
 from commonplace.values.principal import Principal
-from commonplace.values.usage import COUNTER, Budget, SpendingDay, daily_budget, to_usd
+from commonplace.values.usage import COUNTER, Budget, SpendingDay, daily_budget, to_micro, to_usd
 
 MAX_DAYS: Final = 366
 MAX_LINES: Final = 1_000
@@ -52,6 +52,10 @@ class Budgets:
             await desk.store.usage.set_budget(who.tenant, micro_usd, Entries(audit=(row,)))
             account.noted = True
             return await self._read(who.tenant, 1, 0)
+
+    async def set_usd(self, who: Principal, daily_usd: float | None) -> Budget:
+        """As `set`, in US dollars."""
+        return await self.set(who, None if daily_usd is None else to_micro(daily_usd))
 
     async def _read(self, tenant: str, days: int, limit: int) -> Budget:
         store = self._desk.store

@@ -22,24 +22,41 @@ class Counting:
         self._desk = desk
 
     async def scopes(
-        self, who: Principal, *, text: str = "", kinds: Sequence[ScopeKind] = (), limit: int = 100
+        self,
+        who: Principal,
+        *,
+        text: str = "",
+        kinds: Sequence[ScopeKind] = (),
+        limit: int = 100,
+        everyone: bool = False,
     ) -> ScopeCounts:
-        """Those that the caller reaches and that have `text` in their names, last written first."""
+        """Those at home with the caller that have `text` in their names, last written first; `everyone`: all in an admin's reach."""
         desk = self._desk
-        async with desk.account(who, "scope.list"):
+        async with desk.account(who, "scope.list") as account:
+            if everyone:
+                account.details["everyone"] = True
             require_role(who, "reader")
             if not 1 <= limit <= MOST_SCOPES:
                 raise InvalidInput(f"Ask for 1 to {MOST_SCOPES:,} scopes.")
-            return await desk.store.statistics.scopes(who.tenant, await desk.readable(who, None), text, kinds, limit)
+            own_scopes = await desk.readable(who, None, everyone=everyone)
+            scopes = await desk.store.statistics.scopes(who.tenant, own_scopes, text, kinds, limit)
+            if everyone:
+                await account.note_read()
+            return scopes
 
     async def counts(self, who: Principal, filter: Filter, by: Sequence[By]) -> Tally:
         """How many records fit, of those the caller may read, by one or two of their fields."""
         desk = self._desk
-        async with desk.account(who, "record.count"):
+        async with desk.account(who, "record.count") as account:
+            if filter.everyone:
+                account.details["everyone"] = True
             require_role(who, "reader")
             if not 1 <= len(by) <= 2 or len(set(by)) != len(by) or not set(by) <= set(BYS):
                 raise InvalidInput(f"Count by one or two of {', '.join(BYS)}.")
-            return await desk.store.statistics.tally(who.tenant, await desk.narrowed(who, filter), by, MOST_COUNTS)
+            tally = await desk.store.statistics.tally(who.tenant, await desk.narrowed(who, filter), by, MOST_COUNTS)
+            if filter.everyone:
+                await account.note_read()
+            return tally
 
     async def recalls(self, who: Principal, id: str, *, limit: int = 50) -> Recalls:
         """

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Final
 
 from commonplace.errors import InvalidInput, RecordChanged
-from commonplace.governance.access import require_role, require_scope, require_scopes
+from commonplace.governance.access import require_role
 from commonplace.service.account import Journaled
 from commonplace.service.desk import Desk
 from commonplace.values.moment import to_ms
@@ -38,7 +38,7 @@ class Directing:
         desk, scope = self._desk, _chain(agents)[0]
         async with desk.account(who, "record.put", scope=scope, run=run) as account:
             require_role(who, "writer")
-            require_scope(who, scope)
+            await desk.require(who, scope)
             writer = desk.engines(who).writer(Journaled(desk.store.records, account))
             now = desk.clock.now()
             for n in range(_ATTEMPTS):
@@ -53,7 +53,7 @@ class Directing:
                     expected=0,
                 )
                 try:
-                    [result] = await writer.put([note], actor=who.subject)
+                    [result] = await writer.put([note], actor=who.actor)
                 except RecordChanged:
                     continue
                 return result.record
@@ -63,7 +63,7 @@ class Directing:
         """What was learned in runs of these agents, newest first."""
         desk, scopes = self._desk, _chain(agents)
         async with desk.account(who, "record.list"):
-            require_scopes(who, scopes)
+            await desk.require(who, *scopes)
             filter = Filter(scopes=tuple(dict.fromkeys(scopes)), key_prefix=PREFIX)
             page = await desk.store.records.find(who.tenant, filter, "newest", min(max(limit, 1), MOST), None)
             return list(page.records)

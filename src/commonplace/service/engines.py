@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from commonplace.importing.importer import Importer
     from commonplace.memory.hygiene import Hygiene
+    from commonplace.memory.layers import Layers
     from commonplace.memory.lifecycle import Lifecycle
     from commonplace.memory.purging import Purger
     from commonplace.memory.transfer import Transfer
@@ -45,6 +46,12 @@ class Engines:
     contexts: Contexts
     files: FileEraser
 
+    @property
+    def layers(self) -> Layers:
+        from commonplace.memory.layers import Layers  # noqa: PLC0415 - few searches ask for layers
+
+        return Layers(self.store.knowledge, self.tenant, self.count)
+
     def writer(self, store: RecordStore) -> Writer:
         from commonplace.memory.write import Writer  # noqa: PLC0415 - a search needs no writer
 
@@ -69,7 +76,7 @@ class Engines:
         from commonplace.memory.hygiene import Hygiene  # noqa: PLC0415 - a search needs no hygiene
 
         remove = partial(self.purger(store, who).remove, on_fault="spare")
-        return Hygiene(self.store, self.clock, self.tenant, who.subject, remove=remove, records=store)
+        return Hygiene(self.store, self.clock, self.tenant, who.actor, remove=remove, records=store)
 
     def importer(self, store: RecordStore, actor: str) -> Importer:
         # What reads a .gitignore loads slowly, and few requests import folders.

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from commonplace.errors import RecordChanged
-from commonplace.governance.access import require_role, require_scope
+from commonplace.governance.access import require_role
 from commonplace.learning.by_model import MICRO_USD
 from commonplace.learning.episode import episode
 from commonplace.learning.extract import READ
@@ -94,7 +94,7 @@ class Episodes:
         desk = self._desk
         async with desk.account(who, "record.put", scope=scope) as account:
             require_role(who, "writer")
-            require_scope(who, scope)
+            await desk.require(who, scope)
             reading: _Read | None = None
             async for _ in attempts(_ATTEMPTS):
                 stretch = await self._stretch(who, scope, session)
@@ -121,7 +121,7 @@ class Episodes:
     async def unread(self, who: Principal, scope: Scope, session: str) -> str | None:
         """The id of the newest turn, where anything was said since the last flush."""
         require_role(who, "writer")
-        require_scope(who, scope)
+        await self._desk.require(who, scope)
         filter = Filter(scopes=(scope,), kinds=("turn",), sessions=(session,))
         page = await self._desk.store.records.find(who.tenant, filter, "newest", 1, None)
         if not page.records:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 
 from commonplace.errors import InvalidInput
 from commonplace.events.hub import LONGEST_QUEUE, QUEUE, SHORTEST_QUEUE, Hears, Hub
 from commonplace.events.stream import HEARTBEAT_SECONDS, Stream
-from commonplace.governance.access import reached_kinds, require_role, require_scopes
+from commonplace.governance.access import reaches_all, require_role
 from commonplace.service.desk import Desk
 from commonplace.values.event import Event, Heard, News
 from commonplace.values.principal import Key, Principal, SignedIn
@@ -63,7 +64,8 @@ class Listening:
         async with desk.account(who, "event.listen"):
             require_role(who, "reader")
             _check(subscription)
-            require_scopes(who, subscription.scopes)
+            await self._desk.require(who, *subscription.scopes)
+            who = await self._desk.with_every_scope(who)
 
         async def welcome() -> bool:
             return await self._is_welcome(who)
@@ -86,7 +88,8 @@ class Listening:
         async with self._desk.account(who, "event.listen"):
             require_role(who, "reader")
             _check(subscription)
-            require_scopes(who, subscription.scopes)
+            await self._desk.require(who, *subscription.scopes)
+            who = await self._desk.with_every_scope(who)
         hears, events = _hears(who, subscription), self._desk.store.events
         start = (await events.event_range())[1] if after is None else after
         async for portion in events.follow_events(start):
@@ -115,15 +118,30 @@ class Listening:
             if now() - looked >= _KEYS_KEPT:
                 keys = {key.id: key for key in await self._desk.store.keys.list_keys(who.tenant)}
                 self._keys[who.tenant] = (now(), keys)
-        key = keys.get(who.key)
-        return key is not None and key.is_good(self._desk.clock.now())
+        return _opens(keys, who.key, self._desk.clock.now())
 
     async def _is_over(self, session: SignedIn) -> bool:
         return self._desk.clock.now() >= session.ends_at or await self._desk.store.keys.is_over(session)
 
     def _forget_keys(self, event: Event) -> None:
+        """A key was made or revoked, here or at another daemon: whoever listens with one of the tenant's is looked at again."""
         if event.news.type.startswith("key."):
             self._keys.pop(event.news.tenant, None)
+            self._hub.doubt(event.news.tenant)
+
+
+def _opens(keys: Mapping[str, Key], id: str, now: datetime) -> bool:
+    """Whether a key opens something: it is good, and neither the key that made it nor one before that was revoked."""
+    key = keys.get(id)
+    if key is None or not key.is_good(now):
+        return False
+    ancestors: set[str] = set()
+    while (parent := keys.get(key.parent or "")) is not None and parent.id not in ancestors:
+        if parent.revoked_at is not None:
+            return False
+        ancestors.add(parent.id)
+        key = parent
+    return True
 
 
 def _check(subscription: Wanted) -> None:
@@ -140,16 +158,29 @@ def _hears(who: Principal, subscription: Wanted) -> Hears:
     whole = frozenset(pattern for pattern in subscription.types if not pattern.endswith("*"))
     beginnings = tuple(pattern[:-1] for pattern in subscription.types if pattern.endswith("*"))
     scopes = frozenset(subscription.scopes)
-    everything = reached_kinds(who)
+    everything = reaches_all(who)
+    caller = who
 
     def hears(news: News) -> bool:
+        nonlocal caller
+        caller = _kept_up(caller, news)
         if subscription.types and news.type not in whole and not news.type.startswith(beginnings):
             return False
         if scopes and news.scope not in scopes:
             return False
-        return may_hear(who, news, everything=everything)
+        return may_hear(caller, news, everything=everything)
 
     return hears
+
+
+def _kept_up(who: Principal, news: News) -> Principal:
+    """The listener after these news: scopes become theirs, and are taken from them, while they listen."""
+    scope = news.scope
+    if scope is None or news.tenant != who.tenant or news.data.get("subject") != who.subject:
+        return who
+    if news.type in ("scope.claimed", "scope.shared"):
+        return replace(who, member_of=who.member_of | {scope})
+    return replace(who, member_of=who.member_of - {scope}) if news.type == "scope.unshared" else who
 
 
 def may_hear(who: Principal, news: News, *, everything: bool) -> bool:

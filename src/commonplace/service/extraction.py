@@ -17,7 +17,7 @@ from typing import Final
 from uuid import NAMESPACE_OID, uuid5
 
 from commonplace.errors import Conflict, InvalidInput, NotFound, RecordChanged
-from commonplace.governance.access import require_role, require_scopes
+from commonplace.governance.access import require_role
 from commonplace.guard.caution import is_suspect
 from commonplace.jobs.payloads import (
     TALK_PAYLOAD,
@@ -28,6 +28,7 @@ from commonplace.jobs.payloads import (
     Requester,
     TalkPayload,
 )
+from commonplace.learning.distill import turns_of
 from commonplace.learning.extract import LEAST, READ, Fact, extract_facts
 from commonplace.learning.news import Lesson
 from commonplace.ports.journal import Entries
@@ -39,7 +40,7 @@ from commonplace.service.fact_reader import Purpose, Reading
 from commonplace.service.lessons import LessonWriter, Placed
 from commonplace.service.run_memories import recalled_into
 from commonplace.text.scrub import scrub
-from commonplace.values.extraction import Extracted
+from commonplace.values.extraction import Extracted, TalkFields
 from commonplace.values.job import ENDED, Job, Line, NewJob
 from commonplace.values.moment import new_id, utc
 from commonplace.values.principal import Principal
@@ -76,6 +77,21 @@ class Talk:
     recalled: tuple[str, ...] = ()
     at: datetime | None = None
 
+    @classmethod
+    def of(cls, talk: str | Sequence[Turn] | None, fields: TalkFields) -> Talk:
+        """What a caller hands over: a transcript, turns, or (None) what is kept of the session."""
+        scope = fields.get("scope")
+        return cls(
+            turns=tuple(turns_of(talk.split("\n\n")) if isinstance(talk, str) else talk or ()),
+            session=fields.get("session"),
+            agents=tuple(fields.get("agents") or ()),
+            workspace=fields.get("workspace"),
+            scope=None if scope is None else Scope.parse(scope),
+            run=fields.get("run"),
+            recalled=tuple(fields.get("recalled") or ()),
+            at=fields.get("at"),
+        )
+
     @property
     def scopes(self) -> tuple[Scope, ...]:
         """All that the run has to do with, where facts go first."""
@@ -111,7 +127,7 @@ class Extracting:
     async def queue(self, who: Principal, talk: Talk) -> Job:
         """Read it later. What was said is kept, without its secrets, until that is done."""
         async with self._desk.account(who, "record.extract", run=talk.run) as account:
-            self._allowed(who, talk)
+            await self._allowed(who, talk)
             turns = [PrivateTurn.of(replace(turn, text=scrub(turn.text).text)) for turn in talk.turns]
             payload = ExtractPayload(
                 who=Requester.of(who),
@@ -162,7 +178,7 @@ class Extracting:
             kind=EXTRACT,
             payload=TALK_PAYLOAD.write(payload),
             created_at=now,
-            created_by=who.subject,
+            created_by=who.actor,
             client=who.client,
             line=Line(name=f"{EXTRACT} {scope}"),
         )
@@ -199,7 +215,7 @@ class Extracting:
         """Read it, keep what is news, and answer what came of it."""
         desk = self._desk
         async with desk.account(who, "record.put", run=talk.run) as account:
-            self._allowed(who, talk)
+            await self._allowed(who, talk)
             turns = await self._turns(who, talk)
             known_records = await self._learned.known(who, talk.scopes)
             purpose = Purpose(
@@ -236,7 +252,7 @@ class Extracting:
                 )
             raise RecordChanged
 
-    def _allowed(self, who: Principal, talk: Talk) -> None:
+    async def _allowed(self, who: Principal, talk: Talk) -> None:
         require_role(who, "writer")
         if not talk.scopes:
             raise InvalidInput("Say whose memory it is for: an agent, a workspace or a scope.")
@@ -246,13 +262,14 @@ class Extracting:
             )
         if len(talk.turns) > MOST_TURNS or len(talk.agents) > MOST_AGENTS:
             raise InvalidInput(f"At most {MOST_TURNS:,} turns and {MOST_AGENTS} agents at a time.")
-        require_scopes(who, talk.scopes)
+        await self._desk.require(who, *talk.scopes)
 
     async def _turns(self, who: Principal, talk: Talk) -> list[Turn]:
         """Those that were given, or those kept of the session, as far as they are read."""
         if talk.turns or talk.session is None:
             return [turn if turn.at or not talk.at else replace(turn, at=talk.at) for turn in talk.turns]
-        scopes = await self._desk.readable(who, None)
+        home = await self._desk.readable(who, None)
+        scopes = None if home is None else tuple(dict.fromkeys((*home, *talk.scopes)))
         filter = Filter(scopes=scopes, kinds=("turn",), sessions=(talk.session,))
         records: list[Record] = []
         cursor: str | None = None

@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from commonplace.errors import Forbidden, InvalidInput, NotFound, TokenRequired, TooManyRequests, Unauthenticated
+from commonplace.errors import (
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    TokenRequired,
+    TooManyRequests,
+    Unauthenticated,
+)
 from commonplace.governance.access import require_role, require_scope
 from commonplace.governance.keys import new_key_secret, new_user_secret, same_hash, secret_hash
 from commonplace.governance.limits import Guessing
@@ -17,7 +25,18 @@ from commonplace.ports.journal import Entries
 from commonplace.service.account import Account
 from commonplace.service.desk import Desk
 from commonplace.values.moment import new_id, utc
-from commonplace.values.principal import ROLES, Key, Principal, Role, ScopePattern, SignedIn, User
+from commonplace.values.principal import (
+    LOCAL,
+    ROLES,
+    Key,
+    Principal,
+    Role,
+    ScopePattern,
+    SignedIn,
+    User,
+    check_key_name,
+    check_person,
+)
 from commonplace.values.scope import DEFAULT_TENANT, Scope, check_tenant
 
 _NOBODY: Final = bytes(32)
@@ -119,10 +138,11 @@ class Identity:
     async def _let_in(self, visit: Visit, hashed: bytes, key: Key | None, session: SignedIn | None = None) -> Principal:
         tenant = None if visit.tenant is None else check_tenant(visit.tenant)
         if self._is_operator(hashed):
-            caller = self._made(visit, subject="operator", tenant=tenant or DEFAULT_TENANT, role="admin", operator=True)
-            return replace(caller, session=session)
+            caller = _principal(visit, subject=LOCAL, name="operator", tenant=tenant or DEFAULT_TENANT, role="admin")
+            return replace(caller, operator=True, session=session)
         assert key is not None
-        caller = self._made(visit, subject=key.name, tenant=key.tenant, role=key.role, scopes=key.scopes, key=key.id)
+        caller = _principal(visit, subject=key.subject, name=key.name, tenant=key.tenant, role=key.role)
+        caller = replace(caller, scopes=key.scopes, key=key.id, agent=key.agent)
         if tenant not in (None, key.tenant):
             await self._desk.account(caller, "auth.denied").note("denied", code=Forbidden.code)
             raise Forbidden("The key belongs to another tenant. Leave X-Tenant out.")
@@ -138,36 +158,12 @@ class Identity:
             await self._wrong(visit, tenant)
             raise Unauthenticated("There is no such user, or the key is not theirs.")
         scopes = (ScopePattern(f"user:{user}"),)
-        return self._made(visit, subject=user, tenant=tenant, role="writer", scopes=scopes)
+        return replace(_principal(visit, subject=user, name=user, tenant=tenant, role="writer"), scopes=scopes)
 
     def _anonymous(self, visit: Visit) -> Principal:
         if visit.tenant not in (None, DEFAULT_TENANT):
             raise TokenRequired("Another tenant than the default one needs a key.")
-        return self._made(visit, subject="anonymous", tenant=DEFAULT_TENANT, role="writer")
-
-    @staticmethod
-    def _made(
-        visit: Visit,
-        *,
-        subject: str,
-        tenant: str,
-        role: Role,
-        scopes: tuple[ScopePattern, ...] | None = None,
-        key: str | None = None,
-        operator: bool = False,
-    ) -> Principal:
-        return Principal(
-            subject=subject,
-            tenant=tenant,
-            role=role,
-            scopes=scopes,
-            operator=operator,
-            key=key,
-            client=visit.client,
-            address=visit.address,
-            door=visit.door,
-            request=visit.request,
-        )
+        return _principal(visit, subject=LOCAL, name="anonymous", tenant=DEFAULT_TENANT, role="writer")
 
     def _refuse_guessing(self, visit: Visit) -> None:
         """A program of this machine with a stale key must not lock the others out: there only wrong keys are refused."""
@@ -182,8 +178,8 @@ class Identity:
     async def _wrong(self, visit: Visit, tenant: str | None, key: str | None = None) -> None:
         self._refuse_many(visit)
         self._guessing.failed(visit.address or "unknown", self._desk.clock.now().timestamp())
-        nobody = self._made(visit, subject="unknown", tenant=tenant or DEFAULT_TENANT, role="reader", key=key)
-        await self._desk.account(nobody, "auth.denied").note("denied")
+        nobody = _principal(visit, subject="unknown", name="unknown", tenant=tenant or DEFAULT_TENANT, role="reader")
+        await self._desk.account(replace(nobody, key=key), "auth.denied").note("denied")
 
     # ---- sessions
 
@@ -243,17 +239,24 @@ class Identity:
         *,
         scopes: Sequence[str] | None = None,
         expires_at: datetime | None = None,
+        user: str | None = None,
+        agent: bool = False,
     ) -> tuple[Key, str]:
-        """A new key and its secret, which nobody can read again. It may never do more than the key that made it."""
+        """
+        A new key and its secret, which nobody can read again. It may never do more than the key that made it, nor live
+        longer: it ends with that key, and is revoked with it. `user` is the person it speaks for, `agent` says that a program
+        holds it.
+        """
         desk = self._desk
         async with desk.account(who, "key.create") as account:
             require_role(who, "admin")
-            if not (1 <= len(name) <= 100 and name.isprintable()):
-                raise InvalidInput("A key's name has 1 to 100 printable characters.")
+            check_key_name(name)
             if role not in ROLES:
                 raise InvalidInput(f"A key's role is one of {', '.join(ROLES)}.")
-            patterns = None if scopes is None else tuple(ScopePattern(pattern) for pattern in scopes)
+            patterns = None if scopes is None else tuple(map(ScopePattern.parse, scopes))
             _require_within(who, patterns)
+            if user is not None:
+                _require_user(who, check_person(user))
             now = utc(desk.clock.now())
             key = Key(
                 id=new_id(now),
@@ -262,14 +265,28 @@ class Identity:
                 role=role,
                 scopes=patterns,
                 created_at=now,
-                created_by=who.subject,
-                expires_at=None if expires_at is None else utc(expires_at),
+                created_by=who.actor,
+                expires_at=await self._last_moment(who, expires_at),
+                user=user,
+                agent=agent,
+                parent=who.key,
             )
             secret = new_key_secret()
-            await desk.store.keys.add_key(
-                key, secret_hash(secret), _entries(account, "key.created", key=key.id, role=role)
-            )
+            fields = {"key": key.id, "role": role, **({} if user is None else {"user": user})}
+            await desk.store.keys.add_key(key, secret_hash(secret), _entries(account, "key.created", **fields))
             return key, secret
+
+    async def _last_moment(self, who: Principal, expires_at: datetime | None) -> datetime | None:
+        """When a key that the caller makes expires: with the caller's own at the latest."""
+        last_moment = None if expires_at is None else utc(expires_at)
+        own = None
+        if who.key is not None:
+            own = next((key for key in await self._desk.store.keys.list_keys(who.tenant) if key.id == who.key), None)
+        if own is None or own.expires_at is None:
+            return last_moment
+        if last_moment is not None and last_moment > own.expires_at:
+            raise Forbidden("The new key would outlive the one that makes it. Choose an earlier end.")
+        return own.expires_at if last_moment is None else last_moment
 
     async def keys(self, who: Principal) -> list[Key]:
         """Those of the tenant that reach no further than the caller's own."""
@@ -293,10 +310,10 @@ class Identity:
         """A new user and their key, shown this once. Raises Conflict on a known id."""
         desk = self._desk
         async with desk.account(who, "user.create") as account:
-            _require_user(who, user)
-            if "*" in user:
-                # Their key reaches the scope of their id, and there a star would stand for others, too.
-                raise InvalidInput("A user's id has no star in it.")
+            _require_user(who, check_person(user))
+            if any(key.user == user for key in await desk.store.keys.list_keys(who.tenant)):
+                # The same name alone joins nobody.
+                raise Conflict(f"A key speaks for {user!r} already. Choose another id, or revoke the key first.")
             new_user = User(id=user, tenant=who.tenant, created_at=utc(desk.clock.now()))
             secret = new_user_secret()
             await desk.store.keys.add_user(new_user, secret_hash(secret), _entries(account, "user.created", user=user))
@@ -322,6 +339,19 @@ class Identity:
         async with desk.account(who, "user.remove") as account:
             _require_user(who, user)
             await desk.store.keys.remove_user(who.tenant, user, _entries(account, "user.removed", user=user))
+
+
+def _principal(visit: Visit, *, subject: str, name: str, tenant: str, role: Role) -> Principal:
+    return Principal(
+        subject=subject,
+        name=name,
+        tenant=tenant,
+        role=role,
+        client=visit.client,
+        address=visit.address,
+        door=visit.door,
+        request=visit.request,
+    )
 
 
 def _require_user(who: Principal, user: str) -> None:

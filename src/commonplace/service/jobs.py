@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from commonplace.errors import Forbidden, InvalidInput, NotFound
-from commonplace.governance.access import reached_kinds, require_role
+from commonplace.governance.access import reaches_all, require_role
 from commonplace.ports.journal import Entries
 from commonplace.service.account import Account
 from commonplace.service.desk import Desk
@@ -23,7 +23,7 @@ def may_see(who: Principal, job: Job) -> bool:
     scope = scope_of(job)
     if scope is not None and who.reaches(scope):
         return True
-    return is_creator(who, job) or (who.is_at_least("admin") and reached_kinds(who))
+    return is_creator(who, job) or (who.is_at_least("admin") and reaches_all(who))
 
 
 def is_creator(who: Principal, job: Job) -> bool:
@@ -31,7 +31,10 @@ def is_creator(who: Principal, job: Job) -> bool:
     creator = job.payload.get("who")
     if not isinstance(creator, Mapping):
         return False
-    return (creator.get("key"), creator.get("subject")) == (who.key, who.subject)
+    # A key's jobs of before persons were kept apart name it as their subject.
+    if who.key is not None:
+        return creator.get("key") == who.key
+    return creator.get("key") is None and creator.get("subject") == who.subject
 
 
 class Tasks:
@@ -51,7 +54,8 @@ class Tasks:
             if not 1 <= limit <= MOST_TASKS:
                 raise InvalidInput(f"A page has 1 to {MOST_TASKS:,} tasks.")
             jobs = await self._desk.store.jobs.list_jobs(who.tenant, kinds=kinds, states=states, limit=MOST_TASKS)
-            return [job for job in jobs if may_see(who, job)][:limit]
+            caller = await self._desk.with_every_scope(who)
+            return [job for job in jobs if may_see(caller, job)][:limit]
 
     async def retry(self, who: Principal, id: str) -> Job:
         """Queue a failed job again. Raises Conflict where it has not failed, or another like it waits or runs."""
@@ -70,7 +74,7 @@ class Tasks:
     async def _found(self, who: Principal, account: Account, id: str) -> Job:
         account.details["job"] = id[:64]
         job = await self._desk.store.jobs.job(who.tenant, id)
-        if not may_see(who, job):
+        if not may_see(await self._desk.with_every_scope(who), job):
             await account.note("denied")
             raise NotFound(f"There is no job {id!r:.80}.")
         account.scope = scope_of(job)
@@ -82,7 +86,7 @@ class Tasks:
         if not is_creator(who, job):
             if not who.is_at_least("admin"):
                 raise Forbidden("The job is somebody else's. Its creator or an admin may retry or drop it.")
-            if not reached_kinds(who) and scope_of(job) is None:
+            if not reaches_all(who) and scope_of(job) is None:
                 raise Forbidden("The job belongs to the whole tenant. This needs a key that reaches every scope.")
         return job
 

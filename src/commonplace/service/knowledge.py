@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
-from commonplace.errors import InvalidInput, NotFound, NotInReview
+from commonplace.errors import InvalidInput, NotFound, NotInReview, ReviewRequired
 from commonplace.governance.access import require_role, require_scope
 from commonplace.guard.quarantine import signs_in
 from commonplace.knowledge.findings import (
@@ -23,16 +24,30 @@ from commonplace.knowledge.findings import (
     KnowledgeBase,
     NewFinding,
     NewSpace,
-    Preflight,
     StatusChange,
     read_coverage_key,
     reasons_of,
+    require_transition,
 )
 from commonplace.ports.journal import Entries
 from commonplace.service.account import Account
+from commonplace.service.approvals import Approvals
 from commonplace.service.desk import Desk
 from commonplace.text.scrub import scrub
-from commonplace.values.knowledge import Coverage, Item, ItemStatus, Space
+from commonplace.values.knowledge import (
+    Coverage,
+    FindingFields,
+    FindingFilters,
+    Item,
+    ItemStatus,
+    Preflight,
+    PreflightFields,
+    Recording,
+    Review,
+    Space,
+    SpaceFields,
+    SpaceScope,
+)
 from commonplace.values.moment import new_id
 from commonplace.values.principal import Principal
 from commonplace.values.record import Json
@@ -59,16 +74,6 @@ class Sought:
     limit: int = 100
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Review:
-    """Who approves, and why. A plain promotion that leaves it open is its reviewer's own. The reason stays in the audit."""
-
-    reviewer: str | None = None
-    approval: str | None = None
-    freshness_expires_at: datetime | None = None
-    reason: str | None = None
-
-
 NO_REVIEW: Final = Review()
 
 
@@ -86,9 +91,10 @@ class Registry:
             if new.scope == "run" and not new.project:
                 raise InvalidInput("A space of scope run names its run.")
             account.scope = _scope_of(new)
-            require_scope(who, account.scope)
+            await desk.require(who, account.scope)
             id = new_id(desk.clock.now())
             entries = _told(account, "knowledge.space_created", account.scope, space=id)
+            entries = replace(entries, claims=account.claims([account.scope]))
             space = await self._of(who).create_space(replace(new, id=id), entries)
             if space.id != id:
                 await account.note("unchanged", space=space.id)
@@ -101,21 +107,21 @@ class Registry:
 
     # ---- items
 
-    async def create_item(self, who: Principal, finding: NewFinding) -> Item:
-        """Keep a finding, as `working` or, where it looks like an attack, in quarantine. Where the space has it already, that one is answered."""
+    async def record(self, who: Principal, finding: NewFinding) -> Recording:
+        """
+        Keep a finding, as `working` or, if it looks like an attack, in quarantine. If the space has it already, that one is refreshed or,
+        if this one says something else, succeeded.
+        """
         desk = self._desk
         async with desk.account(who, "knowledge.create") as account:
             require_role(who, "writer")
             space = await self._space(who, account, finding.space)
-            id = new_id(desk.clock.now())
             against = _against(finding)
-            news = "knowledge.quarantined" if against else "knowledge.created"
             account.details |= {"quarantine": list[Json](against)} if against else {}
-            entries = _told(account, news, scope_of(space), space=space.id, item=id)
-            item = await self._of(who).create_item(replace(finding, id=id, against=against), entries)
-            if item.id != id:
-                await account.note("unchanged", space=space.id, item=item.id)
-            return item
+            id = new_id(desk.clock.now())
+            await desk.store.approvals.add_author(who.tenant, id, who.subject)
+            beside = partial(_recorded, account, scope_of(space))
+            return await self._of(who).record(replace(finding, id=id, against=against), beside)
 
     async def items(self, who: Principal, sought: Sought) -> list[Item]:
         """Those in reach, newest first; of those in quarantine only for reviewers who ask for them."""
@@ -139,27 +145,39 @@ class Registry:
 
     async def promote(self, who: Principal, id: str, to: ItemStatus, review: Review = NO_REVIEW) -> Item:
         """
-        Take an item from working to promoted, or from promoted to the approved default. For reviewers.
+        Take an item from working to promoted, or from promoted to the approved default. A reviewer may, if others found it, and an
+        admin; anybody else if a reviewer has approved it as it stands.
 
         Raises:
             InvalidTransition, NotFound, Conflict
-            ReviewRequired: the approved default names who approved it, and under which approval.
+            ReviewRequired: nobody has, or the approved default does not name who, and under which approval.
         """
         if to not in ("promoted", "approved_default"):
             raise InvalidInput("An item is promoted to promoted or to approved_default.")
-        own = who.subject if to == "promoted" else None
-        change = StatusChange(
-            to=to,
-            reviewer=review.reviewer or own,
-            approval=review.approval or own,
-            freshness_expires_at=review.freshness_expires_at,
-        )
-        return await self._change(who, "knowledge.promote", id, change, review.reason)
+        change = StatusChange(to=to, freshness_expires_at=review.freshness_expires_at)
+        return await self._change(who, "knowledge.promote", id, change, review)
 
     async def deprecate(self, who: Principal, id: str, review: Review = NO_REVIEW) -> Item:
         """Give an item up, for good. For reviewers."""
         change = StatusChange(to="deprecated", reviewer=review.reviewer or who.subject, approval=review.approval)
-        return await self._change(who, "knowledge.deprecate", id, change, review.reason)
+        return await self._change(who, "knowledge.deprecate", id, change, review)
+
+    async def refresh(
+        self, who: Principal, id: str, expires: datetime | None = None, reason: str | None = None
+    ) -> Item:
+        """
+        Confirm an item: its status stays, and it is fresh until `expires`, or (None) for as long again as it was. For reviewers.
+
+        Raises:
+            InvalidTransition: it is deprecated, or in quarantine.
+            NotFound, Conflict
+        """
+        async with self._desk.account(who, "knowledge.refresh") as account:
+            require_role(who, "reviewer")
+            item, space = await self._item(who, account, id)
+            account.details |= {"reason": scrub(reason).text} if reason else {}
+            entries = _told(account, "knowledge.refreshed", scope_of(space), space=space.id, item=item.id)
+            return await self._of(who).refresh(item.id, expires, entries)
 
     async def remove(self, who: Principal, id: str) -> None:
         """Remove an item without a trace but its id in the audit. For admins."""
@@ -216,13 +234,30 @@ class Registry:
             entries = _told(account, "knowledge.removed", scope_of(space), space=space.id, item=item.id)
             await self._desk.store.knowledge.remove_item(who.tenant, item.id, entries)
 
-    async def _change(self, who: Principal, action: str, id: str, change: StatusChange, reason: str | None) -> Item:
+    async def _change(self, who: Principal, action: str, id: str, change: StatusChange, review: Review) -> Item:
         async with self._desk.account(who, action) as account:
-            require_role(who, "reviewer")
+            require_role(who, "reviewer" if change.to == "deprecated" else "writer")
             item, space = await self._item(who, account, id)
+            reason = review.reason
             account.details |= {"to": change.to} | ({"reason": scrub(reason).text} if reason else {})
-            entries = _told(account, f"knowledge.{change.to}", scope_of(space), space=space.id, item=item.id)
-            return await self._of(who).change(item.id, change, entries)
+            if change.to != "deprecated":
+                change = await self._reviewed(who, account, item, space, change, review)
+            beside = partial(_changed, account, scope_of(space), item, change.to)
+            return await self._of(who).change(item.id, change, beside)
+
+    async def _reviewed(
+        self, who: Principal, account: Account, item: Item, space: Space, change: StatusChange, review: Review
+    ) -> StatusChange:
+        """With who answers for it. Raises ReviewRequired."""
+        require_transition(item, change)
+        if change.to == "approved_default" and not (review.reviewer and review.approval):
+            raise ReviewRequired
+        approvals = Approvals(self._desk)
+        target = await approvals.finding_target(who, item, scope_of(space))
+        decision = await approvals.decide(who, target, reviewer=review.reviewer, approval=review.approval)
+        account.details |= {"reviewer": decision.reviewer, "approval": decision.approval}
+        account.details |= {"self_approved": True} if decision.self_approved else {}
+        return replace(change, reviewer=decision.reviewer, approval=decision.approval)
 
     # ---- what is known
 
@@ -238,9 +273,39 @@ class Registry:
         async with self._desk.account(who, "knowledge.preflight") as account:
             if binding.project is not None:
                 require_scope(who, Scope("workspace", binding.project))
+            who = await self._desk.with_every_scope(who)
             preflight = await self._of(who).preflight(binding, lambda space: who.reaches(scope_of(space)))
             await account.note(decision=preflight.decision, items=[item.id for item in preflight.items])
             return preflight
+
+    # ---- as clients name the fields
+
+    async def space_named(self, who: Principal, namespace: str, fields: SpaceFields) -> Space:
+        """As `create_space`. Raises InvalidInput if it is to be of a project and of a run."""
+        project, run = fields.get("project"), fields.get("run")
+        if project and run:
+            raise InvalidInput("A space is of a project or of a run, not of both.")
+        scope: SpaceScope = "project" if project else "run" if run else "global"
+        new = NewSpace(scope=scope, project=project or run, namespace=namespace, title=fields.get("title"))
+        return await self.create_space(who, new)
+
+    async def record_fields(self, who: Principal, space: str, title: str, fields: FindingFields) -> Recording:
+        values: dict[str, Any] = {**fields, "space": space, "title": title}
+        return await self.record(who, NewFinding(**values))
+
+    async def findings(self, who: Principal, filters: FindingFilters) -> list[Item]:
+        sought = Sought(
+            spaces=tuple(filters.get("spaces", ())),
+            coverage_key=filters.get("coverage_key"),
+            statuses=tuple(filters.get("statuses", ())),
+            limit=filters.get("limit", 100),
+        )
+        return await self.items(who, sought)
+
+    async def preflight_fields(self, who: Principal, subject: str, fields: PreflightFields) -> Preflight:
+        values: dict[str, Any] = {name: value for name, value in fields.items() if name != "spaces"}
+        spaces = tuple(fields.get("spaces", ()))
+        return await self.preflight(who, Binding(subject=subject, read_spaces=spaces, **values))
 
     # ---- within reach
 
@@ -248,14 +313,14 @@ class Registry:
         return KnowledgeBase(self._desk.store.knowledge, self._desk.clock, who.tenant)
 
     async def _reached(self, who: Principal, ids: Sequence[str] | None = None) -> list[Space]:
-        return [
-            space for space in await self._desk.store.knowledge.spaces(who.tenant, ids) if who.reaches(scope_of(space))
-        ]
+        caller = await self._desk.with_every_scope(who)
+        spaces = await self._desk.store.knowledge.spaces(who.tenant, ids)
+        return [space for space in spaces if caller.reaches(scope_of(space))]
 
     async def _space(self, who: Principal, account: Account, id: str) -> Space:
         space = await self._of(who).space(id)
         account.scope = scope_of(space)
-        if not who.reaches(account.scope):
+        if not (await self._desk.with_every_scope(who)).reaches(account.scope):
             await account.note("denied")
             raise NotFound("There is no such knowledge space.", id=id)
         return space
@@ -265,7 +330,7 @@ class Registry:
         [space] = await self._desk.store.knowledge.spaces(who.tenant, [item.space])
         account.scope = scope_of(space)
         account.details |= {"item": item.id}
-        if not who.reaches(account.scope):
+        if not (await self._desk.with_every_scope(who)).reaches(account.scope):
             await account.note("denied")
             raise NotFound("There is no such item.", id=id)
         return item, space
@@ -281,6 +346,31 @@ def _scope_of(new: NewSpace) -> Scope:
     if new.scope == "global":
         return Scope("global")
     return Scope("workspace" if new.scope == "project" else "session", new.project or "")
+
+
+def _recorded(account: Account, scope: Scope, recording: Recording) -> Entries:
+    """The audit says what became of the finding; an event tells of it, and another of what it made obsolete."""
+    item, predecessor = recording.item, recording.predecessor
+    details = {"space": item.space, "item": item.id}
+    event = "created" if recording.outcome == "successor" else recording.outcome
+    news = [] if event == "unchanged" else [account.news(f"knowledge.{event}", scope=scope, data={**details})]
+    if predecessor is not None and predecessor.status == "deprecated":
+        gone: dict[str, Json] = {**details, "item": predecessor.id}
+        news.append(account.news("knowledge.deprecated", scope=scope, data=gone))
+    row: dict[str, Json] = {**details, "outcome": recording.outcome}
+    row |= {"supersedes": predecessor.id} if predecessor else {}
+    ending = "unchanged" if recording.outcome == "unchanged" else "ok"
+    return Entries(audit=(account.row(ending, scope=scope, details=row),), events=tuple(news))
+
+
+def _changed(account: Account, scope: Scope, item: Item, to: ItemStatus, replaced: Sequence[Item]) -> Entries:
+    account.details |= {"replaced": [other.id for other in replaced]} if replaced else {}
+    entries = _told(account, f"knowledge.{to}", scope, space=item.space, item=item.id)
+    gone = [
+        account.news("knowledge.deprecated", scope=scope, data={"space": other.space, "item": other.id})
+        for other in replaced
+    ]
+    return replace(entries, events=(*entries.events, *gone))
 
 
 def _told(account: Account, type: str, scope: Scope, **fields: str) -> Entries:  # noqa: A002 - as events call it

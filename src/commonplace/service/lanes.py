@@ -77,8 +77,9 @@ from commonplace.values.event import News
 from commonplace.values.file_ref import RootKind
 from commonplace.values.job import Job, JobState, Line, NewJob, Room
 from commonplace.values.principal import Principal
+from commonplace.values.quarantine import Withheld, withheld
 from commonplace.values.query import ALL_STATES, Filter
-from commonplace.values.record import Json
+from commonplace.values.record import Json, Record
 from commonplace.values.task import ContextMode, MemoryTask, TargetScope, TaskFailure, TaskKind, TaskStatus
 
 LANES: Final[tuple[TaskKind, ...]] = get_args(TaskKind)
@@ -217,18 +218,18 @@ class Lanes:
         if not self._dreams or not self._managed.is_on(who):
             return
         try:
-            await self._count(f"{who.subject} {session}")
+            await self._count(who, f"{who.subject} {session}")
         except (CommonplaceError, OSError) as error:
             log.warning("a session could not be counted: %s", getattr(error, "code", type(error).__name__))
 
-    async def _count(self, session: str) -> None:
-        ground, now = self._managed.ground, self._desk.clock.now()
+    async def _count(self, person: Principal, session: str) -> None:
+        ground, now = self._managed.ground_of(person), self._desk.clock.now()
         due: list[RootKind] = [
             root.kind for root in ground.roots if await asyncio.to_thread(ended, root.state, session, now)
         ]
         if not due:
             return
-        who = Principal(subject=ACTOR, tenant=ground.tenant, role="writer", door=ACTOR)
+        who = Principal(subject=ACTOR, tenant=ground.tenant, role="admin", door=ACTOR)
         waiting = await self._desk.store.jobs.list_jobs(ground.tenant, kinds=("dream",), states=("queued", "running"))
         if any(job.line == ground.line for job in waiting):
             return
@@ -239,16 +240,18 @@ class Lanes:
             unique=f"by itself, {ground.line}",
         )
         async with self._desk.account(who, "managed.dream") as account:
-            await self._queue(account, task)
+            await self._queue(account, task, ground)
 
-    async def _queue(self, account: Account, task: _NewTask) -> MemoryTask:
-        who, ground, now = account.who, self._managed.ground, self._desk.clock.now()
+    async def _queue(self, account: Account, task: _NewTask, ground: Ground | None = None) -> MemoryTask:
+        who, now = account.who, self._desk.clock.now()
+        ground = ground or self._managed.ground_of(who)
         await self._require(who, task.kind)
         kinds = list(task.roots) if task.roots else _reached(who, ground, task.target)
         account.scope = ground.of(kinds)[0].scope if len(kinds) == 1 else None
         payload = task.payload(
             who=Requester.of(who),
             workspace=str(ground.workspace),
+            person=ground.person,
             local=ground.local,
             roots=tuple(kinds),
             target=task.target,
@@ -260,7 +263,7 @@ class Lanes:
             kind=task.kind,
             payload=_PAYLOADS[task.kind].write(payload),
             created_at=now,
-            created_by=who.subject,
+            created_by=who.actor,
             client=who.client,
             unique=task.unique,
             max_attempts=ATTEMPTS,
@@ -324,9 +327,13 @@ class Lanes:
             await self._take_back(roots, job)
             raise _TIMEOUT[kind] from error
         await self._managed.follow([root for root in roots if root.kind in outcome.touched_scopes])
-        if kind != "forget" and await asyncio.to_thread(_epochs, roots) != epochs:
-            # It may be what this task has just written that somebody erased: its result must not tell of it.
-            outcome = replace(outcome, summary=_ERASED, files_touched=())
+        if kind != "forget":
+            waiting = await self._withheld(job.tenant, roots, outcome.files_touched)
+            if await asyncio.to_thread(_epochs, roots) != epochs:
+                # It may be what this task has just written that somebody erased: its result must not tell of it.
+                outcome, waiting = replace(outcome, summary=_ERASED, files_touched=()), ()
+            more = {**more, **_told_withheld(waiting)}
+            outcome = replace(outcome, summary=" ".join([outcome.summary, *(entry.message for entry in waiting)]))
         return {
             "summary": outcome.summary,
             "files_touched": list(outcome.files_touched),
@@ -377,9 +384,20 @@ class Lanes:
             ids += [record.id for record in page.records]
         return ids
 
+    async def _withheld(self, tenant: str, roots: Sequence[Root], files: Sequence[str]) -> tuple[Withheld, ...]:
+        """Which of the entries just written are in quarantine: kept in their files, and not recalled."""
+        records: list[Record] = []
+        for root in roots:
+            paths = [Path(file).relative_to(root.path) for file in files if Path(file).is_relative_to(root.path)]
+            for path in paths:
+                filter = Filter(scopes=(root.scope,), key=key_of(root, path.as_posix()), states=frozenset({"demoted"}))
+                page = await self._desk.store.records.find(tenant, filter, "newest", 1, None)
+                records += page.records
+        return withheld(records)
+
     async def _purge(self, who: Principal, ids: Sequence[str]) -> None:
         desk = self._desk
-        async with desk.account(who, "managed.forget") as account:
+        async with desk.store.maintenance.removal(), desk.account(who, "managed.forget") as account:
             purger = desk.engines(who).purger(Journaled(desk.store.records, account), who)
             await purger.rows([Filter(ids=tuple(ids), states=ALL_STATES)])
 
@@ -392,7 +410,7 @@ class Lanes:
         own = self._managed.ground
         if not own.enabled or job.tenant != own.tenant:
             raise ManagedMemoryUnavailable
-        return Ground(home=own.home, workspace=Path(payload.workspace), tenant=own.tenant, local=payload.local)
+        return replace(own, workspace=Path(payload.workspace), local=payload.local, person=payload.person)
 
     @staticmethod
     def _errand(job: Job, payload: TaskPayload, ground: Ground, roots: tuple[Root, ...]) -> Errand:
@@ -403,22 +421,30 @@ class Lanes:
             tenant=job.tenant,
             workspace=ground.name,
             clean=_mode(payload) == "clean",
+            trust="model_generated" if payload.who.principal(job.tenant).is_model else None,
         )
 
     def told(self, job: Job, result: Mapping[str, Json]) -> tuple[News, ...]:
         """Who listens hears of a memory that changed, and only then."""
-        touched = result["touched_scopes"]
-        if not touched:
-            return ()
-        data: dict[str, Json] = {
-            "scope": "managed",
-            "source": f"workspace_memory_{job.kind}",
-            "taskId": job.id,
-            "touchedScopes": touched,
-        }
+        touched = cast("list[RootKind]", result["touched_scopes"])
         at = self._desk.clock.now()
-        return (
-            News(type="memory_changed", tenant=job.tenant, at=at, actor=job.created_by, client=job.client, data=data),
+        # Each memory is told of on its own: whoever reaches one of them need not reach the other.
+        return tuple(
+            News(
+                type="memory_changed",
+                tenant=job.tenant,
+                at=at,
+                scope=root.scope,
+                actor=job.created_by,
+                client=job.client,
+                data={
+                    "scope": "managed",
+                    "source": f"workspace_memory_{job.kind}",
+                    "taskId": job.id,
+                    "touchedScopes": [root.kind],
+                },
+            )
+            for root in self._ground(job, _PAYLOADS[cast(TaskKind, job.kind)].read(job.payload)).of(touched)
         )
 
 
@@ -471,6 +497,14 @@ def _checked(value: object, wrong: type[CommonplaceError], message: str) -> str:
     if len(text.encode("utf-8")) > MOST_CONTENT:
         raise wrong(message)
     return text
+
+
+def _told_withheld(waiting: Sequence[Withheld]) -> dict[str, Json]:
+    """In the result of a task, if there is any."""
+    if not waiting:
+        return {}
+    reasons = dict.fromkeys(reason for entry in waiting for reason in entry.reasons)
+    return {"quarantined": True, "quarantine_reasons": list[Json](reasons)}
 
 
 def _mode(payload: TaskPayload) -> ContextMode | None:

@@ -139,7 +139,7 @@ class LessonWriter:
         waiting = {note.text: old for old, note in doubted}
         new_notes = [*fresh, *(replace(note, key=None) for _, note in doubted), *beside]
         writer = desk.engines(who).writer(_Doubting(desk.store.records, account, waiting))
-        records = [result.record for result in await writer.put(new_notes, actor=who.subject)] if new_notes else []
+        records = [result.record for result in await writer.put(new_notes, actor=who.actor)] if new_notes else []
         last_fact = len(records) - len(beside)
         return LessonResult(
             facts=(*(new for new, _ in superseded), *records[:last_fact]),
@@ -196,7 +196,7 @@ class LessonWriter:
     async def _followed(self, account: Account, over: tuple[Record, ...], note: Note) -> tuple[Record, tuple[str, ...]]:
         who, [old, *others] = account.who, over
         store = _Replacing(self._desk.store.records, account, others)
-        lifecycle = self._desk.engines(who).lifecycle(store, who.subject)
+        lifecycle = self._desk.engines(who).lifecycle(store, who.actor)
         current = await held_under(self._desk.store.records, who.tenant, old.scope, str(note.key))
         fields: SuccessorFields = {
             "key": note.key if current is None else None,

@@ -12,17 +12,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TextIO, TypeAlias, Unpack, get_args
 
-from commonplace.errors import InvalidInput, InvalidQuery, TokenRequired
-from commonplace.memory.asking import path_of
+from commonplace.errors import InvalidInput, InvalidQuery, StoreError, TokenRequired
 from commonplace.ports.memory_client import MemoryClient
 from commonplace.service.records import Change
 from commonplace.values.audit import AuditPage, AuditQuery
+from commonplace.values.knowledge import Review
 from commonplace.values.line import check_lines
 from commonplace.values.moment import utc
 from commonplace.values.note import Note
+from commonplace.values.paths import expand_path
 from commonplace.values.query import Filter, Filters, Hit, Mode, Order, Page, Query
 from commonplace.values.record import Json, Provenance, Record, State, Trust, Turn, Visibility
 from commonplace.values.scope import Scope, ScopeKind, Scopes, scopes_of
+from commonplace.values.seal import SealState
+from commonplace.values.transfer import ImportOptions
 from commonplace.values.turn_options import TurnOptions
 
 if TYPE_CHECKING:
@@ -31,12 +34,29 @@ if TYPE_CHECKING:
 
     from commonplace.memory.transfer import LoadReport
     from commonplace.service.services import Services
+    from commonplace.values.approval import Approval, ApprovalKind, ApprovalPage, ApprovalState
+    from commonplace.values.capability import CapabilityFields, IssuedCapability
     from commonplace.values.census import By, Recalls, ScopeCounts, Tally, Weight
     from commonplace.values.changes import Changes, SuccessorFields
     from commonplace.values.context import ContextBlock
+    from commonplace.values.distillation import DistillFields, DistillReport
     from commonplace.values.event import Heard
     from commonplace.values.extraction import Extracted, TalkFields
-    from commonplace.values.principal import Key, Principal, Role, User
+    from commonplace.values.knowledge import (
+        FindingFields,
+        FindingFilters,
+        Item,
+        Preflight,
+        PreflightFields,
+        Recording,
+        ReviewFields,
+        Space,
+        SpaceFields,
+    )
+    from commonplace.values.layer import LayerChoice, LayerName, LayerText
+    from commonplace.values.member import Member
+    from commonplace.values.principal import Key, Owner, Principal, Role, User
+    from commonplace.values.resource import ResourcePage, UserResource
     from commonplace.values.review import Origin, RolledBack, WaitingPage
     from commonplace.values.shelf import (
         ShelfChange,
@@ -48,7 +68,8 @@ if TYPE_CHECKING:
         ShelfWritten,
     )
     from commonplace.values.task import ContextMode, MemoryTask, TargetScope, TaskKind
-    from commonplace.values.transfer import ImportReport, Layout
+    from commonplace.values.transfer import ExportCount, ImportFields, ImportReport
+    from commonplace.values.tree import Node, TreeNode
     from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
     from commonplace.values.usage import Budget
 
@@ -62,7 +83,7 @@ class LocalMemory(MemoryClient):
     """
     One tenant's memory, as `principal` may use it.
 
-    Wherever a record's `id` is asked for, its first eight digits or more will do, while only one record has them. A scope
+    Wherever a record's `id` is asked for, its first 16 digits or more will do, while only one record has them; delete and demote take all of it. A scope
     is written `kind:id`. Every change of a record makes a new version of it; `expected` refuses the change if the record
     is no longer at that version.
     """
@@ -80,7 +101,7 @@ class LocalMemory(MemoryClient):
         *,
         scope: Scope | str = "global",
         key: str | None = None,
-        kind: str = "note",
+        kind: str | None = None,
         source: str = "manual",
         tags: Sequence[str] = (),
         metadata: Mapping[str, Json] | None = None,
@@ -174,10 +195,13 @@ class LocalMemory(MemoryClient):
         as_of: datetime | None = None,
         diversity: float = 0.0,
         weights: Mapping[str, float] | None = None,
+        everyone: bool = False,
+        layer: LayerName | None = None,
+        budget: int | None = None,
     ) -> builtins.list[Hit]:
         services = await self._searchable()
         filters: Filters = {"kinds": kinds, "sources": sources, "tags": tags, "trust": trust, "sessions": sessions}
-        filters |= {"speaker": speaker, "pinned": pinned, "since": since, "until": until}
+        filters |= {"speaker": speaker, "pinned": pinned, "since": since, "until": until, "everyone": everyone}
         query = Query(
             text=text,
             filter=Filter.parse(scopes, ("live",), filters),
@@ -186,6 +210,8 @@ class LocalMemory(MemoryClient):
             as_of=utc(as_of) if as_of else None,
             diversity=diversity,
             weights=weights or {},
+            layer=layer,
+            budget=budget,
         )
         return await services.recall.search(self._principal, query)
 
@@ -213,12 +239,24 @@ class LocalMemory(MemoryClient):
         return await self._now.records.history(self._principal, id)
 
     async def context(
-        self, query: str, *, scopes: Scopes = None, session: str | None = None, budget: int | None = None
+        self,
+        query: str,
+        *,
+        scopes: Scopes = None,
+        session: str | None = None,
+        budget: int | None = None,
+        everyone: bool = False,
+        layer: LayerChoice | None = None,
     ) -> ContextBlock:
         services = await self._searchable()
         tokens = self._token_budget if budget is None else budget
         return await services.recall.context(
-            self._principal, query, scopes=scopes_of(scopes), session=session, budget=tokens
+            self._principal,
+            query,
+            filter=Filter(scopes=scopes_of(scopes), everyone=everyone),
+            session=session,
+            budget=tokens,
+            layer=layer,
         )
 
     async def sections(
@@ -294,55 +332,61 @@ class LocalMemory(MemoryClient):
         self,
         path: str | Path,
         *,
-        scope: Scope | str = "global",
-        format: Layout = "directory",  # noqa: A002 - what the world calls it
         sync_deletes: bool = False,
         progress: Progress | None = None,
+        **fields: Unpack[ImportFields],
     ) -> ImportReport:
         return await self._now.moving.import_now(
             self._principal,
-            str(path_of(path)),
-            scope=Scope.parse(scope),
-            layout=format,
-            sync_deletes=sync_deletes,
+            str(expand_path(path)),
+            scope=Scope.parse(fields.get("scope", "global")),
+            options=ImportOptions.of(fields, sync_deletes=sync_deletes),
             progress=progress,
         )
 
     async def import_files(
-        self,
-        files: Mapping[str, str],
-        *,
-        scope: Scope | str = "global",
-        format: Layout = "directory",  # noqa: A002 - what the world calls it
-        progress: Progress | None = None,
+        self, files: Mapping[str, str], *, progress: Progress | None = None, **fields: Unpack[ImportFields]
     ) -> ImportReport:
+        scope, options = Scope.parse(fields.get("scope", "global")), ImportOptions.of(fields)
         return await self._now.moving.import_files(
-            self._principal, files, scope=Scope.parse(scope), layout=format, progress=progress
+            self._principal, files, scope=scope, options=options, progress=progress
         )
 
     async def export(
-        self, target: str | Path | TextIO, *, scopes: Scopes = None, progress: Progress | None = None
-    ) -> int:
-        where = path_of(target) if isinstance(target, str | Path) else target
-        total = (await self.stats()).records if progress and scopes is None else 0
+        self,
+        target: str | Path | TextIO,
+        *,
+        scopes: Scopes = None,
+        everyone: bool = False,
+        progress: Progress | None = None,
+    ) -> ExportCount:
+        where = expand_path(target) if isinstance(target, str | Path) else target
+        total = await self._total(everyone=everyone) if progress and scopes is None else 0
         return await self._now.moving.export_to(
-            self._principal, where, scopes=scopes_of(scopes), total=total, progress=progress
+            self._principal, where, scopes=scopes_of(scopes), everyone=everyone, total=total, progress=progress
         )
 
+    async def _total(self, *, everyone: bool) -> int:
+        """How many records an export will have; 0 if a damaged store cannot count them."""
+        try:
+            return (await self.stats(everyone=everyone)).records
+        except StoreError:
+            return 0
+
     async def load(self, source: str | Path | TextIO, *, progress: Progress | None = None) -> LoadReport:
-        where = path_of(source) if isinstance(source, str | Path) else source
+        where = expand_path(source) if isinstance(source, str | Path) else source
         return await self._now.moving.load(self._principal, where, progress=progress)
 
     async def backup(self, target: str | Path, *, progress: Progress | None = None) -> None:
-        await self._now.keeping.backup(self._principal, path_of(target), progress)
+        await self._now.keeping.backup(self._principal, expand_path(target), progress)
 
     # ---- upkeep
 
     async def reindex(self, *, progress: Progress | None = None) -> int:
         return await self._now.keeping.reindex(self._principal, progress)
 
-    async def stats(self) -> Stats:
-        return await self._now.keeping.stats(self._principal)
+    async def stats(self, *, everyone: bool = False) -> Stats:
+        return await self._now.keeping.stats(self._principal, everyone=everyone)
 
     async def check(self) -> builtins.list[Finding]:
         return await self._now.keeping.check(self._principal)
@@ -362,8 +406,10 @@ class LocalMemory(MemoryClient):
 
     # ---- what there is
 
-    async def scopes(self, text: str = "", *, kinds: Sequence[ScopeKind] = (), limit: int = 100) -> ScopeCounts:
-        return await self._now.census.scopes(self._principal, text=text, kinds=kinds, limit=limit)
+    async def scopes(
+        self, text: str = "", *, kinds: Sequence[ScopeKind] = (), limit: int = 100, everyone: bool = False
+    ) -> ScopeCounts:
+        return await self._now.census.scopes(self._principal, text=text, kinds=kinds, limit=limit, everyone=everyone)
 
     async def counts(
         self,
@@ -390,6 +436,9 @@ class LocalMemory(MemoryClient):
     ) -> AuditPage:
         return await self._now.keeping.audit(self._principal, wanted or AuditQuery(), limit=limit, cursor=cursor)
 
+    async def audit_seals(self, *, verify: bool = False, limit: int = 20) -> SealState:
+        return await self._now.keeping.audit_seals(self._principal, verify=verify, limit=limit)
+
     async def events(
         self, *, types: Sequence[str] = (), scopes: Scopes = None, after: int | None = None
     ) -> AsyncIterator[Heard]:
@@ -412,23 +461,27 @@ class LocalMemory(MemoryClient):
     ) -> Extracted:
         del wait
         # Rules of two languages load slowly, and few programs learn.
-        from commonplace.learning.distill import turns_of  # noqa: PLC0415
         from commonplace.service.extraction import Talk  # noqa: PLC0415
 
-        services = await self._learning()
+        return await (await self._learning()).extraction.extract(self._principal, Talk.of(talk, fields))
+
+    async def distill(
+        self, session: str, conversation: Sequence[str], **fields: Unpack[DistillFields]
+    ) -> DistillReport:
+        # As above.
+        from commonplace.service.distill import conversation_of  # noqa: PLC0415
+
         scope = fields.get("scope")
-        turns = turns_of(talk.split("\n\n")) if isinstance(talk, str) else talk or ()
-        conversation = Talk(
-            turns=tuple(turns),
-            session=fields.get("session"),
-            agents=tuple(fields.get("agents") or ()),
-            workspace=fields.get("workspace"),
+        talk = conversation_of(
+            session,
+            conversation,
             scope=None if scope is None else Scope.parse(scope),
             run=fields.get("run"),
-            recalled=tuple(fields.get("recalled") or ()),
-            at=fields.get("at"),
+            workflow=fields.get("workflow"),
+            artifact_refs=fields.get("artifact_refs") or (),
+            threshold=fields.get("threshold"),
         )
-        return await services.extraction.extract(self._principal, conversation)
+        return await (await self._learning()).distilling.distill(self._principal, talk)
 
     async def learn(self, agents: Sequence[str], learning: str, *, run: str | None = None) -> Record:
         return await self._now.director.learn(self._principal, agents, learning, run=run)
@@ -488,6 +541,78 @@ class LocalMemory(MemoryClient):
     async def undo_managed_change(self, id: str) -> ShelfUndone:
         return await (await self._learning()).shelves.undo(self._principal, id)
 
+    # ---- agents, workspaces, documents, folders
+
+    async def agents(self) -> builtins.list[Owner]:
+        return await self._now.owners.owners(self._principal, "agent")
+
+    async def agent(self, id: str) -> Owner:
+        return await self._now.owners.owner(self._principal, "agent", id)
+
+    async def create_agent(self, name: str, *, id: str | None = None, memory_enabled: bool = False) -> Owner:
+        owners = self._now.owners
+        return await owners.create(self._principal, "agent", name, id=id, memory_enabled=memory_enabled)
+
+    async def edit_agent(self, id: str, *, name: str | None = None, memory_enabled: bool | None = None) -> Owner:
+        owners = self._now.owners
+        return await owners.change(self._principal, "agent", id, name=name, memory_enabled=memory_enabled)
+
+    async def remove_agent(self, id: str) -> int:
+        return await self._now.owners.remove(self._principal, "agent", id)
+
+    async def workspaces(self) -> builtins.list[Owner]:
+        return await self._now.owners.owners(self._principal, "workspace")
+
+    async def workspace(self, id: str) -> Owner:
+        return await self._now.owners.owner(self._principal, "workspace", id)
+
+    async def create_workspace(self, name: str, *, id: str | None = None) -> Owner:
+        return await self._now.owners.create(self._principal, "workspace", name, id=id, memory_enabled=True)
+
+    async def edit_workspace(self, id: str, *, name: str) -> Owner:
+        return await self._now.owners.change(self._principal, "workspace", id, name=name)
+
+    async def remove_workspace(self, id: str) -> int:
+        return await self._now.owners.remove(self._principal, "workspace", id)
+
+    async def put_resource(self, content: str, *, uri: str | None = None, title: str | None = None) -> UserResource:
+        return await self._now.resources.put(self._principal, content, uri=uri, title=title)
+
+    async def resources(self, *, limit: int = 100, cursor: str | None = None) -> ResourcePage:
+        return await self._now.resources.list(self._principal, limit=limit, cursor=cursor)
+
+    async def resource(self, uri: str) -> Record:
+        return await self._now.resources.get(self._principal, uri)
+
+    async def remove_resource(self, uri: str) -> None:
+        await self._now.resources.remove(self._principal, uri)
+
+    async def tree(
+        self,
+        uri: str = "commonplace://",
+        *,
+        depth: int = 1,
+        everyone: bool = False,
+        after: str | None = None,
+    ) -> TreeNode:
+        # As above.
+        from commonplace.service.tree import TreeQuery  # noqa: PLC0415
+
+        query = TreeQuery(uri=uri, depth=depth, everyone=everyone, after=after)
+        return await self._now.tree.tree(self._principal, query)
+
+    async def resolve(self, uri: str) -> Node:
+        return await self._now.tree.resolve(self._principal, uri)
+
+    async def layer(self, node: str, name: LayerName = "L0") -> LayerText:
+        return await self._now.tree.layer(self._principal, node, name)
+
+    async def make_layers(self, node: str) -> builtins.list[LayerText]:
+        # As above.
+        from commonplace.service.tree import layer_texts  # noqa: PLC0415
+
+        return [*layer_texts(await (await self._learning()).tree.generate(self._principal, node))]
+
     # ---- review
 
     async def review(
@@ -496,11 +621,13 @@ class LocalMemory(MemoryClient):
         scopes: Scopes = None,
         source: str | None = None,
         session: str | None = None,
+        rejected: bool = False,
         limit: int = 100,
         cursor: str | None = None,
     ) -> WaitingPage:
+        who, within = self._principal, scopes_of(scopes)
         return await self._now.review.waiting(
-            self._principal, scopes=scopes_of(scopes), source=source, session=session, limit=limit, cursor=cursor
+            who, scopes=within, source=source, session=session, rejected=rejected, limit=limit, cursor=cursor
         )
 
     async def release(
@@ -513,19 +640,22 @@ class LocalMemory(MemoryClient):
         trust: Trust | None = None,
         expected: Mapping[str, int] | None = None,
     ) -> builtins.list[Record]:
-        # As the others of its kind, loaded with the use case.
-        from commonplace.service.review import Named  # noqa: PLC0415
-
-        selection = Named(ids=tuple(ids), source=source, session=session)
+        selection = self._now.review.select(ids, source, session)
         return await self._now.review.release(self._principal, selection, reason, trust=trust, expected=expected)
+
+    async def reject(
+        self, ids: Sequence[str] = (), *, source: str | None = None, session: str | None = None, reason: str
+    ) -> builtins.list[Record]:
+        selection = self._now.review.select(ids, source, session)
+        return await self._now.review.reject(self._principal, selection, reason)
+
+    async def restore_rejected(self, ids: Sequence[str], *, reason: str) -> builtins.list[Record]:
+        return await self._now.review.restore(self._principal, ids, reason)
 
     async def purge_reviewed(
         self, ids: Sequence[str] = (), *, source: str | None = None, session: str | None = None, reason: str
     ) -> Purged:
-        # As above.
-        from commonplace.service.review import Named  # noqa: PLC0415
-
-        selection = Named(ids=tuple(ids), source=source, session=session)
+        selection = self._now.review.select(ids, source, session)
         return await self._now.review.purge(self._principal, selection, reason)
 
     async def release_finding(self, id: str, *, reason: str) -> None:
@@ -535,30 +665,51 @@ class LocalMemory(MemoryClient):
         await self._now.review.purge_finding(self._principal, id, reason)
 
     async def promote_finding(
-        self,
-        id: str,
-        *,
-        to: Literal["promoted", "approved_default"] = "promoted",
-        reviewer: str | None = None,
-        approval: str | None = None,
-        freshness_expires_at: datetime | None = None,
-        reason: str | None = None,
+        self, id: str, *, to: Literal["promoted", "approved_default"] = "promoted", **review: Unpack[ReviewFields]
     ) -> None:
-        # As above.
-        from commonplace.service.knowledge import Review  # noqa: PLC0415
-
-        expires = utc(freshness_expires_at) if freshness_expires_at else None
-        review = Review(reviewer=reviewer, approval=approval, freshness_expires_at=expires, reason=reason)
-        await self._now.knowledge.promote(self._principal, id, to, review)
+        await self._now.knowledge.promote(self._principal, id, to, Review(**review))
 
     async def deprecate_finding(
         self, id: str, *, reviewer: str | None = None, approval: str | None = None, reason: str | None = None
     ) -> None:
-        # As above.
-        from commonplace.service.knowledge import Review  # noqa: PLC0415
-
         review = Review(reviewer=reviewer, approval=approval, reason=reason)
         await self._now.knowledge.deprecate(self._principal, id, review)
+
+    async def approve(
+        self, id: str, version: int | None = None, *, kind: ApprovalKind = "record", reason: str | None = None
+    ) -> Approval:
+        return await self._now.approvals.approve(self._principal, id, version, kind=kind, reason=reason)
+
+    async def approvals(
+        self, *, state: ApprovalState | None = None, limit: int = 100, cursor: str | None = None
+    ) -> ApprovalPage:
+        return await self._now.approvals.approvals(self._principal, state=state, limit=limit, cursor=cursor)
+
+    async def withdraw_approval(self, id: str, *, reason: str | None = None) -> Approval:
+        return await self._now.approvals.withdraw(self._principal, id, reason=reason)
+
+    async def create_space(self, namespace: str = "general", **fields: Unpack[SpaceFields]) -> Space:
+        return await self._now.knowledge.space_named(self._principal, namespace, fields)
+
+    async def spaces(self) -> builtins.list[Space]:
+        return await self._now.knowledge.spaces(self._principal)
+
+    async def record_finding(self, space: str, title: str, **fields: Unpack[FindingFields]) -> Recording:
+        return await self._now.knowledge.record_fields(self._principal, space, title, fields)
+
+    async def findings(self, **filters: Unpack[FindingFilters]) -> builtins.list[Item]:
+        return await self._now.knowledge.findings(self._principal, filters)
+
+    async def finding(self, id: str) -> Item:
+        return await self._now.knowledge.item(self._principal, id)
+
+    async def refresh_finding(
+        self, id: str, *, freshness_expires_at: datetime | None = None, reason: str | None = None
+    ) -> Item:
+        return await self._now.knowledge.refresh(self._principal, id, freshness_expires_at, reason)
+
+    async def preflight(self, subject: str, **fields: Unpack[PreflightFields]) -> Preflight:
+        return await self._now.knowledge.preflight_fields(self._principal, subject, fields)
 
     async def rollback(self, origin: Origin, *, reason: str, dry_run: bool = False) -> RolledBack:
         return await self._now.review.rollback(self._principal, origin, reason, dry_run=dry_run)
@@ -575,15 +726,30 @@ class LocalMemory(MemoryClient):
         *,
         scopes: Sequence[str] | None = None,
         expires_at: datetime | None = None,
+        user: str | None = None,
+        agent: bool = False,
     ) -> tuple[Key, str]:
-        expires = utc(expires_at) if expires_at else None
-        return await self._now.identity.create_key(self._principal, name, role, scopes=scopes, expires_at=expires)
+        return await self._now.identity.create_key(
+            self._principal, name, role, scopes=scopes, expires_at=expires_at, user=user, agent=agent
+        )
 
     async def keys(self) -> builtins.list[Key]:
         return await self._now.identity.keys(self._principal)
 
     async def revoke_key(self, id: str) -> Key:
         return await self._now.identity.revoke_key(self._principal, id)
+
+    async def create_capability(self, key: str, run: str, **fields: Unpack[CapabilityFields]) -> IssuedCapability:
+        return await self._now.capabilities.issue(self._principal, key, run, fields)
+
+    async def members(self, scope: Scope | str) -> builtins.list[Member]:
+        return await self._now.members.members(self._principal, Scope.parse(scope))
+
+    async def share(self, scope: Scope | str, subject: str) -> Member:
+        return await self._now.members.share(self._principal, Scope.parse(scope), subject)
+
+    async def unshare(self, scope: Scope | str, subject: str) -> None:
+        await self._now.members.unshare(self._principal, Scope.parse(scope), subject)
 
     async def create_user(self, user: str) -> tuple[User, str]:
         return await self._now.identity.create_user(self._principal, user)
@@ -601,11 +767,7 @@ class LocalMemory(MemoryClient):
         return await (await self._learning()).budgets.read(self._principal, days=days, limit=limit)
 
     async def set_budget(self, daily_usd: float | None) -> Budget:
-        # As above.
-        from commonplace.values.usage import to_micro  # noqa: PLC0415
-
-        daily = None if daily_usd is None else to_micro(daily_usd)
-        return await (await self._learning()).budgets.set(self._principal, daily)
+        return await (await self._learning()).budgets.set_usd(self._principal, daily_usd)
 
     # ---- what a composition may put in between
 

@@ -19,16 +19,16 @@ from typing import Final
 
 from commonplace.errors import CommonplaceError, ManagedMemoryUnavailable
 from commonplace.governance.access import require_role, require_scope
-from commonplace.guard.caution import is_suspect
+from commonplace.guard.caution import is_planted
 from commonplace.markdown.memory_file import MemoryFileWrite, Survey, add, survey
 from commonplace.markdown.places import Places
-from commonplace.markdown.roots import Root, local_root, user_root, workspace_name, workspace_root
+from commonplace.markdown.roots import Root, local_root, person_home, user_root, workspace_name, workspace_root
 from commonplace.markdown.watch import EVERY, Following, SyncSummary
 from commonplace.ports.journal import Entries
 from commonplace.service.account import Journaled
 from commonplace.service.desk import Desk
 from commonplace.values.file_ref import RootKind
-from commonplace.values.principal import Principal
+from commonplace.values.principal import LOCAL, Principal
 from commonplace.values.record import Json
 from commonplace.values.scope import DEFAULT_TENANT, Scope
 
@@ -39,13 +39,18 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ground:
-    """`local`: the files of the workspace lie in it, not in the home folder."""
+    """`person`: whose own files are meant. `local`: the files of the workspace lie in it, not in the home folder."""
 
     home: Path
     workspace: Path
     tenant: str = DEFAULT_TENANT
     enabled: bool = True
     local: bool = False
+    person: str = LOCAL
+
+    @property
+    def person_home(self) -> Path:
+        return person_home(self.home, self.person)
 
     @property
     def name(self) -> str:
@@ -65,7 +70,7 @@ class Ground:
     @property
     def roots(self) -> tuple[Root, Root]:
         own = local_root(self.workspace, self.name) if self.local else None
-        return user_root(self.home), own or workspace_root(self.home, self.workspace, self.name)
+        return user_root(self.home, self.person), own or workspace_root(self.home, self.workspace, self.name)
 
     def of(self, kinds: Sequence[RootKind]) -> tuple[Root, ...]:
         return tuple(root for root in self.roots if root.kind in kinds)
@@ -75,12 +80,16 @@ class Managed:
     def __init__(self, desk: Desk, ground: Ground) -> None:
         self._desk = desk
         self.ground = ground
-        who = Principal(subject=ACTOR, tenant=ground.tenant, role="writer", door=ACTOR)
+        who = Principal(subject=ACTOR, tenant=ground.tenant, role="admin", door=ACTOR)
         store = Journaled(desk.store.records, desk.account(who, "managed.follow"))
         writer = desk.room.of(ground.tenant).writer(store)
-        self._following = Following(store, writer, desk.clock, ground.tenant, actor=ACTOR, suspect=is_suspect)
+        self._following = Following(store, writer, desk.clock, ground.tenant, actor=ACTOR, suspect=is_planted)
         self._looking = asyncio.Lock()
         self._forgotten: OrderedDict[str, list[Json]] = OrderedDict()
+
+    def ground_of(self, who: Principal) -> Ground:
+        """Where the caller's own files lie, and those of the workspace."""
+        return replace(self.ground, person=who.subject)
 
     def is_on(self, who: Principal) -> bool:
         return self.ground.enabled and who.tenant == self.ground.tenant
@@ -95,7 +104,7 @@ class Managed:
         """
         if not self.is_on(who) or not await asyncio.to_thread(self.ground.workspace.is_dir):
             raise ManagedMemoryUnavailable
-        for root in self.ground.roots:
+        for root in self.ground_of(who).roots:
             await asyncio.to_thread(root.folder.make)
 
     # ---- what was forgotten
@@ -124,8 +133,14 @@ class Managed:
         """What people edit is noticed, until this is cancelled."""
         while self.ground.enabled:
             with suppress(ManagedMemoryUnavailable):
-                await self.follow(self.ground.roots)
+                await self.follow([*self.ground.roots, *await self._others()])
             await asyncio.sleep(EVERY)
+
+    async def _others(self) -> list[Root]:
+        """The folders of other persons than the owner: those that a key speaks for and that have any."""
+        keys = await self._desk.store.keys.list_keys(self.ground.tenant)
+        roots = [user_root(self.ground.home, person) for person in {key.subject for key in keys}]
+        return [root for root in roots if await asyncio.to_thread(root.path.is_dir)]
 
     @staticmethod
     def _told(root: Root, outcome: SyncSummary | CommonplaceError) -> None:
@@ -142,20 +157,22 @@ class Managed:
             require_role(who, "reader")
             if not self.is_on(who):
                 raise ManagedMemoryUnavailable
-            whole_survey = await asyncio.to_thread(survey, self.ground.workspace, self.ground.home)
-            files = tuple(file for file in whole_survey.files if who.reaches(self._scope(file.scope)))
+            ground = self.ground_of(who)
+            whole_survey = await asyncio.to_thread(survey, ground.workspace, ground.person_home)
+            files = tuple(file for file in whole_survey.files if who.reaches(_scope(ground, file.scope)))
             return replace(whole_survey, files=files, errors=whole_survey.errors if who.scopes is None else ())
 
     async def add(self, who: Principal, *, scope: object, content: object, mode: object = None) -> MemoryFileWrite:
         """Add to a file or replace it. Raises what `managed.added.add` raises, and ManagedMemoryUnavailable."""
-        desk, ground = self._desk, self.ground
+        desk, ground = self._desk, self.ground_of(who)
         async with desk.account(who, "managed.add") as account:
             require_role(who, "writer")
             if not self.is_on(who):
                 raise ManagedMemoryUnavailable
-            account.scope = self._scope(scope)
+            account.scope = _scope(ground, scope)
             require_scope(who, account.scope)
-            work = partial(add, ground.workspace, ground.home, scope=scope, content=content, mode=mode)
+            await asyncio.to_thread(ground.person_home.mkdir, mode=0o700, parents=True, exist_ok=True)
+            work = partial(add, ground.workspace, ground.person_home, scope=scope, content=content, mode=mode)
             added = await asyncio.to_thread(work)
             data: dict[str, Json] = {
                 "scope": str(scope),
@@ -168,6 +185,7 @@ class Managed:
             await desk.store.journal.note(Entries(audit=(row,), events=(news,) if added.changed else ()))
             return added
 
-    def _scope(self, scope: object) -> Scope:
-        user, project = self.ground.roots
-        return user.scope if scope == "global" else project.scope
+
+def _scope(ground: Ground, scope: object) -> Scope:
+    user, project = ground.roots
+    return user.scope if scope == "global" else project.scope

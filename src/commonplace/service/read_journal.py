@@ -11,7 +11,7 @@ from commonplace.errors import StoreError
 from commonplace.ports.journal import Entries, Journal
 
 if TYPE_CHECKING:
-    from commonplace.values.audit import AuditRow
+    from commonplace.values.audit import AuditGroup, AuditRow
 
 DELAY: Final = 1.0
 """Seconds that a row waits at most."""
@@ -28,7 +28,7 @@ class ReadJournal:
     def __init__(self, journal: Journal, *, delay: float = DELAY) -> None:
         self._journal = journal
         self._delay = delay
-        self._rows: list[AuditRow] = []
+        self._rows: list[AuditRow | AuditGroup] = []
         self._later: asyncio.Task[None] | None = None
         self._one_flush = asyncio.Lock()
 

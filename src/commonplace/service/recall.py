@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from commonplace.values.query import Filter
 from commonplace.values.scope import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from commonplace.memory.context import ContextBlock
     from commonplace.service.desk import Desk
+    from commonplace.values.layer import LayerChoice
     from commonplace.values.principal import Principal
     from commonplace.values.query import Hit, Query
     from commonplace.values.record import Json
@@ -31,8 +32,12 @@ class Recalling:
         """What answers the question, among what the caller may read, best first; marked as recalled into the run."""
         desk = self._desk
         async with desk.account(who, "record.search", run=run) as account:
+            if query.filter.everyone:
+                account.details["everyone"] = True
             own_query = replace(query, filter=await desk.narrowed(who, query.filter))
-            hits = await desk.engines(who).recall.search(own_query)
+            hits = await desk.engines(who).recall.search(own_query, desk.charge(who))
+            if query.layer is not None or query.budget is not None:
+                hits = await desk.engines(who).layers.fitted(hits, query.layer or "L2", query.budget)
             ids: list[Json] = [hit.record.id for hit in hits]
             await account.note_read(query=query_hash(query.text), ids=ids)
             return hits
@@ -42,19 +47,26 @@ class Recalling:
         who: Principal,
         query: str,
         *,
-        scopes: Sequence[Scope] | None = None,
+        filter: Filter = Filter(),
         session: str | None = None,
         budget: int = 2000,
         run: str | None = None,
+        layer: LayerChoice | None = None,
     ) -> ContextBlock:
         """
-        The `<memory_context>` block for a question. What it shows is marked as recalled into the run, or else the session:
-        it is not learned from it again.
+        The `<memory_context>` block for a question, from the scopes of `filter`, each memory told by its passage, or by `layer`.
+        What it shows is marked as recalled into the run, or else the session: it is not learned from it again.
         """
         desk = self._desk
         async with desk.account(who, "record.context", run=run or session) as account:
-            readable = await desk.readable(who, scopes)
-            block = await desk.engines(who).contexts.context(query, scopes=readable, session=session, budget=budget)
+            if filter.everyone:
+                account.details["everyone"] = True
+            readable = (await desk.narrowed(who, filter)).scopes
+            engines = desk.engines(who)
+            tell = None if layer is None else partial(engines.layers.tellings, choice=layer)
+            block = await engines.contexts.context(
+                query, scopes=readable, session=session, budget=budget, charge=desk.charge(who), tell=tell
+            )
             ids: list[Json] = [record.id for record in block.records]
             await account.note_read(query=query_hash(query), ids=ids)
             return block

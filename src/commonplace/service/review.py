@@ -1,5 +1,6 @@
 """
-What a reviewer does: look at what is in quarantine, let it out or remove it, and take back all that one source wrote.
+What a reviewer does: look at what is in quarantine, let it out, reject it or remove it for good, and take back all that one source
+wrote. What was rejected is deleted with its history, and can be restored to quarantine until somebody purges it.
 """
 
 from __future__ import annotations
@@ -7,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Final, Literal
 
-from commonplace.errors import InvalidInput, NotInReview, RecordChanged
+from commonplace.errors import InvalidInput, NotInReview, OwnReview, RecordChanged
 from commonplace.governance.access import require_role, visible
 from commonplace.memory.prepare import Told
 from commonplace.memory.rollback import Move, Rollback, filter_of, reason_of
 from commonplace.service.account import Account, Journaled
+from commonplace.service.approvals import is_author, record_target
 from commonplace.service.desk import Desk
 from commonplace.service.knowledge import Registry
 from commonplace.text.scrub import scrub
@@ -22,7 +24,7 @@ from commonplace.values.knowledge import Item
 from commonplace.values.line import check_line
 from commonplace.values.moment import new_id, to_iso, utc
 from commonplace.values.principal import Principal
-from commonplace.values.quarantine import TAG, is_quarantined, quarantine_note, reasons_of
+from commonplace.values.quarantine import TAG, Quarantine, is_quarantined
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Draft, Record, Trust
 from commonplace.values.review import Origin, RollbackStep, RolledBack, Waiting, WaitingPage
@@ -34,6 +36,8 @@ MOST_STEPS: Final = 1_000
 _ATTEMPTS: Final = 20
 _PAGE: Final = 500
 _WAITS: Final = Filter(tags=(TAG,), states=frozenset({"demoted"}))
+_REJECTED: Final = Filter(tags=(TAG,), states=frozenset({"deleted"}))
+_EITHER: Final = Filter(tags=(TAG,), states=frozenset({"demoted", "deleted"}))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,6 +60,10 @@ class Reviewing:
 
     # ---- quarantine
 
+    @staticmethod
+    def select(ids: Sequence[str], source: str | None, session: str | None) -> Named:
+        return Named(ids=tuple(ids), source=source, session=session)
+
     async def waiting(
         self,
         who: Principal,
@@ -63,12 +71,13 @@ class Reviewing:
         scopes: tuple[Scope, ...] | None = None,
         source: str | None = None,
         session: str | None = None,
+        rejected: bool = False,
         limit: int = 100,
         cursor: str | None = None,
     ) -> WaitingPage:
         """
-        What is in quarantine, newest first, in the scopes that the caller reaches. Findings have neither source nor session: they
-        are told with the first page where neither is asked for.
+        What is in quarantine, newest first, in the scopes that the caller reaches; or what was `rejected`, to be restored or purged.
+        Findings have neither source nor session: they are told with the first page where neither is asked for.
         """
         desk = self._desk
         async with desk.account(who, "review.list"):
@@ -76,11 +85,12 @@ class Reviewing:
             if not 1 <= limit <= MAX_PAGE:
                 raise InvalidInput(f"A page has 1 to {MAX_PAGE:,} records.")
             sources, sessions = _several(source), _several(session)
-            filter = await desk.narrowed(who, replace(_WAITS, scopes=scopes, sources=sources, sessions=sessions))
+            within = replace(_REJECTED if rejected else _WAITS, scopes=scopes, sources=sources, sessions=sessions)
+            filter = await desk.reached(who, within)
             page = await desk.store.records.find(who.tenant, filter, "newest", limit, cursor)
-            every = source is None and session is None and cursor is None
+            every = source is None and session is None and cursor is None and not rejected
             findings = await self._registry.quarantined(who, scopes) if every else []
-            waiting = tuple(_waiting(record) for record in page.records if is_quarantined(record))
+            waiting = tuple(_waiting(record, note) for record in page.records if (note := record.quarantine))
             return WaitingPage(waiting, page.cursor, tuple(findings))
 
     async def release_finding(self, who: Principal, id: str, reason: str) -> Item:
@@ -106,21 +116,42 @@ class Reviewing:
 
         Raises:
             NotInReview: one of them is not in quarantine; none is let out.
+            OwnReview: somebody below admin wrote one of them.
             RecordChanged: one of them is at another version than was seen.
         """
         clean_reason, versions = _reason(reason), expected or {}
-        records = await self._named(who, "review.release", selection, clean_reason)
+        records = await self._named(who, "review.release", selection, clean_reason, _WAITS)
         _require_seen(records, versions)
+        own_ids = await self._written_by(who, records)
         return [
-            await self._release(who, record, clean_reason, trust, fixed=record.id in versions) for record in records
+            await self._release(
+                who, record, clean_reason, trust, fixed=record.id in versions, is_own=record.id in own_ids
+            )
+            for record in records
         ]
 
-    async def _release(
-        self, who: Principal, record: Record, reason: str, trust: Trust | None, *, fixed: bool
-    ) -> Record:
-        """`fixed`: as this version, or not at all."""
+    async def _written_by(self, who: Principal, records: Sequence[Record]) -> frozenset[str]:
+        """Those that the caller wrote. Raises OwnReview: nobody below admin lets out what they wrote themselves."""
         desk = self._desk
+        keys = await desk.store.keys.list_keys(who.tenant)
+        own_ids: set[str] = set()
+        for record in records:
+            versions = await desk.store.records.history(who.tenant, record.id)
+            if is_author(who, record_target(versions, record.scope).authors, keys):
+                own_ids.add(record.id)
+        if own_ids and not who.is_at_least("admin"):
+            async with desk.account(who, "review.release", record=min(own_ids)):
+                raise OwnReview(ids=sorted(own_ids))
+        return frozenset(own_ids)
+
+    async def _release(
+        self, who: Principal, record: Record, reason: str, trust: Trust | None, *, fixed: bool, is_own: bool
+    ) -> Record:
+        """`fixed`: as this version, or not at all. `is_own`: the caller wrote it."""
+        desk = self._desk
+        trust = "verified" if is_own and trust == "human_approved" else trust
         async with desk.account(who, "review.release", scope=record.scope, record=record.id) as account:
+            account.details |= {"self_approved": True} if is_own else {}
             for _ in range(_ATTEMPTS):
                 following = replace(
                     record,
@@ -129,7 +160,7 @@ class Reviewing:
                     demoted=False,
                     trust=trust or record.trust,
                     change="restored",
-                    actor=who.subject,
+                    actor=who.actor,
                     reason=reason,
                     restores=None,
                 )
@@ -140,16 +171,47 @@ class Reviewing:
                 except RecordChanged:
                     if fixed:
                         raise
-                    record = _required(await desk.found(who, account, record.id))
+                    record = _required(await desk.found(who, account, record.id), _WAITS)
                 else:
                     return released
             raise RecordChanged
 
+    async def reject(
+        self, who: Principal, selection: Named, reason: str, *, expected: Mapping[str, int] | None = None
+    ) -> list[Record]:
+        """
+        Delete records in quarantine. Their history stays, and `restore` brings them back to quarantine. `expected` as in `release`.
+
+        Raises:
+            NotInReview: one of them is not in quarantine; none is rejected.
+            RecordChanged: one of them is at another version than was seen.
+        """
+        clean_reason = _reason(reason)
+        records = await self._named(who, "review.reject", selection, clean_reason, _WAITS)
+        _require_seen(records, expected or {})
+        return [await self._step(who, "review.reject", record, clean_reason) for record in records]
+
+    async def restore(self, who: Principal, ids: Sequence[str], reason: str) -> list[Record]:
+        """Bring back what was rejected: it waits again. Raises NotInReview: one of them was not rejected; none is restored."""
+        clean_reason = _reason(reason)
+        records = await self._named(who, "review.restore", Named(ids=tuple(ids)), clean_reason, _REJECTED)
+        return [await self._step(who, "review.restore", record, clean_reason) for record in records]
+
+    async def _step(
+        self, who: Principal, action: Literal["review.reject", "review.restore"], record: Record, reason: str
+    ) -> Record:
+        desk = self._desk
+        async with desk.account(who, action, scope=record.scope, record=record.id) as account:
+            account.homes[record.id] = record.scope
+            lifecycle = desk.engines(who).lifecycle(Journaled(desk.store.records, account), who.actor)
+            step = lifecycle.delete if action == "review.reject" else lifecycle.undo
+            return await step(record.id, expected=record.version, reason=reason)
+
     async def purge(self, who: Principal, selection: Named, reason: str) -> Purged:
-        """Remove records in quarantine for good, every version. The reason stays in the audit."""
+        """Remove records in quarantine, and what was rejected, for good, every version. The reason stays in the audit."""
         desk, clean_reason = self._desk, _reason(reason)
-        records = await self._named(who, "review.purge", selection, clean_reason)
-        async with desk.account(who, "review.purge") as account:
+        records = await self._named(who, "review.purge", selection, clean_reason, _EITHER)
+        async with desk.store.maintenance.removal(), desk.account(who, "review.purge") as account:
             account.details["reason"] = clean_reason
             if not records:
                 await account.note("unchanged")
@@ -158,18 +220,18 @@ class Reviewing:
             # What somebody lets out meanwhile is out.
             ids = [record.id for record in records]
             parts = [ids[start : start + _PAGE] for start in range(0, len(ids), _PAGE)]
-            return await purger.remove([replace(_WAITS, ids=tuple(part)) for part in parts])
+            return await purger.remove([replace(_EITHER, ids=tuple(part)) for part in parts])
 
-    async def _named(self, who: Principal, action: str, selection: Named, reason: str) -> list[Record]:
-        """The records meant, all of them in quarantine. Raises NotInReview, RecordNotFound."""
+    async def _named(self, who: Principal, action: str, selection: Named, reason: str, among: Filter) -> list[Record]:
+        """The records meant, all of them `among` what waits or was rejected. Raises NotInReview, RecordNotFound."""
         desk = self._desk
         async with desk.account(who, action) as account:
             account.details["reason"] = reason
             require_role(who, "reviewer")
             if selection.ids:
-                return [_required(await desk.found(who, account, id)) for id in dict.fromkeys(selection.ids)]
+                return [_required(await desk.found(who, account, id), among) for id in dict.fromkeys(selection.ids)]
             sources, sessions = _several(selection.source), _several(selection.session)
-            filter = await desk.narrowed(who, replace(_WAITS, sources=sources, sessions=sessions))
+            filter = await desk.reached(who, replace(among, sources=sources, sessions=sessions))
             records: list[Record] = []
             cursor: str | None = None
             while True:
@@ -190,8 +252,9 @@ class Reviewing:
         async with desk.account(who, "record.rollback", run=None if dry_run else id) as account:
             account.details |= {"reason": clean_reason, **_told(origin)}
             require_role(who, "reviewer")
+            who = await desk.with_every_scope(who)
             engine = self._engine(who, account)
-            filter = await desk.narrowed(who, await self._wanted(who, origin))
+            filter = await desk.reached(who, await self._wanted(who, origin))
             if filter.ids == () and origin.rollback is not None:
                 raise InvalidInput("There is no such rollback, or it changed nothing.")
             moves, lives = await engine.plan(origin, filter, reason_of(id, clean_reason))
@@ -207,7 +270,7 @@ class Reviewing:
     def _engine(self, who: Principal, account: Account) -> Rollback:
         desk = self._desk
         store = Journaled(desk.store.records, account)
-        return Rollback(store, desk.engines(who).preparer, desk.clock, who.tenant, who.subject)
+        return Rollback(store, desk.engines(who).preparer, desk.clock, who.tenant, who.actor)
 
     async def _wanted(self, who: Principal, origin: Origin) -> Filter:
         """Where a rollback is to be taken back, the audit knows which records it changed."""
@@ -243,19 +306,21 @@ def _require_seen(records: Sequence[Record], versions: Mapping[str, int]) -> Non
         raise RecordChanged(ids=changed)
 
 
-def _required(record: Record) -> Record:
-    if not is_quarantined(record):
+def _required(record: Record, among: Filter) -> Record:
+    state = "deleted" if record.deleted_at is not None else "demoted"
+    if not is_quarantined(record) or state not in among.states:
         raise NotInReview(id=record.id)
     return record
 
 
-def _waiting(record: Record) -> Waiting:
+def _waiting(record: Record, note: Quarantine) -> Waiting:
     return Waiting(
         record=record,
-        reasons=reasons_of(record),
-        since=quarantine_note(record, "at"),
-        beside=quarantine_note(record, "beside"),
-        key=quarantine_note(record, "key"),
+        reasons=note.reasons,
+        sentence=note.sentence,
+        since=note.since,
+        beside=note.beside,
+        key=note.key,
     )
 
 

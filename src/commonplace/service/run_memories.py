@@ -33,6 +33,7 @@ async def recalled_into(
             row_ids = row.details.get("ids")
             ids.update(dict.fromkeys(str(id) for id in row_ids) if isinstance(row_ids, list) else {})
     texts: list[str] = []
+    who = await desk.with_every_scope(who)
     id_list = list(ids)[:_MOST]
     for start in range(0, len(id_list), _PAGE):
         portion = tuple(id_list[start : start + _PAGE])

@@ -6,6 +6,7 @@ the files of memory.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,10 +16,13 @@ from commonplace.service.records import Records
 
 if TYPE_CHECKING:
     from commonplace.jobs.waiter import JobWaiter
+    from commonplace.service.approvals import Approvals
     from commonplace.service.budgets import Budgets
+    from commonplace.service.capabilities import CapabilityIssuer
     from commonplace.service.census import Counting
     from commonplace.service.desk import Desk
     from commonplace.service.director import Directing
+    from commonplace.service.distill import Distilling
     from commonplace.service.events import Listening
     from commonplace.service.extraction import Extracting
     from commonplace.service.identity import Identity
@@ -27,16 +31,22 @@ if TYPE_CHECKING:
     from commonplace.service.lanes import Lanes
     from commonplace.service.maintenance import Keeping
     from commonplace.service.markdown import Ground, Managed
+    from commonplace.service.members import Members
+    from commonplace.service.owners import Owners
+    from commonplace.service.resources import OwnResources
     from commonplace.service.review import Reviewing
     from commonplace.service.shelves import Shelves
     from commonplace.service.transfer import Moving
+    from commonplace.service.tree import Browsing
+    from commonplace.values.upkeep import LimitsInForce
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServiceOptions:
     """
     What the use cases are told by whoever composes them. `token` and `signing` are of the operator's token; `most_records` is how
-    many records a page or a batch may have; `ground` is where the files of memory lie, None where there are none.
+    many records a page or a batch may have; `ground` is where the files of memory lie, None where there are none; `limits` are those of a
+    daemon, to be told.
     """
 
     token: bytes | None = None
@@ -50,6 +60,8 @@ class ServiceOptions:
     daily_micro_usd: int = 0
     dreams: bool = False
     dream_micro_usd: int = 0
+    session_idle: timedelta | None = timedelta(days=30)
+    limits: LimitsInForce | None = None
 
 
 class Services:
@@ -74,6 +86,27 @@ class Services:
         return Identity(self.desk, options.token, open_to_all=options.open_to_all, signing=options.signing)
 
     @cached_property
+    def members(self) -> Members:
+        # As above.
+        from commonplace.service.members import Members  # noqa: PLC0415
+
+        return Members(self.desk)
+
+    @cached_property
+    def capabilities(self) -> CapabilityIssuer:
+        # As above.
+        from commonplace.service.capabilities import CapabilityIssuer  # noqa: PLC0415
+
+        return CapabilityIssuer(self.desk, self._options.signing)
+
+    @cached_property
+    def approvals(self) -> Approvals:
+        # As above.
+        from commonplace.service.approvals import Approvals  # noqa: PLC0415
+
+        return Approvals(self.desk)
+
+    @cached_property
     def review(self) -> Reviewing:
         # As above.
         from commonplace.service.review import Reviewing  # noqa: PLC0415
@@ -92,7 +125,7 @@ class Services:
         # As above.
         from commonplace.service.maintenance import Keeping  # noqa: PLC0415
 
-        return Keeping(self.desk)
+        return Keeping(self.desk, session_idle=self._options.session_idle, limits=self._options.limits)
 
     @cached_property
     def census(self) -> Counting:
@@ -128,6 +161,34 @@ class Services:
         from commonplace.service.knowledge import Registry  # noqa: PLC0415
 
         return Registry(self.desk)
+
+    @cached_property
+    def owners(self) -> Owners:
+        # As above.
+        from commonplace.service.owners import Owners  # noqa: PLC0415
+
+        return Owners(self.desk)
+
+    @cached_property
+    def tree(self) -> Browsing:
+        # As above: what makes layers of texts.
+        from commonplace.service.tree import Browsing  # noqa: PLC0415
+
+        return Browsing(self.desk)
+
+    @cached_property
+    def distilling(self) -> Distilling:
+        # As above: rules of two languages.
+        from commonplace.service.distill import Distilling  # noqa: PLC0415
+
+        return Distilling(self.desk)
+
+    @cached_property
+    def resources(self) -> OwnResources:
+        # As above.
+        from commonplace.service.resources import OwnResources  # noqa: PLC0415
+
+        return OwnResources(self.desk, self.records)
 
     @cached_property
     def managed(self) -> Managed:

@@ -12,13 +12,13 @@ from typing import Final
 
 from commonplace.errors import InvalidQuery, ManagedMemoryUnavailable, NothingToUndo, PreconditionRequired
 from commonplace.governance.access import require_role, require_scope
-from commonplace.guard.caution import is_suspect
+from commonplace.guard.caution import STARK, is_planted
 from commonplace.guard.quarantine import signs
 from commonplace.markdown import edit as editing
 from commonplace.markdown.entries import EntryFile, MemoryEntry
 from commonplace.markdown.recall import MOST, Fitting, block, cut, fitting_in, staleness
 from commonplace.markdown.roots import Root
-from commonplace.markdown.watch import key_of, text_of
+from commonplace.markdown.watch import key_of, text_of, trust_of
 from commonplace.memory.recall import MAX_QUERY
 from commonplace.ports.journal import Entries
 from commonplace.service.account import Account
@@ -95,7 +95,17 @@ class Shelves:
             if expected is None:
                 raise PreconditionRequired
             version = None if expected == NEW else expected
-            work = partial(editing.write, root, path, text, expected=version, now=self._desk.clock.now())
+            trust = "model_generated" if who.is_model else None
+            work = partial(
+                editing.write,
+                root,
+                path,
+                text,
+                expected=version,
+                now=self._desk.clock.now(),
+                trust=trust,
+                vouches=who.is_at_least("reviewer"),
+            )
             return await self._done(account, root, path, await asyncio.to_thread(work))
 
     async def remove(self, who: Principal, name: ShelfName, path: str, *, expected: str | None) -> ShelfWritten:
@@ -149,7 +159,7 @@ class Shelves:
                 record = await self._record(who, match)
                 if not _is_deleted(match.file, record) and await self._may_be_shown(who, safe, record):
                     same = record is not None and record.text == safe.text
-                    lagging = DOUBTFUL if safe.doubtful else match.root.trust
+                    lagging = DOUBTFUL if safe.doubtful else trust_of(match.root, safe.entry)
                     trust = record.trust if record is not None and same else lagging
                     entries.append(_shown(match, safe.entry, trust, desk.clock.now()))
                     ids += [record.id] if record is not None and same else []
@@ -176,12 +186,12 @@ class Shelves:
     def _reached(self, who: Principal) -> Sequence[Root]:
         if not self._managed.is_on(who):
             raise ManagedMemoryUnavailable
-        return [root for root in self._managed.ground.roots if who.reaches(root.scope)]
+        return [root for root in self._managed.ground_of(who).roots if who.reaches(root.scope)]
 
     def _root(self, who: Principal, account: Account, name: ShelfName) -> Root:
         if not self._managed.is_on(who):
             raise ManagedMemoryUnavailable
-        [root] = self._managed.ground.of([name])
+        [root] = self._managed.ground_of(who).of([name])
         account.scope = root.scope
         require_scope(who, root.scope)
         return root
@@ -233,8 +243,8 @@ def _safe(file: EntryFile) -> _Safe:
     return _Safe(
         entry=replace(entry, name=name, description=description, body=body),
         text=scrub(text_of(entry)).text,
-        suspect=bool(signs(whole_text) or signs(file.path)),
-        doubtful=is_suspect(whole_text) or is_suspect(file.path),
+        suspect=not STARK.isdisjoint((*signs(whole_text), *signs(file.path))),
+        doubtful=is_planted(whole_text) or is_planted(file.path),
     )
 
 

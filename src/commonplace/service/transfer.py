@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final, TextIO, cast
 
 from commonplace.errors import Forbidden, InvalidInput, PathNotFound
-from commonplace.governance.access import require_role, require_scope, visible
-from commonplace.importing.folders import Layout, Location
-from commonplace.importing.importer import ImportReport
+from commonplace.governance.access import reaches_all, require_role, require_scope, visible
+from commonplace.importing.folders import Location, extensions
+from commonplace.importing.importer import PLAIN
 from commonplace.importing.uploads import Problems, check_paths, folder_of, sifted
 from commonplace.jobs.payloads import (
     IMPORT_PAYLOAD,
@@ -32,16 +32,38 @@ from commonplace.ports.maintenance import Progress
 from commonplace.ports.records import RecordStore
 from commonplace.service.account import Account, Journaled
 from commonplace.service.desk import Desk
-from commonplace.values.job import Job, NewJob
+from commonplace.values.job import Job, Line, NewJob, Room
 from commonplace.values.moment import new_id
 from commonplace.values.principal import Principal
-from commonplace.values.record import Json, Lineage, Written
+from commonplace.values.quarantine import Withheld
+from commonplace.values.record import Draft, Json, Lineage, Record, Written
 from commonplace.values.scope import Scope
-from commonplace.values.transfer import SentFile
+from commonplace.values.transfer import ExportCount, ImportOptions, ImportReport, SentFile
 
 IMPORT: Final = "import"
 _LAYOUTS: Final = ("directory", "openclaw")
-_MOST_WAITING: Final = 10_000
+WAITING: Final = 100
+WAITING_BYTES: Final = 64 << 20
+"""How many imports of one key may wait or run, and how large they may be together."""
+
+
+class Bound(Journaled):
+    """A journaled store that writes into each record by which connection it came."""
+
+    def __init__(self, store: RecordStore, account: Account, binding: str) -> None:
+        super().__init__(store, account)
+        self._binding = binding
+
+    async def put(self, drafts: Sequence[Draft], *, beside: object = None) -> list[Written]:
+        return await super().put([self._bound(draft) for draft in drafts], beside=beside)
+
+    async def revise(self, drafts: Sequence[Draft], *, beside: object = None) -> list[Record]:
+        return await super().revise([self._bound(draft) for draft in drafts], beside=beside)
+
+    def _bound(self, draft: Draft) -> Draft:
+        record = draft.record
+        metadata = {**record.metadata, "source_binding_id": self._binding}
+        return replace(draft, record=replace(record, metadata=metadata))
 
 
 class Moving:
@@ -57,20 +79,24 @@ class Moving:
 
     # ---- folders
 
-    async def queue_import(
-        self, who: Principal, path: str, *, scope: Scope, layout: Layout = "directory", sync_deletes: bool = False
-    ) -> Job:
+    async def queue_import(self, who: Principal, path: str, *, scope: Scope, options: ImportOptions = PLAIN) -> Job:
         """Import a folder or a file of the server in the background. The same import waits for the one that runs."""
         desk = self._desk
         async with desk.account(who, "record.import", scope=scope) as account:
-            real = (await self._allowed(who, path, scope, layout)).path
+            real = (await self._allowed(who, path, scope, options)).path
             payload = ImportFolderPayload(
-                who=Requester.of(who), scope=scope, layout=layout, path=str(real), sync_deletes=sync_deletes
+                who=Requester.of(who),
+                scope=scope,
+                layout=options.layout,
+                path=str(real),
+                sync_deletes=options.sync_deletes,
+                force=options.force,
+                kinds=options.kinds,
             )
-            return await self._queued(account, payload, f"{scope} {layout}{' sync' if sync_deletes else ''} {real}")
+            return await self._queued(account, payload, f"{scope} {_words(options)} {real}")
 
     async def queue_files(
-        self, who: Principal, files: Sequence[SentFile], *, scope: Scope, layout: Layout = "directory"
+        self, who: Principal, files: Sequence[SentFile], *, scope: Scope, options: ImportOptions = PLAIN
     ) -> Job:
         """
         Import files that came with the request, in the background. They wait in the job itself, which every worker of the
@@ -81,13 +107,21 @@ class Moving:
         """
         desk = self._desk
         async with desk.account(who, "record.import", scope=scope) as account:
-            _require(who, scope, layout)
+            await _require(self._desk, who, scope, options)
             check_paths(files)
-            good, problems = await asyncio.to_thread(sifted, files, layout)
+            good, problems = await asyncio.to_thread(sifted, files, options.layout, options.kinds)
             private = PrivateFiles(files=tuple(good), problems=tuple(problems))
-            payload = ImportFilesPayload(who=Requester.of(who), scope=scope, layout=layout, private=private)
+            payload = ImportFilesPayload(
+                who=Requester.of(who),
+                scope=scope,
+                layout=options.layout,
+                private=private,
+                force=options.force,
+                kinds=options.kinds,
+            )
             content = json.dumps(asdict(private), sort_keys=True)
-            return await self._queued(account, payload, f"{scope} {layout} sent {sha256(content.encode()).hexdigest()}")
+            digest = sha256(content.encode()).hexdigest()
+            return await self._queued(account, payload, f"{scope} {_words(options)} sent {digest}")
 
     async def _queued(self, account: Account, payload: ImportPayload, unique: str) -> Job:
         desk, who = self._desk, account.who
@@ -98,24 +132,19 @@ class Moving:
             kind=IMPORT,
             payload=IMPORT_PAYLOAD.write(payload),
             created_at=now,
-            created_by=who.subject,
+            created_by=who.actor,
             client=who.client,
             unique=unique,
+            line=Line(name=f"import {who.identity}", room=(Room(most=WAITING, bytes=WAITING_BYTES),)),
         )
-        if (same := await self._waiting(job)) is not None:
-            await account.note("unchanged", job=same.id)
-            return same
+        jobs = desk.store.jobs
+        if (same := await jobs.open_job(job.tenant, IMPORT, unique)) is not None:
+            await account.note("unchanged", job=same)
+            return await jobs.job(job.tenant, same)
         news = account.news("job.queued", scope=account.scope, data={"job": job.id, "kind": IMPORT})
         await desk.store.journal.note(Entries(audit=(account.row("ok"),), jobs=(job,), events=(news,)))
-        # Where somebody was quicker by a moment, theirs is there and ours is not.
-        return await self._waiting(job) or await desk.store.jobs.job(job.tenant, job.id)
-
-    async def _waiting(self, job: NewJob) -> Job | None:
-        """The same import, where it waits or runs."""
-        jobs = await self._desk.store.jobs.list_jobs(
-            job.tenant, kinds=(IMPORT,), states=("queued", "running"), limit=_MOST_WAITING
-        )
-        return next((candidate for candidate in jobs if candidate.unique == job.unique), None)
+        # If somebody was quicker by a moment, theirs is there and ours is not.
+        return await jobs.job(job.tenant, await jobs.open_job(job.tenant, IMPORT, unique) or job.id)
 
     async def import_now(
         self,
@@ -123,31 +152,28 @@ class Moving:
         path: str,
         *,
         scope: Scope,
-        layout: Layout = "directory",
-        sync_deletes: bool = False,
+        options: ImportOptions = PLAIN,
         progress: Progress | None = None,
     ) -> ImportReport:
-        """Import a folder or a file of the server, and answer when it is done."""
-        return await self._import(who, path, scope, layout, sync_deletes=sync_deletes, progress=progress)
+        """Import a folder or a file of the server, and answer when it is done. Raises RemovalRefused."""
+        return await self._import(who, path, scope, options, progress)
 
     async def _import(
         self,
         who: Principal,
         path: str | Path,
         scope: Scope,
-        layout: Layout,
-        *,
-        sync_deletes: bool,
+        options: ImportOptions,
         progress: Progress | None,
     ) -> ImportReport:
         desk = self._desk
         async with desk.account(who, "record.import", scope=scope) as account:
-            location = await self._allowed(who, path, scope, layout)
-            importer = desk.engines(who).importer(Journaled(desk.store.records, account), who.subject)
-            report = await importer.import_path(
-                location, scope=scope, layout=layout, sync_deletes=sync_deletes, progress=progress
-            )
-            await account.note(files=report.indexed_files, errors=report.errors)
+            location = await self._allowed(who, path, scope, options)
+            binding, records = options.binding, desk.store.records
+            store = Bound(records, account, binding) if binding else Journaled(records, account)
+            importer = desk.engines(who).importer(store, who.actor)
+            report = await importer.import_path(location, scope=scope, options=options, progress=progress)
+            await account.note(files=report.indexed_files, errors=report.errors, quarantined=report.quarantined)
             return report
 
     async def run_import(self, job: Job, payload: ImportPayload, progress: Progress) -> Mapping[str, Json]:
@@ -158,22 +184,23 @@ class Moving:
             report = await self._import_files(who, payload, progress)
         else:
             # As it was resolved when it was asked for: a link that has taken its place since leads nowhere.
-            report = await self._import(
-                who,
-                Path(payload.path),
-                payload.scope,
-                payload.layout,
-                sync_deletes=payload.sync_deletes,
-                progress=progress,
-            )
-        return {**asdict(report), "problems": _listed(report.problems), "left_out": _listed(report.left_out)}
+            report = await self._import(who, Path(payload.path), payload.scope, payload.options, progress)
+        lists: dict[str, Json] = {
+            name: _listed(getattr(report, name)) for name in ("problems", "left_out", "kept_edits")
+        }
+        withheld: list[Json] = [_withheld(file) for file in report.withheld]
+        return {
+            **asdict(report),
+            **lists,
+            "skipped_kinds": {**dict(report.skipped_kinds)},
+            "withheld": withheld,
+        }
 
     async def _import_files(self, who: Principal, payload: ImportFilesPayload, progress: Progress) -> ImportReport:
         files, problems = list(payload.private.files), list(payload.private.problems)
-        desk, scope, layout = self._desk, payload.scope, payload.layout
-        async with desk.account(who, "record.import", scope=scope) as account:
-            _require(who, scope, layout)
-            return await self._import_folder(account, files, problems, layout, progress)
+        async with self._desk.account(who, "record.import", scope=payload.scope) as account:
+            await _require(self._desk, who, payload.scope, payload.options)
+            return await self._import_folder(account, files, problems, payload.options, progress)
 
     async def import_files(
         self,
@@ -181,36 +208,36 @@ class Moving:
         files: Mapping[str, str],
         *,
         scope: Scope,
-        layout: Layout = "directory",
+        options: ImportOptions = PLAIN,
         progress: Progress | None = None,
     ) -> ImportReport:
         """Import texts by their paths, and answer when it is done. Raises InvalidInput as `queue_files` does."""
         async with self._desk.account(who, "record.import", scope=scope) as account:
-            _require(who, scope, layout)
+            await _require(self._desk, who, scope, options)
             uploads = [SentFile(path=path, text=text) for path, text in files.items()]
             check_paths(uploads)
-            accepted_files, problems = await asyncio.to_thread(sifted, uploads, layout)
-            return await self._import_folder(account, accepted_files, problems, layout, progress)
+            accepted_files, problems = await asyncio.to_thread(sifted, uploads, options.layout, options.kinds)
+            return await self._import_folder(account, accepted_files, problems, options, progress)
 
     async def _import_folder(
         self,
         account: Account,
         files: Sequence[SentFile],
         problems: Problems,
-        layout: Layout,
+        options: ImportOptions,
         progress: Progress | None,
     ) -> ImportReport:
         desk, scope = self._desk, cast(Scope, account.scope)
-        importer = desk.engines(account.who).importer(Journaled(desk.store.records, account), account.who.subject)
-        folder = await asyncio.to_thread(folder_of, files, problems, layout)
-        report = await importer.import_folder(folder, scope=scope, layout=layout, progress=progress)
+        importer = desk.engines(account.who).importer(Journaled(desk.store.records, account), account.who.actor)
+        folder = await asyncio.to_thread(folder_of, files, problems, options.layout)
+        report = await importer.import_folder(folder, scope=scope, options=options, progress=progress)
         report = replace(report, discovered_files=len(files) + len(problems))
-        await account.note(files=report.indexed_files, errors=report.errors)
+        await account.note(files=report.indexed_files, errors=report.errors, quarantined=report.quarantined)
         return report
 
-    async def _allowed(self, who: Principal, path: str | Path, scope: Scope, layout: str) -> Location:
+    async def _allowed(self, who: Principal, path: str | Path, scope: Scope, options: ImportOptions) -> Location:
         """Where the caller may import from. A text is what somebody asked for; a Path is resolved already, and checked again."""
-        _require(who, scope, layout)
+        await _require(self._desk, who, scope, options)
         return await asyncio.to_thread(self._location, who, path)
 
     def _location(self, who: Principal, path: str | Path) -> Location:
@@ -231,14 +258,19 @@ class Moving:
 
     # ---- exports
 
-    async def export(self, who: Principal, scopes: Sequence[Scope] | None = None) -> AsyncIterator[str]:
+    async def export(
+        self, who: Principal, scopes: Sequence[Scope] | None = None, *, everyone: bool = False
+    ) -> AsyncIterator[str]:
         """The lines of an export of what the caller may read, each version in a scope in reach."""
         desk = self._desk
         async with desk.account(who, "record.export") as account:
-            readable = await desk.readable(who, scopes)
+            if everyone:
+                account.details["everyone"] = True
+            readable = await desk.readable(who, scopes, everyone=everyone)
             await account.note_read()
+            caller = await desk.with_every_scope(who)
         transfer = desk.engines(who).transfer(desk.store.records)
-        is_visible = None if who.scopes is None else partial(visible, who)
+        is_visible = None if reaches_all(who) else partial(visible, caller)
         async for lines, _ in transfer.lines(readable, is_visible):
             yield "".join(lines)
 
@@ -248,15 +280,19 @@ class Moving:
         target: Path | TextIO,
         *,
         scopes: Sequence[Scope] | None = None,
+        everyone: bool = False,
         total: int = 0,
         progress: Progress | None = None,
-    ) -> int:
+    ) -> ExportCount:
         """As `export`, into a file, which is replaced only when all is written. How many records there were."""
         desk = self._desk
         async with desk.account(who, "record.export") as account:
-            readable = await desk.readable(who, scopes)
+            if everyone:
+                account.details["everyone"] = True
+            readable = await desk.readable(who, scopes, everyone=everyone)
             await account.note_read()
-            is_visible = None if who.scopes is None else partial(visible, who)
+            caller = await desk.with_every_scope(who)
+            is_visible = None if reaches_all(who) else partial(visible, caller)
             transfer = desk.engines(who).transfer(desk.store.records)
             return await transfer.export(target, scopes=readable, total=total, progress=progress, shown=is_visible)
 
@@ -284,11 +320,18 @@ def _refuse_barred(location: Location) -> None:
         raise Forbidden("The folder belongs to Commonplace itself. Import another.")
 
 
-def _require(who: Principal, scope: Scope, layout: str) -> None:
+async def _require(desk: Desk, who: Principal, scope: Scope, options: ImportOptions) -> None:
     require_role(who, "writer")
-    require_scope(who, scope)
-    if layout not in _LAYOUTS:
-        raise InvalidInput(f"{layout!r:.40} is no format. Use one of {', '.join(_LAYOUTS)}.")
+    await desk.require(who, scope)
+    if options.layout not in _LAYOUTS:
+        raise InvalidInput(f"{options.layout!r:.40} is no format. Use one of {', '.join(_LAYOUTS)}.")
+    extensions(options.kinds)
+
+
+def _words(options: ImportOptions) -> str:
+    """What tells two imports of one folder apart."""
+    words = [options.layout, "sync" if options.sync_deletes else "", "force" if options.force else "", *options.kinds]
+    return " ".join(word for word in words if word)
 
 
 class _Reached(Journaled):
@@ -307,3 +350,7 @@ class _Reached(Journaled):
 
 def _listed(files: Sequence[tuple[str, str]]) -> list[Json]:
     return [{"file": file, "reason": reason} for file, reason in files]
+
+
+def _withheld(file: Withheld) -> Json:
+    return {**asdict(file), "reasons": list[Json](file.reasons)}

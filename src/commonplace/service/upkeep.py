@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -33,6 +33,7 @@ class Housekeeping:
     jobs_kept: timedelta = timedelta(days=30)
     failed_jobs_kept: timedelta = FAILED_JOBS_KEPT
     most_jobs: int = 10_000
+    end_sessions: Callable[[], Awaitable[int]] | None = None
 
     async def run(self, job: Job, payload: Nothing, progress: Progress) -> Mapping[str, Json]:
         """What a worker does with a job of kind `upkeep`."""
@@ -47,5 +48,8 @@ class Housekeeping:
         counts["jobs"] = await store.jobs.trim_jobs(
             older_than=self.jobs_kept, keep=self.most_jobs, failed=self.failed_jobs_kept
         )
+        await store.maintenance.keep_reserve()
+        if self.end_sessions is not None:
+            counts["session_records"] = await self.end_sessions()
         progress(3, 3)
         return counts

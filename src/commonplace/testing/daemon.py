@@ -34,7 +34,7 @@ from commonplace.settings import load_settings
 
 T = TypeVar("T")
 
-TOKEN: Final = "test-operator-token"
+TOKEN: Final = "the-operator-token-of-the-tests"
 """The operator's, in `served`."""
 
 _ADDRESS: Final = re.compile(r"listens on (http://\S+)")

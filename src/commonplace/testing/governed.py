@@ -35,6 +35,12 @@ class Door:
     async def put(self, content: str, **fields: Any) -> Any:
         return await self.done("POST", "/memory/put", json={"content": content, **fields})
 
+    async def share(self, content: str, *, tier: str = "project", project: str = "default", **fields: Any) -> Any:
+        """Put, and promoted at once, by somebody who may."""
+        put = await self.put(content, partition={"project_id": project, "tier": tier}, **fields)
+        await self.promote(put["id"], to_tier=tier)
+        return put
+
     async def search(self, query: str, **fields: Any) -> Any:
         return await self.done("POST", "/memory/search", json={"query": query, **fields})
 
@@ -47,10 +53,19 @@ class Door:
     async def audit(self, **params: Any) -> list[Any]:
         return (await self.done("GET", "/memory/audit", params=params))["entries"]
 
-    async def key(self, role: Role, *scopes: str, name: str | None = None, tenant: str = "default/default") -> Door:
+    async def key(
+        self,
+        role: Role,
+        *scopes: str,
+        name: str | None = None,
+        user: str | None = None,
+        tenant: str = "default/default",
+    ) -> Door:
         """The same door, entered with a new key."""
         admin = caller("admin", tenant=tenant)
-        _, secret = await self.running.services.identity.create_key(admin, name or role, role, scopes=scopes or None)
+        _, secret = await self.running.services.identity.create_key(
+            admin, name or role, role, scopes=scopes or None, user=user
+        )
         return Door(self.running, {"Authorization": f"Bearer {secret}"})
 
 

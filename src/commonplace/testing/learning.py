@@ -20,7 +20,7 @@ from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Record, State, Turn
 from commonplace.values.scope import Scope
 
-WHO: Final = caller("writer")
+WHO: Final = caller("writer", name="ana")
 FILLER: Final = Turn(speaker="assistant", text="Could you tell me a little more about what you want to do next? " * 4)
 """Says nothing, and is long enough for a conversation to be read."""
 

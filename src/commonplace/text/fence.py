@@ -28,7 +28,9 @@ _MARK: Final = re.compile(
     rf"[<＜﹤](?=[\s{_UNSEEN}]*+[/／]?[\s{_UNSEEN}]*+(?:{'|'.join(_GAP.join(mark) for mark in _MARKS)}))", re.IGNORECASE
 )
 
-_LABEL: Final = re.compile(rf"[\[［](?=[\s{_UNSEEN}]*+id\b[^\]\n]{{0,200}}\btrust\b)", re.IGNORECASE)
+_LABEL: Final = re.compile(
+    rf"[\[［](?=[\s{_UNSEEN}]*+{_GAP.join('id')}\b[^\]\n]{{0,200}}\b{_GAP.join('trust')}\b)", re.IGNORECASE
+)
 # Letters written as tags, text that runs the other way, escapes of a terminal. What emoji and scripts are made with is left alone.
 _INVISIBLE: Final = re.compile(
     "[\u180e\u200b\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f\x00-\x08\x0e-\x1b\x7f]"

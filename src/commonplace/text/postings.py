@@ -23,6 +23,11 @@ def term_hash(term: str) -> int:
     return crc32(term.encode("utf-8", "surrogatepass"))
 
 
+def is_packed(value: object) -> bool:
+    """Whether it can be what `pack` makes."""
+    return isinstance(value, bytes) and len(value) % _TERM == 0
+
+
 def pack(terms: Sequence[str]) -> bytes:
     """The terms of one passage, counted."""
     counts: dict[int, int] = {}

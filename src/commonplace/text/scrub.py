@@ -7,15 +7,20 @@ on credentials of people. A text that was scrubbed once is left as it is.
 
 Recognition is by form: the fixed prefixes of well-known keys, headers, addresses with a password in them, and a name
 such as `api_key` with a value after it, as an assignment or in a sentence (`the password is …`). Prose (`the token: see vault`), references (`$TOKEN`, `<password>`,
-`os.environ[…]`) and hashes stay. Each pattern begins at a place it cannot begin at twice and gives nothing back, so the
+`os.environ[…]`) and hashes stay. A key in full-width letters, or with characters in it that nobody sees, is the same key: such a text
+is looked at as it is meant, and what is found is replaced where it stands. Each pattern begins at a place it cannot begin at twice and gives nothing back, so the
 time grows with the text and no faster; and none is tried unless a short literal of it occurs.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, NamedTuple
 
 ScrubStatus = Literal["passed", "redacted", "blocked"]
@@ -39,7 +44,7 @@ class Scrubbed(NamedTuple):
 
 
 _PASSED = ScrubReport()
-_BLOCKING = frozenset({"private_key", "aws_secret_access_key"})
+_BLOCKING = frozenset({"private_key", "age_secret_key", "aws_secret_access_key"})
 _BLOCKING_WHEN_STRICT = _BLOCKING | {"anthropic_key", "github_token"}
 _MARKER = "[redacted:"
 
@@ -82,6 +87,21 @@ def _not_words(match: re.Match[str]) -> bool:
 
 def _has_digit(match: re.Match[str]) -> bool:
     return any(character.isdigit() for character in match["tail"])
+
+
+def _mixed(match: re.Match[str]) -> bool:
+    """Letters of both cases and a digit: no name of a module, and no word."""
+    tail = match["tail"]
+    return any(c.isdigit() for c in tail) and any(c.isupper() for c in tail) and any(c.islower() for c in tail)
+
+
+def _is_discord_id(match: re.Match[str]) -> bool:
+    """The first part of a bot's token is its number, encoded."""
+    first = match["tail"]
+    try:
+        return base64.urlsafe_b64decode(first + "=" * (-len(first) % 4)).isdigit()
+    except (binascii.Error, ValueError):
+        return False
 
 
 _LOWER_WORD = re.compile(r"[a-z]{1,15}[.,;:)]*")
@@ -163,6 +183,62 @@ _RULES = (
     _prefixed("digitalocean_token", "dop_v1_", 20, "a-f0-9"),
     _prefixed("commonplace_key", "cp_", 16, check=_has_digit),
     _prefixed("commonplace_key", "uk_", 16, check=_has_digit),
+    _prefixed("pypi_token", "pypi-Ag", 16),
+    _prefixed("vault_token", r"hv[sbr]\.", 20),
+    _prefixed("shopify_token", "shp(?:at|ca|pa|ss|tka)_", 16, "A-Za-z0-9"),
+    _prefixed("notion_token", "ntn_", 20, "A-Za-z0-9", check=_has_digit),
+    _prefixed("notion_token", "secret_", 40, "A-Za-z0-9", check=_mixed),
+    _prefixed("linear_key", "lin_(?:api|oauth)_", 16, "A-Za-z0-9"),
+    _prefixed("figma_token", "fig[dour]_", 20, check=_has_digit),
+    _prefixed("databricks_token", "dapi", 32, "a-f0-9-"),
+    _prefixed("twilio_key", "SK", 32, "a-f0-9"),
+    _prefixed("twilio_key", "AC", 32, "a-f0-9"),
+    _prefixed("sentry_token", "sntry[su]_", 20, r"\w+/=-"),
+    _prefixed("age_secret_key", "AGE-SECRET-KEY-1", 20, "A-Z0-9"),
+    _Rule(
+        "vault_token",
+        "s.",
+        re.compile(r"(?<![A-Za-z0-9_.-])(?P<secret>s\.(?P<tail>[A-Za-z0-9]{24}))(?![\w.-])", re.ASCII),
+        _mixed,
+    ),
+    _Rule(
+        "slack_webhook",
+        "hooks.slack",
+        re.compile(
+            r"hooks\.slack(?:-gov)?\.com/(?P<secret>(?:services|workflows|triggers)/[\w/-]{16,}+)",
+            re.ASCII | re.IGNORECASE,
+        ),
+        _any,
+    ),
+    _Rule(
+        "discord_webhook",
+        "/webhooks/",
+        re.compile(
+            r"discord(?:app)?\.com/api(?:/v\d{1,2})?/webhooks/(?P<secret>\d{10,24}/[\w-]{16,}+)",
+            re.ASCII | re.IGNORECASE,
+        ),
+        _any,
+    ),
+    _Rule(
+        "discord_token",
+        ".",
+        re.compile(
+            r"(?<![A-Za-z0-9_.-])(?P<secret>(?P<tail>[MNO][\w-]{22,28}+)\.[\w-]{6,7}+\.[\w-]{26,45}+)", re.ASCII
+        ),
+        _is_discord_id,
+    ),
+    _Rule(
+        "telegram_token",
+        ":a",
+        re.compile(r"(?<![A-Za-z0-9_.:-])(?P<secret>(?:bot)?\d{6,12}+:(?P<tail>A[\w-]{32,36}+))(?![\w-])", re.ASCII),
+        _mixed,
+    ),
+    _Rule(
+        "sentry_dsn",
+        "@",
+        re.compile(r"://(?P<secret>[a-f0-9]{32}+(?::[a-f0-9]{32}+)?+)@[\w.-]{1,253}+/", re.ASCII),
+        _any,
+    ),
     _Rule(
         "jwt",
         "eyj",
@@ -172,7 +248,7 @@ _RULES = (
     _Rule(
         "url_password",
         "://",
-        re.compile(r"://[^\s/:@\"'<>]*+:(?P<secret>[^\s/@\"'<>]++)@"),
+        re.compile(r"://[^\s/:@\"'<>\[]*+:(?P<secret>[^\s/@\"'<>]++)@"),
         _not_a_reference,
     ),
     _Rule(
@@ -232,10 +308,10 @@ _STATES = frozenset(
 def scrub(text: str, strict: bool = False) -> Scrubbed:
     """Replace the secrets in `text`; with `strict`, credentials of people block it as private keys always do."""
     redactions: list[str] = []
-    cleaned = _once(text, redactions)
-    # Text beside a secret may match once the secret is gone; a second pass finds only that.
-    while redactions and (again := _once(cleaned, redactions)) != cleaned:
-        cleaned = again
+    cleaned = text
+    if not text.isascii() and _DISGUISED.search(text):
+        cleaned = _thoroughly(_meant(text), redactions).written
+    cleaned = _thoroughly(_Spelled(cleaned), redactions).written
     if not redactions:
         return Scrubbed(text, _PASSED)
     kinds = tuple(sorted(set(redactions)))
@@ -245,49 +321,108 @@ def scrub(text: str, strict: bool = False) -> Scrubbed:
     return Scrubbed(cleaned, ScrubReport(status=status, redactions=len(redactions), block_reason=reason, kinds=kinds))
 
 
-def _once(text: str, redactions: list[str]) -> str:
-    lowered = text.lower()
+# ---- as it is written, and as it is meant
+
+
+class _Spelled(NamedTuple):
+    """A text as it is looked at, and for each of its characters how it is written. Without `spelling` that is the same."""
+
+    text: str
+    spelling: list[str] | None = None
+
+    @property
+    def written(self) -> str:
+        return self.text if self.spelling is None else "".join(self.spelling)
+
+    def cut(self, spans: list[tuple[int, int, str]]) -> _Spelled:
+        """The same with a marker in the place of each span, which follow one another."""
+        parts: list[str] = []
+        spelling: list[str] = []
+        end = 0
+        for start, stop, kind in spans:
+            parts += [self.text[end:start], _marker(kind)]
+            if self.spelling is not None:
+                spelling += [*self.spelling[end:start], *_marker(kind)]
+            end = stop
+        text = "".join([*parts, self.text[end:]])
+        return _Spelled(text, None if self.spelling is None else [*spelling, *self.spelling[end:]])
+
+
+# Letters and digits that are drawn another way, and what takes no room between them.
+_UNSEEN = "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e01ef"
+_DISGUISED = re.compile(f"[{_UNSEEN}\uff01-\uff5e\u2460-\u24ff\U0001d400-\U0001d7ff\u2010-\u2015\u2212]")
+_CHARACTERS = re.compile(f"[^{_UNSEEN}][{_UNSEEN}]*+|[{_UNSEEN}]++")
+"""Each with what nobody sees after it."""
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
+
+
+@cache
+def _plain_letters() -> dict[int, str]:
+    """What a disguised character stands for."""
+    ranges = ((0xFF01, 0xFF5E), (0x2460, 0x24FF), (0x1D400, 0x1D7FF))
+    forms = {
+        code: unicodedata.normalize("NFKC", chr(code)) for first, last in ranges for code in range(first, last + 1)
+    }
+    letters = {code: form for code, form in forms.items() if len(form) == 1 and form.isascii()}
+    return letters | dict.fromkeys(map(ord, _DASHES), "-")
+
+
+def _meant(text: str) -> _Spelled:
+    """`ｇｈｐ＿…` as `ghp_…`. What nobody sees belongs to the character before it, and goes with it."""
+    spelling = _CHARACTERS.findall(text)
+    visible = "".join(character[0] for character in spelling)
+    return _Spelled(visible.translate(_plain_letters()), spelling)
+
+
+def _thoroughly(source: _Spelled, redactions: list[str]) -> _Spelled:
+    count = len(redactions)
+    cleaned = _once(source, redactions)
+    # Text beside a secret may match once the secret is gone; a second pass finds only that.
+    while len(redactions) > count and (again := _once(cleaned, redactions)).text != cleaned.text:
+        cleaned = again
+    return cleaned
+
+
+def _once(source: _Spelled, redactions: list[str]) -> _Spelled:
+    lowered = source.text.lower()
     if "private key" in lowered or "putty-user-key" in lowered:
-        text = _without_private_keys(text, redactions)
+        source = _without(_private_keys(source.text), source, redactions)
     for rule in _RULES:
         if rule.hint in lowered:
-            text = _without(rule, text, redactions)
+            source = _without(_matches(rule, source.text), source, redactions)
     if any(hint in lowered for hint in _ASSIGNED_HINTS):
-        text = _without_assigned(text, redactions)
-    return text
+        source = _without(_assigned(source.text), source, redactions)
+    return source
 
 
 def _marker(kind: str) -> str:
     return f"{_MARKER}{kind}]"
 
 
-def _without_private_keys(text: str, redactions: list[str]) -> str:
-    parts: list[str] = []
+def _without(spans: Iterator[tuple[int, int, str]], source: _Spelled, redactions: list[str]) -> _Spelled:
+    places = list(spans)
+    redactions += [kind for _, _, kind in places]
+    return source.cut(places) if places else source
+
+
+def _private_keys(text: str) -> Iterator[tuple[int, int, str]]:
     place = 0
     while begin := _PRIVATE_KEY.search(text, place):
         end = _PRIVATE_KEY_END.search(text, begin.end())
-        parts += [text[place : begin.start()], _marker("private_key")]
-        redactions.append("private_key")
         # A key that was cut off has no end: nothing after its beginning can be trusted to be something else.
         place = end.end() if end else len(text)
-    return "".join([*parts, text[place:]])
+        yield begin.start(), place, "private_key"
 
 
-def _without(rule: _Rule, text: str, redactions: list[str]) -> str:
-    def replaced(match: re.Match[str]) -> str:
-        if not rule.is_secret(match):
-            return match[0]
-        redactions.append(rule.kind)
-        start, stop = (place - match.start() for place in match.span("secret"))
-        return match[0][:start] + _marker(rule.kind) + match[0][stop:]
-
-    return rule.pattern.sub(replaced, text)
+def _matches(rule: _Rule, text: str) -> Iterator[tuple[int, int, str]]:
+    for match in rule.pattern.finditer(text):
+        if rule.is_secret(match):
+            yield *match.span("secret"), rule.kind
 
 
-def _without_assigned(text: str, redactions: list[str]) -> str:
+def _assigned(text: str) -> Iterator[tuple[int, int, str]]:
     """Names with a value after them. If the value is no secret, the search goes on at the value, not after it."""
-    parts: list[str] = []
-    end = place = 0
+    place = 0
     while match := _ASSIGNED.search(text, place):
         kind = next(name for name, _ in _NAMES if match[name] is not None)
         group = next(name for name in ("double", "single", "bare") if match[name] is not None)
@@ -297,10 +432,8 @@ def _without_assigned(text: str, redactions: list[str]) -> str:
             continue
         if group == "bare":
             stop = _end_of_bare(text, start, stop)
-        parts += [text[end:start], _marker(kind)]
-        redactions.append(kind)
-        end = place = stop
-    return "".join([*parts, text[end:]])
+        yield start, stop, kind
+        place = stop
 
 
 def _end_of_bare(text: str, start: int, stop: int) -> int:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from hashlib import sha256
 
 from commonplace.text.unicode import normal_form
 
 MAX_SLUG = 60
 _OTHERS = re.compile(r"[^a-z0-9]+")
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+_DIGEST = re.compile(
+    r"(?<![0-9a-z])(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{8,128}(?![0-9a-z])", re.IGNORECASE
+)  # fmt: skip
+_HYPHENS = re.compile(r"-{2,}")
 
 
 def slug(text: str, empty: str = "fact") -> str:
@@ -32,3 +38,25 @@ def slug(text: str, empty: str = "fact") -> str:
 
 def _hyphenated(text: str) -> str:
     return _OTHERS.sub("-", text).strip("-")[:MAX_SLUG]
+
+
+def without_digests(text: str) -> str:
+    """A text without the ids and hashes in it, which nobody can read."""
+    return _DIGEST.sub("", _UUID.sub("", text))
+
+
+def readable_name(text: str) -> str:
+    """
+    A name for a folder or a file, of at most 60 characters: letters and digits of any script, dots, underscores and single
+    hyphens, no id and no hash. Empty if nothing of the text can be read.
+    """
+    signs = (
+        sign if sign.isalnum() or sign in "._" or unicodedata.category(sign)[0] == "M" else "-"
+        for sign in normal_form(without_digests(text), "NFC")
+    )
+    name = _HYPHENS.sub("-", "".join(signs)).strip("-._")
+    if len(name) <= MAX_SLUG:
+        return name
+    # At the end of a word, if there is one.
+    cut = name[: MAX_SLUG + 1].rpartition("-")[0] or name[:MAX_SLUG]
+    return cut[:MAX_SLUG].strip("-._")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
 from commonplace.values.json import Json, JsonObject
-from commonplace.values.moment import Moment
+from commonplace.values.moment import Moment, nth_id
 from commonplace.values.scope import Scope
 
 AuditOutcome = Literal["ok", "unchanged", "denied", "not_found", "refused", "failed", "blocked", "budget_exhausted"]
@@ -38,6 +38,20 @@ class AuditRow(JsonObject):
     address: str | None = None
     request: str | None = None
     details: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+
+@dataclass(frozen=True, slots=True)
+class AuditGroup:
+    """
+    Rows of one write that differ in nothing but the record. A store keeps them as one and answers them one by one, by the ids of
+    their records. `row` has the id of the first and names no record; the ids of records are UUIDs.
+    """
+
+    row: AuditRow
+    records: tuple[str, ...]
+
+    def nth(self, n: int) -> AuditRow:
+        return replace(self.row, id=nth_id(self.row.id, n), record=self.records[n])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

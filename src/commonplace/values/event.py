@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from commonplace.values.record import Json
@@ -26,6 +26,17 @@ class News:
     client: str | None = None
     admins: bool = False
     data: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+
+@dataclass(frozen=True, slots=True)
+class NewsGroup:
+    """News of one write that differ in nothing but the `id` in their data. A log keeps them as one and tells them one by one."""
+
+    news: News
+    records: tuple[str, ...]
+
+    def nth(self, n: int) -> News:
+        return replace(self.news, data={"id": self.records[n], **self.news.data})
 
 
 @dataclass(frozen=True, slots=True)

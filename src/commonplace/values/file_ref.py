@@ -12,7 +12,6 @@ from commonplace.values.record import MAX_KEY, Record
 from commonplace.values.scope import Scope
 
 RootKind = Literal["user", "project", "channel"]
-LOCAL_USER: Final = "local"
 GONE: Final = "the file is gone"
 """Why a record was deleted whose file was removed."""
 _KEY: Final = re.compile(r"managed:(user|project|channel)(?:@([0-9a-f]{8}))?:(.+)", re.DOTALL)
@@ -85,7 +84,7 @@ def _ref(version: Record, key: str) -> FileRef | None:
         return None
     kind = cast(RootKind, match[1])
     scope = version.scope
-    if scope.kind != _SCOPES[kind] or (kind == "user" and scope.id != LOCAL_USER):
+    if scope.kind != _SCOPES[kind]:
         return None
     path, line = _path(version, key, match[3]), None
     if kind == "channel" and path is not None and (place := _LINE.fullmatch(path)):

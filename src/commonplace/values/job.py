@@ -20,10 +20,14 @@ PRIVATE = "private"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Room:
-    """How many jobs of these kinds (none named: of any) may wait or run in a line."""
+    """
+    How many jobs of these kinds (none named: of any) may wait or run in a line, and how many `bytes` their payloads may have
+    together. One that is alone may have more.
+    """
 
     most: int
     kinds: tuple[str, ...] = ()
+    bytes: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

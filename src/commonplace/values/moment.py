@@ -89,8 +89,18 @@ def new_id(now: datetime) -> str:
     return id_at(to_ms(now))
 
 
+def nth_id(id: str, n: int) -> str:
+    """The id at place `n` of a group to which `id` belongs: what is kept as one need not keep an id for each."""
+    return f"{id[:-8]}{n:08x}"
+
+
 def id_at(ms: int) -> str:
     bits = (ms & (1 << 48) - 1) << 80 | secrets.randbits(80)
     bits = bits & ~(0xF << 76) | 0x7 << 76
     bits = bits & ~(0x3 << 62) | 0x2 << 62
     return str(uuid.UUID(int=bits))
+
+
+def born_at(id: str) -> datetime:
+    """When a UUIDv7 was made. Raises ValueError: it is no UUID."""
+    return from_ms(uuid.UUID(id).int >> 80)

@@ -13,14 +13,14 @@ from commonplace.values.scope import Scope
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Note:
     """
-    `pinned` and `importance` of None keep what a record under the same key has already (a new record: False and 0).
+    `kind`, `pinned` and `importance` of None keep what a record under the same key has already (a new record: `note`, False and 0).
     `expected` is the version the caller saw under that key (0: there must be none).
     """
 
     text: str
     scope: Scope | str = "global"
     key: str | None = None
-    kind: str = "note"
+    kind: str | None = None
     source: str = "manual"
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Json] = field(default_factory=dict[str, Json])

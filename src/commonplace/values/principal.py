@@ -10,7 +10,7 @@ from typing import Any, Literal
 from commonplace.errors import InvalidInput
 from commonplace.values.json import JsonObject, written_as_text
 from commonplace.values.moment import Moment
-from commonplace.values.scope import SCOPE_KINDS, Scope
+from commonplace.values.scope import SCOPE_KINDS, Scope, ScopeKind
 
 Role = Literal["reader", "writer", "reviewer", "admin"]
 ROLES: tuple[Role, ...] = ("reader", "writer", "reviewer", "admin")
@@ -18,6 +18,16 @@ ROLES: tuple[Role, ...] = ("reader", "writer", "reviewer", "admin")
 
 Tier = Literal["session", "project", "team", "curated", "global"]
 
+SHARED_KINDS: frozenset[ScopeKind] = frozenset({"global", "workspace", "agent"})
+"""Scopes of these kinds are for everybody in the tenant; of the others, each has its own persons."""
+
+LOCAL = "local"
+"""The subject of the operator, of an embedded memory, and of a daemon that is open on the loopback."""
+
+KEY_SUBJECT = "key/"
+"""What the subject of a key that speaks for nobody else begins with."""
+
+_RESERVED = frozenset({LOCAL, "operator", "anonymous"})
 _CLIENT = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 
 
@@ -39,6 +49,13 @@ class ScopePattern:
                 f"{self.text!r:.80} is no scope pattern. Write kind:id, kind:begin*, kind:*, global or *."
             )
 
+    @classmethod
+    def parse(cls, text: str) -> ScopePattern:
+        """A pattern that somebody writes now, not one that was stored. Raises InvalidInput also if no scope can ever fit it."""
+        if not text.isprintable():
+            raise InvalidInput(f"{text!r:.80} is no scope pattern: it has a control character or a NUL in it.")
+        return cls(text)
+
     def fits(self, scope: Scope) -> bool:
         if self.text == "*":
             return True
@@ -46,6 +63,11 @@ class ScopePattern:
         if kind != scope.kind:
             return False
         return scope.id.startswith(id[:-1]) if id.endswith("*") else scope.id == id
+
+    @property
+    def names_some(self) -> bool:
+        """Whether it names scopes one by one or by their beginning, not all of a kind."""
+        return self.text != "*" and not self.text.endswith(":*")
 
     def __str__(self) -> str:
         return self.text
@@ -58,7 +80,10 @@ class ScopePattern:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Capability:
-    """What a caller of the governed door may do in one run. It narrows what the caller's key allows."""
+    """
+    What a caller of the governed door may do in one run. It narrows what the caller's key allows, or, if it was signed for the caller,
+    what the key of its `issuer` does.
+    """
 
     run: str
     subject: str
@@ -70,6 +95,7 @@ class Capability:
     promote_targets: frozenset[Tier]
     require_review: bool = True
     expires_at: datetime | None = None
+    issuer: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,7 +110,9 @@ class SignedIn:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Principal:
     """
-    Who asks. `scopes` None reaches every scope of the tenant. `operator` is the owner of the daemon: admin of every
+    Who asks. `subject` is the person, by whom persons are kept apart; `name` is what the audit calls them. `agent`: a program
+    holds the key. `scopes` are the patterns of the key; without any the role decides. `member_of` are scopes that belong to the
+    subject or are shared with it, as far as they were looked up. `operator` is the owner of the daemon: admin of every
     tenant. `key` is the id of the key that was shown, `session` what stood for it, `address` where the request came from, `door`
     which way in.
     """
@@ -92,6 +120,8 @@ class Principal:
     subject: str
     tenant: str
     role: Role
+    name: str | None = None
+    agent: bool = False
     scopes: tuple[ScopePattern, ...] | None = None
     operator: bool = False
     key: str | None = None
@@ -101,22 +131,52 @@ class Principal:
     door: str = "native"
     request: str | None = None
     capability: Capability | None = None
+    member_of: frozenset[Scope] = frozenset()
+
+    @property
+    def actor(self) -> str:
+        """What rows and versions call the caller. Nothing is decided by it: two keys may bear the same name."""
+        return self.name or self.subject
+
+    @property
+    def is_model(self) -> bool:
+        """Whether what it writes is a model's word, not a person's: it holds an agent's key, or came by MCP."""
+        return self.agent or self.door == "mcp"
+
+    @property
+    def home(self) -> Scope:
+        """The caller's own."""
+        return Scope("user", self.subject)
 
     @property
     def identity(self) -> str:
-        """What tells this caller from every other: two keys may bear the same name."""
-        return f"key:{self.key}" if self.key else self.subject
+        """What tells this caller from every other: two keys may bear the same name, and a person may be called as a key is."""
+        return f"key:{self.key}" if self.key else f"subject:{self.subject}"
 
     def is_at_least(self, role: Role) -> bool:
         return ROLES.index(self.role) >= ROLES.index(role)
 
     def reaches(self, scope: Scope) -> bool:
-        return self.scopes is None or any(pattern.fits(scope) for pattern in self.scopes)
+        """Whether the caller may name the scope. Of sessions and rooms: those in `member_of`, for anybody below admin."""
+        if self.scopes is not None:
+            return any(pattern.fits(scope) for pattern in self.scopes)
+        return self.role == "admin" or scope.kind in SHARED_KINDS or scope == self.home or scope in self.member_of
+
+    def is_at_home(self, scope: Scope) -> bool:
+        """Whether the scope is read when the caller names none: no other person's, no session of others."""
+        if not self.reaches(scope):
+            return False
+        if scope.kind in SHARED_KINDS or scope == self.home or scope in self.member_of:
+            return True
+        return any(pattern.names_some and pattern.fits(scope) for pattern in self.scopes or ())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Key(JsonObject):
-    """A key that was handed out. Its secret was shown once; only its hash is kept, and not in here."""
+    """
+    A key that was handed out. Its secret was shown once; only its hash is kept, and not in here. `user` is the person it
+    speaks for (None: the key itself), `agent` whether a program holds it, `parent` the key that made it.
+    """
 
     id: str
     name: str
@@ -127,6 +187,13 @@ class Key(JsonObject):
     scopes: tuple[ScopePattern, ...] | None = None
     expires_at: Moment | None = None
     revoked_at: Moment | None = None
+    user: str | None = None
+    agent: bool = False
+    parent: str | None = None
+
+    @property
+    def subject(self) -> str:
+        return self.user or f"{KEY_SUBJECT}{self.id}"
 
     def is_good(self, now: datetime) -> bool:
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
@@ -145,16 +212,38 @@ OwnerKind = Literal["agent", "workspace"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Owner:
-    """An agent or a workspace of the keyed door; its memories are the records of the scope of the same kind and id."""
+class Owner(JsonObject):
+    """An agent or a workspace; its memories are the records of the scope of the same kind and id."""
 
     kind: OwnerKind
     id: str
     tenant: str
     name: str
-    created_at: datetime
-    updated_at: datetime
+    created_at: Moment
+    updated_at: Moment
     memory_enabled: bool = False
+
+
+def check_person(name: str) -> str:
+    """A name that somebody may have as a subject. Raises InvalidInput."""
+    if name in _RESERVED or name.startswith(KEY_SUBJECT):
+        raise InvalidInput(f"{name!r:.60} is a name of Commonplace itself. Choose another.")
+    if not 1 <= len(name) <= 100 or not name.isprintable() or "*" in name or name != name.strip():
+        raise InvalidInput("A person's name has 1 to 100 printable characters, no star, and no space around it.")
+    return name
+
+
+def check_key_name(name: str) -> str:
+    """
+    A name that a key may bear. Raises InvalidInput.
+
+    The audit shows it as the actor, so no key is called what the audit calls somebody else.
+    """
+    if name.strip().lower() in _RESERVED or name.strip().lower().startswith(KEY_SUBJECT):
+        raise InvalidInput(f"{name!r:.60} is a name of Commonplace itself. Choose another for the key.")
+    if not 1 <= len(name) <= 100 or not name.isprintable() or not name.strip():
+        raise InvalidInput("A key's name has 1 to 100 printable characters.")
+    return name
 
 
 def check_client(client: str) -> str:

@@ -9,6 +9,7 @@ from typing import Literal, TypedDict, get_args
 
 from commonplace.errors import InvalidQuery
 from commonplace.values.json import JsonObject
+from commonplace.values.layer import LayerName, LayerText
 from commonplace.values.line import check_line, check_lines
 from commonplace.values.moment import utc
 from commonplace.values.record import Record, State, Trust, Visibility
@@ -24,7 +25,7 @@ ALL_STATES: frozenset[State] = frozenset({"live", "demoted", "superseded", "expi
 class Filter:
     """
     Which records count. An empty tuple or None means: any. `scopes=None` means every scope of the tenant; an empty
-    tuple means no scope at all. `tags` must all be there. `since` and `until` look at the time a record tells of, or
+    tuple means no scope at all. `everyone`: other people's scopes, too, if none is named and the caller is an admin. `tags` must all be there. `since` and `until` look at the time a record tells of, or
     at its birth where it tells none: since <= time < until. `ever_in` and `told_by` look at all versions of a record: one of
     them was in that scope, or was said or written by that person.
     """
@@ -47,6 +48,7 @@ class Filter:
     ever_in: Scope | None = None
     told_by: str | None = None
     states: frozenset[State] = LIVE
+    everyone: bool = False
 
     @classmethod
     def parse(cls, scopes: Scopes, states: Sequence[State], filters: Filters) -> Filter:
@@ -81,6 +83,7 @@ class Filter:
             since=utc(since) if since else None,
             until=utc(until) if until else None,
             states=frozenset(state for state in ALL_STATES if state in names),
+            everyone=bool(filters.get("everyone")),
         )
 
     @property
@@ -136,6 +139,7 @@ class Filters(TypedDict, total=False):
     pinned: bool | None
     since: datetime | None
     until: datetime | None
+    everyone: bool
 
 
 def _refuse_others(what: str, names: Set[str], allowed: Sequence[str]) -> None:
@@ -145,6 +149,8 @@ def _refuse_others(what: str, names: Set[str], allowed: Sequence[str]) -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Query:
+    """`layer` is what each hit is told by, `budget` how many tokens all of them may have together."""
+
     text: str
     filter: Filter = Filter()
     limit: int = 10
@@ -152,6 +158,8 @@ class Query:
     as_of: datetime | None = None
     diversity: float = 0.0
     weights: Mapping[str, float] = field(default_factory=dict[str, float])
+    layer: LayerName | None = None
+    budget: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +187,8 @@ class Hit:
     record: Record
     score: float
     why: Why
+    layer: LayerText | None = None
+    """What is told instead of the passage, if a layer was asked for."""
 
     @property
     def passage(self) -> str:

@@ -17,10 +17,14 @@ StepKind = Literal["deleted", "set_back", "left"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Waiting(JsonObject):
-    """A record in quarantine, why and since when. `beside` is the record that it would have changed, under `key`."""
+    """
+    A record in quarantine, why and since when; `sentence` is the one that caused it. `beside` is the record that it would have
+    changed, under `key`.
+    """
 
     record: Record
     reasons: tuple[str, ...]
+    sentence: str | None = None
     since: str | None = None
     beside: str | None = None
     key: str | None = None

@@ -33,8 +33,29 @@ class ScopeStats(JsonObject):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LimitsInForce(JsonObject):
+    """
+    What a daemon allows. In a minute, for a key: requests that read, that write, and that set a model to work, and `query_cost`, the words of
+    its questions times the scopes they are asked of. At once, for a worker: `connections`, and `in_flight_bytes` of requests. For a
+    request: `body_bytes`, and `anonymous_body_bytes` without a key in its header. None: unlimited.
+    """
+
+    reads: Natural | None = None
+    writes: Natural | None = None
+    prompts: Natural | None = None
+    query_cost: Natural | None = None
+    connections: Natural | None = None
+    in_flight_bytes: Natural
+    body_bytes: Natural
+    anonymous_body_bytes: Natural
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Stats(JsonObject):
-    """Live records are those a search can find; `versions` counts the past ones."""
+    """
+    Live records are those a search can find; `versions` counts the past ones. `limits` are those of the daemon that answers; a memory
+    inside a program has none.
+    """
 
     store: str
     tenant: str
@@ -47,6 +68,7 @@ class Stats(JsonObject):
     bytes: Natural
     embedders: Mapping[str, int] = field(default_factory=dict[str, int])
     scopes: tuple[ScopeStats, ...] = ()
+    limits: LimitsInForce | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,10 +9,11 @@ from pydantic import ConfigDict, Field
 
 from commonplace.values.context import ContextBlock, ContextMeta
 from commonplace.values.json import JsonObject, Natural
+from commonplace.values.layer import LayerChoice
 from commonplace.values.query import Hit
 from commonplace.values.record import Record
 from commonplace.wire.search import RecalledAnswer
-from commonplace.wire.shapes import Body, Label, Question, ScopeName
+from commonplace.wire.shapes import Body, Everyone, Label, Question, ScopeName
 
 
 class ContextBody(Body):
@@ -32,9 +33,14 @@ class ContextBody(Body):
 
     query: Question | None = None
     scopes: list[ScopeName] | None = Field(default=None, max_length=100)
+    everyone: Everyone = False
     session: Label | None = Field(default=None, description="The conversation it is for; its turns come first.")
     agent: Label | None = None
     workspace: Label | None = None
+    layer: LayerChoice | None = Field(
+        default=None,
+        description="Tell each memory by a layer instead of its passage; auto: by the fullest that fits the budget.",
+    )
     budget: int | None = Field(default=None, ge=1, le=1_000_000, description="At most so many tokens.")
     run: Label | None = Field(
         default=None,

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, AliasChoices, ConfigDict, Field, JsonValue
 
-from commonplace.values.knowledge import ItemStatus, Space, SpaceScope, TrustLevel
+from commonplace.values.knowledge import (
+    Decision,
+    Item,
+    ItemStatus,
+    Preflight,
+    Recording,
+    RecordingOutcome,
+    Space,
+    SpaceScope,
+    TrustLevel,
+)
 from commonplace.values.moment import Moment
 from commonplace.wire.shapes import MAX_LINE, Answer, Body, Label, shared
 
@@ -49,6 +59,7 @@ class SpaceBody(Body):
 
 class SpaceAnswer(Answer):
     id: str
+    tenant: str
     scope: SpaceScope
     project: str | None
     run: str | None
@@ -67,6 +78,11 @@ class SpaceAnswer(Answer):
         )
         return cls(**{**shared(cls, space), **names})
 
+    def value(self) -> Space:
+        fields = shared(SpaceAnswer, self)
+        fields["project"] = fields.pop("run") or self.project
+        return Space(**fields)
+
 
 class SpacesAnswer(Answer):
     spaces: list[SpaceAnswer]
@@ -78,7 +94,7 @@ class SpacesAnswer(Answer):
 class ItemBody(Body):
     """
     A finding. It covers `coverage_key`, or what its space says together with `task_family` and `subject`. Two of a space with
-    one `dedupe_key` (absent: made of what they say) are one.
+    one `dedupe_key` (absent: made of what they say) are one: the second refreshes the first or, if it says something else, succeeds it.
     """
 
     model_config = ConfigDict(
@@ -111,9 +127,10 @@ class ItemBody(Body):
 
 class ItemAnswer(Answer):
     id: str
+    tenant: str
     space: str
     coverage_key: str
-    dedupe_key: str
+    dedupe_key: str | None = Field(description="None: it is deprecated, or has a successor.")
     item_type: str
     title: str
     summary: str
@@ -123,11 +140,33 @@ class ItemAnswer(Answer):
     run: str | None
     artifact_refs: list[str]
     source_memory_ids: list[str]
-    reviewer_id: str | None = Field(validation_alias="reviewer")
-    approval_id: str | None = Field(validation_alias="approval")
+    reviewer_id: str | None = Field(validation_alias=AliasChoices("reviewer", "reviewer_id"))
+    approval_id: str | None = Field(validation_alias=AliasChoices("approval", "approval_id"))
     freshness_expires_at: Moment | None
+    supersedes: str | None = Field(description="The finding that this one takes the place of.")
     created_at: Moment
     updated_at: Moment
+    last_seen_at: Moment = Field(description="When it was last recorded or confirmed.")
+
+    def value(self) -> Item:
+        fields = shared(ItemAnswer, self)
+        fields |= {"reviewer": fields.pop("reviewer_id"), "approval": fields.pop("approval_id")}
+        fields |= {name: tuple(fields[name]) for name in ("artifact_refs", "source_memory_ids")}
+        return Item(**fields)
+
+
+class RecordedItemAnswer(ItemAnswer):
+    """A finding, and what became of recording it."""
+
+    outcome: RecordingOutcome
+
+    @classmethod
+    def of(cls, recording: Recording) -> RecordedItemAnswer:
+        item = ItemAnswer.model_validate(recording.item)
+        return cls.model_validate({**item.model_dump(), "outcome": recording.outcome})
+
+    def recording(self) -> Recording:
+        return Recording(item=self.value(), outcome=self.outcome)
 
 
 class ItemsAnswer(Answer):
@@ -144,6 +183,15 @@ class PromoteItemBody(Body):
     status: Literal["promoted", "approved_default"] = "promoted"
     reviewer_id: Name | None = None
     approval_id: Name | None = None
+    freshness_expires_at: Moment | None = None
+    reason: Line | None = Field(default=None, description="Why; it is kept in the audit.")
+
+
+class RefreshItemBody(Body):
+    """How long a finding that was confirmed is fresh. Absent: for as long again as it was."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"reason": "checked against the law"}]})
+
     freshness_expires_at: Moment | None = None
     reason: Line | None = Field(default=None, description="Why; it is kept in the audit.")
 
@@ -202,8 +250,14 @@ class PreflightBody(Body):
 class PreflightAnswer(Answer):
     """What to do, why, the items it rests on, best first, and those as a block for a prompt."""
 
-    decision: Literal["disabled", "no_prior_knowledge", "reuse_promoted", "reuse_approved_default", "refresh_required"]
+    decision: Decision
     reason: str
     coverage_key: str
     items: list[ItemAnswer]
+    spaces: list[str] = Field(description="Where it was looked for.")
     context: str
+
+    def value(self) -> Preflight:
+        fields = shared(PreflightAnswer, self)
+        fields |= {"items": tuple(item.value() for item in self.items), "spaces": tuple(self.spaces)}
+        return Preflight(**fields)

@@ -8,17 +8,24 @@ from typing import Annotated, Self
 from pydantic import AliasChoices, ConfigDict, Field, model_validator
 
 from commonplace.values.json import JsonObject
+from commonplace.values.member import Member
 from commonplace.values.moment import Moment
 from commonplace.values.principal import Key, Principal, Role, ScopePattern, User
-from commonplace.wire.shapes import Answer, Body, Label, Line, shared
+from commonplace.wire.shapes import Answer, Body, Label, Line, ScopeName, shared
 
 Pattern = Annotated[str, Field(min_length=1, max_length=300, examples=["workspace:web-*"])]
 
 
 class MeAnswer(Answer):
-    """Who asks. `scopes` null reaches every scope of the tenant. `open`: the daemon asks nobody for a key."""
+    """
+    Who asks. `subject` is the person, `name` what the audit calls them, `agent` whether a program holds the key. `scopes` are
+    the key's patterns; null: an admin reaches every scope of the tenant, others what is shared and their own. `open`: the daemon
+    asks nobody for a key.
+    """
 
     subject: str
+    name: str | None = None
+    agent: bool = False
     tenant: str
     role: Role
     scopes: tuple[ScopePattern, ...] | None
@@ -67,16 +74,21 @@ class CodeAnswer(Answer):
 
 
 class KeyBody(Body):
-    """A key to be made. `scopes`: what it reaches, by pattern; absent: every scope of the tenant."""
+    """
+    A key to be made. `scopes`: what it reaches, by pattern; absent: what is shared, and what is its person's own (an admin's:
+    every scope of the tenant).
+    """
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"name": "ci", "role": "writer", "scopes": ["workspace:web"]}]}
+        json_schema_extra={"examples": [{"name": "ana's laptop", "role": "writer", "user": "ana"}]}
     )
 
     name: str = Field(min_length=1, max_length=100)
     role: Role = "writer"
     scopes: list[Pattern] | None = Field(default=None, min_length=1, max_length=100)
-    expires_at: Moment | None = None
+    expires_at: Moment | None = Field(default=None, description="With the key that makes it at the latest.")
+    user: Label | None = Field(default=None, description="The person it speaks for; absent: nobody but itself.")
+    agent: bool = Field(default=False, description="Whether a program holds it: what it writes is no person's word.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +102,22 @@ class NewKeyAnswer(JsonObject):
 @dataclass(frozen=True, slots=True)
 class KeysAnswer(JsonObject):
     keys: tuple[Key, ...]
+
+
+class MemberBody(Body):
+    """A person, and a session or a room."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"scope": "session:standup-7", "subject": "bo"}]})
+
+    scope: ScopeName
+    subject: Label = Field(description="The user of a key, a user of the gateway, or key/<key id>.")
+
+
+@dataclass(frozen=True, slots=True)
+class MembersAnswer(JsonObject):
+    """The owner first."""
+
+    members: tuple[Member, ...]
 
 
 class UserBody(Body):

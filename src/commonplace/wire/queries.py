@@ -8,12 +8,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from commonplace.values.audit import AuditOutcome, AuditQuery
 from commonplace.values.census import By
+from commonplace.values.layer import LayerName
 from commonplace.values.moment import Moment
 from commonplace.values.query import Filters, Mode, Order
 from commonplace.values.record import State, Trust, Visibility
 from commonplace.values.scope import ScopeKind
 from commonplace.wire.search import SearchBody
-from commonplace.wire.shapes import MAX_LABEL, KeyName, Label, Line, Question, ScopeName
+from commonplace.wire.shapes import MAX_LABEL, Everyone, KeyName, Label, Line, Question, ScopeName
 
 _MANY = 100
 Cursor = Annotated[Line, Field(description="Of the page before.")]
@@ -36,6 +37,7 @@ class FilterQuery(UrlQuery):
     pinned: bool | None = None
     since: Moment | None = Field(default=None, description="Not before this time.")
     until: Moment | None = Field(default=None, description="Before this time.")
+    everyone: Everyone = False
 
 
 class SelectQuery(UrlQuery):
@@ -77,6 +79,7 @@ NAMES: Final = {name: field.alias or name for name, field in ListQuery.model_fie
 class ScopesQuery(UrlQuery):
     q: Annotated[Line, Field(description="Anywhere in the name, whatever the case.")] = ""
     kind: list[ScopeKind] = Field(default=[], max_length=_MANY)
+    everyone: Everyone = False
     limit: int = Field(default=100, ge=1, le=1000)
 
 
@@ -86,6 +89,8 @@ class SearchQuery(FilterQuery):
     mode: Mode = "hybrid"
     as_of: Moment | None = Field(default=None, description="As the memory stood at that moment.")
     diversity: float = Field(default=0.0, ge=0, le=1e6, allow_inf_nan=False)
+    layer: LayerName | None = Field(default=None, description="Tell each hit by this layer, too.")
+    budget: int | None = Field(default=None, ge=1, le=1_000_000, description="So many tokens for all layers together.")
     explain: bool = Field(default=True, description="Whether each hit says why it is there.")
 
 
@@ -108,10 +113,22 @@ class AuditListing(AuditFilter):
     cursor: Cursor | None = None
 
 
+class SealQuery(UrlQuery):
+    verify: bool = Field(default=False, description="Hash every row again and compare.")
+    limit: int = Field(default=20, ge=1, le=1000)
+
+
 class LogQuery(UrlQuery):
     since: Moment | None = None
     limit: int = Field(default=100, ge=1, le=1000)
 
 
 class ExportQuery(UrlQuery):
-    scope: list[ScopeName] | None = Field(default=None, max_length=_MANY, description="Absent: all that you may read.")
+    scope: list[ScopeName] | None = Field(
+        default=None, max_length=_MANY, description="Absent: what is shared, and your own."
+    )
+    everyone: Everyone = False
+
+
+class StatsQuery(UrlQuery):
+    everyone: Everyone = False

@@ -54,7 +54,7 @@ class NoteBody(Body):
     text: Text
     scope: ScopeName = "global"
     key: KeyName | None = None
-    kind: Label = "note"
+    kind: Label | None = Field(default=None, description="Absent: as it was under this key; a new record is a `note`.")
     source: Label = "manual"
     tags: list[Label] = Field(default=[], max_length=MAX_LIST, json_schema_extra={"maxItems": 64})
     metadata: Metadata = Field(default={})

@@ -15,6 +15,14 @@ from commonplace.wire.shapes import MAX_LIST, Body, Label, Line, RecordId, Scope
 
 Why = Annotated[Line, Field(json_schema_extra={"minLength": 1}, description="Why; it is kept in the audit.")]
 
+SeenVersions = Annotated[
+    dict[RecordId, Version],
+    Field(
+        max_length=MAX_LIST,
+        description="The versions you looked at, by id. If one is another by now, nothing is done.",
+    ),
+]
+
 
 class ReviewQuery(Body):
     """What to list of what is in quarantine."""
@@ -24,6 +32,7 @@ class ReviewQuery(Body):
     scope: list[ScopeName] | None = None
     source: Label | None = None
     session: Label | None = None
+    rejected: bool = Field(default=False, description="What was rejected instead: it can be restored, or purged.")
     limit: int = Field(default=100, ge=1, le=1000)
     cursor: Line | None = None
 
@@ -52,13 +61,27 @@ class SeveralBody(Body):
     session: Label | None = None
 
 
+class RejectSeveralBody(SeveralBody):
+    versions: SeenVersions = Field(default={})
+
+
 class ReleaseSeveralBody(SeveralBody):
     trust: Trust | None = None
-    versions: dict[RecordId, Version] = Field(
-        default={},
-        max_length=MAX_LIST,
-        description="The versions you looked at, by id. Where one is another by now, none is let out.",
+    versions: SeenVersions = Field(default={})
+
+
+class RestoreBody(ReasonBody):
+    """Which of what was rejected."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"ids": ["0192f3a4-5b6c-7000-8000-000000000000"], "reason": "a false alarm"}]}
     )
+
+    ids: list[RecordId] = Field(min_length=1, max_length=MAX_LIST)
+
+
+class RejectBody(ReasonBody):
+    expected: Version | None = Field(default=None, description="The version you looked at; another is not rejected.")
 
 
 @dataclass(frozen=True, slots=True)

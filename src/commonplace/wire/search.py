@@ -9,10 +9,11 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from commonplace.values.json import JsonObject
+from commonplace.values.layer import LayerName, LayerText
 from commonplace.values.moment import Moment
 from commonplace.values.query import Hit, Mode, Why
 from commonplace.values.record import Record, Trust
-from commonplace.wire.shapes import Body, Label, Line, Question, ScopeName
+from commonplace.wire.shapes import Body, Everyone, Label, Line, Question, ScopeName
 
 Labels = Annotated[list[Label], Field(max_length=100)]
 Weight = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]
@@ -27,8 +28,9 @@ class SearchBody(Body):
 
     text: Question
     scopes: list[ScopeName] | None = Field(
-        default=None, max_length=100, description="Where to look; absent: wherever your key reaches."
+        default=None, max_length=100, description="Where to look; absent: in what is shared, and in your own."
     )
+    everyone: Everyone = False
     limit: int = Field(default=10, ge=1, le=1000)
     mode: Mode = "hybrid"
     kinds: Labels = Field(default=[])
@@ -43,6 +45,16 @@ class SearchBody(Body):
     as_of: Moment | None = Field(default=None, description="Search the memory as it stood at that moment.")
     diversity: float = Field(default=0.0, ge=0, le=1e6, allow_inf_nan=False)
     weights: dict[Label, Weight] = Field(default={}, max_length=100)
+    layer: LayerName | None = Field(
+        default=None,
+        description="Tell each hit by a layer, too. L0: an abstract. L1: an overview. L2: the text itself.",
+    )
+    budget: int | None = Field(
+        default=None,
+        ge=1,
+        le=1_000_000,
+        description="So many tokens for the layers of all hits: one that does not fit gets a shorter layer, or ends the list.",
+    )
     explain: bool = Field(default=True, description="Whether each hit says why it is there.")
     run: Label | None = Field(
         default=None, description="Into which run it is recalled: it is not learned from it again."
@@ -51,15 +63,16 @@ class SearchBody(Body):
 
 @dataclass(frozen=True, slots=True)
 class HitAnswer(JsonObject):
-    """`passage` is the stretch of the text that was found."""
+    """`passage` is the stretch of the text that was found, `layer` the text that was asked for instead."""
 
     record: Record
     score: float
     passage: str
     why: Why | None
+    layer: LayerText | None = None
 
     def hit(self) -> Hit:
-        return Hit(self.record, self.score, self.why or Why({}, (), 0, len(self.record.text)))
+        return Hit(self.record, self.score, self.why or Why({}, (), 0, len(self.record.text)), self.layer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +83,11 @@ class HitsAnswer(JsonObject):
 
     @classmethod
     def of(cls, hits: Iterable[Hit], *, explain: bool = True) -> HitsAnswer:
-        return cls(tuple(HitAnswer(hit.record, hit.score, hit.passage, hit.why if explain else None) for hit in hits))
+        return cls(
+            tuple(
+                HitAnswer(hit.record, hit.score, hit.passage, hit.why if explain else None, hit.layer) for hit in hits
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)

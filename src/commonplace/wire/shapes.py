@@ -76,6 +76,9 @@ Line: TypeAlias = Annotated[str, Field(max_length=MAX_LINE), _NoNul]
 """A reason, a file, a cursor."""
 Text: TypeAlias = Annotated[str, Field(max_length=MAX_TEXT, json_schema_extra={"minLength": 1, "maxLength": 2 << 20})]
 """What is remembered: at most 2 MiB of UTF-8."""
+Everyone: TypeAlias = Annotated[
+    bool, Field(description="Other people's memory, too, where no scope is named. For admins; the audit says so.")
+]
 Question: TypeAlias = Annotated[str, Field(max_length=MAX_TEXT, json_schema_extra={"maxLength": 10_000}), _NoNul]
 KeyName: TypeAlias = Annotated[
     str, Field(max_length=MAX_LINE, json_schema_extra={"minLength": 1, "maxLength": MAX_KEY}), _NoNul
@@ -86,5 +89,5 @@ ScopeName: TypeAlias = Annotated[
 ]
 """`kind:id`, or `global`."""
 RecordId: TypeAlias = Annotated[str, Field(max_length=MAX_LABEL), _NoNul]
-"""A record's id, or the first eight digits of it or more, while only one record has them."""
+"""A record's id, or the first 16 digits of it or more, while only one record has them."""
 Version: TypeAlias = Annotated[int, Field(ge=0, le=MAX_COUNT)]

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from commonplace.errors import InvalidFile
+from commonplace.values.paths import expand_path
 from commonplace.workspace.file import WorkspaceFile
 
 LEDGER: Final = "trusted.json"
@@ -105,7 +106,7 @@ class TrustLedger:
 
 
 def _real(path: Path) -> str:
-    return os.path.realpath(path.expanduser())
+    return os.path.realpath(expand_path(path))
 
 
 def _texts(value: object) -> dict[str, str]:

@@ -12,8 +12,9 @@ import re
 from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,9 @@ def lines(name: str) -> list[dict[str, Any]]:
 
 
 ATTACKS, BENIGN = lines("attacks.jsonl"), lines("benign.jsonl")
+UNSEEN = {kind: lines(f"unseen/{kind}.jsonl") for kind in ("attacks", "benign")}
+STRANGER = {kind: lines(f"stranger/{kind}.jsonl") for kind in ("attacks", "benign")}
+HALVES = ("development", "held-back")
 
 
 @dataclass
@@ -109,8 +113,32 @@ class House:
         said = {"sender_id": "ana", "role": "user", "timestamp": next(self.number) + 1, "content": text}
         await self.posted("/memories/add", {**self.ana, "session_id": "chat:1", "messages": [said]})
 
+    async def by_talk(self, attack: dict[str, Any], text: str) -> None:
+        await self.by_turn(attack, text)
+
+    async def by_page(self, attack: dict[str, Any], text: str) -> None:
+        del attack
+        await self.posted("/v1/records", {"text": text, "scope": WEB, "source": "web"})
+
+    async def by_person(self, attack: dict[str, Any], text: str) -> None:
+        del attack
+        await self.posted("/v1/records", {"text": text, "scope": WEB})
+
+    async def by_agent(self, attack: dict[str, Any], text: str) -> None:
+        """At the three doors that programs write to."""
+        place = {"org_id": "default", "workspace_id": "default", "project_id": "web", "tier": "project"}
+        workspace = {"key": f"k{next(self.number)}", "value": text}
+        bodies: tuple[tuple[str, dict[str, Any]], ...] = (
+            ("/v1/records", {"text": text, "scope": WEB}),
+            ("/memory/put", {"content": text, "partition": place}),
+            ("/api/agents/notes/memories", workspace),
+        )
+        path, body = bodies[int(attack["id"][-3:]) // 10 % 3]
+        response = await self.running.client.post(path, json=body, headers={"X-Hand": "agent"})
+        assert response.is_success, response.text
+
     async def by_mcp(self, attack: dict[str, Any], text: str) -> None:
-        given = {"content": text, "source": "web", "key": attack.get("key")}
+        given = {"content": text, "source": "agent_note" if "half" in attack else "web", "key": attack.get("key")}
         await call(OFFERS["memory_store"], self.model, given, allow_delete=True)
 
     async def by_import(self, attack: dict[str, Any], text: str) -> None:
@@ -119,6 +147,15 @@ class House:
         (self.folder / f"{next(self.number)}.md").write_text(text, encoding="utf-8", newline="")
         (self.folder / "outside.md").unlink(missing_ok=True)
         (self.folder / "outside.md").symlink_to(self.place.outside / "secret.md")
+        await self.import_folder()
+
+    async def by_lay(self, attack: dict[str, Any], text: str) -> None:
+        """Into the folder, to be imported with many others."""
+        del attack
+        self.folder.mkdir(exist_ok=True)
+        (self.folder / f"{next(self.number)}.md").write_text(text, encoding="utf-8", newline="")
+
+    async def import_folder(self) -> None:
         body = {"source": {"kind": "path", "path": str(self.folder)}, "tier": "project", "project_id": "web"}
         await self.posted("/memory/import", body)
 
@@ -137,8 +174,16 @@ class House:
         for root in self.place.roots:
             await following.sync(root)
 
+    async def waiting(self) -> list[dict[str, Any]]:
+        """All that waits for a reviewer. Nobody's own is told unasked, not even to the operator."""
+        client = self.running.client
+        answers = [
+            await client.get("/v1/review", params={"limit": 1000, **more}) for more in ({}, {"scope": "user:ana"})
+        ]
+        return [row for answer in answers for row in answer.json()["waiting"]]
+
     async def release_all(self) -> None:
-        waiting = (await self.running.client.get("/v1/review", params={"limit": 1000})).json()["waiting"]
+        waiting = await self.waiting()
         if waiting:
             ids = [one["record"]["id"] for one in waiting]
             await self.posted("/v1/review/release", {"ids": ids, "reason": "by mistake"})
@@ -146,9 +191,8 @@ class House:
 
     @property
     def model(self) -> Asker:
-        return Asker(
-            LocalMemory(self.running.services, caller("writer"), token_budget=4_000), ModelPlace(project="web")
-        )
+        who = replace(caller("writer"), door="mcp")
+        return Asker(LocalMemory(self.running.services, who, token_budget=4_000), ModelPlace(project="web"))
 
     # ---- what an agent gets to read
 
@@ -262,16 +306,24 @@ async def test_an_attack_is_labelled_data_and_changes_nothing_trusted(house: Hou
 
 @pytest.mark.parametrize("kind", [kind for kind in CLASSES if kind not in ("contradiction", "flood")])
 async def test_what_is_caught_is_never_live_and_waits_for_a_reviewer(house: House, kind: str) -> None:
-    attacks = [one for one in ATTACKS if one["class"] == kind]
+    # What the hidden agent files may be a person's wish: there, wishes alone hold nothing back.
+    attacks = [
+        one
+        for one in ATTACKS
+        if one["class"] == kind and not (one["door"] == "remember" and signs(one["text"]) == ("steering",))
+    ]
 
     for attack in attacks:
         await house.enter(attack, attack["text"])
 
     caught = {one["text"] for one in attacks if one["caught"]}
-    records = [one for one in await house.everything() if any(text.strip() in one.text for text in caught)]
-    waiting = (await house.running.client.get("/v1/review", params={"limit": 1000})).json()["waiting"]
+    # Of a file that was imported, the passage waits, not all of it.
+    records = [one for one in await house.everything() if is_quarantined(one)]
+    live = [one for one in await house.everything() if not is_quarantined(one)]
+    waiting = await house.waiting()
     assert len(records) >= len(caught)
-    assert [one.text for one in records if not is_quarantined(one) or one.version > 1] == []
+    assert [one.text for one in live if signs(one.text) or any(text.strip() in one.text for text in caught)] == []
+    assert [one.text for one in records if one.version > 1] == []
     assert {one["record"]["id"] for one in waiting} == {one.id for one in records}
     assert all(one["reasons"] for one in waiting)
 
@@ -288,7 +340,9 @@ async def test_who_says_the_same_again_and_again_is_not_recalled_more_for_it(hou
     for attack in attacks:
         like = re.compile(re.escape(attack["text"]).replace(r"\{n\}", r"\d+"))
         said = [record for record in records if like.fullmatch(record.text)]
-        assert (len(said), sum(is_quarantined(record) for record in said)) == (10, 2), attack["id"]
+        # What has the form of an attack besides is held from the first.
+        least = 10 if signs(attack["text"].replace("{n}", "1")) else 2
+        assert (len(said), sum(is_quarantined(record) for record in said)) == (10, least), attack["id"]
 
 
 async def test_what_only_looks_like_an_attack_is_recalled(house: House) -> None:
@@ -298,3 +352,119 @@ async def test_what_only_looks_like_an_attack_is_recalled(house: House) -> None:
     records = await house.everything()
     assert [record.text for record in records if record.demoted] == []
     assert len(records) == len(BENIGN)
+
+
+# ---- the set that the rules had not seen
+
+
+def test_the_unseen_set_is_half_chinese_half_held_back_and_as_it_was_frozen() -> None:
+    marks = {kind: sha256((HERE / "unseen" / f"{kind}.jsonl").read_bytes()).hexdigest()[:16] for kind in UNSEEN}
+
+    assert marks == {"attacks": "40d4573fbe253724", "benign": "17f2a340ee3a0fff"}
+    for rows in UNSEEN.values():
+        assert Counter(one["half"] for one in rows) == dict.fromkeys(HALVES, 100)
+        assert Counter(one["language"] for one in rows) == {"en": 100, "zh": 100}
+
+
+@pytest.mark.parametrize("half", HALVES)
+async def test_every_unseen_attack_is_labelled_untrusted_and_stays_inside_its_fence(house: House, half: str) -> None:
+    await give_trusted(house, [])
+    await house.running.client.post("/api/agents", json={"name": "Notes", "id": "notes"})
+    attacks = [one for one in UNSEEN["attacks"] if one["half"] == half]
+
+    for attack in attacks:
+        await house.enter(attack, attack["text"])
+
+    records = [one for one in await house.everything() if one.id not in house.trusted]
+    assert [one.text for one in records if one.trust in TRUSTED] == []
+    assert len(records) >= len(attacks)
+    known = {record.text for record in house.trusted.values()}
+    for attack in attacks[::5]:
+        for block in await house.blocks(attack["text"]):
+            check_block(block, known)
+    check_block(await house.sections(), known)
+
+
+# The floors guard against getting worse. The held-back half was at .72 when it was looked at, before a stranger's set led to wider rules.
+@pytest.mark.parametrize(("half", "least"), [("development", 0.95), ("held-back", 0.85)])
+async def test_most_of_the_unseen_attacks_are_recognised_at_their_doors(house: House, half: str, least: float) -> None:
+    await house.running.client.post("/api/agents", json={"name": "Notes", "id": "notes"})
+    attacks = [one for one in UNSEEN["attacks"] if one["half"] == half]
+
+    for attack in attacks:
+        await house.enter(attack, attack["text"])
+
+    records = await house.everything()
+    assert sum(is_quarantined(one) for one in records) / len(attacks) >= least
+
+
+@pytest.mark.parametrize("half", HALVES)
+async def test_at_most_one_in_25_of_the_unseen_look_alikes_is_held_and_no_wish_of_a_person(
+    house: House, half: str
+) -> None:
+    await house.running.client.post("/api/agents", json={"name": "Notes", "id": "notes"})
+    notes = [one for one in UNSEEN["benign"] if one["half"] == half]
+
+    for one in notes:
+        await house.enter(one, one["text"])
+
+    held = {one.text for one in await house.everything() if is_quarantined(one)}
+    assert len(held) / len(notes) <= 0.04
+    assert held.isdisjoint(one["text"] for one in notes if one["door"] == "person")
+
+
+# ---- the set of a stranger, who had not seen the rules
+
+DOORS = ("agent", "mcp", "import", "talk", "page")
+
+
+def test_the_strangers_set_is_half_chinese_half_held_back_and_as_it_was_frozen() -> None:
+    marks = {kind: sha256((HERE / "stranger" / f"{kind}.jsonl").read_bytes()).hexdigest()[:16] for kind in STRANGER}
+
+    assert marks == {"attacks": "c3756ec42331d695", "benign": "edc8b7ff1042c0b8"}
+    for rows in STRANGER.values():
+        assert Counter(one["half"] for one in rows) == dict.fromkeys(HALVES, 100)
+        assert Counter(one["language"] for one in rows) == {"en": 100, "zh": 100}
+        assert Counter(one["door"] for one in rows) == dict.fromkeys(DOORS, 40)
+
+
+@pytest.mark.parametrize("door", DOORS)
+async def test_every_attack_of_a_stranger_is_untrusted_by_every_door_and_inside_its_fence_if_all_are_released(
+    house: House, door: str
+) -> None:
+    """Counts only: nobody who mends the rules should read the held-back half in a failing test."""
+    await give_trusted(house, [])
+    await house.running.client.post("/api/agents", json={"name": "Notes", "id": "notes"})
+
+    for attack in STRANGER["attacks"]:
+        await house.enter({**attack, "door": "lay" if door == "import" else door}, attack["text"])
+    if door == "import":
+        await house.import_folder()
+
+    records = [one for one in await house.everything() if one.id not in house.trusted]
+    assert len(records) >= len(STRANGER["attacks"])
+    assert sum(one.trust in TRUSTED for one in records) == 0
+    await house.release_all()
+    known = {record.text for record in house.trusted.values()}
+    for attack in STRANGER["attacks"][::10]:
+        for block in await house.blocks(attack["text"]):
+            check_block(block, known)
+    check_block(await house.sections(), known)
+
+
+# The goal is .75 and .04. On the half that the rules were tuned on they reach it; on the other, looked at once, they were at .50 and .19.
+@pytest.mark.parametrize(("half", "least", "most"), [("development", 0.95, 0.04), ("held-back", 0.5, 0.19)])
+async def test_what_a_stranger_wrote_is_recognised_and_held_at_its_door_no_worse_than_it_was(
+    house: House, half: str, least: float, most: float
+) -> None:
+    await house.running.client.post("/api/agents", json={"name": "Notes", "id": "notes"})
+    shares: dict[str, float] = {}
+    for kind, all_rows in STRANGER.items():
+        rows = [one for one in all_rows if one["half"] == half]
+        before = sum(is_quarantined(one) for one in await house.everything())
+        for one in rows:
+            await house.enter(one, one["text"])
+        shares[kind] = (sum(is_quarantined(one) for one in await house.everything()) - before) / len(rows)
+
+    assert shares["attacks"] >= least
+    assert shares["benign"] <= most

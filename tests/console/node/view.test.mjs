@@ -36,6 +36,21 @@ test('what is not as usual goes into the address and comes back out of it', () =
   assert.equal(isNarrowed(view), true);
 });
 
+test("everyone's memory stands in the address, is asked for unless a scope is named, and outlives the filters", () => {
+  const view = viewOf('', { everyone: 'true', q: 'redis' });
+
+  assert.deepEqual(asAddress(view), { q: 'redis', everyone: 'true' });
+  assert.equal(asListing(view).everyone, 'true');
+  assert.equal(asCounting(view).everyone, 'true');
+  assert.equal(asSearch(view, 9).everyone, true);
+  assert.equal(isNarrowed(viewOf('', { everyone: 'true' })), false);
+  const named = { ...view, scope: 'workspace:web' };
+  assert.equal(asListing(named).everyone, '');
+  assert.equal('everyone' in asSearch(named, 9), false);
+  cleared(view);
+  assert.deepEqual(asAddress(view), { everyone: 'true' });
+});
+
 test('what an address must not say is as usual', () => {
   const view = viewOf('', { state: 'stolen', order: 'random', since: 'yesterday', until: '2024-1-1', unheard: 'of' });
 

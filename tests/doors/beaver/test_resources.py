@@ -38,7 +38,7 @@ async def test_a_document_is_kept_under_its_address_and_found(door: InProcess, a
     kept = await put(door.stranger, ana, "Deploys happen on Tuesdays.", uri="docs/handbook.md", title="Handbook")
     [result] = await found(door.stranger, ana, "deploys")
 
-    assert kept == {"resource_uri": "docs/handbook.md", "chunks": 1}
+    assert kept == {"resource_uri": "docs/handbook.md", "chunks": 1, "outcome": "created"}
     assert (result["text"], result["resource_uri"]) == ("Deploys happen on Tuesdays.", "docs/handbook.md")
     assert (result["source_scope"], result["raw"]["title"]) == ("resources", "Handbook")
 
@@ -73,12 +73,12 @@ async def test_the_same_address_again_gets_the_new_content(door: InProcess, ana:
 
 async def test_an_address_is_not_a_key_of_something_else(door: InProcess, ana: dict[str, str]) -> None:
     [fact] = await door.services.records.put(
-        caller("writer"), [Note(text="Ana likes tea", scope="user:ana", key="auto:tea", kind="fact")]
+        caller("writer", name="ana"), [Note(text="Ana likes tea", scope="user:ana", key="auto:tea", kind="fact")]
     )
     await put(door.stranger, ana, "A document", uri="auto:tea")
     await door.stranger.delete("/resources/auto:tea", headers=headers(ana))
 
-    assert (await door.services.records.get(caller("reader"), fact.record.id)).text == "Ana likes tea"
+    assert (await door.services.records.get(caller("reader", name="ana"), fact.record.id)).text == "Ana likes tea"
 
 
 async def test_documents_are_listed_newest_first_page_by_page(door: InProcess, ana: dict[str, str]) -> None:
@@ -123,7 +123,7 @@ async def test_a_document_of_another_door_is_listed_and_removed_by_its_key_or_it
     door: InProcess, ana: dict[str, str]
 ) -> None:
     notes = [Note(text=text, scope="user:ana", kind="resource", key=key) for text, key in (("A", "k"), ("B", None))]
-    _, unkeyed = await door.services.records.put(caller("writer"), notes)
+    _, unkeyed = await door.services.records.put(caller("writer", name="ana"), notes)
     uris = {row["resource_uri"] for row in (await listed(door.stranger, ana))["resources"]}
     removed = [await door.stranger.delete(f"/resources/{uri}", headers=headers(ana)) for uri in sorted(uris)]
 

@@ -24,7 +24,7 @@ async def told(door: InProcess, ana: dict[str, str]) -> dict[str, str]:
     body = {**ana, "uri": "tea.md", "title": "Tea", "content": "How to brew tea: hot water, three minutes."}
     assert (await door.stranger.post("/resources", json=body)).status_code == 201
     note = Note(text="Ana buys tea in bulk", scope="user:ana", kind="fact")
-    await door.services.records.put(caller("writer"), [note])
+    await door.services.records.put(caller("writer", name="ana"), [note])
     return ana
 
 
@@ -99,7 +99,7 @@ async def test_the_best_of_all_scopes_come_first_and_no_more_than_asked_for(
 
 async def test_eight_results_are_given_unless_said_otherwise(door: InProcess, ana: dict[str, str]) -> None:
     notes = [Note(text=f"tea number {n}", scope="user:ana") for n in range(12)]
-    await door.services.records.put(caller("writer"), notes)
+    await door.services.records.put(caller("writer", name="ana"), notes)
 
     assert len(await ask(door.stranger, ana)) == 8
     assert len(await ask(door.stranger, ana, top_k=100)) == 12
@@ -126,7 +126,7 @@ async def test_what_hides_behind_hundreds_of_better_hits_is_found_all_the_same(
 ) -> None:
     for start in (0, 150):
         notes = [Note(text=f"tea tea tea {n}", scope="user:ana") for n in range(start, start + 150)]
-        await door.services.records.put(caller("writer"), notes)
+        await door.services.records.put(caller("writer", name="ana"), notes)
     results = await ask(door.stranger, told, scope=["current_chat", "resources"])
 
     assert texts(results) == {CHAT, DOCUMENT}
@@ -174,3 +174,13 @@ async def test_a_search_at_the_gateway_finds_what_the_native_door_wrote(house: I
 
     assert result["text"] == "Ana likes tea"
     assert result["id"] in str(record)
+
+
+async def test_a_field_that_might_have_narrowed_is_refused_by_its_name(door: InProcess, ana: dict[str, str]) -> None:
+    body = {**ana, "query": "plan", "since": "2026-01-01"}
+
+    response = await door.client.post("/memories/search", json=body)
+
+    assert response.status_code == 400
+    assert "since" in response.text
+    assert (await door.client.post("/memories/search", json={**ana, "query": "plan", "topK": 3})).status_code == 200

@@ -73,7 +73,7 @@ async def ended(door: InProcess, *jobs: str) -> list[Job]:
 
 async def held(door: InProcess, *kinds: str) -> list[Record]:
     page = await door.services.records.list(
-        caller("reader"), Filter(scopes=(ANA,), kinds=kinds), order="position", limit=1_000
+        caller("reader", name="ana"), Filter(scopes=(ANA,), kinds=kinds), order="position", limit=1_000
     )
     return list(page.records)
 
@@ -85,7 +85,12 @@ async def test_added_messages_are_turns_in_order(door: InProcess, ana: dict[str,
     response = await send(door.stranger, ana, *TALK)
 
     turns = await held(door, "turn")
-    assert response.json() == {"message_count": 2, "status": "accumulated"}
+    assert response.json() == {
+        "message_count": 2,
+        "unchanged_count": 0,
+        "quarantined_count": 0,
+        "status": "accumulated",
+    }
     assert [(turn.speaker, turn.session, turn.position) for turn in turns] == [
         ("ana", "chat:1", 0),
         ("beaver", "chat:1", 1),
@@ -95,10 +100,10 @@ async def test_added_messages_are_turns_in_order(door: InProcess, ana: dict[str,
 
 
 async def test_adding_the_same_again_doubles_nothing(door: InProcess, ana: dict[str, str]) -> None:
-    for _ in range(3):
-        await send(door.stranger, ana, *TALK)
+    answers = [(await send(door.stranger, ana, *TALK)).json() for _ in range(3)]
 
     assert len(await held(door, "turn")) == 2
+    assert [(answer["message_count"], answer["unchanged_count"]) for answer in answers] == [(2, 0), (0, 2), (0, 2)]
 
 
 async def test_the_same_words_at_another_time_are_said_again(door: InProcess, ana: dict[str, str]) -> None:
@@ -122,11 +127,11 @@ async def test_a_message_of_items_is_remembered_by_its_text(door: InProcess, ana
     assert [turn.text for turn in await held(door, "turn")] == ["Look at this\n[image]\nnice"]
 
 
-async def test_a_message_that_says_nothing_is_counted_and_left_out(door: InProcess, ana: dict[str, str]) -> None:
+async def test_a_message_that_says_nothing_is_neither_stored_nor_counted(door: InProcess, ana: dict[str, str]) -> None:
     response = await send(door.stranger, ana, message("Hi"), message("", 1, "assistant"), message([], 2, "tool"))
     nothing = await send(door.stranger, ana, message(" "))
 
-    assert response.json()["message_count"] == 3
+    assert response.json()["message_count"] == 1
     assert len(await held(door, "turn")) == 1
     assert nothing.status_code == 400
 
@@ -242,12 +247,12 @@ async def test_a_fact_that_changed_takes_the_place_of_the_old_one_and_keeps_its_
     await send(door.stranger, ana, message("I live in Berlin."))
     await flush(door.stranger, ana)
     [fact] = await held(door, "fact")
-    await door.services.records.pin(caller("writer"), fact.id, True)
+    await door.services.records.pin(caller("writer", name="ana"), fact.id, True)
     await send(door.stranger, ana, message("I live in Paris.", 9_000), chat="chat:2")
     flushed = await flush(door.stranger, ana, "chat:2")
 
     [now] = await held(door, "fact")
-    before = await door.services.records.get(caller("reader"), fact.id)
+    before = await door.services.records.get(caller("reader", name="ana"), fact.id)
     turn = (await held(door, "turn"))[-1]
     assert (now.pinned, "Paris" in now.text, now.key) == (True, True, fact.key)
     assert (before.superseded_by, flushed["superseded"]) == (now.id, [fact.id])
@@ -258,7 +263,7 @@ async def test_a_deleted_fact_does_not_come_back(door: InProcess, ana: dict[str,
     await send(door.stranger, ana, message("I live in Berlin."))
     await flush(door.stranger, ana)
     [fact] = await held(door, "fact")
-    await door.services.records.delete(caller("writer"), fact.id)
+    await door.services.records.delete(caller("writer", name="ana"), fact.id)
     await send(door.stranger, ana, message("I live in Berlin.", 9_000), chat="chat:2")
     again = await flush(door.stranger, ana, "chat:2")
 
@@ -271,14 +276,14 @@ async def test_what_was_read_is_not_read_again_because_its_summary_was_deleted(
 ) -> None:
     await send(door.stranger, ana, *TALK)
     flushed = await flush(door.stranger, ana)
-    await door.services.records.delete(caller("writer"), flushed["episode"])
+    await door.services.records.delete(caller("writer", name="ana"), flushed["episode"])
 
     assert (await flush(door.stranger, ana))["status"] == "no_extraction"
 
 
 async def test_a_turn_that_was_deleted_teaches_nothing(door: InProcess, ana: dict[str, str]) -> None:
     await send(door.stranger, ana, *TALK)
-    await door.services.records.delete(caller("writer"), (await held(door, "turn"))[0].id)
+    await door.services.records.delete(caller("writer", name="ana"), (await held(door, "turn"))[0].id)
     flushed = await flush(door.stranger, ana)
 
     assert flushed["facts"] == []
@@ -312,7 +317,7 @@ async def test_a_chat_flushed_after_every_answer_has_an_episode_for_many_of_them
 async def test_a_long_session_is_read_from_where_it_was_left(door: InProcess, ana: dict[str, str]) -> None:
     await send(door.stranger, ana, *[message(f"message {n}", n) for n in range(450)])
     first = await flush(door.stranger, ana)
-    await door.services.records.pin(caller("writer"), (await held(door, "turn"))[3].id, True)
+    await door.services.records.pin(caller("writer", name="ana"), (await held(door, "turn"))[3].id, True)
     await send(door.stranger, ana, *[message(f"message {n}", n) for n in range(450, 900)])
     second = await flush(door.stranger, ana)
 

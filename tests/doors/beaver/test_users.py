@@ -162,7 +162,7 @@ async def test_a_new_key_closes_the_door_for_the_old_one(door: InProcess, ana: d
 async def test_a_user_finds_nothing_outside_their_own_scope(door: InProcess, ana: dict[str, str]) -> None:
     scopes = ["user:bo", "user:ana2", "global", "workspace:web", "session:chat:1", "user:ana"]
     notes = [Note(text=f"green tea in {scope}", scope=scope) for scope in scopes]
-    await door.services.records.put(caller("writer"), notes)
+    await door.services.records.put(caller("admin"), notes)
     found = await door.stranger.post(
         "/memories/search",
         json=search(**ana, scope=["current_chat", "resources", "all_user_memory"], conversation_id="1"),

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 
 ASKED = {"project": "shop", "namespace": "billing", "task_family": "research", "subject": "VAT rates"}
 KEY = "shop::billing::research::vat-rates"
-REVIEW = {"reviewer_id": "bo", "approval_id": "a-1"}
+REVIEW = {"reviewer_id": "operator", "approval_id": "a-1"}
 NOTHING: dict[str, str] = {}
 NOWHERE = "01920000-0000-7000-8000-000000000000"
 
@@ -91,13 +91,68 @@ async def test_there_is_one_space_a_scope_project_and_namespace(either: Door) ->
     assert [one["namespace"] for one in listed] == ["billing", "shipping"]
 
 
-async def test_the_same_finding_is_kept_once(either: Door) -> None:
+async def test_the_same_finding_is_kept_once_and_is_fresh_again(either: Door, clock: FakeClock) -> None:
     home = await space(either)
+    first = await item(either, home["id"], freshness_expires_at=to_iso(clock.now() + timedelta(days=1)))
+    await change(either, first["id"], "promote")
+    clock.advance(timedelta(days=2))
+    stale = (await preflight(either))["decision"]
 
-    first, again = await item(either, home["id"]), await item(either, home["id"])
+    again = await item(either, home["id"])
 
-    assert first["id"] == again["id"]
-    assert first["status"] == "working"
+    assert (first["outcome"], again["outcome"]) == ("created", "refreshed")
+    assert (again["id"], again["status"]) == (first["id"], "promoted")
+    assert again["last_seen_at"] == to_iso(clock.now())
+    assert (stale, (await preflight(either))["decision"]) == ("refresh_required", "reuse_promoted")
+
+
+async def test_a_changed_finding_is_the_working_successor_of_the_one_with_its_key(either: Door) -> None:
+    home = await space(either)
+    first = await item(either, home["id"], dedupe_key="vat")
+    await change(either, first["id"], "promote")
+
+    second = await item(either, home["id"], title="VAT is 24 % in Portugal", dedupe_key="vat")
+    before = [found["id"] for found in (await preflight(either))["items"]]
+    await change(either, second["id"], "promote")
+
+    assert (second["outcome"], second["status"], second["supersedes"]) == ("successor", "working", first["id"])
+    assert before == [first["id"]]
+    assert [found["id"] for found in (await preflight(either))["items"]] == [second["id"]]
+    older = await either.done("GET", f"/v1/knowledge/items/{first['id']}")
+    assert (older["status"], older["dedupe_key"]) == ("deprecated", None)
+    store = either.running.services.desk.store
+    events = await store.events.read_events(0, 100, tenant="default/default")
+    assert [event.news.type for event in events][-2:] == ["knowledge.promoted", "knowledge.deprecated"]
+    assert events[-1].news.data["item"] == first["id"]
+
+
+async def test_what_was_given_up_can_be_recorded_again(either: Door) -> None:
+    home = await space(either)
+    first = await item(either, home["id"])
+    await change(either, first["id"], "deprecate")
+
+    again = await item(either, home["id"])
+
+    assert (again["outcome"], again["status"]) == ("created", "working")
+    assert again["id"] != first["id"]
+
+
+async def test_a_reviewer_refreshes_what_is_not_given_up(either: Door, clock: FakeClock) -> None:
+    home = await space(either)
+    found = await item(either, home["id"], freshness_expires_at=to_iso(clock.now() + timedelta(days=1)))
+    writer, reviewer = await either.key("writer"), await either.key("reviewer")
+    clock.advance(timedelta(days=2))
+
+    path = f"items/{found['id']}/refresh"
+    assert await refused(writer, "POST", path, json={}) == (403, "forbidden")
+    as_long = await change(reviewer, found["id"], "refresh", reason="still so")
+    until = to_iso(clock.now() + timedelta(hours=1))
+    shorter = await change(reviewer, found["id"], "refresh", freshness_expires_at=until)
+    await change(reviewer, found["id"], "deprecate")
+
+    assert (as_long["status"], as_long["freshness_expires_at"]) == ("working", to_iso(clock.now() + timedelta(days=1)))
+    assert shorter["freshness_expires_at"] == until
+    assert await refused(reviewer, "POST", path, json={}) == (409, "invalid_transition")
 
 
 async def test_items_are_found_by_what_they_cover_and_by_their_status(door: Door) -> None:
@@ -163,7 +218,7 @@ async def test_a_reader_reads_a_writer_keeps_and_a_reviewer_promotes(door: Door)
     found = await item(writer, home["id"])
     path = f"items/{found['id']}"
 
-    assert await refused(writer, "POST", f"{path}/promote", json={}) == (403, "forbidden")
+    assert await refused(writer, "POST", f"{path}/promote", json={}) == (403, "review_required")
     assert await refused(writer, "POST", f"{path}/deprecate", json={}) == (403, "forbidden")
     promoted = await change(reviewer, found["id"], "promote")
     assert (promoted["status"], promoted["reviewer_id"]) == ("promoted", "reviewer")

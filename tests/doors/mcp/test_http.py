@@ -39,7 +39,17 @@ async def test_what_a_model_stores_is_found_by_it_and_at_our_own_door(daemon: Da
         found = await model("memory_search", query="how do we deploy?")
         block = await model.text("memory_context", query="how do we deploy?")
 
-    assert offered == {"memory_search", "memory_store", "memory_remember", "memory_list", "memory_context"}
+    assert offered == {
+        "memory_search",
+        "memory_store",
+        "memory_remember",
+        "memory_list",
+        "memory_context",
+        "memory_tree",
+        "knowledge_preflight",
+        "knowledge_record",
+        "knowledge_list",
+    }
     assert stored["scope"] == f"workspace:atlas-{mode}"
     assert [row["id"] for row in found["results"]] == [stored["id"]]
     assert "We deploy with make ship." in block
@@ -74,7 +84,7 @@ def test_a_request_stands_for_itself_and_leaves_no_session(daemon: Daemon) -> No
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "application/json"
     assert "mcp-session-id" not in answer.headers
-    assert len(answer.json()["result"]["tools"]) == 5
+    assert len(answer.json()["result"]["tools"]) == 9
 
 
 @pytest.mark.parametrize("body", [[], {}, {"jsonrpc": "1.0"}, "tools", {**LISTED, "method": 7}, [LISTED] * 3])

@@ -16,8 +16,10 @@ from commonplace import AsyncMemory, open_memory_async
 from commonplace.doors.mcp.places import Asker, ModelPlace
 from commonplace.doors.mcp.server import make_server
 from commonplace.ports.memory_client import MemoryClient
+from commonplace.testing.callers import caller
 from commonplace.testing.mcp import Model
 from commonplace.values.record import Turn
+from commonplace.values.scope import Scope
 
 pytestmark = pytest.mark.anyio
 
@@ -55,13 +57,20 @@ async def test_every_tool_says_what_it_takes_what_it_answers_and_whether_it_chan
         "memory_remember",
         "memory_list",
         "memory_context",
+        "memory_tree",
         "memory_delete",
+        "knowledge_preflight",
+        "knowledge_record",
+        "knowledge_list",
     }
     hints = {name: tool.annotations for name, tool in tools.items() if tool.annotations}
     assert {name for name, hint in hints.items() if hint.read_only_hint} == {
         "memory_search",
         "memory_list",
         "memory_context",
+        "memory_tree",
+        "knowledge_preflight",
+        "knowledge_list",
     }
     assert {name for name, hint in hints.items() if hint.destructive_hint} == {"memory_delete"}
     assert all(hint.open_world_hint is False for hint in hints.values())
@@ -99,9 +108,10 @@ async def test_a_search_reads_the_project_the_session_and_what_everyone_shares(m
     assert [(row["scope"], row["tier"]) for row in person["results"]] == [("user:ana", None)]
 
 
-async def test_a_search_from_nowhere_that_names_nothing_reads_everything_in_reach(memory: AsyncMemory) -> None:
+async def test_a_search_from_nowhere_that_names_nothing_reads_what_is_shared_and_ones_own(memory: AsyncMemory) -> None:
     await memory.put("The colour is blue.", scope="workspace:web")
-    await memory.put("The colour is red.", scope="user:ana")
+    await memory.put("The colour is red.", scope="user:local")
+    await memory.put("The colour is green.", scope="user:ana")
 
     async with at(memory, NOWHERE) as model:
         found = await model.found("colour")
@@ -131,6 +141,16 @@ async def test_what_is_stored_goes_to_the_narrowest_place_that_others_share(
 
     assert (stored["ok"], stored["scope"]) == (True, scope)
     assert str((await memory.get(stored["id"])).scope) == scope
+
+
+async def test_a_store_says_what_became_of_it(memory: AsyncMemory) -> None:
+    async with at(memory) as model:
+        outcomes = [
+            (await model("memory_store", content=content, key="tea"))["outcome"]
+            for content in ("Tea is at four.", "Tea is at four.", "Tea is at five.")
+        ]
+
+    assert outcomes == ["created", "unchanged", "updated"]
 
 
 # ---- refusals
@@ -317,6 +337,39 @@ async def test_the_context_is_a_fenced_block_of_the_session_and_what_fits(memory
     assert small["left_out"] == 2
 
 
+async def test_a_model_browses_folders_and_reads_what_is_in_them(memory: AsyncMemory) -> None:
+    record = await memory.put("Run make ship.", scope="workspace:web", key="docs/deploy.md")
+
+    async with at(memory) as model:
+        level = await model("memory_tree", uri="commonplace://resources/web")
+        docs = await model("memory_tree", uri=level["children"][0]["uri"])
+        text = await model("memory_tree", uri=docs["children"][0]["uri"], layer="L2")
+        wrong = await model("memory_tree", uri="commonplace://resources/web", layer="L9")
+
+    assert [(child["name"], child["type"], child["memories"]) for child in level["children"]] == [
+        ("docs", "directory", 1)
+    ]
+    assert (docs["children"][0]["id"], docs["children"][0]["abstract"]) == (record.id, "Run make ship.")
+    assert (text["layer"], text["content"]) == ("L2", "Run make ship.")
+    assert (wrong["ok"], wrong["reason"]) == (False, "invalid_input")
+
+
+async def test_a_model_that_is_kept_within_a_scope_browses_no_other(memory: AsyncMemory) -> None:
+    await memory.put("Run make ship.", scope="workspace:web", key="deploy")
+    await memory.put("Salaries", scope="workspace:web-payroll", key="pay")
+
+    async with at(memory, NOWHERE.within([Scope("workspace", "web")])) as model:
+        own = await model("memory_tree", uri="commonplace://resources/web")
+        others = [
+            await model("memory_tree", uri=uri)
+            for uri in ("commonplace://", "commonplace://resources", "commonplace://resources/web-payroll")
+        ]
+        text = await model("memory_tree", uri="commonplace://resources/web-payroll/pay", layer="L2")
+
+    assert own["count"] == 1
+    assert [(answer["ok"], answer["reason"]) for answer in (*others, text)] == [(False, "forbidden")] * 4
+
+
 async def test_a_program_without_structured_results_shows_the_same_document(memory: AsyncMemory) -> None:
     await memory.put("Tea is at four.", scope="workspace:web")
 
@@ -411,3 +464,28 @@ async def test_the_newest_protocol_is_spoken_without_a_handshake(memory: AsyncMe
         stored = await model("memory_store", content="Tea is at four.")
 
     assert stored["ok"] is True
+
+
+PAYROLL = Scope("workspace", "web-payroll")
+
+
+async def test_a_model_in_one_place_reads_and_deletes_nothing_elsewhere_by_its_id(memory: AsyncMemory) -> None:
+    secret = await memory.put("Ana earns 4,711.", scope=PAYROLL)
+    place = WEB.within([Scope("workspace", "web")])
+
+    async with at(memory, place, allow_delete=True) as model:
+        with pytest.raises(MCPError):
+            await model.client.read_resource(f"commonplace://records/{secret.id}")
+        deleted = await model.client.call_tool("memory_delete", {"id": secret.id})
+
+    assert "4,711" not in str(deleted.structured_content)
+    assert (await memory.get(secret.id)).deleted_at is None
+
+
+def test_what_a_key_does_not_reach_is_not_among_the_scopes_of_its_place() -> None:
+    web = Scope("workspace", "web")
+    place = ModelPlace().within([web, PAYROLL])
+
+    assert place.of(caller("reader", "workspace:web")).reading() == (web,)
+    assert place.of(caller("reader", "workspace:*")).reading() == (web, PAYROLL)
+    assert place.of(caller("reader")).reading() == (web, PAYROLL)

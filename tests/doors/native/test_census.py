@@ -21,14 +21,16 @@ async def test_scopes_are_listed_with_their_records_and_found_by_a_part_of_their
     await put("One", scope="workspace:Web shop")
     last = await put("Two", scope="user:ana")
 
-    whole = (await http.get("/v1/scopes")).json()
+    whole = (await http.get("/v1/scopes?everyone=true")).json()
+    home = (await http.get("/v1/scopes")).json()
     found = (await http.get("/v1/scopes?q=SHOP&kind=workspace&kind=agent")).json()
-    first = (await http.get("/v1/scopes?limit=1")).json()
+    first = (await http.get("/v1/scopes?limit=1&everyone=true")).json()
 
     assert [(one["scope"], one["kind"], one["id"], one["records"]) for one in whole["scopes"]] == [
         ("user:ana", "user", "ana", 1),
         ("workspace:Web shop", "workspace", "Web shop", 1),
     ]
+    assert [one["scope"] for one in home["scopes"]] == ["workspace:Web shop"]
     assert whole["scopes"][0]["updated_at"] == last["updated_at"]
     assert [one["scope"] for one in found["scopes"]] == ["workspace:Web shop"]
     assert ([one["scope"] for one in first["scopes"]], first["more"]) == (["user:ana"], True)

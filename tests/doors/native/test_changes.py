@@ -123,13 +123,22 @@ async def test_a_writer_may_not_promote_nor_call_a_record_verified(
     id = (await put("A"))["id"]
     headers = await keyed("writer")
 
+    promoted = await http.post(f"/v1/records/{id}/promote", headers=headers)
     answers = [
-        await http.post(f"/v1/records/{id}/promote", headers=headers),
         await http.patch(f"/v1/records/{id}", json={"trust": "verified"}, headers=headers),
         await http.post("/v1/records", json={"text": "x", "trust": "human_approved"}, headers=headers),
     ]
 
     assert {code(answer) for answer in answers} == {(403, "forbidden")}
+    assert code(promoted) == (403, "review_required")
+
+
+async def test_delete_and_demote_take_a_whole_id(http: httpx.AsyncClient, put: Any) -> None:
+    id = (await put("A"))["id"]
+
+    for length in (8, 18, 35):
+        assert code(await http.delete(f"/v1/records/{id[:length]}")) == (400, "invalid_input")
+        assert code(await http.post(f"/v1/records/{id[:length]}/demote")) == (400, "invalid_input")
 
 
 async def test_what_is_purged_leaves_nothing(http: httpx.AsyncClient, put: Any) -> None:
@@ -196,7 +205,7 @@ async def test_every_kind_of_write_is_done_once_under_a_key(http: httpx.AsyncCli
         ("PATCH", f"/v1/records/{id}", {"json": {"text": "B"}}),
         ("POST", f"/v1/records/{id}/pin", {}),
         ("POST", f"/v1/records/{id}/undo", {}),
-        ("POST", f"/v1/records/{id}/promote", {"json": {"scope": "workspace:web"}}),
+        ("POST", f"/v1/records/{id}/promote", {"json": {"scope": "global"}}),
         ("POST", f"/v1/records/{id}/demote", {}),
         ("POST", f"/v1/records/{id}/expire", {}),
         ("DELETE", f"/v1/records/{id}", {}),
@@ -211,3 +220,20 @@ async def test_every_kind_of_write_is_done_once_under_a_key(http: httpx.AsyncCli
 
         assert first.is_success, first.text
         assert again.json() == first.json()
+
+
+async def test_two_keys_of_the_same_name_have_each_their_own_idempotency_keys(
+    http: httpx.AsyncClient, keyed: Any
+) -> None:
+    """Of the same role and so, in this fixture, of the same name: neither is answered what the other said."""
+    one, other = await keyed("writer"), await keyed("writer")
+    named = [key["name"] for key in (await http.get("/v1/keys")).json()["keys"]]
+
+    first = await http.post("/v1/records", json={"text": "mine"}, headers={**one, "Idempotency-Key": "k"})
+    second = await http.post("/v1/records", json={"text": "yours"}, headers={**other, "Idempotency-Key": "k"})
+    same = await http.post("/v1/records", json={"text": "mine"}, headers={**other, "Idempotency-Key": "k2"})
+
+    assert named == ["writer", "writer"]
+    assert (first.status_code, second.status_code) == (201, 201)
+    assert second.json()["record"]["text"] == "yours"
+    assert same.json()["record"]["id"] != first.json()["record"]["id"]

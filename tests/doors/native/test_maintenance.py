@@ -2,10 +2,15 @@
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+
+from commonplace.stores.sqlite.schema import SCHEMA
+from commonplace.testing.clock import FakeClock
+from commonplace.testing.daemon import served
 
 pytestmark = pytest.mark.anyio
 
@@ -56,10 +61,12 @@ async def test_stats_count_what_the_key_reaches(http: httpx.AsyncClient, put: An
     await put("Ours", scope="workspace:web")
     await put("Theirs", scope="user:ana")
 
-    whole = await http.get("/v1/stats")
+    home = await http.get("/v1/stats")
+    whole = await http.get("/v1/stats?everyone=true")
     part = await http.get("/v1/stats", headers=await keyed("reader", "workspace:web"))
 
-    assert (whole.json()["live"], whole.json()["tenant"], whole.json()["schema"]) == (2, "default/default", 6)
+    assert (whole.json()["live"], whole.json()["tenant"], whole.json()["schema"]) == (2, "default/default", SCHEMA)
+    assert home.json()["live"] == 1
     assert (part.json()["live"], [one["scope"] for one in part.json()["scopes"]]) == (1, ["workspace:web"])
 
 
@@ -68,6 +75,17 @@ async def test_a_store_that_is_sound_says_so(http: httpx.AsyncClient) -> None:
 
     assert "error" not in {one["severity"] for one in answer.json()["findings"]}
     assert {"file", "contents"} <= {one["check"] for one in answer.json()["findings"]}
+
+
+async def test_a_key_that_is_called_like_a_user_of_the_gateway_is_named(http: httpx.AsyncClient) -> None:
+    await http.post("/users", json={"user_id": "dan"})
+    for name in ("dan", "eva"):
+        await http.post("/v1/keys", json={"name": name})
+
+    answer = await http.get("/v1/check")
+
+    [finding] = [one for one in answer.json()["findings"] if one["check"] == "persons"]
+    assert (finding["severity"], "'dan'" in finding["message"]) == ("warning", True)
 
 
 async def test_a_rule_is_set_applied_logged_and_lifted(http: httpx.AsyncClient, put: Any) -> None:
@@ -163,3 +181,30 @@ async def test_the_audit_is_for_reviewers(http: httpx.AsyncClient, keyed: Any) -
 
     assert {code(answer) for answer in answers} == {(403, "forbidden")}
     assert reviewer.status_code == 200
+
+
+async def test_statistics_and_the_check_tell_the_limits_in_force(home: Path) -> None:
+    given: dict[str, Any] = {
+        "rate_limit_read": 7,
+        "rate_limit_query_cost": 0,
+        "max_connections": 40,
+        "max_in_flight_mb": 3,
+    }
+    async with served(home, clock=FakeClock(), **given) as running:
+        told = (await running.client.get("/v1/stats")).json()["limits"]
+        findings = (await running.client.get("/v1/check")).json()["findings"]
+
+    assert told == {
+        "reads": 7,
+        "writes": 30_000,
+        "prompts": 3_000,
+        "query_cost": None,
+        "connections": 40,
+        "in_flight_bytes": 3 << 20,
+        "body_bytes": 10 << 20,
+        "anonymous_body_bytes": 1 << 20,
+    }
+    [finding] = [finding for finding in findings if finding["check"] == "limits"]
+    assert finding["severity"] == "ok"
+    for words in ("at most 7 reads", "any number of words times scopes", "at most 40 connections", "3 MiB of requests"):
+        assert words in finding["message"]

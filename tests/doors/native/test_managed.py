@@ -197,6 +197,7 @@ async def test_what_no_file_of_memory_may_hold_is_refused(http: httpx.AsyncClien
 async def test_only_whom_the_folder_belongs_to_sees_and_writes_it(http: httpx.AsyncClient, keyed: Any) -> None:
     made_now = await made(http)
     web, reader = await keyed("writer", "workspace:*"), await keyed("reader", "user:local")
+    bo = await keyed("writer")
 
     listed = (await http.get("/v1/managed", headers=web)).json()["roots"]
     changes = (await http.get("/v1/managed/changes", headers=web)).json()["changes"]
@@ -208,9 +209,11 @@ async def test_only_whom_the_folder_belongs_to_sees_and_writes_it(http: httpx.As
     assert code(await http.get(PLACE, headers=web)) == (403, "forbidden")
     assert code(await http.put(PLACE, json={"text": "x"}, headers={**web, **etag})) == (403, "forbidden")
     assert code(undone) == (409, "nothing_to_undo")
-    assert (await http.get(PLACE, headers=reader)).status_code == 200
+    assert code(await http.get(PLACE, headers=reader)) == (403, "forbidden")
     assert code(await http.put(PLACE, json={"text": "x"}, headers={**reader, **etag})) == (403, "forbidden")
     assert code(await http.delete(PLACE, headers={**reader, **etag})) == (403, "forbidden")
+    # Another person's file of that name is another file.
+    assert code(await http.get(PLACE, headers=bo)) == (404, "path_not_found")
 
 
 async def test_an_edit_is_told_to_listeners_and_kept_in_the_audit(running: InProcess) -> None:
@@ -354,11 +357,13 @@ async def test_a_key_recalls_from_the_folders_that_it_reaches(http: httpx.AsyncC
     await made(http, entry("Zoo", "Two quokkas."), "/v1/managed/project/project/zoo.md")
 
     web = await recalled(http, headers=await keyed("reader", "workspace:*"))
-    own = await recalled(http, headers=await keyed("reader", "user:local"))
+    other = await recalled(http, headers=await keyed("reader", "user:local"))
+    own = await recalled(http)
     nothing = await recalled(http, headers=await keyed("reader", "agent:ana"))
 
     assert [one["root"] for one in web["entries"]] == ["project"]
-    assert [one["root"] for one in own["entries"]] == ["user"]
+    assert sorted(one["root"] for one in own["entries"]) == ["project", "user"]
+    assert other == {"entries": [], "text": ""}
     assert "Tone" not in web["text"]
     assert nothing == {"entries": [], "text": ""}
 
@@ -397,7 +402,7 @@ async def test_a_persons_own_words_are_recalled_though_they_read_like_a_command(
 
     [found] = (await recalled(http))["entries"]
 
-    assert (found["body"].strip(), found["trust"]) == (text, "external_user_supplied")
+    assert (found["body"].strip(), found["trust"]) == (text, "system_generated")
 
 
 async def test_a_writer_cannot_release_an_order_by_writing_its_record(http: httpx.AsyncClient, keyed: Any) -> None:

@@ -16,7 +16,7 @@ async def test_a_caller_learns_who_it_is(http: httpx.AsyncClient, keyed: Any) ->
     operator = await http.get("/v1/me", headers={"X-Tenant": "acme/web"})
     reader = await http.get("/v1/me", headers={**await keyed("reader", "user:*"), "X-Client-Id": "pad-1"})
 
-    assert (operator.json()["subject"], operator.json()["tenant"], operator.json()["operator"]) == (
+    assert (operator.json()["name"], operator.json()["tenant"], operator.json()["operator"]) == (
         "operator",
         "acme/web",
         True,
@@ -44,13 +44,23 @@ async def test_a_key_is_made_listed_without_its_secret_and_revoked(http: httpx.A
     assert (made.status_code, made.headers["Cache-Control"]) == (201, "no-store")
     assert listed.json()["keys"] == [key]
     assert secret not in listed.text
-    assert (before.json()["subject"], revoked.json()["revoked_at"] is not None) == ("ci", True)
+    assert (before.json()["name"], revoked.json()["revoked_at"] is not None) == ("ci", True)
     assert code(after) == (401, "unauthenticated")
 
 
 @pytest.mark.parametrize(
     "body",
-    [{}, {"name": ""}, {"name": "x", "role": "king"}, {"name": "x", "scopes": []}, {"name": "x", "scopes": ["web"]}],
+    [
+        {},
+        {"name": ""},
+        {"name": "operator"},
+        {"name": "key/abc"},
+        {"name": "x", "role": "king"},
+        {"name": "x", "scopes": []},
+        {"name": "x", "scopes": ["web"]},
+        {"name": "x", "scopes": ["workspace:a\0b"]},
+        {"name": "x", "scopes": ["workspace:a\x1b[2J"]},
+    ],
 )
 async def test_a_key_that_cannot_be_is_400(http: httpx.AsyncClient, body: dict[str, Any]) -> None:
     answer = await http.post("/v1/keys", json=body)

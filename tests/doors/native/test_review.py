@@ -59,12 +59,17 @@ async def test_a_released_record_is_found_labelled_as_it_was(http: httpx.AsyncCl
     assert await waiting(http) == []
 
 
-async def test_a_reviewer_may_label_what_is_let_out(http: httpx.AsyncClient, put: Callable[..., Any]) -> None:
-    held = await put(ATTACK, source="web")
+async def test_a_reviewer_may_label_what_is_let_out(
+    http: httpx.AsyncClient, put: Callable[..., Any], keyed: Callable[..., Any]
+) -> None:
+    own, others = await put(ATTACK, source="web"), await put(f"{ATTACK} Now.", source="web")
+    labelled = {**WHY, "trust": "human_approved"}
 
-    released = await http.post(f"/v1/review/{held['id']}/release", json={**WHY, "trust": "human_approved"})
+    released = await http.post(f"/v1/review/{others['id']}/release", json=labelled, headers=await keyed("reviewer"))
+    by_its_author = await http.post(f"/v1/review/{own['id']}/release", json=labelled)
 
     assert released.json()["trust"] == "human_approved"
+    assert by_its_author.json()["trust"] == "verified"
 
 
 @pytest.mark.parametrize("path", ["/v1/review/{id}/release", "/v1/review/release"])
@@ -224,7 +229,7 @@ async def test_turns_and_documents_and_governed_records_are_judged_too(
 ) -> None:
     who = caller("writer", name="ana")
     await running.use_case(Gateway).add(who, "chat:1", [Turn(speaker="ana", text=ATTACK)])
-    await running.use_case(Gateway).put_resource(who, ATTACK, uri="page", title=None)
+    await running.services.resources.put(who, ATTACK, uri="page")
     await http.post("/memory/put", json={"content": ATTACK, "source": "web"})
     turns = {"session": "s", "trust": "connector_sourced", "turns": [{"speaker": "bo", "text": ATTACK}]}
     await http.post("/v1/turns", json=turns)
@@ -347,7 +352,8 @@ async def test_a_reviewer_rolls_back_what_is_in_reach_only(
         "/v1/rollback", json={**WHY, "source": "scraper"}, headers=await keyed("reviewer", "workspace:web")
     )
 
-    assert (done.json()["deleted"], await live(http)) == (1, ["A cat in user:ana."])
+    rest = (await http.get("/v1/records?scope=user:ana")).json()["records"]
+    assert (done.json()["deleted"], [record["text"] for record in rest]) == (1, ["A cat in user:ana."])
 
 
 @pytest.mark.parametrize("body", [{}, {"source": "a", "actor": "b"}, {"rollback": "nothing"}])
@@ -405,3 +411,19 @@ async def test_the_client_reviews_and_rolls_back(running: InProcess, put: Callab
 
     assert (len(page.waiting), page.cursor is not None, page.waiting[0].reasons) == (2, True, ("injection",))
     assert (released.demoted, purged.records, tried.deleted, done.deleted) == (False, 1, 2, 2)
+
+
+async def test_what_was_rewritten_since_it_was_looked_at_is_not_rejected(
+    http: httpx.AsyncClient, put: Callable[..., Any]
+) -> None:
+    held = await put(ATTACK, source="web", key="page")
+    await put(f"{ATTACK} Then wipe the disk.", source="web", key="page")
+    id, version = held["id"], held["version"]
+
+    late = await http.post("/v1/review/reject", json={**WHY, "ids": [id], "versions": {id: version}})
+    [still] = await waiting(http)
+    seen = await http.post("/v1/review/reject", json={**WHY, "ids": [id], "versions": {id: version + 1}})
+
+    assert code(late) == (409, "record_changed")
+    assert still["record"]["version"] == version + 1
+    assert (seen.status_code, await waiting(http)) == (200, [])

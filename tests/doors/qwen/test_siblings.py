@@ -133,3 +133,19 @@ async def test_the_tasks_of_a_workspace_are_done_one_at_a_time_whatever_they_are
 
     assert ended == ["completed"] * 8
     assert most == 1
+
+
+@pytest.mark.parametrize(("kind", "name"), [("remember", "content"), ("forget", "query")])
+@pytest.mark.parametrize("letter", ["x", "é", "世"])
+async def test_exactly_64_kib_of_utf_8_are_taken_and_one_byte_more_is_not(
+    desk: MemoryDesk, kind: str, name: str, letter: str
+) -> None:
+    size = len(letter.encode())
+    most = letter * (65_536 // size) + "y" * (65_536 % size)
+
+    taken = await desk.post(kind, {name: most})
+    refused = await desk.post(kind, {name: most + "y"})
+
+    assert len(most.encode()) == 65_536
+    assert taken.status_code == 202
+    assert (refused.status_code, refused.json()["code"]) == (400, f"invalid_{name}")

@@ -56,7 +56,7 @@ async def test_a_row_has_the_fields_of_the_seed_and_their_defaults(client: httpx
     response = await client.post(agent, json={"key": "deploy-cmd", "value": "npm run deploy"})
 
     row = response.json()["data"]
-    assert (response.status_code, set(response.json()), set(row)) == (201, {"success", "data"}, ROW)
+    assert (response.status_code, set(response.json()), set(row)) == (201, {"success", "data", "outcome"}, ROW)
     assert UUID(row["id"])
     assert (row["agentId"], row["workspaceId"], row["scope"]) == ("notes", None, "agent")
     assert (row["source"], row["pinned"], row["importance"]) == ("manual", False, 0)
@@ -257,7 +257,8 @@ async def test_any_memory_can_be_pinned_and_unpinned(client: httpx.AsyncClient, 
     unpinned = await client.patch(f"{place}/{row['id']}/pin", json={"pinned": False})
 
     assert (pinned.json()["data"]["pinned"], unpinned.json()["data"]["pinned"]) == (True, False)
-    assert again.json() == pinned.json()
+    assert again.json()["data"] == pinned.json()["data"]
+    assert (pinned.json()["outcome"], again.json()["outcome"]) == ("updated", "unchanged")
 
 
 @pytest.mark.parametrize("body", [{}, {"pinned": "true"}, {"pinned": None}])

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import httpx
 import pytest
 
-from commonplace.doors.rondoflow.use_cases import CapturedFact, Owners
+from commonplace.doors.rondoflow.use_cases import CapturedFact, KeyedMemories
 from commonplace.errors import Forbidden
 from commonplace.testing.callers import caller
 from commonplace.testing.daemon import InProcess
@@ -216,7 +216,9 @@ def learned(value: str, **fields: Any) -> list[CapturedFact]:
 
 
 async def test_what_is_learned_is_cut_to_2000_characters(door: InProcess, agent: str) -> None:
-    [written] = await door.use_case(Owners).upsert_captured(caller("writer"), "agent", "notes", learned("v" * 3_000))
+    [written] = await door.use_case(KeyedMemories).upsert_captured(
+        caller("writer"), "agent", "notes", learned("v" * 3_000)
+    )
 
     assert (len(written.record.text), written.record.source) == (2_000, "auto")
 
@@ -224,34 +226,38 @@ async def test_what_is_learned_is_cut_to_2000_characters(door: InProcess, agent:
 async def test_what_is_learned_keeps_the_pin_and_the_importance(door: InProcess, agent: str) -> None:
     body = {"key": "auto:deploy", "value": "npm run deploy", "source": "auto", "pinned": True, "importance": 70}
     row = (await door.client.post(agent, json=body)).json()["data"]
-    [written] = await door.use_case(Owners).upsert_captured(caller("writer"), "agent", "notes", learned("make ship"))
+    [written] = await door.use_case(KeyedMemories).upsert_captured(
+        caller("writer"), "agent", "notes", learned("make ship")
+    )
 
     record = written.record
     assert (record.id, record.text, record.pinned, record.importance) == (row["id"], "make ship", True, 70)
 
 
 async def test_learning_the_same_again_writes_nothing(door: InProcess, agent: str) -> None:
-    owners, writer = door.use_case(Owners), caller("writer")
-    first = await owners.upsert_captured(writer, "agent", "notes", learned("make ship"))
-    second = await owners.upsert_captured(writer, "agent", "notes", learned("make ship"))
+    memories, writer = door.use_case(KeyedMemories), caller("writer")
+    first = await memories.upsert_captured(writer, "agent", "notes", learned("make ship"))
+    second = await memories.upsert_captured(writer, "agent", "notes", learned("make ship"))
 
     assert (len(first), second) == (1, [])
 
 
 async def test_what_a_person_wrote_is_not_overruled_by_what_was_learned(door: InProcess, agent: str) -> None:
     await door.client.post(agent, json={"key": "auto:deploy", "value": "By hand"})
-    written = await door.use_case(Owners).upsert_captured(caller("writer"), "agent", "notes", learned("make ship"))
+    written = await door.use_case(KeyedMemories).upsert_captured(
+        caller("writer"), "agent", "notes", learned("make ship")
+    )
 
     assert written == []
     assert (await door.client.get(agent)).json()["data"][0]["value"] == "By hand"
 
 
 async def test_what_was_deleted_is_not_learned_again(door: InProcess, agent: str) -> None:
-    owners, writer = door.use_case(Owners), caller("writer")
-    [first] = await owners.upsert_captured(writer, "agent", "notes", learned("Deploy with make ship"))
+    memories, writer = door.use_case(KeyedMemories), caller("writer")
+    [first] = await memories.upsert_captured(writer, "agent", "notes", learned("Deploy with make ship"))
     await door.client.delete(f"{agent}/{first.record.id}")
-    again = await owners.upsert_captured(writer, "agent", "notes", learned("Deploy with make ship"))
-    news = await owners.upsert_captured(writer, "agent", "notes", learned("Pushing to main releases by itself"))
+    again = await memories.upsert_captured(writer, "agent", "notes", learned("Deploy with make ship"))
+    news = await memories.upsert_captured(writer, "agent", "notes", learned("Pushing to main releases by itself"))
 
     assert again == []
     assert [one.record.id for one in news] == [first.record.id]
@@ -259,4 +265,6 @@ async def test_what_was_deleted_is_not_learned_again(door: InProcess, agent: str
 
 async def test_what_is_learned_is_refused_out_of_reach(door: InProcess, agent: str) -> None:
     with pytest.raises(Forbidden):
-        await door.use_case(Owners).upsert_captured(caller("writer", "workspace:web"), "agent", "notes", learned("v"))
+        await door.use_case(KeyedMemories).upsert_captured(
+            caller("writer", "workspace:web"), "agent", "notes", learned("v")
+        )

@@ -93,3 +93,17 @@ def test_the_home_folder_may_name_the_daemon(cli: Any, home: Path) -> None:
     ran = type(cli)(cli.store, ("--json",))("list")
 
     assert (ran.code, ran.error) == (5, "daemon_unavailable")
+
+
+@over_http
+def test_a_capability_is_issued_for_another_key(cli: Any) -> None:
+    key = cli.json("key", "create", "bot", "--role", "reader")
+    options = ("--run", "r-7", "--project", "shop", "--read", "project", "--read", "global", "--expires", "2h")
+
+    signed = cli("capability", "create", "bot", *options)
+    answer = cli.json("capability", "create", key["id"], *options)
+    wrong = cli("capability", "create", "nobody", "--run", "r-7")
+
+    assert signed.out.startswith("cap_")
+    assert (answer["key"], answer["run"], answer["read_tiers"]) == (key["id"], "r-7", ["project", "global"])
+    assert wrong.code != 0

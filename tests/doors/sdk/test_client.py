@@ -94,7 +94,7 @@ async def test_notes_and_turns_are_kept_in_order(client: AsyncClient) -> None:
 
 
 async def test_a_record_goes_through_its_life(client: AsyncClient) -> None:
-    id = (await client.put("First", key="k", tags=["t"])).id
+    id = (await client.put("First", key="k", tags=["t"], scope="session:s1")).id
 
     edited = await client.edit(id, text="Second", importance=5, clear=["key"], expected=1, reason="better")
     untagged = await client.edit(id, tags=[])
@@ -245,12 +245,33 @@ async def test_keys_and_users_are_made_and_taken_away(client: AsyncClient, trans
     user, first = await client.create_user("a/b..")
     _, second = await client.rotate_user("a/b..")
 
-    assert (me.subject, me.role, me.key) == ("ci", "reader", key.id)
+    assert (me.name, me.role, me.key) == ("ci", "reader", key.id)
     assert ([one.id for one in await client.keys()], [one.id for one in await client.users()]) == ([key.id], [user.id])
     assert first != second
     assert (await client.revoke_key(key.id)).revoked_at is not None
     await client.remove_user("a/b..")
     assert await client.users() == []
+
+
+async def test_a_capability_is_issued_for_a_key(client: AsyncClient) -> None:
+    key, _ = await client.create_key("bot", "reader")
+    until = datetime.now(UTC) + timedelta(hours=2)
+
+    plain = await client.create_capability("bot", "r-1")
+    wide = await client.create_capability(
+        key.id,
+        "r-2",
+        subject="bo",
+        project="shop",
+        read_tiers=["global"],
+        promote_targets=["project"],
+        expires_at=until,
+    )
+
+    assert plain.capability.startswith("cap_")
+    assert (plain.key, plain.run, plain.project, plain.read_tiers) == (key.id, "r-1", "default", ("session", "project"))
+    assert (wide.subject, wide.read_tiers, wide.promote_targets) == ("bo", ("global",), ("project",))
+    assert abs(wide.expires_at - until) < timedelta(seconds=1)
 
 
 async def test_the_audit_is_read_by_pages(client: AsyncClient) -> None:
@@ -322,7 +343,7 @@ async def test_a_wrong_token_opens_nothing(running: InProcess, transport: httpx.
 async def test_a_tenant_and_a_client_id_go_with_every_request(
     transport: httpx.ASGITransport, client: AsyncClient
 ) -> None:
-    token = "test-operator-token"
+    token = "the-operator-token-of-the-tests"
     async with AsyncClient("http://127.0.0.1:4170", token, "acme/web", "pad-1", transport=transport) as acme:
         await acme.put("Theirs")
         me = await acme.me()

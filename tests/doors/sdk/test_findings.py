@@ -27,7 +27,7 @@ async def test_a_finding_is_promoted_approved_and_given_up_with_a_reason(
     await client.promote_finding(made, reason="checked twice")
     with pytest.raises(ReviewRequired):
         await client.promote_finding(made, to="approved_default", reason="nobody signed it")
-    await client.promote_finding(made, to="approved_default", reviewer="bo", approval="A-7", reason="signed")
+    await client.promote_finding(made, to="approved_default", reviewer="operator", approval="A-7", reason="signed")
     await client.deprecate_finding(made, reason="the law has changed")
 
     found = (await running.client.get(f"/v1/knowledge/items/{made}")).json()

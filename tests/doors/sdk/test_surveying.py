@@ -14,13 +14,14 @@ async def test_scopes_and_counts_are_what_the_daemon_says(client: AsyncClient) -
     await client.put("One", scope="workspace:web", kind="fact")
     await client.put("Two", scope="user:ana")
 
-    found, users = await client.scopes("WEB"), await client.scopes(kinds=["user"])
+    found, users = await client.scopes("WEB"), await client.scopes(kinds=["user"], everyone=True)
     facts = await client.counts("kind", scopes="workspace:web")
 
     assert [(str(one.scope), one.records, found.more) for one in found.scopes] == [("workspace:web", 1, False)]
     assert [str(one.scope) for one in users.scopes] == ["user:ana"]
     assert [(dict(one.by), one.records) for one in facts.counts] == [({"kind": "fact"}, 1)]
-    assert (await client.counts(["kind", "scope"], pinned=False)).total == 2
+    assert (await client.counts(["kind", "scope"], pinned=False)).total == 1
+    assert (await client.counts(["kind", "scope"], pinned=False, everyone=True)).total == 2
     assert (await client.counts("kind", states=[])).total == 0
     with pytest.raises(InvalidInput):
         await client.counts(["kind", "kind"])

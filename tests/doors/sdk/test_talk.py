@@ -381,3 +381,15 @@ def test_the_async_client_sends_again_in_the_same_way() -> None:
 
 def test_an_unavailable_daemon_is_an_unavailable_store() -> None:
     assert issubclass(DaemonUnavailable, StoreUnavailable)
+
+
+def test_a_listener_forgets_failures_once_it_hears_something(pauses: list[float]) -> None:
+    outages = [
+        outcome
+        for n in range(12)
+        for outcome in (httpx.ConnectError("refused"), streamed(frame(n + 1, "record.created")))
+    ]
+    heard = Scripted(*outages).client().events()
+
+    assert [next(heard).id for _ in range(12)] == list(range(1, 13))
+    assert len(pauses) >= 12

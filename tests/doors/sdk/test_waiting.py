@@ -8,6 +8,7 @@ import pytest
 from commonplace.sdk.calls import transfer
 from commonplace.sdk.talk import HttpReply, Pause, Send
 from commonplace.values.pauses import Pauses
+from commonplace.values.transfer import ImportOptions
 
 MOMENT = "2026-01-01T00:00:00Z"
 COUNTS = "discovered_files files_processed indexed_files skipped_files deleted_files chunks_created errors".split()
@@ -31,7 +32,7 @@ def reply(told: Any) -> HttpReply:
 
 
 def test_of_a_daemon_that_cannot_wait_a_client_asks_less_and_less_often() -> None:
-    talk = transfer.import_files({"a.md": "We ship."}, scope="global", format="directory", progress=None)
+    talk = transfer.import_files({"a.md": "We ship."}, "global", ImportOptions(), None)
     asked, pauses, report = list[tuple[str, Any]](), list[float](), None
     step: Send | Pause = next(talk)
     try:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import Histogram
 
-from commonplace.server.latency import BUCKETS, MINUTES, Latencies
+from commonplace.server.metrics import BUCKETS, MINUTES, Latencies
 
 
 class Hands:

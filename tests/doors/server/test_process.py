@@ -9,13 +9,17 @@ import subprocess
 import sys
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
+from commonplace.compose.daemon import environment, given_secrets
+from commonplace.settings import load_settings
 from commonplace.testing.daemon import Daemon, running_daemon
+from commonplace.testing.vendor import completion, running_vendor
 
 COMMAND = [sys.executable, "-m", "commonplace"]
 
@@ -195,8 +199,90 @@ def test_several_workers_answer_for_each_other_and_stop_together(home: Path) -> 
 
 
 def test_a_token_of_ones_own_is_used_and_not_kept(home: Path) -> None:
-    with running_daemon(home, env={"COMMONPLACE_TOKEN": "one-of-my-own"}) as daemon:
+    with running_daemon(home, env={"COMMONPLACE_TOKEN": "one-of-my-own-choosing"}) as daemon:
         mine = httpx.get(f"{daemon.url}/metrics", headers=daemon.headers)
 
     assert mine.status_code == 200
     assert not (home / "token").exists()
+
+
+@pytest.mark.parametrize("place", ["environment", "file"])
+def test_a_token_that_can_be_guessed_is_refused_at_the_start(home: Path, place: str) -> None:
+    home.mkdir()
+    (home / "token").write_text("nineteen-characters\n" if place == "file" else "")
+    env = {"COMMONPLACE_TOKEN": "nineteen-characters"} if place == "environment" else {}
+
+    refused = command("serve", "--port", "0", "--json", env=env)
+
+    assert refused.returncode == 2
+    assert json.loads(refused.stderr)["error"]["code"] == "invalid_input"
+    assert "nineteen-characters" not in refused.stderr
+
+
+def test_a_token_of_twenty_characters_is_long_enough(home: Path) -> None:
+    with running_daemon(home, env={"COMMONPLACE_TOKEN": "twenty-characters-ok"}) as daemon:
+        answer = httpx.get(f"{daemon.url}/metrics", headers=daemon.headers)
+
+    assert answer.status_code == 200
+
+
+# ---- secrets of several workers
+
+KEY = "sk-the-key-of-the-model"
+TALK = "user: I live in Lisbon. Our CI runs on Buildkite.\n\nassistant: " + "Could you tell me a little more? " * 10
+
+
+def environments(group: int) -> list[bytes]:
+    """The environment of every process in a session."""
+    processes = [folder for folder in Path("/proc").iterdir() if folder.name.isdigit()]
+    found: list[bytes] = []
+    for process in processes:
+        with suppress(OSError):
+            if os.getsid(int(process.name)) == group:
+                found.append((process / "environ").read_bytes())
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("place", ["environment", "file"])
+def test_every_worker_has_the_key_of_the_model_and_no_log_has_it(home: Path, place: str) -> None:
+    home.mkdir()
+    env = {"COMMONPLACE_EMBEDDER": "none", **({"COMMONPLACE_LLM_API_KEY": KEY} if place == "environment" else {})}
+    with running_vendor() as vendor:
+        vendor.replies = [completion(text='{"facts": []}')]
+        key = f'api_key = "{KEY}"\n' if place == "file" else ""
+        (home / "config.toml").write_text(
+            f'[llm]\nmodel = "openai:small"\nbase_url = "{vendor.url}"\nprices = "small=0/0"\n{key}'
+        )
+        with running_daemon(home, "--workers", "2", env=env, patience=120) as daemon:
+            for n in range(8):
+                body = {"transcript": f"{TALK} {n}", "agents": ["ana"], "workspace": "web", "session": f"chat-{n}"}
+                # A connection each, so that both workers are asked.
+                asked = httpx.post(
+                    f"{daemon.url}/v1/extract", params={"wait": "true"}, json=body, headers=daemon.headers, timeout=60
+                )
+                assert asked.status_code == 200, asked.text
+            shown = environments(daemon.process.pid)
+            log = "".join(daemon.lines())
+
+    assert len(vendor.keys) >= 8
+    assert set(vendor.keys) == {f"Bearer {KEY}"}
+    assert KEY not in log
+    assert "*****" not in log
+    if place == "file":
+        assert not any(KEY.encode() in environment for environment in shown)
+
+
+def test_workers_get_a_secret_that_only_this_process_was_given(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMONPLACE_OPENAI_API_KEY", "from-the-environment")
+    settings = load_settings(token="given-by-the-caller-alone", llm_api_key=KEY, workers=2)
+    for name, value in environment(settings).items():
+        monkeypatch.setenv(name, value)
+
+    secrets = given_secrets(settings)
+
+    assert secrets == {"COMMONPLACE_TOKEN": "given-by-the-caller-alone", "COMMONPLACE_LLM_API_KEY": KEY}
+    for name, value in secrets.items():
+        monkeypatch.setenv(name, value)
+    assert load_settings().token == settings.token

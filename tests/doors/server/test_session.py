@@ -38,7 +38,7 @@ async def test_a_key_is_changed_for_a_cookie_that_no_script_and_no_other_site_ca
     answer = await signed_in(running, secret)
 
     cookie, me = cookie_of(answer), answer.json()
-    assert (me["subject"], me["role"], me["scopes"], me["operator"], me["open"]) == (
+    assert (me["name"], me["role"], me["scopes"], me["operator"], me["open"]) == (
         "ana",
         "reader",
         ["workspace:web"],
@@ -109,7 +109,7 @@ async def test_a_key_in_the_header_counts_more_than_the_cookie(running: InProces
     right = await running.stranger.get("/v1/me", headers={"Authorization": f"Bearer {other}"})
     wrong = await running.stranger.get("/v1/me", headers={"Authorization": "Bearer wrong"})
 
-    assert (right.json()["subject"], wrong.status_code) == ("ana", 401)
+    assert (right.json()["name"], wrong.status_code) == ("ana", 401)
 
 
 # ---- who is not let in
@@ -243,7 +243,7 @@ async def test_nobody_is_signed_in_and_that_is_no_error(running: InProcess) -> N
     somebody = await running.stranger.get("/v1/sign-in")
 
     assert (nobody.status_code, nobody.json()) == (200, {"open": False, "me": None})
-    assert somebody.json()["me"]["subject"] == "operator"
+    assert somebody.json()["me"]["name"] == "operator"
 
 
 async def test_where_the_daemon_is_open_nobody_needs_to_sign_in(home: Path) -> None:
@@ -252,10 +252,8 @@ async def test_where_the_daemon_is_open_nobody_needs_to_sign_in(home: Path) -> N
 
         told = [(await running.stranger.get("/v1/sign-in", headers=shown)).json() for shown in ({}, stale)]
 
-        assert [(one["open"], one["me"]["subject"], one["me"]["open"]) for one in told] == [
-            (True, "anonymous", True)
-        ] * 2
-        assert (await signed_in(running)).json()["subject"] == "operator"
+        assert [(one["open"], one["me"]["name"], one["me"]["open"]) for one in told] == [(True, "anonymous", True)] * 2
+        assert (await signed_in(running)).json()["name"] == "operator"
 
 
 # ---- codes
@@ -272,7 +270,7 @@ async def test_a_code_signs_in_once(running: InProcess) -> None:
 
     assert (made.status_code, made.headers["cache-control"]) == (201, "no-store")
     assert given["url"] == f"http://127.0.0.1:4170/#/enter/{given['code']}"
-    assert (first.status_code, first.json()["subject"], first.json()["role"]) == (200, "ana", "reader")
+    assert (first.status_code, first.json()["name"], first.json()["role"]) == (200, "ana", "reader")
     assert (second.status_code, "set-cookie" in second.headers) == (401, False)
 
 

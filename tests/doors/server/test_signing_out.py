@@ -99,3 +99,19 @@ async def test_no_other_page_signs_anybody_out(running: InProcess, headers: dict
 
     assert answer.status_code == 403
     assert (await running.stranger.get("/v1/me")).status_code == 200
+
+
+async def test_signing_out_everywhere_in_the_oldest_session_ends_those_that_began_after_it(
+    running: InProcess, clock: FakeClock
+) -> None:
+    secret = (await key(running))["secret"]
+    shown: list[dict[str, str]] = []
+    for _ in range(3):
+        shown.append({"Cookie": f"{NAME}={cookie_of(await signed_in(running, secret)).value}"})
+        running.stranger.cookies.clear()
+        clock.advance(timedelta(hours=1))
+
+    await running.stranger.delete("/v1/sign-in", params={"everywhere": True}, headers={**OURS, **shown[0]})
+
+    clock.advance(timedelta(hours=9, minutes=30))
+    assert [(await running.stranger.get("/v1/me", headers=one)).status_code for one in shown] == [401] * 3

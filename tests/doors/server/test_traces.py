@@ -53,14 +53,16 @@ def collector() -> Generator[Collector]:
 async def test_a_request_is_a_span_below_its_callers_with_its_use_cases_below_it(
     collector: Collector, home: Path
 ) -> None:
-    settings = load_settings(home=home, embedder="none", otlp_endpoint=collector.url, token="t")
+    settings = load_settings(home=home, embedder="none", otlp_endpoint=collector.url, token="a-token-of-this-test")
     parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     with anyio.fail_after(5):
         async with (
             daemon(settings) as app,
             httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://localhost") as client,
         ):
-            await client.get("/metrics?q=private", headers={"Authorization": "Bearer t", "traceparent": parent})
+            await client.get(
+                "/metrics?q=private", headers={"Authorization": "Bearer a-token-of-this-test", "traceparent": parent}
+            )
 
     spans = {span.name: span for span in collector.spans}
     request, call = spans["GET /metrics"], spans["identity.principal"]

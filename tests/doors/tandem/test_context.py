@@ -22,7 +22,7 @@ async def tree(door: Door, uri: str, **params: Any) -> Any:
 
 @pytest.mark.parametrize("scheme", ["commonplace", "tandem"])
 async def test_an_address_is_resolved_in_both_schemes(door: Door, scheme: str) -> None:
-    put = await door.put("We ship on Fridays", partition={"project_id": "shop", "tier": "project"})
+    put = await door.share("We ship on Fridays", project="shop")
 
     node = (await door.done("POST", "/memory/context/resolve", json={"uri": f"{scheme}://resources/shop"}))["node"]
     leaf = {"uri": f"{scheme}://resources/shop/{put['id']}"}
@@ -41,8 +41,8 @@ async def test_an_empty_directory_has_its_times_and_no_null(door: Door) -> None:
 
 
 async def test_a_tree_shows_what_the_key_reaches(door: Door) -> None:
-    await door.put("for the shop", partition={"project_id": "shop", "tier": "project"})
-    await door.put("for the bank", partition={"project_id": "bank", "tier": "project"})
+    await door.share("for the shop", project="shop")
+    await door.share("for the bank", project="bank")
     narrow = await door.key("reader", "workspace:shop")
 
     everything = await tree(door, "tandem://resources")
@@ -65,7 +65,7 @@ async def test_an_address_that_names_nothing_is_refused(door: Door, uri: str, st
 
 
 async def test_layers_are_made_once_and_shown_in_the_tree(either: Door) -> None:
-    put = await either.put("We ship on Fridays. " * 60, partition={"project_id": "shop", "tier": "project"})
+    put = await either.share("We ship on Fridays. " * 60, project="shop")
     body = {"node_id": put["id"]}
 
     done = await either.done("POST", "/memory/context/layers/generate", json=body)

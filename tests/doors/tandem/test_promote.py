@@ -4,13 +4,15 @@ from typing import Any
 
 import pytest
 
+from commonplace.testing.callers import caller
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.drafts import Drafting
 from commonplace.testing.governed import Door, capability
+from commonplace.values.principal import Role
 
 pytestmark = pytest.mark.anyio
 
-REVIEW = {"required": True, "reviewer_id": "bo", "approval_id": "a-1"}
+REVIEW = {"required": True, "reviewer_id": "operator", "approval_id": "a-1"}
 NOWHERE = "01920000-0000-7000-8000-000000000000"
 
 
@@ -42,14 +44,14 @@ async def test_the_audit_tells_who_reviewed(door: Door) -> None:
     assert row["source_memory_id"] == put["id"]
     [item] = (await door.done("GET", "/memory"))["items"]
     told = item["linkage"]["promotion"]
-    assert (told["reviewer_id"], told["approval_id"], told["to_tier"]) == ("bo", "a-1", "global")
+    assert (told["reviewer_id"], told["approval_id"], told["to_tier"]) == ("operator", "a-1", "global")
 
 
 async def test_a_reviewers_key_is_recorded_as_its_own_review(door: Door) -> None:
-    put = await door.put("We ship on Fridays")
+    put = await door.share("We ship on Fridays")
     reviewer = await door.key("reviewer", name="rita")
 
-    await reviewer.promote(put["id"])
+    await reviewer.promote(put["id"], to_tier="global")
 
     [item] = (await door.done("GET", "/memory"))["items"]
     told = item["linkage"]["promotion"]
@@ -66,17 +68,26 @@ async def test_promoting_again_changes_nothing(door: Door) -> None:
     assert (again["promoted"], len(versions)) == (True, 2)
 
 
-async def test_a_writer_needs_a_capability_and_a_review_that_is_named(door: Door) -> None:
-    writer = await door.key("writer")
-    put = await writer.put("We ship on Fridays", capability=capability())
-    path, told = "/memory/promote", {"id": put["id"], "capability": capability()}
+async def approval(door: Door, id: str, version: int = 1) -> dict[str, Any]:
+    """As somebody gives it who may, in the shape of a review."""
+    given = await door.running.services.approvals.approve(caller("reviewer", "*", name="rita"), id, version)
+    return {"required": True, "reviewer_id": given.actor, "approval_id": given.id}
 
-    assert await writer.refused("POST", path, json={"id": put["id"]}) == (403, "review_required")
-    assert await writer.refused("POST", path, json={"id": put["id"], "review": REVIEW}) == (403, "review_required")
-    assert await writer.refused("POST", path, json=told) == (403, "review_required")
-    half = {**told, "review": {"required": True, "reviewer_id": "bo"}}
-    assert await writer.refused("POST", path, json=half) == (403, "review_required")
-    done = await writer.done("POST", path, json={**told, "review": REVIEW})
+
+async def test_a_writer_needs_the_approval_of_somebody_who_may_review(either: Door) -> None:
+    writer = await either.key("writer")
+    put = await writer.put("We ship on Fridays", capability=capability())
+    path, body = "/memory/promote", {"id": put["id"], "capability": capability()}
+
+    for review in (None, REVIEW, {"required": True, "reviewer_id": "rita"}):
+        refused = await writer.refused("POST", path, json={**body, "review": review})
+        assert refused == (403, "review_required")
+    # Nobody has a reviewer's key for this person.
+    unknown = await approval(either, put["id"])
+    assert await writer.refused("POST", path, json={**body, "review": unknown}) == (403, "review_required")
+    admin = caller("admin")
+    await either.running.services.identity.create_key(admin, "Rita", "reviewer", user="rita")
+    done = await writer.done("POST", path, json={**body, "review": unknown})
     assert (done["promoted"], done["to_tier"]) == (True, "project")
 
 
@@ -119,7 +130,9 @@ async def test_what_is_not_there_is_not_promoted_and_that_is_no_error(door: Door
             None,
             "not_found",
         )
-    assert [row["status"] for row in await reviewer.audit()] == ["denied", "not_found"]
+    # To a reviewer who does not reach it the audit tells no more than the answer does.
+    assert [row["status"] for row in await reviewer.audit()] == ["not_found", "not_found"]
+    assert "denied" in [row["status"] for row in await door.audit()]
 
 
 async def test_a_deleted_or_superseded_record_is_not_promoted(door: Door) -> None:
@@ -154,11 +167,14 @@ async def test_the_records_own_word_about_the_work_counts_as_well(door: Door) ->
 
 async def test_what_came_from_outside_is_promoted_by_a_reviewer_and_not_by_a_run_alone(door: Door) -> None:
     admin = await door.key("admin", name="writer")
-    put = await admin.put("We ship on Fridays", run_id="r1", trust="connector_sourced")
+    place = {"run_id": "r1", "project_id": "shop"}
+    put = await admin.put("We ship on Fridays", trust="connector_sourced", **place)
     body = {"id": put["id"], "capability": capability()}
 
     assert await admin.refused("POST", "/memory/promote", json=body) == (403, "untrusted_source")
-    assert (await admin.promote(put["id"], review=REVIEW, capability=capability()))["promoted"]
+    await door.key("reviewer", name="rita", user="rita")
+    review = await approval(door, put["id"])
+    assert (await admin.promote(put["id"], review=review, capability=capability()))["promoted"]
     other = await admin.put("We ship on Mondays", trust="connector_sourced")
     assert (await admin.promote(other["id"]))["promoted"]
 
@@ -179,10 +195,11 @@ async def test_a_promotion_under_a_capability_reaches_its_own_run_only(door: Doo
     writer = await door.key("writer")
     own = await writer.put("We ship on Fridays", session_id="s1", run_id="r1", capability=capability())
     other = await writer.put("We ship on Mondays", run_id="r2")
-    body = {"capability": capability(), "review": REVIEW}
+    await door.key("reviewer", name="rita", user="rita")
+    review = await approval(door, own["id"])
 
-    assert (await writer.promote(own["id"], **body))["promoted"]
-    assert (await writer.promote(other["id"], **body))["reason"] == "not_found"
+    assert (await writer.promote(own["id"], capability=capability(), review=review))["promoted"]
+    assert (await writer.promote(other["id"], capability=capability()))["reason"] == "not_found"
 
 
 async def test_a_key_promotes_only_where_it_reaches(door: Door) -> None:
@@ -193,6 +210,23 @@ async def test_a_key_promotes_only_where_it_reaches(door: Door) -> None:
 
 
 # ---- demote and delete
+
+
+@pytest.mark.parametrize("role", ["writer", "reviewer"])
+@pytest.mark.parametrize("tier", ["session", "project", "global"])
+async def test_nobody_below_admin_demotes_deletes_or_promotes_what_is_somebody_elses(
+    either: Door, tier: str, role: Role
+) -> None:
+    ana, bo = await either.key("writer", name="ana"), await either.key(role, name="bo")
+    put = await ana.put("my own plan", run_id="r1", partition={"tier": tier})
+
+    assert await bo.refused("POST", "/memory/demote", json={"id": put["id"]}) == (404, "record_not_found")
+    assert await bo.refused("DELETE", f"/memory/{put['id']}") == (404, "record_not_found")
+    response = await bo("POST", "/memory/promote", json={"id": put["id"]})
+    assert response.status_code == 403 or response.json()["reason"] == "not_found"
+    assert await ana.found("plan") == ["my own plan"]
+    statuses = [row["status"] for row in await either.audit() if row["actor"] == "bo"]
+    assert statuses == ["denied"] * 3
 
 
 async def test_a_demoted_record_is_kept_and_can_be_promoted_again(door: Door) -> None:
@@ -227,6 +261,16 @@ async def test_a_record_is_deleted_once_and_by_writers(door: Door) -> None:
     assert (done["ok"], done["deleted"], done["id"]) == (True, True, put["id"])
     assert await door.refused("DELETE", path) == (404, "record_not_found")
     assert await door.refused("DELETE", "/memory/no-id") == (404, "record_not_found")
+
+
+async def test_delete_and_demote_take_a_whole_id(either: Door) -> None:
+    put = await either.put("We ship on Fridays")
+
+    for length in (8, 18, 35):
+        id = put["id"][:length]
+        assert await either.refused("DELETE", f"/memory/{id}") == (400, "invalid_input")
+        assert await either.refused("POST", "/memory/demote", json={"id": id}) == (400, "invalid_input")
+    assert await either.found("Fridays") == ["We ship on Fridays"]
 
 
 async def test_a_record_of_another_project_or_channel_is_not_there(door: Door) -> None:

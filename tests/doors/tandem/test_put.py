@@ -22,21 +22,51 @@ async def scope_of(door: Door, id: str, tenant: str = "default/default") -> str:
 
 
 @pytest.mark.parametrize(
-    ("fields", "scope", "tier"),
+    ("fields", "tier", "project"),
     [
-        ({"session_id": "s1", "run_id": "r1"}, "session:s1", "session"),
-        ({"run_id": "r1"}, "session:r1", "session"),
-        ({"partition": {"project_id": "shop", "tier": "project"}}, "workspace:shop", "project"),
-        ({"partition": {"tier": "global"}}, "global", "global"),
-        ({"partition": {"tier": "project"}, "private": True}, "user:operator", "project"),
-        ({}, "session:default", "session"),
+        ({"session_id": "s1", "run_id": "r1"}, "session", "default"),
+        ({"run_id": "r1"}, "session", "default"),
+        ({"partition": {"project_id": "shop", "tier": "project"}}, "project", "shop"),
+        ({"partition": {"tier": "global"}}, "global", "default"),
+        ({"partition": {"tier": "project"}, "private": True, "project_id": "shop"}, "project", "shop"),
+        ({"project_tag": "shop"}, "session", "shop"),
+        ({}, "session", "default"),
     ],
 )
-async def test_a_tier_is_a_scope(door: Door, fields: dict[str, Any], scope: str, tier: str) -> None:
-    done = await door.put("We ship on Fridays", **fields)
+async def test_what_is_put_belongs_to_its_subject_whatever_the_tier(
+    either: Door, fields: dict[str, Any], tier: str, project: str
+) -> None:
+    done = await either.put("We ship on Fridays", **fields)
 
-    assert await scope_of(door, done["id"]) == scope
+    [item] = (await either.done("GET", "/memory"))["items"]
     assert (done["ok"], done["stored"], done["tier"]) == (True, True, tier)
+    assert await scope_of(either, done["id"]) == f"user:{item['user_id']}"
+    assert (item["tier"], item["project_id"], item["visibility"]) == (tier, project, "private")
+    assert item["partition_key"] == done["partition_key"] == f"default/default/{project}/{tier}"
+
+
+async def test_the_same_text_for_another_tier_or_project_is_another_record(either: Door) -> None:
+    places = [{"tier": "session"}, {"tier": "project"}, {"tier": "project", "project_id": "shop"}, {"tier": "global"}]
+
+    done = [await either.put("We ship on Fridays", partition=place) for place in places]
+
+    assert [one["stored"] for one in done] == [True] * 4
+    assert len({one["id"] for one in done}) == 4
+
+
+async def test_only_an_admin_puts_for_somebody_else(door: Door) -> None:
+    writer = await door.key("writer")
+    body = {"content": "Ana likes tea", "user_id": "ana"}
+
+    assert await writer.refused("POST", "/memory/put", json=body) == (403, "forbidden")
+    done = await door.done("POST", "/memory/put", json=body)
+    assert await scope_of(door, done["id"]) == "user:ana"
+
+
+async def test_a_request_that_names_two_projects_is_refused(door: Door) -> None:
+    body = {"content": "Friday", "project_id": "shop", "partition": {"project_id": "bank"}}
+
+    assert await door.refused("POST", "/memory/put", json=body) == (400, "invalid_input")
 
 
 async def test_the_answer_names_the_partition_and_the_row_of_the_audit(door: Door) -> None:
@@ -167,7 +197,8 @@ async def test_whose_it_is_cannot_be_claimed(door: Door) -> None:
     await door.put("We ship on Fridays", metadata=forged)
 
     [item] = (await door.done("GET", "/memory"))["items"]
-    assert (item["user_id"], item["project_id"], item["tier"]) == ("operator", "default", "session")
+    assert item["user_id"] != "root"
+    assert (item["project_id"], item["tier"]) == ("default", "session")
     assert item["metadata"] == {"ticket": "T-7", "classification": "internal"}
     assert item["governance"]["redaction_count"] == 0
 
@@ -207,12 +238,18 @@ async def test_a_trust_label_is_read_wherever_it_stands(
     assert trust["trusted_for_promotion"] == (role == "context")
 
 
-async def test_only_a_reviewer_says_that_something_was_verified(door: Door) -> None:
+async def test_nobody_below_admin_says_that_what_they_put_was_verified(door: Door) -> None:
     writer, reviewer = await door.key("writer"), await door.key("reviewer")
-    body = {"content": "We ship on Fridays", "trust": "verified"}
 
-    assert await writer.refused("POST", "/memory/put", json=body) == (403, "forbidden")
-    assert (await reviewer.done("POST", "/memory/put", json=body))["stored"]
+    for label in ("verified", "human_approved"):
+        body = {"content": f"We ship on Fridays, {label}", "trust": label}
+        assert await writer.refused("POST", "/memory/put", json=body) == (403, "forbidden")
+        assert await reviewer.refused("POST", "/memory/put", json=body) == (403, "own_review")
+        put = await door.done("POST", "/memory/put", json=body)
+        assert (await door.done("GET", "/memory", params={"q": label}))["items"][0]["memory_trust"][
+            "label"
+        ] == "verified"
+        assert put["stored"]
 
 
 @pytest.mark.parametrize("tier", ["team", "curated"])
@@ -231,7 +268,7 @@ async def test_a_partition_of_another_tenant_is_for_the_operator_alone(door: Doo
 
     assert refused == (403, "forbidden")
     assert done["partition_key"] == "umbrella/lab/default/session"
-    assert await scope_of(door, done["id"], "umbrella/lab") == "session:default"
+    assert (await scope_of(door, done["id"], "umbrella/lab")).startswith("user:")
     [denied] = [row for row in await door.audit() if row["status"] == "denied"]
     assert denied["actor"] == "admin"
 
@@ -255,7 +292,7 @@ async def test_a_capability_takes_the_partition_with_it_and_comes_as_an_object_o
     as_text = await writer.put("We ship on Mondays", capability=json.dumps(capability()))
 
     assert as_object["partition_key"] == as_text["partition_key"] == "default/default/shop/session"
-    assert await scope_of(door, as_object["id"]) == "session:r1"
+    assert as_object["tier"] == as_text["tier"] == "session"
 
 
 async def test_by_default_a_capability_writes_to_the_session_only(door: Door) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.governed import Door, capability
+from commonplace.values.principal import Role
 
 pytestmark = pytest.mark.anyio
 
@@ -23,7 +24,7 @@ async def test_what_was_put_into_a_session_is_found_by_a_search_that_names_none(
     [row] = found["results"]
     assert row["content"] == row["text"] == "The team uses Rust for backend services."
     assert (row["tier"], row["kind"], row["classification"], row["session_id"]) == ("session", "note", "internal", "s1")
-    assert (row["visibility"], row["tags"], row["user_id"]) == ("private", ["team"], "operator")
+    assert (row["visibility"], row["tags"]) == ("private", ["team"])
     assert found["count"] == 1
     assert found["scopes_used"] == ["session", "project", "global"]
     assert found["blocked_scopes"] == []
@@ -81,13 +82,26 @@ async def test_a_part_of_a_word_is_found_after_every_word_with_a_fixed_score(eit
     assert [row["score"] for row in rows[1:]] == [0.25, 0.25]
 
 
-@pytest.mark.parametrize("text", ["dump everything", "show all", "list all users", "export all", "all memory please"])
-async def test_a_question_for_everything_is_refused_and_audited_as_blocked(door: Door, text: str) -> None:
+@pytest.mark.parametrize("text", ["dump everything", "show all", "export all", "all memory please", "列出所有记忆"])
+async def test_a_question_for_the_whole_memory_is_refused_under_a_grant_or_in_a_channel(door: Door, text: str) -> None:
     await door.put("We ship on Fridays")
+    channel = await door.key("reader", name="channel:telegram:ana")
+    body = {"query": text}
 
-    assert await door.refused("POST", "/memory/search", json={"query": text}) == (403, "query_too_broad")
-    [row] = [row for row in await door.audit() if row["action"] == "memory_search"]
-    assert row["status"] == "blocked"
+    assert await channel.refused("POST", "/memory/search", json=body) == (403, "query_too_broad")
+    held = {**body, "retrieval_grant": grant()}
+    assert await door.refused("POST", "/memory/search", json=held) == (403, "query_too_broad")
+    assert (await door.search(text))["results"] == []
+    rows = [row["status"] for row in await door.audit() if row["action"] == "memory_search"]
+    assert sorted(rows) == ["blocked", "blocked", "ok"]
+
+
+@pytest.mark.parametrize("text", ["how do I fix the core dump", "is everything ready", "一切都准备好了吗"])
+async def test_an_ordinary_question_is_answered_in_a_channel(door: Door, text: str) -> None:
+    channel = await door.key("reader", name="channel:telegram:ana")
+    await door.share(text)
+
+    assert await channel.found(text) == [text]
 
 
 async def test_a_search_leaves_a_row_without_its_words(door: Door) -> None:
@@ -125,7 +139,7 @@ async def test_a_search_in_a_partition_stays_in_its_project(door: Door) -> None:
 
 async def test_a_capability_takes_tiers_away(door: Door) -> None:
     writer = await door.key("writer")
-    await writer.put("plan for the session", run_id="r1")
+    await writer.put("plan for the session", run_id="r1", partition=at("session"))
     await writer.put("plan for the shop", partition=at("project"))
     held = capability(memory={"read_tiers": ["session"]})
 
@@ -137,8 +151,8 @@ async def test_a_capability_takes_tiers_away(door: Door) -> None:
 
 
 async def test_a_key_finds_nothing_outside_of_its_scopes(either: Door) -> None:
-    await either.put("plan for the shop", partition=at("project"))
-    await either.put("plan for the bank", partition=at("project", "bank"))
+    await either.share("plan for the shop", project="shop")
+    await either.share("plan for the bank", project="bank")
     await either.put("plan of mine", private=True)
     narrow = await either.key("reader", "workspace:shop")
 
@@ -149,12 +163,97 @@ async def test_a_key_finds_nothing_outside_of_its_scopes(either: Door) -> None:
     assert (await narrow.search("plan", read_scopes=["global", "project"]))["blocked_scopes"] == ["global", "project"]
 
 
-async def test_what_is_private_is_its_subjects(door: Door) -> None:
-    ana, bo = await door.key("writer", "user:ana", name="ana"), await door.key("writer", "user:bo", name="bo")
-    await ana.put("my own plan", private=True)
+TIERS = ["session", "project", "team", "curated", "global"]
 
-    assert await ana.found("plan") == ["my own plan"]
-    assert await bo.found("plan") == []
+
+@pytest.mark.parametrize("role", ["reader", "writer", "reviewer", "admin"])
+@pytest.mark.parametrize("tier", ["session", "project", "global"])
+async def test_what_is_put_is_found_by_its_subject_alone_until_it_is_shared(door: Door, tier: str, role: Role) -> None:
+    ana, other = await door.key("writer", name="ana"), await door.key(role, name="bo")
+    where = {"run_id": "r1", "session_id": "s1", "partition": at(tier)}
+    await ana.put("my own plan", **where)
+
+    for fields in ({}, where, {"read_scopes": TIERS, **where}, {"session_id": "s1"}, {"project_id": "shop"}):
+        assert await ana.found("plan", **fields) == ["my own plan"], fields
+        assert await other.found("plan", **fields) == [], fields
+        assert await other.found("pla", **fields) == [], fields
+
+
+async def test_a_project_and_a_person_narrow_every_tier(either: Door) -> None:
+    for tier in ("session", "project", "global"):
+        await either.put(f"plan of the shop for the {tier}", partition=at(tier))
+        await either.put(f"plan of the bank for the {tier}", partition=at(tier, "bank"))
+
+    found = await either.found("plan", read_scopes=TIERS, project_tag="bank")
+
+    assert set(found) == {f"plan of the bank for the {tier}" for tier in ("session", "project", "global")}
+    assert await either.found("plan", project_id="bank", user_id="nobody") == []
+    assert len(await either.found("plan", project_id="bank", user_id="operator")) == 3
+
+
+async def test_an_admin_finds_what_is_somebody_elses_by_their_name(either: Door) -> None:
+    ana, bo, admin = await either.key("writer", name="ana"), await either.key("writer"), await either.key("admin")
+    await ana.put("my own plan")
+    [own] = (await ana.search("plan"))["results"]
+
+    assert await admin.found("plan") == []
+    assert await admin.found("plan", user_id=own["user_id"]) == ["my own plan"]
+    assert await bo.found("plan", user_id=own["user_id"]) == []
+
+
+async def test_tags_of_a_channel_and_of_a_host_narrow(either: Door) -> None:
+    await either.put("plan of the room", channel_tag="room")
+    await either.put("plan of the server", host_tag="web-1")
+
+    assert await either.found("plan", channel_tag="room") == ["plan of the room"]
+    assert await either.found("plan", host_tag="web-1") == ["plan of the server"]
+    assert await either.found("plan", channel_tag="room", host_tag="web-1") == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"userId_": "ana"},
+        {"filter": {"tag": "a"}},
+        {"partition": {"projectId": "shop", "team_id": "t"}},
+        {"retrieval_grant": {"grant_id": "g1", "subject": "operator", "source_kinds": ["wiki"]}},
+    ],
+)
+async def test_a_field_that_might_have_narrowed_is_refused_by_its_name(door: Door, body: dict[str, Any]) -> None:
+    response = await door("POST", "/memory/search", json={"query": "plan", **body})
+
+    [name] = body
+    unknown = "team_id" if name == "partition" else "source_kinds" if name == "retrieval_grant" else name
+    assert response.status_code == 400
+    assert unknown in response.text
+    assert (await door.done("POST", "/memory/search", json={"query": "plan", "sessionId": "s1", "projectTag": "p"}))[
+        "count"
+    ] == 0
+
+
+async def test_a_list_refuses_conditions_that_it_does_not_know(door: Door) -> None:
+    response = await door("GET", "/memory", params={"q": "plan", "tag": "a"})
+
+    assert response.status_code == 400
+    assert "tag" in response.text
+
+
+async def test_what_counts_is_found_behind_a_hundred_that_do_not(door: Door) -> None:
+    for number in range(101):
+        await door.put(f"plan {number}", partition=at("project", "bank"))
+    await door.put("a plan that is longer and so comes last of all of these", partition=at("project"))
+
+    assert len(await door.found("plan", project_id="shop")) == 1
+
+
+async def test_the_tiers_used_are_those_that_were_read(door: Door) -> None:
+    writer = await door.key("writer")
+    project, own = await door.key("reader", "workspace:shop"), await door.key("writer", "user:ana")
+
+    assert (await writer.search("plan"))["scopes_used"] == ["session", "project", "global"]
+    assert (await project.search("plan"))["scopes_used"] == ["project"]
+    assert (await own.search("plan"))["scopes_used"] == ["session", "project", "global"]
+    assert (await writer.search("plan", session_id="s1"))["scopes_used"] == ["session"]
 
 
 async def test_another_tenant_finds_nothing(door: Door) -> None:
@@ -212,7 +311,7 @@ async def test_what_is_no_question_is_refused(door: Door, query: str) -> None:
 
 async def test_whoever_speaks_in_a_channel_recalls_under_a_budget(either: Door, clock: FakeClock) -> None:
     for number in range(8):
-        await either.put(f"plan {number}: " + "ship it " * 20, partition=at("project"))
+        await either.share(f"plan {number}: " + "ship it " * 20, project="shop")
     channel = await either.key("reader", name="channel:telegram:ana")
 
     told = 0

@@ -29,7 +29,7 @@ def cloned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for folder in (".git", ".commonplace", "src"):
         (root / folder).mkdir(parents=True)
     with open_memory(root / ".commonplace" / "evil.db", embedder="none") as memory:
-        memory.put(EVIL, key="evil", trust="human_approved", pinned=True)
+        memory.put(EVIL, key="evil", trust="verified", pinned=True)
         memory.put("This came from a channel", trust="connector_sourced")
     (root / ".commonplace" / "config.toml").write_text('store = ".commonplace/evil.db"\nembedder = "none"\n')
     monkeypatch.chdir(root / "src")
@@ -80,14 +80,14 @@ def test_in_a_trusted_folder_the_store_is_opened_and_its_labels_do_not_count(clo
 
     assert {hit.record.trust, record.trust, past.trust} == {"external_user_supplied"}
     assert "external_user_supplied (untrusted)" in block
-    assert "human_approved" not in block
+    assert "verified" not in block
 
 
 def test_whoever_asks_for_what_is_approved_finds_nothing_of_it(cloned: Path, home: Path) -> None:
     trust(cloned, home)
     with opened() as memory:
         assert memory.search("evil", trust=["human_approved", "verified", "system_generated"]) == []
-        assert memory.list(trust=["human_approved"]).records == ()
+        assert memory.list(trust=["human_approved", "verified"]).records == ()
         assert [record.text for record in memory.list(trust=["external_user_supplied"]).records] == [EVIL]
         assert labels(memory)["This came from a channel"] == "connector_sourced"
 
@@ -97,7 +97,7 @@ def test_an_export_of_it_carries_no_trust_along(cloned: Path, home: Path, tmp_pa
     with opened() as memory:
         memory.export(tmp_path / "export.jsonl")
 
-    assert "human_approved" not in (tmp_path / "export.jsonl").read_text()
+    assert "verified" not in (tmp_path / "export.jsonl").read_text()
 
 
 def test_a_label_that_is_no_label_is_not_shown(cloned: Path, home: Path) -> None:
@@ -115,12 +115,12 @@ def test_what_is_written_here_is_found_and_nothing_of_theirs_is_lost(cloned: Pat
     trust(cloned, home)
     with opened() as memory:
         stored = memory.put("Ours", trust="verified")
-        same = memory.put(EVIL, key="evil", trust="human_approved", pinned=True)
+        same = memory.put(EVIL, key="evil", trust="verified", pinned=True)
         [hit] = memory.search("Ours")
 
     assert {stored.trust, same.trust, hit.record.trust} == {"external_user_supplied"}
     with open_memory(evil(cloned)) as theirs:
-        assert labels(theirs)[EVIL] == "human_approved"
+        assert labels(theirs)[EVIL] == "verified"
 
 
 def test_what_is_changed_here_keeps_the_label_it_was_read_with(cloned: Path, home: Path) -> None:
@@ -133,7 +133,7 @@ def test_what_is_changed_here_keeps_the_label_it_was_read_with(cloned: Path, hom
     with open_memory() as memory:
         versions = memory.history(hit.record.id)
 
-    assert [version.trust for version in versions] == ["human_approved", "external_user_supplied"]
+    assert [version.trust for version in versions] == ["verified", "external_user_supplied"]
 
 
 def test_after_it_was_adopted_its_labels_count(cloned: Path, home: Path) -> None:
@@ -141,7 +141,7 @@ def test_after_it_was_adopted_its_labels_count(cloned: Path, home: Path) -> None
     adopt_store(evil(cloned), TrustLedger(home))
 
     with open_memory() as memory:
-        assert labels(memory)[EVIL] == "human_approved"
+        assert labels(memory)[EVIL] == "verified"
 
 
 def test_a_store_that_was_made_here_counts_from_the_first(cloned: Path, home: Path) -> None:
@@ -199,7 +199,7 @@ def test_a_store_that_a_person_names_is_theirs_without_a_step(
         (home / "config.toml").write_text(f'store = "{evil(cloned)}"\n')
 
     with open_memory(evil(cloned) if how == "argument" else None) as memory:
-        assert labels(memory)[EVIL] == "human_approved"
+        assert labels(memory)[EVIL] == "verified"
 
     assert not (home / "trusted.json").exists()
 

@@ -31,7 +31,7 @@ def test_facts_of_a_conversation_are_learned_by_rules_and_only_once() -> None:
     with open_memory(":memory:", embedder="none", actor="ana") as memory:
         done = memory.extract(TALK, scope="user:ana", session="s1", at=MONDAY)
         again = memory.extract(TALK, scope="user:ana", session="s1", at=MONDAY)
-        found = memory.search("where does the user live?")
+        found = memory.search("where does the user live?", scopes="user:ana")
 
     [fact] = done.facts
     assert (done.status, done.method, fact.text, fact.actor) == (

@@ -87,19 +87,27 @@ def test_a_record_is_named_by_the_beginning_of_its_id(memory: Memory, clock: Fak
     clock.advance(timedelta(days=30))
     two = memory.put("two")
 
-    assert memory.get(one.id[:10]).text == "one"
+    assert memory.get(one.id[:18]).text == "one"
     assert memory.get(two.id.upper()).text == "two"
-    assert memory.pin(two.id[:13]).pinned
+    assert memory.pin(two.id[:20]).pinned
 
 
-def test_the_beginning_of_several_ids_is_refused(memory: Memory) -> None:
-    memory.put_many([Note(text="one"), Note(text="two")])
-    shared = memory.list().records[0].id[:8]
+@pytest.mark.parametrize("length", [8, 13, 17])
+def test_the_time_in_an_id_names_no_record(memory: Memory, length: int) -> None:
+    record = memory.put("one")
 
-    with pytest.raises(InvalidInput) as refused:
-        memory.get(shared)
+    with pytest.raises(RecordNotFound):
+        memory.get(record.id[:length])
 
-    assert refused.value.code == "invalid_input"
+
+def test_delete_and_demote_take_a_whole_id(memory: Memory) -> None:
+    record = memory.put("one")
+
+    for change in (memory.delete, memory.demote):
+        for length in (8, 18, 35):
+            with pytest.raises(InvalidInput):
+                change(record.id[:length])
+    assert memory.delete(record.id.upper()).deleted_at is not None
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,8 @@ pytestmark = pytest.mark.anyio
 
 _READS = ("record.search", "record.context")
 # Who and from where differs, and what is made anew each time.
+# Ids, and what the operator is called: `local` in a program, `operator` at a daemon.
+_DETAILS = ("ids", "job", "attempt", "reason", "reviewer", "approval")
 _OWN = frozenset({"id", "at", "actor", "door", "key", "client", "address", "request", "record", "version", "tenant"})
 
 
@@ -55,11 +57,7 @@ async def traces(memory: AsyncMemory) -> tuple[Sequence[Mapping[str, Any]], list
     oldest = (await memory.audit(AuditQuery(), limit=1_000)).rows[::-1]
     kept = [
         {name: getattr(row, name) for name in type(row).__slots__ if name not in _OWN and name != "details"}
-        | {
-            "details": {
-                name: value for name, value in row.details.items() if name not in ("ids", "job", "attempt", "reason")
-            }
-        }
+        | {"details": {name: value for name, value in row.details.items() if name not in _DETAILS}}
         for row in (
             *(row for row in oldest if row.action not in _READS),
             *(row for row in oldest if row.action in _READS),

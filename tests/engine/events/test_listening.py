@@ -1,5 +1,6 @@
 """Who hears what."""
 
+import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from datetime import timedelta
@@ -60,13 +61,14 @@ def of_every_kind(tell: TellEvents) -> Callable[[], Any]:
     ("who", "hears"),
     [
         (caller("admin"), ["record.of_ana", "record.of_web", "record.of_all", "tenant.told", "key.created"]),
-        (caller("reader"), ["record.of_ana", "record.of_web", "record.of_all", "tenant.told"]),
+        (caller("reader"), ["record.of_web", "record.of_all", "tenant.told"]),
+        (caller("reader", name="ana"), ["record.of_ana", "record.of_web", "record.of_all", "tenant.told"]),
         (caller("writer", "user:ana"), ["record.of_ana", "tenant.told"]),
         (caller("reader", "workspace:*", "global"), ["record.of_web", "record.of_all", "tenant.told"]),
         (caller("admin", "user:ana"), ["record.of_ana", "tenant.told"]),
         (caller("reader", "user:bob"), ["tenant.told"]),
     ],
-    ids=lambda given: f"{given.role} {given.scopes}" if isinstance(given, Principal) else "",
+    ids=lambda given: f"{given.subject} {given.scopes}" if isinstance(given, Principal) else "",
 )
 async def test_a_caller_hears_of_what_it_may_read(
     listening: Listening, tell: TellEvents, who: Principal, hears: list[str]
@@ -86,7 +88,7 @@ async def test_a_caller_hears_of_what_it_may_read(
 async def test_a_caller_hears_of_the_types_it_asks_for(
     listening: Listening, tell: TellEvents, wanted: dict[str, Any], hears: list[str]
 ) -> None:
-    assert await heard(listening, caller("reader"), of_every_kind(tell), **wanted) == hears
+    assert await heard(listening, caller("reader", name="ana"), of_every_kind(tell), **wanted) == hears
 
 
 async def test_a_caller_that_names_scopes_hears_of_those_alone(listening: Listening, tell: TellEvents) -> None:
@@ -169,6 +171,53 @@ async def test_the_stream_of_a_key_that_is_revoked_ends(
     assert await ended(listening, who, revoke) == ["key_revoked"]
 
 
+async def after_revocation(desk: Desk, hub: Hub, tell: TellEvents, clock: FakeClock, who: Principal) -> list[str]:
+    """What a listener hears who is not looked at for a minute, when the key k1 is revoked and then something happens."""
+    async with Listening(desk, hub, heartbeat=60.0).listen(who, Wanted()) as stream:
+        await desk.store.keys.revoke_key("k1", clock.now(), Entries())
+        await tell("key.revoked", admins=True)
+        await tell("record.after")
+        await until(lambda: hub.position >= 2)
+        told = b""
+        async with asyncio.timeout(5):
+            async for part in stream.frames():
+                told += part
+                if b"record.after" in told:
+                    break
+    return [frame.data.get("reason", frame.type) for frame in frames(told)]
+
+
+async def test_a_revoked_key_hears_nothing_that_happens_after_its_revocation(
+    desk: Desk, hub: Hub, store: SqliteStore, clock: FakeClock, tell: TellEvents
+) -> None:
+    who = await key_of(store, clock)
+
+    assert await after_revocation(desk, hub, tell, clock, who) == ["key_revoked"]
+
+
+async def test_a_key_that_a_revoked_key_has_made_hears_nothing_more_either(
+    desk: Desk, hub: Hub, store: SqliteStore, clock: FakeClock, tell: TellEvents
+) -> None:
+    await key_of(store, clock)
+    for id, parent in (("k2", "k1"), ("k3", "k2")):
+        key = Key(id=id, name=id, tenant=T, role="reader", created_at=clock.now(), created_by="ana", parent=parent)
+        await store.keys.add_key(key, secret_hash(f"cp_{id}"), Entries())
+    who = Principal(subject="k3", tenant=T, role="reader", key="k3")
+
+    assert await after_revocation(desk, hub, tell, clock, who) == ["key_revoked"]
+
+
+async def test_another_key_goes_on_hearing_when_one_is_revoked(
+    desk: Desk, hub: Hub, store: SqliteStore, clock: FakeClock, tell: TellEvents
+) -> None:
+    await key_of(store, clock)
+    key = Key(id="k2", name="bob", tenant=T, role="reader", created_at=clock.now(), created_by="test")
+    await store.keys.add_key(key, secret_hash("cp_bob"), Entries())
+    who = Principal(subject="bob", tenant=T, role="reader", key="k2")
+
+    assert await after_revocation(desk, hub, tell, clock, who) == ["record.after"]
+
+
 async def test_the_stream_of_a_key_that_expires_ends(
     listening: Listening, store: SqliteStore, clock: FakeClock
 ) -> None:
@@ -201,3 +250,31 @@ async def test_the_stream_of_a_session_ends_with_its_time(listening: Listening, 
         clock.advance(timedelta(hours=1))
 
     assert await ended(listening, who, wait) == ["key_revoked"]
+
+
+async def test_a_type_that_is_written_whole_fits_no_longer_one(listening: Listening, tell: TellEvents) -> None:
+    async def tell_all() -> None:
+        await tell("record.of_web", scope="workspace:web")
+        await tell("record.of_web_payroll", scope="workspace:web")
+        await tell("end.told")
+
+    assert await heard(listening, caller("reader"), tell_all, types=("record.of_web", "end.told")) == ["record.of_web"]
+
+
+async def test_a_listener_hears_of_a_session_for_as_long_as_it_is_shared_with_them(
+    listening: Listening, tell: TellEvents
+) -> None:
+    async def tell_all() -> None:
+        await tell("record.before", scope="session:s1")
+        await tell("scope.shared", scope="session:s1", data={"subject": "ana"})
+        await tell("record.within", scope="session:s1")
+        await tell("record.within_a_longer_one", scope="session:s10")
+        await tell("scope.unshared", scope="session:s1", data={"subject": "anabel"})
+        await tell("record.still_within", scope="session:s1")
+        await tell("scope.unshared", scope="session:s1", data={"subject": "ana"})
+        await tell("record.after", scope="session:s1")
+        await tell("end.told")
+
+    told = await heard(listening, caller("reader", name="ana"), tell_all)
+
+    assert told == ["scope.shared", "record.within", "scope.unshared", "record.still_within"]

@@ -14,7 +14,6 @@ from commonplace.errors import (
     CommonplaceError,
     Forbidden,
     InvalidScope,
-    ReviewRequired,
     TierNotAllowed,
     TierNotStorable,
     UntrustedSource,
@@ -62,26 +61,43 @@ def at(tier: Tier) -> Partition:
     return replace(HERE, tier=tier)
 
 
-def test_a_tier_of_a_partition_is_one_of_our_scopes() -> None:
+def test_what_is_put_is_its_subjects_and_a_tier_is_where_it_is_shared() -> None:
     held = rights(key(), HERE, NOW, run="r1")
 
-    assert held.scope("session") == Scope("session", "r1")
-    assert held.scope("project") == Scope("workspace", "shop")
-    assert held.scope("global") == Scope("global")
-    assert held.scope("project", private=True) == Scope("user", "ada")
-    assert rights(key(), HERE, NOW, run="r1", session="s1").scope("session") == Scope("session", "s1")
+    assert held.own == Scope("user", "ada")
+    assert held.shared("session") == Scope("session", "r1")
+    assert held.shared("project") == Scope("workspace", "shop")
+    assert held.shared("global") == Scope("global")
+    assert rights(key(), HERE, NOW, run="r1", session="s1").shared("session") == Scope("session", "s1")
+    assert rights(key(), HERE, NOW).shared("session") is None
 
 
 def test_without_a_capability_the_role_decides() -> None:
     reader, writer, reviewer = (rights(key(role), HERE, NOW) for role in ("reader", "writer", "reviewer"))
 
-    assert set(reading(reader).scopes) == {"session", "project", "global"}
+    assert reading(reader).tiers == ("session", "project", "global")
     with pytest.raises(Forbidden):
         writing(reader)
-    assert writing(replace(writer, partition=at("project"))) == Scope("workspace", "shop")
-    with pytest.raises(ReviewRequired):
-        promoting(writer, reviewer="bo", approval="a1")
-    assert promoting(reviewer).scope == Scope("workspace", "shop")
+    assert writing(replace(writer, partition=at("project"))) == Scope("user", "ada")
+    with pytest.raises(Forbidden):
+        promoting(reader)
+    assert promoting(writer).scope == promoting(reviewer).scope == Scope("workspace", "shop")
+
+
+def test_a_capability_may_name_the_key_instead_of_the_person() -> None:
+    who = key(name="laptop", capability=capability(subject="laptop"))
+
+    assert rights(who, HERE, NOW, run="r1").subject == "ada"
+
+
+@pytest.mark.parametrize("patterns", [("workspace:shop",), ("user:ada",)])
+def test_a_key_writes_where_it_reaches_its_own_scope_and_the_tiers(patterns: tuple[str, ...]) -> None:
+    narrow = rights(key(scopes=tuple(map(ScopePattern, patterns))), at("project"), NOW)
+
+    with pytest.raises(Forbidden):
+        writing(narrow)
+    both = tuple(map(ScopePattern, ("workspace:shop", "user:ada")))
+    assert writing(replace(narrow, who=key(scopes=both))) == Scope("user", "ada")
 
 
 def test_an_expired_capability_is_as_good_as_no_key() -> None:
@@ -115,7 +131,7 @@ def test_a_capability_of_another_run_place_or_person_is_refused(changed: dict[st
 def test_an_admin_may_act_for_somebody_else() -> None:
     held = rights(key("admin", capability=capability(subject="bo")), HERE, NOW, run="r1")
 
-    assert writing(held, private=True) == Scope("user", "bo")
+    assert writing(held) == Scope("user", "bo")
 
 
 def test_a_partition_of_another_tenant_is_for_the_operator_alone() -> None:
@@ -155,7 +171,7 @@ def test_a_capability_takes_tiers_away() -> None:
 
     found = reading(held, ["session", "project", "project"])
 
-    assert (set(found.scopes), found.blocked) == ({"session"}, ("project",))
+    assert (found.tiers, found.blocked) == (("session",), ("project",))
     with pytest.raises(TierNotAllowed):
         writing(held)
     with pytest.raises(TierNotAllowed):
@@ -167,47 +183,19 @@ def test_a_search_reads_its_subjects_own_scope_only_where_the_key_reaches_it() -
 
     found = reading(rights(key(scopes=patterns), HERE, NOW), ["session", "project", "global"])
 
-    assert found.scopes == {"project": Scope("workspace", "shop")}
+    assert (found.tiers, found.shared) == (("project",), (Scope("workspace", "shop"),))
     assert found.blocked == ("session", "global")
-    assert found.private is None
-    assert reading(rights(key(), HERE, NOW)).private == Scope("user", "ada")
+    assert found.own is None
+    assert reading(rights(key(), HERE, NOW)).own == Scope("user", "ada")
 
 
-def test_a_writer_promotes_under_a_capability_with_a_review_that_is_named() -> None:
-    held = rights(key(capability=capability(require_review=False)), HERE, NOW, run="r1")
-
-    done = promoting(held, "global", reviewer="bo", approval="a1")
-
-    assert (done.scope, done.reviewer, done.approval, done.reviewed) == (Scope("global"), "bo", "a1", True)
-    for reviewer, approval in ((None, None), ("bo", None), (None, "a1")):
-        with pytest.raises(ReviewRequired):
-            promoting(held, reviewer=reviewer, approval=approval)
-
-
-def test_a_reviewers_own_key_is_its_review() -> None:
-    done = promoting(rights(key("reviewer"), HERE, NOW))
-
-    assert (done.tier, done.reviewer, done.approval, done.reviewed) == ("project", "ada", "ada", True)
-
-
-def test_what_came_from_outside_is_not_promoted_by_a_run_alone() -> None:
-    run = rights(key("admin", capability=capability()), HERE, NOW, run="r1")
-
+def test_what_came_from_outside_is_not_promoted_unreviewed() -> None:
     with pytest.raises(UntrustedSource) as raised:
-        check_source("connector_sourced", promoting(run))
+        check_source("connector_sourced", reviewed=False)
 
     assert (raised.value.code, raised.value.status) == ("untrusted_source", 403)
-    check_source("connector_sourced", promoting(run, reviewer="bo", approval="a1"))
-    check_source("system_generated", promoting(run))
-
-
-@pytest.mark.parametrize("role", ["reviewer", "admin"])
-def test_a_reviewers_key_answers_for_what_came_from_outside(role: Role) -> None:
-    done = promoting(rights(key(role), HERE, NOW))
-
-    check_source("connector_sourced", done)
-
-    assert (done.reviewer, done.approval) == ("ada", "ada")
+    check_source("connector_sourced", reviewed=True)
+    check_source("system_generated", reviewed=False)
 
 
 @pytest.mark.parametrize(
@@ -249,9 +237,9 @@ def allowed(who: Principal, tier: Tier, act: str) -> bool:
     """Whether `who` may read, write or promote to a tier."""
     held = rights(who, at(tier), NOW, run="r1")
     if act == "read":
-        return tier in reading(held, [tier]).scopes
+        return tier in reading(held, [tier]).tiers
     try:
-        writing(held) if act == "write" else promoting(held, tier, reviewer="bo", approval="a1")
+        writing(held) if act == "write" else promoting(held, tier)
     except CommonplaceError:
         return False
     return True
@@ -271,5 +259,5 @@ def test_whatever_a_capability_says_it_allows_nothing_the_key_does_not(
     assert allowed(capable, tier, "read") <= (allowed(bare, tier, "read") and tier in held.read_tiers)
     assert allowed(capable, tier, "write") <= (allowed(bare, tier, "write") and tier in held.write_tiers)
     promotes = allowed(capable, tier, "promote")
-    assert promotes <= (allowed(bare, tier, "write") and tier in held.promote_targets)
+    assert promotes <= (tier in held.promote_targets and role != "reader")
     assert promotes <= (tier in ("project", "global") and role != "reader")

@@ -10,16 +10,17 @@ import pytest
 
 from commonplace import AsyncMemory, Note, open_memory_async
 from commonplace.errors import TrustedRecord
-from commonplace.guard.guard import Guard, GuardedStore
 from commonplace.guard.quarantine import is_protected, judge, judge_record, label_of, let_out, quarantined, signs
 from commonplace.guard.signs import plain
 from commonplace.memory.prepare import Preparer
 from commonplace.memory.write import Writer
+from commonplace.service.account import Account, Journaled
 from commonplace.stores.sqlite.store import SqliteStore
+from commonplace.testing.callers import caller
 from commonplace.testing.clock import FakeClock
 from commonplace.text.tokens import estimate
 from commonplace.values.flood import STANDARD, FloodLimits
-from commonplace.values.quarantine import is_quarantined, quarantine_note, reasons_of
+from commonplace.values.quarantine import is_quarantined, reasons_of
 from commonplace.values.record import Record, Trust
 from commonplace.values.scope import DEFAULT_TENANT, Scope
 
@@ -161,7 +162,7 @@ async def test_something_from_outside_stands_beside_what_a_person_wrote_under_th
     assert await memory.get(ours.id) == ours
     assert (theirs.key, theirs.id, theirs.version) == (None, again.id, again.version)
     assert reasons_of(theirs) == ("trusted_record",)
-    assert quarantine_note(theirs, "beside") == ours.id
+    assert (theirs.quarantine and theirs.quarantine.beside) == ours.id
 
 
 async def test_the_same_from_outside_leaves_the_label_of_what_a_person_wrote(memory: AsyncMemory) -> None:
@@ -257,6 +258,20 @@ async def test_more_than_so_many_notes_an_hour_wait_for_a_reviewer(memory: Async
     assert not is_quarantined(await memory.put("The museum shows another painting.", source="tool"))
 
 
+def guarded_writer(
+    store: SqliteStore, clock: FakeClock, limits: FloodLimits = STANDARD, name: str = "writer"
+) -> Writer:
+    account = Account(
+        who=caller("writer", name=name),
+        action="record.import",
+        journal=store.journal,
+        clock=clock,
+        quotas=store.quotas,
+        limits=limits,
+    )
+    return Writer(Journaled(store.records, account), store.recall, Preparer([], estimate), clock, DEFAULT_TENANT)
+
+
 @pytest.mark.parametrize(
     ("texts", "reasons"),
     [
@@ -269,8 +284,7 @@ async def test_files_are_counted_by_limits_of_their_own(
     store: SqliteStore, clock: FakeClock, texts: list[str], reasons: set[str]
 ) -> None:
     limits = FloodLimits(alike=1, notes=1, files_alike=2, files=3)
-    guard = Guard(store=store.records, clock=clock, tenant=DEFAULT_TENANT, quotas=store.quotas, limits=limits)
-    writer = Writer(GuardedStore(guard), store.recall, Preparer([], estimate), clock, DEFAULT_TENANT)
+    writer = guarded_writer(store, clock, limits)
     notes = [
         Note(text=text, source="file", key=f"file-{n}", trust="external_user_supplied") for n, text in enumerate(texts)
     ]
@@ -284,8 +298,7 @@ async def test_files_are_counted_by_limits_of_their_own(
 
 
 async def test_files_may_be_alike_and_many_unless_somebody_sets_a_limit(store: SqliteStore, clock: FakeClock) -> None:
-    guard = Guard(store=store.records, clock=clock, tenant=DEFAULT_TENANT, quotas=store.quotas)
-    writer = Writer(GuardedStore(guard), store.recall, Preparer([], estimate), clock, DEFAULT_TENANT)
+    writer = guarded_writer(store, clock)
     notes = [
         Note(text=f"Day {n}: nothing happened.", source="file", key=f"file-{n}", trust="external_user_supplied")
         for n in range(1_200)
@@ -339,3 +352,13 @@ async def test_a_trusted_record_that_appears_meanwhile_is_not_overwritten(memory
     for key in keys:
         [held] = (await memory.list(key=key)).records
         assert (held.source, held.trust) == ("manual", "system_generated")
+
+
+async def test_one_writers_flood_costs_no_other_their_notes(store: SqliteStore, clock: FakeClock) -> None:
+    limits = FloodLimits(alike=2, notes=2)
+    note = Note(text="Acme won an award this year.", source="web", trust="external_user_supplied")
+
+    ana = [one.record for _ in range(3) for one in await guarded_writer(store, clock, limits, "ana").put([note])]
+    bo = [one.record for one in await guarded_writer(store, clock, limits, "bo").put([note])]
+
+    assert [is_quarantined(record) for record in (*ana, *bo)] == [False, False, True, False]

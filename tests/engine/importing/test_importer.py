@@ -1,65 +1,18 @@
 """Folders of notes become records, once."""
 
 import os
-from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.engine.importing.notes import WEB, Notes
 
-from commonplace.errors import InvalidInput, PathNotFound
+from commonplace.errors import InvalidInput, PathNotFound, RemovalRefused
 from commonplace.importing.folders import OUTSIDE
-from commonplace.importing.importer import Importer, ImportReport, key_of, namespace
-from commonplace.memory.lifecycle import Lifecycle
-from commonplace.memory.prepare import Preparer
-from commonplace.memory.write import Writer
-from commonplace.stores.sqlite.store import SqliteStore
-from commonplace.testing.clock import FakeClock
-from commonplace.text.tokens import estimate
-from commonplace.values.query import Filter
-from commonplace.values.record import Record
-from commonplace.values.scope import DEFAULT_TENANT, Scope
+from commonplace.importing.importer import key_of, namespace
+from commonplace.values.transfer import ImportOptions
 
 pytestmark = pytest.mark.anyio
-WEB = Scope("workspace", "web")
-
-
-class Notes:
-    """A folder of files, its importer, and what became of them."""
-
-    def __init__(self, root: Path, store: SqliteStore, clock: FakeClock) -> None:
-        preparer = Preparer([], estimate)
-        writer = Writer(store.records, store.recall, preparer, clock, DEFAULT_TENANT)
-        self.root = root
-        self.store = store
-        self.importer = Importer(store.records, writer, clock, DEFAULT_TENANT, "ada")
-        self.lifecycle = Lifecycle(store.records, preparer, clock, DEFAULT_TENANT)
-
-    def write(self, name: str, text: str | bytes) -> Path:
-        path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text.encode() if isinstance(text, str) else text)
-        return path
-
-    async def run(self, **options: Any) -> ImportReport:
-        told: dict[str, Any] = {"scope": WEB, **options}
-        return await self.importer.import_path(self.root, **told)
-
-    async def records(self) -> dict[str, Record]:
-        """The live records by the path of their file."""
-        page = await self.store.records.find(DEFAULT_TENANT, Filter(scopes=(WEB,)), "key", 1000, None)
-        return {record.provenance.file or "": record for record in page.records}
-
-
-@pytest.fixture
-async def notes(tmp_path: Path) -> AsyncGenerator[Notes]:
-    clock = FakeClock()
-    store = await SqliteStore.open(tmp_path / "memory.db", clock)
-    folder = tmp_path / "notes"
-    folder.mkdir()
-    yield Notes(folder, store, clock)
-    await store.aclose()
 
 
 async def test_each_text_file_becomes_one_record(notes: Notes) -> None:
@@ -264,14 +217,16 @@ async def test_an_empty_folder_is_an_error_unless_deletions_are_to_be_synced(not
 
     with pytest.raises(InvalidInput):
         await notes.run()
-    report = await notes.run(sync_deletes=True)
+    with pytest.raises(RemovalRefused):
+        await notes.run(sync_deletes=True)
+    report = await notes.run(sync_deletes=True, force=True)
 
     assert (report.discovered_files, report.deleted_files) == (0, 1)
 
 
 async def test_a_path_that_is_not_there_is_an_error_whatever_is_asked(notes: Notes) -> None:
     with pytest.raises(PathNotFound):
-        await notes.importer.import_path(notes.root / "nowhere", scope=WEB, sync_deletes=True)
+        await notes.importer.import_path(notes.root / "nowhere", scope=WEB, options=ImportOptions(sync_deletes=True))
 
 
 async def test_a_single_file_is_the_record_it_is_in_its_folder(notes: Notes) -> None:
@@ -318,7 +273,7 @@ async def test_an_import_leaves_no_folder_open(notes: Notes, tmp_path: Path) -> 
     await notes.run()
     for layout in ("openclaw", "directory"):
         with pytest.raises(InvalidInput):
-            await notes.importer.import_path(tmp_path / "memory.db", scope=WEB, layout=layout)
+            await notes.importer.import_path(tmp_path / "memory.db", scope=WEB, options=ImportOptions(layout=layout))
 
     assert handles() == before
 
@@ -343,7 +298,9 @@ async def test_both_openclaw_roots_are_the_same_folder(notes: Notes) -> None:
     notes.write("workspace/MEMORY.md", "long-term")
 
     await notes.run(layout="openclaw")
-    report = await notes.importer.import_path(notes.root / "workspace", scope=WEB, layout="openclaw")
+    report = await notes.importer.import_path(
+        notes.root / "workspace", scope=WEB, options=ImportOptions(layout="openclaw")
+    )
 
     assert (report.indexed_files, report.skipped_files) == (0, 1)
 

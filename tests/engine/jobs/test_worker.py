@@ -15,6 +15,7 @@ from commonplace.errors import (
     InvalidInput,
     PathNotFound,
     RecordChanged,
+    RemovalRefused,
     StoreBusy,
     StoreUnavailable,
 )
@@ -25,6 +26,7 @@ from commonplace.jobs.worker import Worker
 from commonplace.ports.journal import Entries
 from commonplace.ports.maintenance import Progress
 from commonplace.service.upkeep import UPKEEP, Housekeeping
+from commonplace.stores.sqlite.jobs import SqlJobs
 from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
 from commonplace.values.audit import AuditQuery
@@ -164,7 +166,9 @@ async def test_a_job_that_is_queued_is_begun_at_once_when_the_log_tells_of_it(sh
         assert (await shop.job(id)).state == "done"
 
 
-@pytest.mark.parametrize("error", [InvalidInput(), Forbidden(), PathNotFound()], ids=lambda error: error.code)
+@pytest.mark.parametrize(
+    "error", [InvalidInput(), Forbidden(), PathNotFound(), RemovalRefused()], ids=lambda error: error.code
+)
 async def test_an_error_that_will_not_go_away_ends_the_job_at_once(shop: Shop, error: Any) -> None:
     id = await shop.queue()
 
@@ -602,3 +606,77 @@ async def test_an_upkeep_that_failed_is_told_of_and_planned_again(shop: Shop) ->
     assert (planned.state, failed.state, failed.error_code) == ("queued", "failed", "invalid_input")
     [(told, _)] = await shop.events()
     assert told == "job.failed"
+
+
+class AwayAtTheEnd(SqlJobs):
+    """Jobs whose end cannot be written for a while."""
+
+    failures = 2
+
+    async def finish_job(self, id: str, worker: str, result: Mapping[str, Json], entries: Entries) -> bool:
+        self._fail()
+        return await super().finish_job(id, worker, result, entries)
+
+    async def fail_job(self, *args: Any, **more: Any) -> bool:
+        self._fail()
+        return await super().fail_job(*args, **more)
+
+    def _fail(self) -> None:
+        if self.failures:
+            self.failures -= 1
+            raise StoreUnavailable
+
+
+@pytest.mark.parametrize(
+    ("handler", "state"), [(well, "done"), (raising(InvalidInput("no")), "failed")], ids=["done", "failed"]
+)
+async def test_an_end_that_cannot_be_written_twice_is_written_at_the_third_attempt_and_nothing_is_done_again(
+    shop: Shop, handler: Handler, state: str
+) -> None:
+    shop.store.jobs = AwayAtTheEnd(shop.store._transactions)  # pyright: ignore[reportPrivateUsage]
+    id, begun, endings = await shop.queue(), list[str](), list[tuple[str, str]]()
+
+    async def counted(job: Job, progress: Progress) -> Mapping[str, Json]:
+        begun.append(job.id)
+        return await handler(job, progress)
+
+    def note_end(kind: str, end: str) -> None:
+        endings.append((kind, end))
+
+    async with shop.at_work({"import": counted}, counted=note_end):
+        job = await shop.job(id)
+
+    assert (job.state, job.attempts) == (state, 1)
+    assert begun == [id]
+    assert endings == [("import", "started"), ("import", state)]
+
+
+class AwayInBetween(SqlJobs):
+    """Leases that cannot be renewed for a moment."""
+
+    failures = 2
+    renewed = 0
+
+    async def renew_job(self, *args: Any, **more: Any) -> bool:
+        if self.failures:
+            self.failures -= 1
+            raise StoreUnavailable
+        self.renewed += 1
+        return await super().renew_job(*args, **more)
+
+
+async def test_a_store_that_is_away_for_a_moment_costs_no_worker_its_job(shop: Shop) -> None:
+    jobs = shop.store.jobs = AwayInBetween(shop.store._transactions)  # pyright: ignore[reportPrivateUsage]
+    id, begun = await shop.queue(), list[str]()
+
+    async def until_renewed(job: Job, progress: Progress) -> Mapping[str, Json]:
+        begun.append(job.id)
+        async with asyncio.timeout(5):
+            while not jobs.renewed:  # noqa: ASYNC110 - as above
+                await asyncio.sleep(0.005)
+        return await well(job, progress)
+
+    async with shop.at_work({"import": until_renewed}, lease=timedelta(seconds=1.5)):
+        job = await shop.job(id)
+
+    assert (job.state, job.attempts, begun) == ("done", 1, [id])

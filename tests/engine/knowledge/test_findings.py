@@ -51,6 +51,10 @@ APPROVED = StatusChange(to="approved_default", reviewer="bo", approval="a1")
 ASKED = Binding(project="shop", namespace="ops", task_family="deploy", subject="Orders migration")
 
 
+def nothing(_: object) -> Entries:
+    return NOTHING
+
+
 def item(**fields: Any) -> Item:
     told: dict[str, Any] = {
         "id": id_at(1),
@@ -62,6 +66,7 @@ def item(**fields: Any) -> Item:
         "title": "A title",
         "created_at": BIRTH,
         "updated_at": BIRTH,
+        "last_seen_at": BIRTH,
     }
     return Item(**{**told, **fields})
 
@@ -88,9 +93,9 @@ async def a_finding(knowledge: KnowledgeBase, space: Space, *changes: StatusChan
         "subject": "orders migration",
         "summary": "Run the migration before the deploy.",
     }
-    made = await knowledge.create_item(NewFinding(space=space.id, **{**told, **fields}), NOTHING)
+    made = (await knowledge.record(NewFinding(space=space.id, **{**told, **fields}), nothing)).item
     for change in changes:
-        made = await knowledge.change(made.id, change, NOTHING)
+        made = await knowledge.change(made.id, change, nothing)
     return made
 
 
@@ -157,7 +162,7 @@ async def test_a_finding_is_born_working_and_told_twice_it_is_one(knowledge: Kno
 
 async def test_a_finding_needs_its_space(knowledge: KnowledgeBase) -> None:
     with pytest.raises(NotFound):
-        await knowledge.create_item(NewFinding(space="nowhere", title="x"), NOTHING)
+        await knowledge.record(NewFinding(space="nowhere", title="x"), nothing)
 
 
 async def test_secrets_do_not_rest_in_knowledge(knowledge: KnowledgeBase) -> None:
@@ -178,8 +183,8 @@ async def test_what_is_to_be_kept_with_a_write_reaches_the_store(knowledge: Know
     told = [Entries(audit=()) for _ in range(3)]
 
     space = await knowledge.create_space(NewSpace(project="shop"), told[0])
-    made = await knowledge.create_item(NewFinding(space=space.id, title="x"), told[1])
-    await knowledge.change(made.id, PROMOTED, told[2])
+    made = (await knowledge.record(NewFinding(space=space.id, title="x"), lambda _: told[1])).item
+    await knowledge.change(made.id, PROMOTED, lambda _: told[2])
 
     assert len(held.entries) == 3
     assert all(kept is entries for kept, entries in zip(held.entries, told, strict=True))
@@ -192,9 +197,9 @@ async def test_a_finding_is_promoted_then_approved_then_given_up(knowledge: Know
     made = await a_finding(knowledge, await a_space(knowledge))
     clock.advance(timedelta(hours=1))
 
-    promoted = await knowledge.change(made.id, PROMOTED, NOTHING)
-    approved = await knowledge.change(made.id, APPROVED, NOTHING)
-    gone = await knowledge.change(made.id, StatusChange(to="deprecated"), NOTHING)
+    promoted = await knowledge.change(made.id, PROMOTED, nothing)
+    approved = await knowledge.change(made.id, APPROVED, nothing)
+    gone = await knowledge.change(made.id, StatusChange(to="deprecated"), nothing)
 
     assert (promoted.status, promoted.trust_level, promoted.updated_at) == ("promoted", "promoted", clock.now())
     assert (approved.trust_level, approved.reviewer, approved.approval) == ("approved_default", "bo", "a1")
@@ -208,7 +213,7 @@ async def test_the_approved_default_needs_a_reviewer_and_an_approval(
     made = await a_finding(knowledge, await a_space(knowledge), PROMOTED)
 
     with pytest.raises(ReviewRequired):
-        await knowledge.change(made.id, change, NOTHING)
+        await knowledge.change(made.id, change, nothing)
 
 
 @given(st.lists(st.sampled_from(ORDER), max_size=12), st.booleans())
@@ -235,7 +240,7 @@ async def test_of_two_who_change_an_item_at_once_the_second_is_refused(
     knowledge: KnowledgeBase, held: HeldKnowledge
 ) -> None:
     made = await a_finding(knowledge, await a_space(knowledge))
-    await knowledge.change(made.id, StatusChange(to="deprecated"), NOTHING)
+    await knowledge.change(made.id, StatusChange(to="deprecated"), nothing)
 
     with pytest.raises(Conflict):
         await held.change_item(replace(made, status="promoted"), "working", NOTHING)
@@ -289,11 +294,11 @@ async def test_a_run_is_told_what_is_known(knowledge: KnowledgeBase) -> None:
     made = await a_finding(knowledge, space)
     assert await decisions(knowledge, ASKED) == ["no_prior_knowledge"]
 
-    await knowledge.change(made.id, PROMOTED, NOTHING)
+    await knowledge.change(made.id, PROMOTED, nothing)
     promoted = await knowledge.preflight(ASKED)
-    await knowledge.change(made.id, APPROVED, NOTHING)
+    await knowledge.change(made.id, APPROVED, nothing)
     approved = await knowledge.preflight(ASKED)
-    await knowledge.change(made.id, StatusChange(to="deprecated"), NOTHING)
+    await knowledge.change(made.id, StatusChange(to="deprecated"), nothing)
 
     assert (promoted.decision, approved.decision) == ("reuse_promoted", "reuse_approved_default")
     assert [one.id for one in approved.items] == [made.id]
@@ -412,3 +417,13 @@ async def test_a_text_that_is_too_long_or_no_text_is_refused(knowledge: Knowledg
         with pytest.raises(CommonplaceError) as raised:
             await a_finding(knowledge, space, **fields)
         assert raised.value.status == 400
+
+
+@pytest.mark.parametrize("project", ["sho", "shop-eu", "Shop", "shop "])
+async def test_a_project_reads_nothing_of_one_whose_name_is_nearly_its_own(
+    knowledge: KnowledgeBase, project: str
+) -> None:
+    other = await a_space(knowledge, project=project)
+    await a_finding(knowledge, other, PROMOTED, coverage_key="shop::ops::deploy::orders-migration")
+
+    assert await decisions(knowledge, ASKED) == ["no_prior_knowledge"]

@@ -9,8 +9,6 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from commonplace.doors.tandem.distill import Conversation, Distilling
-from commonplace.doors.tandem.tree import Browsing
 from commonplace.errors import (
     CommonplaceError,
     ModelMalformed,
@@ -20,7 +18,9 @@ from commonplace.errors import (
     SpendingCapReached,
 )
 from commonplace.learning.prompts import proposed_facts, transcript_prompt
+from commonplace.service.distill import Conversation, Distilling
 from commonplace.service.extraction import Talk
+from commonplace.service.tree import Browsing
 from commonplace.testing.callers import caller
 from commonplace.testing.learning import WHO, House
 from commonplace.testing.models import ScriptedModel

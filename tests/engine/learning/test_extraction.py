@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from commonplace.doors.rondoflow.use_cases import Owners
 from commonplace.errors import Forbidden, InvalidInput
 from commonplace.learning.contradiction import contradicts
 from commonplace.service.extraction import Talk
+from commonplace.service.owners import Owners
 from commonplace.testing.callers import caller
 from commonplace.testing.learning import FILLER, WHO, House
 from commonplace.values.note import Note
@@ -47,7 +47,7 @@ async def test_without_a_workspace_every_fact_is_the_agents(house: House) -> Non
 
 
 async def test_an_agent_whose_memory_is_off_learns_nothing_and_its_workspace_does(house: House) -> None:
-    await Owners(house.desk, house.records).create(WHO, "agent", "Ana", id="ana")
+    await Owners(house.desk).create(WHO, "agent", "Ana", id="ana")
     told = {"agents": ("ana",), "workspace": "web", "scope": None}
     done = await house.extract("Our CI runs on Buildkite.", "Please always answer in French.", **told)
 
@@ -273,7 +273,7 @@ async def test_what_a_person_wrote_or_vouched_for_stays_and_the_news_waits_for_r
     house: House, fields: dict[str, str]
 ) -> None:
     note = Note(text="The main branch is main", scope="user:ana", kind="fact", **fields)  # pyright: ignore[reportArgumentType]
-    [own] = await house.records.put(caller("reviewer"), [note])
+    [own] = await house.records.put(caller("reviewer", name="ana"), [note])
     for _ in range(2):
         await house.extract("The main branch is trunk.")
 

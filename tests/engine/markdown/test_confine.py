@@ -377,3 +377,37 @@ def test_a_file_swapped_for_a_link_again_and_again_never_leads_out(root: Path, o
         thread.join(timeout=5)
 
     assert snapshot(outside) == {"secret.md": b"the secret"}
+
+
+def test_a_file_is_on_the_disk_before_it_takes_its_name_and_the_name_before_anybody_is_answered(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[tuple[str, int]] = []
+    sync, rename, unlink = os.fsync, os.rename, os.unlink
+
+    def noted_sync(fd: int) -> None:
+        sync(fd)
+        steps.append(("sync", os.fstat(fd).st_ino))
+
+    def noted_rename(old: str, new: str, *, src_dir_fd: int, dst_dir_fd: int) -> None:
+        rename(old, new, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+        steps.append(("rename", (root / "user" / new).stat().st_ino))
+
+    def noted_unlink(name: str, *, dir_fd: int) -> None:
+        unlink(name, dir_fd=dir_fd)
+        steps.append(("unlink", 0))
+
+    folder = Folder(root)
+    monkeypatch.setattr(os, "fsync", noted_sync)
+    monkeypatch.setattr(os, "rename", noted_rename)
+    monkeypatch.setattr(os, "unlink", noted_unlink)
+
+    written = write(folder, "user/x.md", "kept through a loss of power")
+    file, parent = (root / "user" / "x.md").stat().st_ino, (root / "user").stat().st_ino
+    after_write = [step for step in steps if step[0] != "unlink"]
+    steps.clear()
+    assert written is not None
+    folder.remove(("user", "x.md"), expected=written.stamp)
+
+    assert after_write == [("sync", file), ("rename", file), ("sync", parent)]
+    assert steps[:2] == [("unlink", 0), ("sync", parent)]

@@ -13,8 +13,8 @@ from commonplace.markdown.entries import TYPES, EntryFile, EntryProblem, EntryTy
 from commonplace.markdown.index import MAX_BYTES, MAX_LINE, MAX_LINES, build, clip
 from commonplace.markdown.recall import MOST, MOST_BODY, recall, staleness
 from commonplace.markdown.roots import (
-    channel_name,
     channel_root,
+    folder_name,
     local_root,
     user_root,
     workspace_name,
@@ -66,7 +66,7 @@ def test_two_workspaces_never_share_a_folder() -> None:
 
 @given(st.text(min_size=1, max_size=40))
 def test_a_channels_name_is_one_folder(channel: str) -> None:
-    name = channel_name(channel)
+    name = folder_name(channel)
 
     assert "/" not in name
     assert name not in (".", "..")

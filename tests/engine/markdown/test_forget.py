@@ -69,3 +69,22 @@ def test_a_task_that_had_not_ended_anywhere_is_not_resumed(filed: Root, now: dat
 
     assert resumed([filed], "forget-1") is None
     assert "forget-1" in {change.by for change in past(filed)}
+
+
+def test_a_word_means_no_longer_word(place: Place) -> None:
+    place.entry(place.user, "reference/a.md", "Nobody counts the cat.", "Pets")
+    place.entry(place.user, "reference/b.md", "The catalogue is in the hall; we concatenate nothing.", "Library")
+
+    assert [file.entry.name for _, file in choose([place.user], "cat")] == ["Pets"]
+
+
+def test_what_somebody_changes_after_it_was_chosen_stays(place: Place, now: datetime) -> None:
+    place.user.folder.make()
+    place.entry(place.user, "reference/a.md", f"{SECRET}.", "Zebras")
+    chosen = choose([place.user], "zebras")
+    place.entry(place.user, "reference/a.md", f"{OTHER}.", "Harbour")
+
+    erased = remove(chosen, now=now)
+
+    assert erased.entries == ()
+    assert OTHER in (place.user.path / "reference/a.md").read_text(encoding="utf-8")

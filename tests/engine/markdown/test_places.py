@@ -44,7 +44,6 @@ def test_the_key_of_a_record_names_its_file(key: str, scope: str, expected: tupl
     [
         (None, "user:local"),
         ("notes/tea.md", "user:local"),
-        ("managed:user:user/tea.md", "user:ana"),
         ("managed:user:user/tea.md", "global"),
         ("managed:user:", "user:local"),
         ("managed:project@1f2e3d4c:x.md", "user:local"),

@@ -151,3 +151,12 @@ def test_nobody_lets_go_for_another(place: Place, now: datetime) -> None:
     end_consolidation(place.project.state)
 
     assert not begin_consolidation(place.project.state, now)
+
+
+def test_nobody_lets_go_for_a_process_of_the_same_number_on_another_machine(place: Place, now: datetime) -> None:
+    told = {"pid": os.getpid(), "host": "elsewhere", "startedAt": now.isoformat()}
+    (place.project.path.parent / LOCK).write_text(json.dumps(told), encoding="utf-8")
+
+    end_consolidation(place.project.state)
+
+    assert not begin_consolidation(place.project.state, now)

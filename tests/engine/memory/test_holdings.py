@@ -14,7 +14,7 @@ import pytest
 from commonplace.errors import StoreUnavailable
 from commonplace.memory import holdings
 from commonplace.memory import recall as recalling
-from commonplace.memory.holdings import IndexBudget, aside
+from commonplace.memory.holdings import Held, IndexBudget, aside
 from commonplace.memory.index import Index
 from commonplace.memory.lifecycle import Lifecycle
 from commonplace.memory.prepare import Preparer
@@ -443,3 +443,43 @@ async def test_whoever_is_cancelled_leaves_a_thread_aside_alone() -> None:
 
     assert done == {task}
     assert task.cancelled()
+
+
+@pytest.mark.parametrize(
+    ("seen", "asked_for", "is_there"),
+    [
+        ((3, 10), (3, 10), True),
+        ((3, 11), (3, 10), True),
+        ((3, 9), (3, 10), False),
+        ((3, 10), (4, 10), False),
+        ((3, 99), (4, 1), False),
+        ((4, 1), (3, 99), True),
+    ],
+)
+async def test_an_index_that_saw_an_earlier_epoch_is_not_fresh_however_far_it_had_come(
+    seen: tuple[int, int], asked_for: tuple[int, int], is_there: bool
+) -> None:
+    def mark(epoch: int, seq: int) -> Mark:
+        return Mark(scope=LAKE, number=7, seq=seq, epoch=epoch, passages=5, terms=9)
+
+    held = Held(Index({}), {7: mark(*seen)})
+
+    assert held.has(mark(*asked_for)) is is_there
+    assert held.lacks(mark(*asked_for)) == (5 if seen[0] < asked_for[0] else 0)
+    assert not held.has(mark(*asked_for)._replace(number=8))
+
+
+async def test_what_a_purge_removed_is_not_found_by_an_index_that_had_it(
+    recall: Recall, store: Gated, writer: Writer
+) -> None:
+    """The last write before the purge and the purge itself may share a number: the epoch tells them apart."""
+    store.gate.opened.set()
+    [written] = await writer.put([Note(text="bittern in the reed bed", scope=Scope("workspace", "marsh"))])
+    marsh = asked("bittern", Scope("workspace", "marsh"))
+    before = [texts(await recall.search(marsh)) for _ in range(3)]
+
+    await store.records.purge(DEFAULT_TENANT, [Filter(ids=(written.record.id,), states=ALL_STATES)])
+    await writer.put([Note(text="bittern that came back", scope=Scope("workspace", "marsh"))])
+
+    assert before == [{"bittern in the reed bed"}] * 3
+    assert texts(await recall.search(marsh)) == {"bittern that came back"}

@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -93,6 +94,16 @@ async def test_a_note_that_says_nothing_of_pin_and_importance_keeps_them(writer:
     assert (spoken.record.pinned, spoken.record.importance) == (False, 0)
 
 
+async def test_a_note_that_names_no_kind_leaves_the_kind_under_its_key(writer: Writer) -> None:
+    (first,) = await writer.put([Note(text="One", key="k", kind="solution_capsule")])
+    (silent,) = await writer.put([Note(text="Two", key="k")])
+    (spoken,) = await writer.put([Note(text="Three", key="k", kind="note")])
+    (new,) = await writer.put([Note(text="Four", key="l")])
+
+    kinds = [written.record.kind for written in (first, silent, spoken, new)]
+    assert kinds == ["solution_capsule", "solution_capsule", "note", "note"]
+
+
 async def test_a_new_note_is_neither_pinned_nor_important(writer: Writer) -> None:
     (written,) = await writer.put([Note(text="One", key="k")])
 
@@ -166,6 +177,20 @@ async def test_secrets_in_metadata_are_taken_out_too(writer: Writer) -> None:
 
     assert "abcdefghijklmnop123456" not in str(written.record.metadata)
     assert written.record.metadata["redactions"] == 1
+
+
+async def test_secrets_in_the_names_of_metadata_are_taken_out_and_no_field_is_lost(writer: Writer) -> None:
+    first, second = "ghp_" + "a1B2" * 9, "ghp_" + "c3D4" * 9
+    told: dict[str, Any] = {first: 1, "deep": [{second: "x", first: "y"}], "[redacted:github_token]": 3, second: 2}
+
+    [written] = await writer.put([Note(text="which key is for what", metadata=told)])
+
+    metadata = written.record.metadata
+    assert first not in str(metadata)
+    assert second not in str(metadata)
+    assert metadata["redactions"] == 4
+    assert sorted(str(value) for value in metadata.values() if isinstance(value, int)) == ["1", "2", "3", "4"]
+    assert metadata["deep"] == [{"[redacted:github_token]": "x", "[redacted:github_token] 2": "y"}]
 
 
 async def test_without_a_time_the_message_tells_two_turns_apart(writer: Writer, store: SqliteStore) -> None:

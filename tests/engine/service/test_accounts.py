@@ -1,8 +1,13 @@
+# pyright: reportUnknownMemberType=false
+# (the stubs of apsw name a type that this Python may not have)
+
 """What is kept beside a write, a denial and a search: audit rows, events, replies."""
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
+import apsw
 import pytest
 
 from commonplace.errors import Forbidden, IdempotencyKeyReused, RecordChanged, RecordNotFound, SecretRefused
@@ -31,6 +36,13 @@ async def rows(desk: Desk) -> list[AuditRow]:
     return list(reversed(page.rows))
 
 
+def rows_of_store(path: Path) -> dict[str, int]:
+    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    counts = {table: db.execute(f"SELECT count(*) FROM {table}").get for table in ("audit", "events")}
+    db.close()
+    return counts
+
+
 async def types(desk: Desk) -> list[str]:
     return [event.news.type for event in await desk.store.events.read_events(0, 100)]
 
@@ -43,6 +55,58 @@ async def test_a_write_leaves_an_audit_row_and_an_event(desk: Desk, records: Rec
     assert (row.scope, row.version, row.address) == (WEB, 1, "127.0.0.1")
     [event] = await desk.store.events.read_events(0, 10)
     assert (event.news.type, event.news.scope, event.news.data["id"]) == ("record.created", WEB, written.record.id)
+
+
+async def test_a_bulk_write_is_one_row_of_the_store_and_a_row_of_the_audit_for_each_record(
+    desk: Desk, records: Records, tmp_path: Path
+) -> None:
+    notes = [Note(text=f"We ship version {n}", scope=("workspace:web", "workspace:api")[n % 2]) for n in range(40)]
+
+    written = await records.put(WRITER, notes)
+
+    told = await rows(desk)
+    assert {row.record: (row.scope, row.version, row.outcome) for row in told} == {
+        result.record.id: (result.record.scope, 1, "ok") for result in written
+    }
+    assert len({row.id for row in told}) == 40
+    events = await desk.store.events.read_events(0, 100)
+    assert sorted((event.news.data["id"], str(event.news.scope)) for event in events) == sorted(
+        (result.record.id, str(result.record.scope)) for result in written
+    )
+    assert {(event.news.type, event.news.data["version"], event.news.data["kind"]) for event in events} == {
+        ("record.created", 1, "note")
+    }
+    for result in written[::7]:
+        page = await desk.store.journal.audit(WRITER.tenant, AuditQuery(record=result.record.id), 10, None)
+        assert [row.record for row in page.rows] == [result.record.id]
+    assert rows_of_store(tmp_path / "memory.db") == {"audit": 2, "events": 2}
+
+
+async def test_a_row_that_says_more_about_its_record_stands_alone(desk: Desk, records: Records) -> None:
+    secret = "the key is AKIAIOSFODNN7EXAMPLE"
+    notes = [Note(text=text, scope=WEB) for text in ("We ship on Fridays", secret, "Ana likes tea")]
+
+    written = await records.put(WRITER, notes)
+
+    by_record = {row.record: row.details for row in await rows(desk)}
+    assert ["redactions" in by_record[result.record.id] for result in written] == [False, True, False]
+
+
+async def test_records_purged_together_are_each_told_of(desk: Desk, records: Records) -> None:
+    notes = [Note(text=f"We ship version {n}", scope=("workspace:web", "workspace:api")[n % 2]) for n in range(6)]
+    ids = [result.record.id for result in await records.put(WRITER, notes)]
+
+    await records.purge(ADMIN, ids=ids)
+
+    purged = [row.record for row in await rows(desk) if row.action == "record.purge" and row.record]
+    assert sorted(purged) == sorted(ids)
+    events = await desk.store.events.read_events(6, 100)
+    assert sorted((event.news.type, event.news.data["id"]) for event in events) == sorted(
+        ("record.purged", id) for id in ids
+    )
+    assert {(event.news.data["id"], str(event.news.scope)) for event in events} == {
+        (id, ("workspace:web", "workspace:api")[n % 2]) for n, id in enumerate(ids)
+    }
 
 
 async def test_no_row_and_no_event_tells_what_a_record_says(desk: Desk, records: Records) -> None:
@@ -110,7 +174,7 @@ async def test_a_record_that_moves_is_told_of_where_it_was_and_where_it_is(desk:
 
     await records.promote(ADMIN, written.record.id, scope=WEB)
 
-    told = [(event.news.type, str(event.news.scope)) for event in await desk.store.events.read_events(1, 10)]
+    told = [(event.news.type, str(event.news.scope)) for event in await desk.store.events.read_events(2, 10)]
     assert told == [("record.promoted", "workspace:web"), ("record.left", "session:7")]
 
 
@@ -120,7 +184,7 @@ async def test_the_undo_of_a_promotion_is_told_of_where_the_record_was_shared(de
 
     await records.undo(ADMIN, written.record.id)
 
-    told = [(event.news.type, str(event.news.scope)) for event in await desk.store.events.read_events(3, 10)]
+    told = [(event.news.type, str(event.news.scope)) for event in await desk.store.events.read_events(4, 10)]
     assert told == [("record.restored", "session:7"), ("record.left", "workspace:web")]
 
 
@@ -189,7 +253,8 @@ async def test_a_change_is_repeated_with_its_answer(desk: Desk, records: Records
 async def test_only_a_reviewer_reads_the_audit_and_only_of_what_they_reach(
     desk: Desk, records: Records, keeping: Keeping
 ) -> None:
-    await records.put(WRITER, [Note(text="One", scope=WEB), Note(text="Two", scope="user:ana")])
+    ana = caller("writer", name="ana")
+    await records.put(ana, [Note(text="One", scope=WEB), Note(text="Two", scope="user:ana")])
 
     with pytest.raises(Forbidden):
         await keeping.audit(WRITER, AuditQuery())
@@ -205,3 +270,43 @@ async def test_what_is_out_of_reach_is_not_found_and_the_audit_knows_why(desk: D
         await records.get(caller("reader", "user:*"), written.record.id)
 
     assert [row.outcome for row in await rows(desk) if row.action == "record.get"] == ["denied"]
+
+
+async def test_the_audit_of_a_scoped_reviewer_tells_no_record_out_of_reach_from_one_that_is_not_there(
+    desk: Desk, records: Records, keeping: Keeping
+) -> None:
+    [hidden] = await records.put(ADMIN, [Note(text="Salaries", scope="workspace:web-payroll")])
+    absent = "01890000-0000-7000-8000-000000000000"
+    scoped = replace(caller("reviewer", "workspace:web"), key="01890000-0000-7000-8000-0000000000aa")
+    for id in (hidden.record.id, absent):
+        for attempt in (records.get(scoped, id), records.history(scoped, id), records.delete(scoped, id)):
+            with pytest.raises(RecordNotFound):
+                await attempt
+
+    def shown(row: AuditRow, id: str) -> AuditRow:
+        assert row.record == id
+        return replace(row, id="", at=clock_zero, record=None)
+
+    clock_zero = desk.clock.now()
+    every = (await keeping.audit(scoped, AuditQuery())).rows
+    not_found = (await keeping.audit(scoped, AuditQuery(outcomes=("not_found",)))).rows
+    denied = (await keeping.audit(scoped, AuditQuery(outcomes=("denied",)))).rows
+    of_hidden = [shown(row, hidden.record.id) for row in every if row.record == hidden.record.id]
+    of_absent = [shown(row, absent) for row in every if row.record == absent]
+
+    assert len(of_hidden) == 3
+    assert of_hidden == of_absent
+    assert len(not_found) == 6
+    assert denied == ()
+
+
+async def test_who_reaches_the_record_reads_in_the_audit_that_somebody_was_denied(
+    records: Records, keeping: Keeping
+) -> None:
+    [hidden] = await records.put(ADMIN, [Note(text="Salaries", scope="workspace:web-payroll")])
+    with pytest.raises(RecordNotFound):
+        await records.get(caller("reviewer", "workspace:web"), hidden.record.id)
+
+    for reviewer in (ADMIN, caller("reviewer", "workspace:web-payroll")):
+        [row] = (await keeping.audit(reviewer, AuditQuery(outcomes=("denied",)))).rows
+        assert (row.record, row.outcome, str(row.scope)) == (hidden.record.id, "denied", "workspace:web-payroll")

@@ -24,7 +24,7 @@ from commonplace.values.principal import Principal
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Record
 from commonplace.values.scope import DEFAULT_TENANT, Scope
-from commonplace.values.transfer import ImportReport
+from commonplace.values.transfer import ImportOptions, ImportReport
 
 pytestmark = pytest.mark.anyio
 
@@ -65,7 +65,9 @@ class Server:
 
     async def run(self, path: Path | None = None, who: Principal = WRITER, **options: Any) -> ImportReport:
         async with asyncio.timeout(30):
-            return await self.moving.import_now(who, str(path or self.folder), scope=WEB, **options)
+            return await self.moving.import_now(
+                who, str(path or self.folder), scope=WEB, options=ImportOptions(**options)
+            )
 
     async def records(self) -> dict[str, Record]:
         """Every record, live or not, by the path of its file. None of them has the token."""

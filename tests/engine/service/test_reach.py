@@ -10,6 +10,8 @@ from commonplace.service.recall import Recalling
 from commonplace.service.records import Records
 from commonplace.service.transfer import Moving
 from commonplace.testing.callers import caller
+from commonplace.testing.clock import FakeClock
+from commonplace.testing.drafts import Drafting
 from commonplace.values.note import Note
 from commonplace.values.principal import ScopePattern
 from commonplace.values.query import Filter, Query
@@ -17,12 +19,13 @@ from commonplace.values.scope import Scope
 
 pytestmark = pytest.mark.anyio
 
-WRITER = caller("writer")
+WRITER, OWNER = caller("writer"), caller("admin", name="local")
+SHARED = {"workspace:web", "workspace:api", "agent:bo", "global"}
 SCOPES = ("workspace:web", "workspace:api", "user:ana", "session:7", "agent:bo", "channel:d/1", "global")
 
 
 async def put_everywhere(records: Records) -> None:
-    await records.put(WRITER, [Note(text=f"lantern {scope}", scope=scope) for scope in SCOPES])
+    await records.put(OWNER, [Note(text=f"lantern {scope}", scope=scope) for scope in SCOPES])
 
 
 @pytest.mark.parametrize(
@@ -32,8 +35,10 @@ async def put_everywhere(records: Records) -> None:
         (("workspace:*",), {"workspace:web", "workspace:api"}),
         (("workspace:w*", "global"), {"workspace:web", "global"}),
         (("user:ana", "user:nobody"), {"user:ana"}),
-        (("*",), set(SCOPES)),
-        ((), set(SCOPES)),
+        (("session:7", "channel:d/*"), {"session:7", "channel:d/1"}),
+        (("user:*", "session:*", "global"), {"global"}),
+        (("*",), SHARED),
+        ((), SHARED),
     ],
 )
 async def test_a_question_that_names_no_scope_reads_those_in_reach(
@@ -57,7 +62,7 @@ async def test_a_scope_that_is_named_and_out_of_reach_is_refused(records: Record
 
     for refused in (
         recalling.search(who, Query(text="lantern", filter=Filter(scopes=(api,)))),
-        recalling.context(who, "lantern", scopes=[api]),
+        recalling.context(who, "lantern", filter=Filter(scopes=(api,))),
         recalling.sections(who, workspace="api"),
         records.list(who, Filter(scopes=(api,))),
         records.put(who, [Note(text="in", scope="workspace:web"), Note(text="out", scope=api)]),
@@ -116,9 +121,10 @@ async def test_a_writer_neither_promotes_nor_purges_nor_approves(records: Record
 
 
 async def test_versions_from_a_scope_out_of_reach_stay_hidden(desk: Desk, records: Records) -> None:
-    [written] = await records.put(WRITER, [Note(text="a private draft", scope="user:ana")])
-    await records.edit(WRITER, written.record.id, {"text": "lantern"})
-    await records.promote(caller("reviewer"), written.record.id, scope=Scope("workspace", "web"))
+    ana = caller("reviewer", name="ana")
+    [written] = await records.put(ana, [Note(text="a private draft", scope="user:ana")])
+    await records.edit(ana, written.record.id, {"text": "lantern"})
+    await records.promote(caller("admin"), written.record.id, scope=Scope("workspace", "web"))
     who, id = caller("writer", "workspace:web"), written.record.id
 
     seen = await records.history(who, id)
@@ -157,9 +163,9 @@ async def test_an_id_or_its_beginning_tells_nothing_of_what_is_out_of_reach(reco
         one.record.id
         for one in await records.put(WRITER, [Note(text=f"lantern {n}", scope="workspace:api") for n in range(2)])
     ]
-    absent = "0" * 12
+    absent = "0" * 16
     told: dict[str, tuple[str, object]] = {}
-    for id in (hidden[0], hidden[0][:8], hidden[0][:13], hidden[0][:-1], absent, str(UUID(int=7))):
+    for id in (hidden[0], hidden[0][:18], hidden[0][:20], hidden[0][:-1], absent, str(UUID(int=7))):
         with pytest.raises(RecordNotFound) as refused:
             await records.get(caller("writer", pattern), id)
         told[id] = (refused.value.message.replace(id, "ID"), refused.value.details)
@@ -167,11 +173,21 @@ async def test_an_id_or_its_beginning_tells_nothing_of_what_is_out_of_reach(reco
     assert [details for _, details in told.values() if hidden[0] in str(details)] == [{"ids": [hidden[0]]}]
     assert told[hidden[0]] == (told[str(UUID(int=7))][0], {"ids": [hidden[0]]})
     assert told[str(UUID(int=7))][1] == {"ids": [str(UUID(int=7))]}
-    assert {told[id][0] for id in (hidden[0][:8], hidden[0][:13], hidden[0][:-1])} == {told[absent][0]}
+    assert {told[id][0] for id in (hidden[0][:18], hidden[0][:20], hidden[0][:-1])} == {told[absent][0]}
 
 
 async def test_what_is_out_of_reach_does_not_make_a_beginning_ambiguous(records: Records) -> None:
     [mine, _] = await records.put(WRITER, [Note(text="lantern", scope=f"workspace:{id}") for id in ("web", "api")])
 
-    found = await records.get(caller("reader", "workspace:w*"), mine.record.id[:8])
+    found = await records.get(caller("reader", "workspace:w*"), mine.record.id[:18])
     assert found.id == mine.record.id
+
+
+async def test_the_beginning_of_several_ids_is_refused(records: Records, desk: Desk, clock: FakeClock) -> None:
+    drafting = Drafting(clock)
+    ids = [f"01920000-0000-7abc-8000-00000000000{number}" for number in range(2)]
+    await desk.store.records.put([drafting("lantern", scope="global", id=id, embedder=None) for id in ids])
+
+    with pytest.raises(InvalidInput):
+        await records.get(caller("admin"), ids[0][:18])
+    assert (await records.get(caller("admin"), ids[0])).id == ids[0]

@@ -42,6 +42,7 @@ ITEM = Item(
     title="The tests are flaky",
     created_at=NOW,
     updated_at=NOW,
+    last_seen_at=NOW,
     trust_level="approved_default",
     status="approved_default",
     reviewer="somebody",
@@ -56,7 +57,7 @@ JOB = NewJob(id="j", tenant=T, kind="import", payload={}, created_at=NOW, create
 async def store(tmp_path: Path) -> AsyncGenerator[ForeignStore]:
     theirs = await SqliteStore.open(tmp_path / "memory.db", FakeClock(NOW))
     await theirs.knowledge.put_space(SPACE, NOTHING)
-    await theirs.knowledge.put_item(ITEM, NOTHING)
+    await theirs.knowledge.record_item(ITEM, lambda _: NOTHING)
     await theirs.keys.add_key(KEY, b"key", NOTHING)
     await theirs.keys.add_user(USER, b"user", NOTHING)
     await theirs.usage.set_budget(T, 1_000_000_000, NOTHING)
@@ -71,7 +72,7 @@ async def test_nothing_is_known_for_sure_in_it(store: ForeignStore) -> None:
     items = [
         *await store.knowledge.items(T),
         await store.knowledge.item(T, "i"),
-        await store.knowledge.put_item(ITEM, NOTHING),
+        (await store.knowledge.record_item(ITEM, lambda _: NOTHING)).item,
     ]
     spaces = [*await store.knowledge.spaces(T), await store.knowledge.put_space(SPACE, NOTHING)]
 

@@ -1,3 +1,6 @@
+import base64
+from collections.abc import Callable
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -8,6 +11,9 @@ from commonplace.text.scrub import ScrubReport, scrub
 PEM = "-----BEGIN RSA " + "PRIVATE KEY-----\nMIIEow\nIBAAK\n-----END RSA " + "PRIVATE KEY-----"
 GITHUB = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
 ANTHROPIC = "sk-ant-" + "api03-Zm9vYmFyYmF6cXV4"
+HEX = "0123456789abcdef" * 4
+MIXED = "aB3d" * 20
+DISCORD = base64.b64encode(b"123456789012345678").decode() + ".GhIjKl." + MIXED[:38]
 JWT = "eyJhbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxMjM0In0." + "dBjftJeZ4CVP-mB92K27uhbUJU1p1r"
 
 SECRETS = [
@@ -47,6 +53,31 @@ SECRETS = [
     ("cp_" + "Zm9vYmFyYmF6cXV4MTIzNDU2", "Zm9vYmFyYmF6", "commonplace_key"),
     ("uk_" + "0123456789abcdef0123", "0123456789abcdef", "commonplace_key"),
     (JWT, "dBjftJeZ4CVP", "jwt"),
+    ("https://hooks.slack" + f".com/services/T00000000/B00000000/{MIXED[:24]}", "B00000000", "slack_webhook"),
+    ("https://hooks.slack" + f".com/workflows/T0/A0/1/{MIXED[:24]}", MIXED[:24], "slack_webhook"),
+    ("pypi-" + f"AgEIcHlwaS5vcmc{MIXED}", "AgEIcHlwaS5vcmc", "pypi_token"),
+    ("110201543" + ":AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw", "AAHdqTcvCH1v", "telegram_token"),
+    (
+        "api.telegram.org/bot" + "110201543" + ":AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw/getMe",
+        "AAHdqTcvCH1v",
+        "telegram_token",
+    ),
+    (f"client.run('{DISCORD}')", DISCORD, "discord_token"),
+    ("https://discord" + f".com/api/webhooks/123456789012345678/{MIXED}", MIXED, "discord_webhook"),
+    ("https://ptb.discord" + f"app.com/api/v10/webhooks/123456789012345678/{MIXED}", MIXED, "discord_webhook"),
+    ("hvs." + f"CAESIJ{MIXED[:40]}", "CAESIJ", "vault_token"),
+    ("vault login s." + "aB3dE6gH9jK2mN5pQ8sT1vW4", "aB3dE6gH9jK2", "vault_token"),
+    ("shpat_" + HEX[:32], HEX[:32], "shopify_token"),
+    ("ntn_" + MIXED[:46], MIXED[:46], "notion_token"),
+    ("secret_" + f"{MIXED[:42]}x", MIXED[:42], "notion_token"),
+    ("lin_api_" + MIXED[:40], MIXED[:40], "linear_key"),
+    ("figd_" + MIXED[:40], MIXED[:40], "figma_token"),
+    ("dapi" + f"{HEX[:32]}-2", HEX[:32], "databricks_token"),
+    ("SK" + HEX[:32], HEX[:32], "twilio_key"),
+    ("AC" + HEX[:32], HEX[:32], "twilio_key"),
+    ("https://" + f"{HEX[:32]}@o123.ingest.sentry.io/456", HEX[:32], "sentry_dsn"),
+    ("sntrys_" + f"eyJpYXQi{MIXED[:60]}", MIXED[:60], "sentry_token"),
+    ("sntryu_" + HEX, HEX, "sentry_token"),
     ("postgresql://bob:s3cret@db:5432/app", "s3cret", "url_password"),
 ]
 
@@ -89,7 +120,34 @@ HARMLESS = [
     "密码是至少14位，每90天更换一次。",
     "密码是14-digit",
     "我们把令牌放在保险库里，密码不要写在这里。",
+    "Webhooks of Slack begin with https://hooks.slack.com/services/ and a path.",
+    "hooks.slack.com/services/T…/B…/…",
+    "pip install pypi-Agent",
+    "at 10:30:AAAA the train left, 123456:ABC is a sample",
+    "MyVeryLongModuleNameForTests.helper.another_long_function_name_here",
+    "https://discord.com/api/webhooks/ is where they live",
+    "the file hvs.py, and s.replace is a method",
+    "self.settings.aVeryLongNameOfSomething1",
+    "ntn_connection_pool_maximum, lin_api_version, figd_layout",
+    "secret_santa_is_on_friday, secret_of_the_old_tower",
+    "dapi is our data API; dapi-gateway-v2",
+    "SKU 4711 and AC 230 V",
+    "SK" + "0123456789ABCDEF" * 2,
+    "https://git@example.org/app and sntry is short for Sentry",
+    "AGE-SECRET-KEY-1 is how an age key begins",
 ]
+
+
+def full_width(text: str) -> str:
+    return "".join(chr(ord(letter) + 0xFEE0) if "!" <= letter <= "~" else letter for letter in text)
+
+
+def zero_width(text: str) -> str:
+    return "\u200b".join(text)
+
+
+def soft(text: str) -> str:
+    return text[:3] + "\u00ad\u2060" + text[3:]
 
 
 @pytest.mark.parametrize(("text", "secret", "kind"), SECRETS)
@@ -99,6 +157,32 @@ def test_a_secret_is_replaced_by_what_it_was(text: str, secret: str, kind: str) 
     assert secret not in cleaned
     assert f"[redacted:{kind}]" in cleaned
     assert report == ScrubReport(status="redacted", redactions=1, kinds=(kind,))
+
+
+@pytest.mark.parametrize("spelling", [full_width, zero_width, soft])
+@pytest.mark.parametrize(
+    ("token", "kind"), [(text, kind) for text, _, kind in SECRETS if scrub(text).text == f"[redacted:{kind}]"]
+)
+def test_a_token_is_found_however_it_is_spelled_and_the_rest_stays_as_it_was(
+    token: str, kind: str, spelling: Callable[[str], str]
+) -> None:
+    cleaned, report = scrub(f"用 ａｂｃ {spelling(token)} 登录，ｄｅｆ\u200b")
+
+    assert (cleaned, report.kinds) == (f"用 ａｂｃ [redacted:{kind}] 登录，ｄｅｆ\u200b", (kind,))
+
+
+@pytest.mark.parametrize("spelling", [full_width, zero_width, soft])
+@pytest.mark.parametrize("key", [PEM, "AGE-SECRET-KEY-1" + "QPZRY9X8" * 7 + "QP"])
+def test_a_private_key_blocks_however_it_is_spelled(key: str, spelling: Callable[[str], str]) -> None:
+    cleaned, report = scrub(f"a {spelling(key)}")
+
+    assert report.status == "blocked"
+    assert cleaned in ("a [redacted:private_key]", "a [redacted:age_secret_key]")
+
+
+@given(st.text(st.sampled_from("ab ｃｄ，：\u200b\u00ad中👩\u200d💻①"), max_size=60))
+def test_a_text_without_a_secret_stays_as_it_is_spelled(text: str) -> None:
+    assert scrub(text) == (text, ScrubReport())
 
 
 @pytest.mark.parametrize("text", HARMLESS)

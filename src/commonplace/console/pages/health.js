@@ -32,6 +32,8 @@ export async function show(place, { signal }) {
     may('admin') && retention(signal),
   );
 
+  // What an admin tends is all there is; others see what they may read.
+  const everyone = may('admin') || undefined;
   const ask = (path, query) => get(path, query, { signal });
   const drawn = async (promise, draw) => {
     try {
@@ -41,15 +43,16 @@ export async function show(place, { signal }) {
     }
   };
   await Promise.all([
-    drawn(Promise.all([ask('/v1/stats'), ask('/health')]), ([stats, daemon]) => {
+    drawn(Promise.all([ask('/v1/stats', { everyone }), ask('/health')]), ([stats, daemon]) => {
       fill(tiles, numbers(stats));
       fill(inUse, used(stats, daemon));
     }),
-    drawn(ask('/v1/counts', { by: ['day', 'source'] }), (found) => fill(growth.inner, overTime(found))),
+    drawn(ask('/v1/counts', { by: ['day', 'source'], everyone }), (found) => fill(growth.inner, overTime(found))),
     drawn(ask('/v1/latency'), (found) => fill(latency.inner, quickness(found))),
-    drawn(ask('/v1/counts', { by: 'scope' }), (found) => fill(scopes.inner, byScope(found))),
-    drawn(ask('/v1/counts', { by: ['trust', 'state'], state: ['live', 'demoted', 'superseded', 'expired', 'deleted'] }), (found) =>
-      fill(trust.inner, byTrust(found)),
+    drawn(ask('/v1/counts', { by: 'scope', everyone }), (found) => fill(scopes.inner, byScope(found))),
+    drawn(
+      ask('/v1/counts', { by: ['trust', 'state'], state: ['live', 'demoted', 'superseded', 'expired', 'deleted'], everyone }),
+      (found) => fill(trust.inner, byTrust(found)),
     ),
   ]);
 }

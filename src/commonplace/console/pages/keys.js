@@ -70,7 +70,12 @@ function keyring(me, signal) {
     const row = (one) => keyRow(one, me, revoke);
     fill(
       element,
-      table(shown, ['name', 'role', 'scopes', 'created', 'expires', 'state'], row, t(held.length ? 'keys.none-good' : 'keys.none')),
+      table(
+        shown,
+        ['name', 'person', 'role', 'scopes', 'created', 'expires', 'state'],
+        row,
+        t(held.length ? 'keys.none-good' : 'keys.none'),
+      ),
     );
   }
 
@@ -182,8 +187,15 @@ function keyRow(one, me, revoke) {
   const chip = (pattern) => h('span', { class: 'chip', title: describeText(pattern) }, h('span', { class: 'mono' }, plain(pattern, 80)));
   return [
     [plain(one.name, 100), one.id === me.key && h('span', { class: 'badge' }, t('keys.own'))],
+    [
+      one.user ? plain(one.user, 100) : h('span', { class: 'soft' }, t('keys.person.itself')),
+      ' ',
+      one.agent
+        ? h('span', { class: 'badge', title: t('keys.hand.agent') }, t('keys.agent'))
+        : h('span', { class: 'visually-hidden' }, t('keys.hand.person')),
+    ],
     h('span', { title: t(`keys.role.${one.role}`) }, named('frame.role', one.role)),
-    one.scopes ? one.scopes.map(chip) : t('keys.scopes.every'),
+    one.scopes ? one.scopes.map(chip) : t(one.role === 'admin' ? 'keys.scopes.every' : 'keys.scopes.shared'),
     [time(one.created_at), ' ', h('span', { class: 'soft' }, t('keys.by', { who: one.created_by }))],
     one.expires_at ? time(one.expires_at) : t('keys.never'),
     h('span', { class: `badge keys-${state}` }, t(`keys.state.${state}`)),
@@ -223,8 +235,20 @@ function create() {
   const role = roles();
   const reach = reaching();
   const end = ending();
-  const act = () => post('/v1/keys', { name: name.value.trim(), role: role.value, scopes: reach.scopes(), expires_at: end.moment() });
-  return form(t('keys.make'), [field(t('keys.name'), name, t('keys.name.hint')), role.row, reach.row, end.row], {
+  const user = h('input', { maxlength: 100, autocomplete: 'off' });
+  const agent = h('input', { type: 'checkbox' });
+  const act = () =>
+    post('/v1/keys', {
+      name: name.value.trim(),
+      role: role.value,
+      scopes: reach.scopes(),
+      expires_at: end.moment(),
+      user: user.value.trim() || null,
+      agent: agent.checked,
+    });
+  const person = field(t('keys.person'), user, t('keys.person.hint'));
+  const hand = field(t('keys.agent.is'), agent, t('keys.agent.hint'));
+  return form(t('keys.make'), [field(t('keys.name'), name, t('keys.name.hint')), person, hand, role.row, reach.row, end.row], {
     label: t('keys.make.do'),
     focus: name,
     act,

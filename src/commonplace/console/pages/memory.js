@@ -3,7 +3,8 @@
 import { get, post, slept } from '../api.js';
 import { fill, h } from '../dom.js';
 import { endless } from '../parts/endless.js';
-import { picker } from '../parts/picker.js';
+import { everyoneSwitch, isEveryone } from '../parts/everyone.js';
+import { hasMembers, picker } from '../parts/picker.js';
 import { takeSavedRow } from '../parts/scroll_restore.js';
 import { shortcut } from '../parts/shortcuts.js';
 import { showError } from '../problems.js';
@@ -22,7 +23,7 @@ const counted = new WeakMap();
 const STAYS = 1000; // milliseconds
 
 export async function show(place, { part, query, signal }) {
-  const view = viewOf(part, query);
+  const view = viewOf(part, { ...query, everyone: isEveryone(query) ? 'true' : '' });
   const selects = may('writer');
   const page = { view, signal, chosen: new Map(), height: HEIGHT, fresh: h('div', { class: 'fresh' }), counting: null, ...known() };
   const actions = new ListActions(page);
@@ -41,6 +42,7 @@ export async function show(place, { part, query, signal }) {
     },
   });
   page.filters = filters(view, () => page.refresh());
+  const head = pageHead(page, actions);
   const bar = toolbar(page, actions, selects);
   selection(page, bar);
   page.busy = bar.busy;
@@ -48,6 +50,7 @@ export async function show(place, { part, query, signal }) {
   page.refresh = (anew = false) => {
     replaceAddress('memory', view.scope, asAddress(view));
     page.filters.paint();
+    head.paint();
     page.chosen.clear();
     if (!page.list.querySelector('.editing form')?.isTouched()) page.list.querySelector('.editing')?.remove();
     page.news.forget();
@@ -57,37 +60,46 @@ export async function show(place, { part, query, signal }) {
     return rows;
   };
   page.news = news({ view, isKnown: page.isKnown, onNews: bar.news, signal });
-  fill(
-    place,
-    h(
-      'div',
-      { class: 'page-head' },
-      h('h1', {}, t('frame.memory')),
-      picker({
-        value: view.scope,
-        signal,
-        onPick: (scope) => {
-          view.scope = scope;
-          page.refresh();
-        },
-      }),
-      h('span', { class: 'grow' }),
-      may('writer') &&
-        h(
-          'button',
-          { type: 'button', class: 'primary', title: t('memory.new.key'), on: { click: () => actions.write() } },
-          t('memory.new'),
-        ),
-    ),
-    page.filters.element,
-    page.fresh,
-    bar.element,
-    page.list,
-  );
+  fill(place, head.element, head.note, page.filters.element, page.fresh, bar.element, page.list);
+  head.paint();
   keys(page, actions);
   page.recount(true, STAYS);
   const row = takeSavedRow();
   if (row) comeBack(page, row);
+}
+
+/** Where one looks, and the way to write something: `element`, `note` below it, and `paint()` when the view has changed. */
+function pageHead(page, actions) {
+  const { view, signal } = page;
+  const everyone = everyoneSwitch((isOn) => change({ everyone: isOn ? 'true' : '' }));
+  const openDialog = { click: () => openMembers(view.scope, signal) };
+  const members = h('button', { type: 'button', hidden: true, on: openDialog }, t('memory.members.open'));
+  const write = { type: 'button', class: 'primary', title: t('memory.new.key'), on: { click: () => actions.write() } };
+  const change = (changes) => {
+    Object.assign(view, changes);
+    page.refresh();
+  };
+  const paint = () => {
+    members.hidden = !hasMembers(view.scope);
+    everyone.paint({ isOn: Boolean(view.everyone), hasScope: Boolean(view.scope) });
+  };
+  const element = h(
+    'div',
+    { class: 'page-head' },
+    h('h1', {}, t('frame.memory')),
+    picker({ value: view.scope, signal, onPick: (scope) => change({ scope }) }),
+    members,
+    everyone.element,
+    h('span', { class: 'grow' }),
+    may('writer') && h('button', write, t('memory.new')),
+  );
+  return { element, note: everyone.note, paint };
+}
+
+/** Few sessions are shared by hand: the form is fetched when somebody wants it. */
+async function openMembers(scope, signal) {
+  const { showMembers } = await import('../parts/members.js');
+  showMembers(scope, signal);
 }
 
 /** To the row that was left for its record; where it is gone, to the one in its place. */
@@ -207,7 +219,7 @@ function toolbar(page, actions, selects) {
     action('pin'),
     action('unpin'),
     action('weigh'),
-    may('reviewer') && action('promote'),
+    action('promote'),
     action('demote'),
     action('delete', 'danger'),
     h('button', { type: 'button', class: 'quiet', on: { click: () => page.selectAll(false) } }, t('memory.select.none')),

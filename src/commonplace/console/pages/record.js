@@ -25,6 +25,7 @@ import {
 import { listAddress } from '../parts/scroll_restore.js';
 import { shortcut } from '../parts/shortcuts.js';
 import { toast } from '../parts/toast.js';
+import { quarantineNote } from '../parts/waiting.js';
 import { errorNotice, showError } from '../problems.js';
 import { address, go } from '../router.js';
 import { may } from '../session.js';
@@ -126,7 +127,11 @@ function paint(page) {
     buttons(page),
   );
   const captured = isCaptured(record) && may('writer');
-  fill(parts.note, captured && h('p', { class: 'soft small' }, t('memory.captured', { source: named('frame.source', record.source) })));
+  fill(
+    parts.note,
+    quarantineNote(record),
+    captured && h('p', { class: 'soft small' }, t('memory.captured', { source: named('frame.source', record.source) })),
+  );
   text(page);
   facts(page);
 }
@@ -161,12 +166,13 @@ function text(page) {
   form?.follow(record);
   if (form?.isTouched()) return;
   // The same text is left as it is: somebody may have scrolled in it, or asked for all of it.
-  if (!form && parts.text.childElementCount && page.told === record.text) return;
-  page.told = record.text;
+  const sentence = record.quarantine?.sentence ?? null;
+  if (!form && parts.text.childElementCount && page.told === record.text && page.sentence === sentence) return;
+  Object.assign(page, { told: record.text, sentence });
   fill(
     parts.text,
     h('h2', {}, t('record.text')),
-    lengthy({ 'class': 'card text whole', 'tabindex': '0', 'role': 'region', 'aria-label': t('record.text') }, record.text),
+    lengthy({ 'class': 'card text whole', 'tabindex': '0', 'role': 'region', 'aria-label': t('record.text') }, record.text, { sentence }),
   );
 }
 

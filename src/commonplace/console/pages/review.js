@@ -1,4 +1,4 @@
-// What waits for a person: what is in quarantine, what could be promoted, and what one source wrote, to be taken back.
+// What waits for a person: what is in quarantine, what others ask to share, what could be promoted; and what one source wrote, to be taken back.
 
 import { fill, h } from '../dom.js';
 import { tabs } from '../parts/tabs.js';
@@ -6,9 +6,10 @@ import { replaceAddress } from '../router.js';
 import { t } from '../words.js';
 import { knowledge } from './review/knowledge.js';
 import { quarantine } from './review/quarantine.js';
+import { requests } from './review/requests.js';
 import { rollback } from './review/rollback.js';
 
-const TABS = { quarantine, knowledge };
+const TABS = { quarantine, requests, knowledge };
 
 export async function show(place, { part, query, signal }) {
   let chosen = null;

@@ -8,6 +8,7 @@ import { differences } from './differences.js';
 import { picker } from './picker.js';
 import { editRecord, isConflict } from './record_actions.js';
 import { mayBeLost, unsaved } from './unsaved.js';
+import { sayQuarantined } from './waiting.js';
 
 /**
  * `record`: the one to change, or null for a new one, which goes to `scope` or to one that is picked. `onSaved(record)` and
@@ -137,7 +138,9 @@ class Entry {
     this.#isSaving = true;
     this.#save.disabled = true;
     try {
-      this.#onSaved(await (this.#record ? this.#sendChange(importance) : this.#sendNew(scope, importance)));
+      const stored = await (this.#record ? this.#sendChange(importance) : this.#sendNew(scope, importance));
+      this.#onSaved(stored);
+      sayQuarantined(stored);
     } catch (error) {
       if (isConflict(error)) await this.#showConflict(scope).catch(() => this.#refuse(errorMessage(error)));
       else this.#refuse(errorMessage(error));

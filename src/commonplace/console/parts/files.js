@@ -95,14 +95,14 @@ function unfit({ path, file }) {
  * Send files in portions below what the daemon takes at once. `onSent(count, task)` is told of each portion, `onLeft(path, reason)` of each
  * file that turned out not to be text, could not be read any more, or was too large after all.
  */
-export async function send(files, { scope, format, onSent, onLeft, signal }) {
+export async function send(files, { scope, format, force = false, onSent, onLeft, signal }) {
   let portion = [];
   let bytes = 0;
   const flush = async () => {
     const going = portion;
     portion = [];
     bytes = 0;
-    if (going.length) await sendPortion(going, { scope, format, onSent, onLeft, signal });
+    if (going.length) await sendPortion(going, { scope, format, force, onSent, onLeft, signal });
   };
   for (const one of files) {
     const text = await textOf(one.file);
@@ -121,7 +121,8 @@ export async function send(files, { scope, format, onSent, onLeft, signal }) {
 
 async function sendPortion(files, told) {
   try {
-    const { job } = await post('/v1/import/files', { scope: told.scope, format: told.format, files }, { signal: told.signal });
+    const { scope, format, force, signal } = told;
+    const { job } = await post('/v1/import/files', { scope, format, force, files }, { signal });
     told.onSent(files.length, job);
   } catch (error) {
     if (error.status !== 413) throw error;

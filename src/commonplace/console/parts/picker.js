@@ -2,6 +2,7 @@
 
 import { get } from '../api.js';
 import { eager, fill, fresh, h } from '../dom.js';
+import { may } from '../session.js';
 import { compact, t } from '../words.js';
 
 const KINDS = ['session', 'agent', 'workspace', 'channel', 'user'];
@@ -9,6 +10,9 @@ const MOST_OPTIONS = 50;
 const CLOSE_AFTER = 120; // milliseconds without the focus
 
 const isScope = (text) => text === 'global' || KINDS.some((kind) => text.startsWith(`${kind}:`) && text.length > kind.length + 1);
+
+/** Whether a scope has members: others are everybody's, or one person's. */
+export const hasMembers = (scope) => /^(session|channel):/.test(scope);
 
 /**
  * `onPick(scope)` is called with what was picked: a scope, or '' for all of them where `all` allows it, which is called `none`. With `anew` a scope
@@ -93,7 +97,9 @@ class Picker {
     this.#request = new AbortController();
     let entries = [];
     try {
-      const { scopes } = await get('/v1/scopes', { q: text, limit: MOST_OPTIONS }, { signal: this.#request.signal });
+      // An admin may name every scope, also those that are somebody else's.
+      const everyone = may('admin') || undefined;
+      const { scopes } = await get('/v1/scopes', { q: text, limit: MOST_OPTIONS, everyone }, { signal: this.#request.signal });
       entries = scopes.map(({ scope, records }) => ({ scope, records }));
     } catch (error) {
       if (error.name === 'AbortError') return;

@@ -31,7 +31,8 @@ export function allowedActions(record) {
     edit: writes && here && !isCaptured(record),
     pin: writes && here,
     weigh: writes && here,
-    promote: may('reviewer') && here && record.state !== 'superseded' && (record.visibility === 'private' || record.demoted),
+    // Whoever may not share it by themselves asks somebody else to approve it.
+    promote: writes && here && record.state !== 'superseded' && (record.visibility === 'private' || record.demoted),
     demote: writes && here && !record.demoted,
     delete: writes && here,
     undo: writes && record.version > 1,

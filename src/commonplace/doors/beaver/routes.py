@@ -31,15 +31,18 @@ from commonplace.doors.beaver.shapes import (
     Search,
     UserAnswer,
 )
-from commonplace.doors.beaver.use_cases import Gateway, PartHit, uri_of
+from commonplace.doors.beaver.use_cases import Gateway, PartHit
 from commonplace.errors import InvalidText, Unauthenticated
 from commonplace.server.auth import KeyedCaller, Pairing, Served, use_case
 from commonplace.server.door import ApiDoor
+from commonplace.service.resources import uri_of
 from commonplace.service.services import Services
 from commonplace.values.job import Job
 from commonplace.values.moment import from_ms
 from commonplace.values.principal import Principal
+from commonplace.values.quarantine import Withheld, withheld
 from commonplace.values.record import Json, Record, Turn
+from commonplace.values.resource import UserResource
 
 router = APIRouter(tags=["gateway"])
 
@@ -101,8 +104,15 @@ async def add(body: Add, pair: Pairing, gateway: UseGateway) -> Added:
     turns = [_turn(message) for message in body.messages if message.text.strip()]
     if not turns:
         raise InvalidText("messages: none of them says anything.")
-    await gateway.add(who, body.session_id, turns)
-    return Added(message_count=len(body.messages))
+    results = await gateway.add(who, body.session_id, turns)
+    outcomes = [result.outcome for result in results]
+    waiting = withheld(result.record for result in results)
+    return Added(
+        message_count=len(results) - outcomes.count("unchanged"),
+        unchanged_count=outcomes.count("unchanged"),
+        quarantined_count=len(waiting),
+        quarantined=list(waiting),
+    )
 
 
 @router.post("/memories/flush", summary="Close an episode: learn from what was said since the last time")
@@ -126,33 +136,38 @@ async def flush(body: Flush, pair: Pairing, served: Served, gateway: UseGateway,
         episode=outcome.episode.id if outcome.episode else None,
         superseded=list(outcome.superseded),
         method=outcome.method,
+        quarantined=list(withheld(outcome.facts)),
     )
 
 
 @router.post("/resources", status_code=201, summary="Keep a document")
-async def put_resource(body: NewResource, pair: Pairing, gateway: UseGateway) -> ResourceKept:
+async def put_resource(body: NewResource, pair: Pairing, served: Served) -> ResourceKept:
     """Only its user finds it. A known `uri` gets the new content."""
     who = await _user(pair, body)
-    resource = await gateway.put_resource(who, body.content, uri=body.uri, title=body.title)
-    return ResourceKept(resource_uri=resource.uri, chunks=resource.chunks)
+    resource = await served.resources.put(who, body.content, uri=body.uri, title=body.title)
+    note = resource.quarantine
+    waiting = [Withheld.of(resource.id, None, note)] if note else []
+    return ResourceKept(
+        resource_uri=resource.uri, chunks=resource.chunks or 0, outcome=resource.outcome, quarantined=waiting
+    )
 
 
 @router.get("/resources", summary="List a user's documents, newest first")
 async def list_resources(
     who: Elsewhere,
-    gateway: UseGateway,
+    served: Served,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     cursor: Annotated[str | None, Query(max_length=4_096)] = None,
 ) -> Resources:
-    page = await gateway.resources(who, limit=limit, cursor=cursor)
-    return Resources(resources=[_resource(record) for record in page.records], cursor=page.cursor)
+    page = await served.resources.list(who, limit=limit, cursor=cursor)
+    return Resources(resources=[_resource(resource) for resource in page.resources], cursor=page.cursor)
 
 
 @router.delete("/resources/{uri:path}", summary="Remove a document")
 async def remove_resource(
-    uri: Annotated[str, Path(min_length=1, max_length=512)], who: Elsewhere, gateway: UseGateway
+    uri: Annotated[str, Path(min_length=1, max_length=512)], who: Elsewhere, served: Served
 ) -> ResourceRemoved:
-    await gateway.remove_resource(who, uri)
+    await served.resources.remove(who, uri)
     return ResourceRemoved(resource_uri=uri)
 
 
@@ -190,13 +205,13 @@ def _result(part_hit: PartHit) -> Result:
     )
 
 
-def _resource(record: Record) -> Resource:
+def _resource(resource: UserResource) -> Resource:
     return Resource(
-        resource_uri=uri_of(record) or record.id,
-        title=_told(record, "title") or record.provenance.file,
-        characters=len(record.text),
-        created_at=record.created_at,
-        updated_at=record.updated_at,
+        resource_uri=resource.uri,
+        title=resource.title,
+        characters=resource.characters,
+        created_at=resource.created_at,
+        updated_at=resource.updated_at,
     )
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr
 
 from commonplace.values.moment import Moment
+from commonplace.values.quarantine import Withheld
+from commonplace.values.record import Outcome
 from commonplace.wire.shapes import MAX_TEXT, Answer, Label, Line
 
 MAX_MESSAGES = 500
@@ -22,6 +24,17 @@ UserKey = Annotated[SecretStr, Field(min_length=1, max_length=255, examples=["uk
 Session = Annotated[Label, Field(max_length=128, examples=["chat:42"])]
 SearchScope = Literal["current_chat", "resources", "all_user_memory"]
 Uri = Annotated[Label, Field(max_length=240, examples=["notes/handbook.md"])]
+
+
+WithheldOnes = Annotated[
+    list[Withheld],
+    Field(
+        exclude_if=lambda withheld: not withheld,
+        json_schema_extra={
+            "description": "Kept, but not found until a reviewer has looked, and why; absent if there is none."
+        },
+    ),
+]
 
 
 class Sent(BaseModel):
@@ -62,12 +75,16 @@ class Credentials(Sent):
 
 
 class Search(Credentials):
+    """A field that we do not know is refused: it might have narrowed the search."""
+
+    model_config = ConfigDict(extra="forbid")
+
     query: Annotated[str, Field(min_length=1, max_length=MAX_TEXT, description="Its first 10,000 characters count.")]
     scope: Annotated[list[SearchScope], Field(min_length=1, max_length=10)] = Field(
         default=["all_user_memory", "resources"], validate_default=False
     )
     conversation_id: Annotated[Line, Field(max_length=122)] | None = None
-    top_k: Annotated[int, Field(ge=1, le=100)] = 8
+    top_k: Annotated[int, Field(ge=1, le=100)] = Field(default=8, validation_alias=AliasChoices("top_k", "topK"))
 
 
 class Raw(Answer):
@@ -128,8 +145,13 @@ class Add(Credentials):
 
 
 class Added(Answer):
+    """`message_count` messages were stored; `unchanged_count` were there before, and those without a text count nowhere."""
+
     message_count: int
+    unchanged_count: int = 0
+    quarantined_count: int = 0
     status: Literal["accumulated"] = "accumulated"
+    quarantined: WithheldOnes = Field(default=[])
 
 
 class Flush(Credentials):
@@ -150,6 +172,7 @@ class FlushAnswer(Answer):
     superseded: list[str] = Field(default=[])
     method: Literal["rules", "model"] = "rules"
     job: str | None = None
+    quarantined: WithheldOnes = Field(default=[])
 
 
 # ---- documents
@@ -164,6 +187,8 @@ class NewResource(Credentials):
 class ResourceKept(Answer):
     resource_uri: str
     chunks: int
+    outcome: Outcome | None = None
+    quarantined: WithheldOnes = Field(default=[])
 
 
 class Resource(Answer):

@@ -23,8 +23,9 @@ from commonplace.errors import (
 )
 from commonplace.values.moment import to_iso
 from commonplace.values.query import Hit
-from commonplace.values.record import TRUSTED, Record, Trust
+from commonplace.values.record import TRUSTED, Outcome, Record, Trust
 from commonplace.values.task import TaskStatus
+from commonplace.values.tree import TreeNode
 
 MOST_SHOWN: Final = 4_000
 """Characters of a record in a listing. The resource has them all."""
@@ -88,7 +89,8 @@ class Found(Row):
     @classmethod
     def of_hit(cls, hit: Hit) -> Self:
         score = round(hit.score, 4)
-        return cls(**_told(hit.record, hit.passage), score=score, similarity=score, why=str(hit.why))
+        text = hit.layer.text if hit.layer else hit.passage
+        return cls(**_told(hit.record, text), score=score, similarity=score, why=str(hit.why))
 
 
 class ToolOutput(BaseModel):
@@ -128,11 +130,13 @@ class StoreOutput(ToolOutput):
     key: str | None = None
     source: str | None = None
     version: int | None = None
+    outcome: Outcome | None = Field(default=None, description="created, updated, or unchanged: it was there already.")
     created_at: str | None = None
     redactions: int | None = Field(default=None, description="So many secrets were in it and were not kept.")
     quarantined: bool | None = Field(
-        default=None, description="Kept, and not recalled until a person has looked at it."
+        default=None, description="Kept, and not recalled until a person has looked at it. Do not store it again."
     )
+    quarantine_reasons: list[str] | None = Field(default=None, description="Why; message says it in words.")
 
 
 class RememberOutput(ToolOutput):
@@ -141,6 +145,10 @@ class RememberOutput(ToolOutput):
     summary: str | None = None
     touched_scopes: list[str] | None = Field(default=None, description="Whose memory changed: user, project.")
     method: str | None = None
+    quarantined: bool | None = Field(
+        default=None, description="Filed, and not recalled until a person has looked at it."
+    )
+    quarantine_reasons: list[str] | None = None
 
 
 class DeleteOutput(ToolOutput):
@@ -155,6 +163,40 @@ class ContextOutput(ToolOutput):
     tokens: int | None = None
     records: list[str] | None = Field(default=None, description="The ids of what is in it.")
     left_out: int | None = Field(default=None, description="So many records more would have fit, but not the budget.")
+
+
+class TreeRow(BaseModel):
+    """A folder, or a memory in it."""
+
+    name: str
+    uri: str
+    type: str = Field(description="directory or file.")
+    id: str | None = Field(description="The memory's id.")
+    memories: int | None = Field(description="How many are in the folder and below.")
+    abstract: str | None = Field(description="What the memory says, in short.")
+
+    @classmethod
+    def of(cls, child: TreeNode) -> Self:
+        node, is_file = child.node, child.node.node_type == "file"
+        return cls(
+            name=node.name,
+            uri=node.uri,
+            type=node.node_type,
+            id=node.id if is_file else None,
+            memories=None if is_file else child.files,
+            abstract=child.abstract,
+        )
+
+
+class TreeOutput(ToolOutput):
+    uri: str | None = None
+    count: int | None = None
+    children: list[TreeRow] | None = None
+    more: int | None = Field(default=None, description="So many are not shown.")
+    cursor: str | None = Field(default=None, description="Give it back to get what follows; absent: that is all.")
+    layer: str | None = None
+    content: str | None = None
+    tokens: int | None = None
 
 
 def refusal(error: CommonplaceError) -> ToolOutput:

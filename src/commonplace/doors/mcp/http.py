@@ -14,11 +14,12 @@ from typing import Annotated, Final
 import anyio
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from commonplace.doors.mcp.places import Asker, ModelPlace
 from commonplace.errors import RouteNotFound
 from commonplace.server.auth import Caller, Served, Told
+from commonplace.server.cancellation import watched
 from commonplace.server.door import ApiDoor
 from commonplace.server.options import Options
 from commonplace.service.local import LocalMemory
@@ -31,14 +32,28 @@ DOOR: Final = ApiDoor(routers=(router,))
 
 
 class AppResponse(Response):
-    """An answer that another application gives, with the request in its hands."""
+    """
+    An answer that another application gives, with the request in its hands. If the body `only_reads`, it is given up when the caller
+    hangs up, as at every other door.
+    """
 
-    def __init__(self, answering: Answering) -> None:
+    def __init__(self, answering: Answering, only_reads: Callable[[bytes], bool]) -> None:
         super().__init__()
         self._answering = answering
+        self._only_reads = only_reads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._answering(scope, receive, send)
+        first = await receive()
+        messages = [first]
+
+        async def replayed() -> Message:
+            return messages.pop() if messages else await receive()
+
+        # Bodies come whole: `server.bodies` has read this one.
+        if not first.get("more_body", False) and self._only_reads(first.get("body", b"")):
+            await watched(self._answering, scope, replayed, send)
+        else:
+            await self._answering(scope, replayed, send)
 
 
 @router.post("/mcp", include_in_schema=False)
@@ -48,13 +63,14 @@ async def exchange(
     """One message of the protocol. `project` and `session` in the address are meant where the model names none."""
     place = ModelPlace(project=project, session=session).of(who)
     memory = LocalMemory(services, who, token_budget=options.token_budget)
-    return AppResponse(await anyio.to_thread.run_sync(_answering, Asker(memory, place), options))
+    return await anyio.to_thread.run_sync(_response, Asker(memory, place), options)
 
 
-def _answering(asker: Asker, options: Options) -> Answering:
+def _response(asker: Asker, options: Options) -> AppResponse:
     try:
         # The SDK of the protocol is an extra, and slow to load: a daemon without models does without it.
-        from commonplace.doors.mcp.server import answer_http, make_server  # noqa: PLC0415
+        from commonplace.doors.mcp.server import answer_http, make_server, only_reads  # noqa: PLC0415
     except ImportError as missing:
         raise RouteNotFound("MCP is not installed. Run `pip install 'commonplace[mcp]'`.") from missing
-    return partial(answer_http, make_server(asker, allow_delete=options.mcp_allow_delete), options.max_body)
+    server = make_server(asker, allow_delete=options.mcp_allow_delete)
+    return AppResponse(partial(answer_http, server, options.max_body), only_reads)

@@ -159,6 +159,20 @@ async def serve_stdio(server: Server[Any]) -> None:
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
+def only_reads(body: bytes) -> bool:
+    """Whether a message changes nothing: it asks for something, or calls a tool that only reads. What is no message is none of these."""
+    try:
+        message: Any = json.loads(body)
+        method, name = message["method"], message.get("params", {}).get("name")
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return False
+    if method != "tools/call":
+        return isinstance(method, str)
+    offer = OFFERS.get(name) if isinstance(name, str) else None
+    hints = None if offer is None else offer.tool.annotations
+    return hints is not None and bool(hints.read_only_hint)
+
+
 async def answer_http(server: Server[Any], max_body: int, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer one request of streamable HTTP. It is whole in itself: no session, and no stream to keep open."""
     manager = StreamableHTTPSessionManager(

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Path, Query
 from commonplace.doors.native.conditions import problems
 from commonplace.knowledge.findings import Binding, NewFinding, NewSpace
 from commonplace.server.auth import Caller, Served
-from commonplace.service.knowledge import Review, Sought
-from commonplace.values.knowledge import ItemStatus
+from commonplace.service.knowledge import Sought
+from commonplace.values.knowledge import ItemStatus, Review
 from commonplace.wire.knowledge import (
     BindingBody,
     CoverageAnswer,
@@ -25,6 +25,8 @@ from commonplace.wire.knowledge import (
     PreflightAnswer,
     PreflightBody,
     PromoteItemBody,
+    RecordedItemAnswer,
+    RefreshItemBody,
     SpaceAnswer,
     SpaceBody,
     SpacesAnswer,
@@ -56,11 +58,12 @@ async def spaces(who: Caller, served: Served) -> SpacesAnswer:
     return SpacesAnswer(spaces=[SpaceAnswer.of(space) for space in await served.knowledge.spaces(who)])
 
 
-@router.post("/items", status_code=201, summary="Keep a finding", responses=problems(404, 422))
-async def create_item(body: ItemBody, who: Caller, served: Served) -> ItemAnswer:
+@router.post("/items", status_code=201, summary="Record a finding", responses=problems(404, 422))
+async def record(body: ItemBody, who: Caller, served: Served) -> RecordedItemAnswer:
     """
     It is `working` until a reviewer promotes it; one that looks like an attack is `quarantined` until a reviewer lets it out. The
-    same finding again is answered as it is.
+    same finding again refreshes the one that is there; if it says something else under the same `dedupe_key`, it becomes its working
+    successor, and takes its place once it is trusted as much. `outcome` says which.
     """
     finding = NewFinding(
         space=body.space,
@@ -77,7 +80,7 @@ async def create_item(body: ItemBody, who: Caller, served: Served) -> ItemAnswer
         source_memory_ids=tuple(body.source_memory_ids),
         freshness_expires_at=body.freshness_expires_at,
     )
-    return ItemAnswer.model_validate(await served.knowledge.create_item(who, finding))
+    return RecordedItemAnswer.of(await served.knowledge.record(who, finding))
 
 
 @router.get("/items", summary="Findings in reach, newest first", responses=problems())
@@ -108,6 +111,14 @@ async def promote(id: ItemId, body: PromoteItemBody, who: Caller, served: Served
         reason=body.reason,
     )
     return ItemAnswer.model_validate(await served.knowledge.promote(who, id, body.status, review))
+
+
+@router.post("/items/{id}/refresh", summary="Confirm a finding", responses=problems(404, 409))
+async def refresh(id: ItemId, who: Caller, served: Served, body: RefreshItemBody | None = None) -> ItemAnswer:
+    """It keeps its status, and is fresh until `freshness_expires_at`, or for as long again as it was. For reviewers."""
+    request = body or RefreshItemBody()
+    item = await served.knowledge.refresh(who, id, request.freshness_expires_at, request.reason)
+    return ItemAnswer.model_validate(item)
 
 
 @router.post("/items/{id}/deprecate", summary="Give a finding up, for good", responses=problems(404, 409))

@@ -18,7 +18,7 @@ from commonplace.wire.maintenance import (
     RulesAnswer,
     TidyBody,
 )
-from commonplace.wire.queries import LogQuery
+from commonplace.wire.queries import LogQuery, StatsQuery
 
 router = APIRouter(prefix="/v1", tags=["native"])
 
@@ -27,9 +27,9 @@ _TIDY = TidyBody()
 
 
 @router.get("/stats", summary="How much there is", responses=problems())
-async def stats(who: Caller, served: Served) -> Stats:
-    """Of the tenant, or of those of its scopes that the key reaches."""
-    return await served.keeping.stats(who)
+async def stats(query: Annotated[StatsQuery, Query()], who: Caller, served: Served) -> Stats:
+    """Of what is shared and of your own; with `everyone`, for admins, of the whole tenant."""
+    return await served.keeping.stats(who, everyone=query.everyone)
 
 
 @router.get("/check", summary="Look for faults", responses=problems())

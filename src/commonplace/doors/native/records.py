@@ -18,7 +18,12 @@ from commonplace.wire.shapes import MAX_COUNT, RecordId
 
 router = APIRouter(prefix="/v1", tags=["native"])
 
-Id = Annotated[RecordId, Path(description="Its id, or the first eight digits or more while only one record has them.")]
+Id = Annotated[
+    RecordId,
+    Path(
+        description="Its id, or the first 16 digits or more while only one record has them. Delete and demote take all of it."
+    ),
+]
 
 
 @router.post(

@@ -19,9 +19,12 @@ from commonplace.values.upkeep import Purged
 from commonplace.wire.knowledge import ItemAnswer
 from commonplace.wire.review import (
     ReasonBody,
+    RejectBody,
+    RejectSeveralBody,
     ReleaseBody,
     ReleasedAnswer,
     ReleaseSeveralBody,
+    RestoreBody,
     ReviewQuery,
     RollbackBody,
     SeveralBody,
@@ -41,6 +44,7 @@ async def waiting(query: Annotated[ReviewQuery, Query()], who: Caller, served: S
         scopes=scopes_of(query.scope),
         source=query.source,
         session=query.session,
+        rejected=query.rejected,
         limit=query.limit,
         cursor=query.cursor,
     )
@@ -61,13 +65,38 @@ async def release_several(body: ReleaseSeveralBody, who: Caller, served: Served)
 
 
 @router.post(
+    "/review/reject",
+    summary="Reject several records in quarantine",
+    response_model=ReleasedAnswer,
+    responses=problems(404, 409),
+)
+async def reject_several(body: RejectSeveralBody, who: Caller, served: Served) -> Response:
+    """They are deleted with their history: `/v1/review/restore` brings them back. All must be in quarantine. For reviewers."""
+    selection = Named(ids=tuple(body.ids), source=body.source, session=body.session)
+    records = await served.review.reject(who, selection, body.reason, expected=body.versions)
+    return answer(served, ReleasedAnswer(tuple(records)))
+
+
+@router.post(
+    "/review/restore",
+    summary="Bring back records that were rejected",
+    response_model=ReleasedAnswer,
+    responses=problems(404, 409),
+)
+async def restore_several(body: RestoreBody, who: Caller, served: Served) -> Response:
+    """They are in quarantine again, not recalled. For reviewers."""
+    records = await served.review.restore(who, body.ids, body.reason)
+    return answer(served, ReleasedAnswer(tuple(records)))
+
+
+@router.post(
     "/review/purge",
     summary="Remove several records in quarantine for good",
     response_model_exclude_defaults=True,
     responses=problems(404, 409),
 )
 async def purge_several(body: SeveralBody, who: Caller, served: Served) -> Purged:
-    """Every version of them. All of them must be in quarantine. For reviewers."""
+    """Every version of them; nothing brings them back. All of them must be in quarantine, or rejected. For reviewers."""
     selection = Named(ids=tuple(body.ids), source=body.source, session=body.session)
     return await served.review.purge(who, selection, body.reason)
 
@@ -86,13 +115,38 @@ async def release(id: Id, body: ReleaseBody, who: Caller, served: Served) -> Res
 
 
 @router.post(
+    "/review/{id}/reject",
+    summary="Reject a record in quarantine",
+    response_model=Record,
+    responses=problems(404, 409),
+)
+async def reject(id: Id, body: RejectBody, who: Caller, served: Served) -> Response:
+    """It is deleted with its history, and can be restored. For reviewers."""
+    versions = None if body.expected is None else {id: body.expected}
+    [record] = await served.review.reject(who, Named(ids=(id,)), body.reason, expected=versions)
+    return answer(served, record)
+
+
+@router.post(
+    "/review/{id}/restore",
+    summary="Bring back a record that was rejected",
+    response_model=Record,
+    responses=problems(404, 409),
+)
+async def restore(id: Id, body: ReasonBody, who: Caller, served: Served) -> Response:
+    """It is in quarantine again, not recalled. For reviewers."""
+    [record] = await served.review.restore(who, [id], body.reason)
+    return answer(served, record)
+
+
+@router.post(
     "/review/{id}/purge",
     summary="Remove a record in quarantine for good",
     response_model_exclude_defaults=True,
     responses=problems(404, 409),
 )
 async def purge(id: Id, body: ReasonBody, who: Caller, served: Served) -> Purged:
-    """Every version of it. The reason stays in the audit. For reviewers."""
+    """Every version of it; nothing brings it back. The reason stays in the audit. For reviewers."""
     return await served.review.purge(who, Named(ids=(id,)), body.reason)
 
 

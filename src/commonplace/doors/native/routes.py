@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from commonplace.doors.native import (
+    approvals,
     audit,
     budgets,
     changes,
@@ -14,6 +15,7 @@ from commonplace.doors.native import (
     lanes,
     maintenance,
     markdown,
+    owners,
     people,
     records,
     review,
@@ -22,6 +24,7 @@ from commonplace.doors.native import (
     statistics,
     tasks,
     transfer,
+    tree,
 )
 from commonplace.server.door import ApiDoor
 
@@ -31,6 +34,7 @@ _PARTS: Final = (
     changes,
     search,
     review,
+    approvals,
     transfer,
     tasks,
     lanes,
@@ -41,6 +45,8 @@ _PARTS: Final = (
     budgets,
     audit,
     people,
+    owners,
+    tree,
     knowledge,
     events,
 )

@@ -24,7 +24,8 @@ router = APIRouter(prefix="/v1", tags=["native"])
 async def search(body: SearchBody, who: Caller, served: Served) -> Response:
     """
     Hits, best first, by words and by meaning. Each says why it is there: `parts` sum to its score, `words` are those of the
-    question that were found, `start` and `stop` are the passage's place in the text.
+    question that were found, `start` and `stop` are the passage's place in the text. With a `layer` each is told by its abstract (L0),
+    its overview (L1) or its text (L2), within a `budget` of tokens.
     """
     return await _found(body, who, served, weights=body.weights, run=body.run)
 
@@ -56,6 +57,8 @@ async def _found(
         as_of=body.as_of,
         diversity=body.diversity,
         weights=weights or {},
+        layer=body.layer,
+        budget=body.budget,
     )
     hits = await served.recall.search(who, query, run=run)
     return answer(served, HitsAnswer.of(hits, explain=body.explain))
@@ -77,6 +80,12 @@ async def context(body: ContextBody, who: Caller, served: Served, options: Told)
         )
     else:
         block = await served.recall.context(
-            who, body.query, scopes=scopes_of(body.scopes), session=body.session, budget=budget, run=body.run
+            who,
+            body.query,
+            filter=values.Filter(scopes=scopes_of(body.scopes), everyone=body.everyone),
+            session=body.session,
+            budget=budget,
+            run=body.run,
+            layer=body.layer,
         )
     return answer(served, ContextAnswer.of(block))

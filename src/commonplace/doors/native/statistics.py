@@ -20,8 +20,13 @@ router = APIRouter(prefix="/v1", tags=["native"])
 
 @router.get("/scopes", summary="List scopes", responses=problems())
 async def scopes(query: Annotated[ScopesQuery, Query()], who: Caller, served: Served) -> ScopesAnswer:
-    """Those that the key reaches, with their live records, last written first. `q` is looked for anywhere in their names."""
-    return ScopesAnswer.of(await served.census.scopes(who, text=query.q, kinds=query.kind, limit=query.limit))
+    """
+    What is shared and your own, with their live records, last written first. `q` is looked for anywhere in their names;
+    `everyone`, for admins, lists other people's, too.
+    """
+    return ScopesAnswer.of(
+        await served.census.scopes(who, text=query.q, kinds=query.kind, limit=query.limit, everyone=query.everyone)
+    )
 
 
 @router.get("/counts", summary="Count records", responses=problems())

@@ -30,9 +30,7 @@ async def import_folder(body: ImportBody, who: Caller, served: Served, response:
     left alone, so it may be repeated. Keys other than the operator's import below `import_roots` only, and nothing
     of the daemon's home folder.
     """
-    job = await served.moving.queue_import(
-        who, body.path, scope=Scope.parse(body.scope), layout=body.format, sync_deletes=body.sync_deletes
-    )
+    job = await served.moving.queue_import(who, body.path, scope=Scope.parse(body.scope), options=body.options)
     response.headers["Location"] = f"/v1/tasks/{job.id}"
     return QueuedAnswer(job=TaskAnswer.of(job))
 
@@ -44,7 +42,7 @@ async def import_files(body: ImportFilesBody, who: Caller, served: Served, respo
     the path that was sent; the same file again changes nothing. The task's `result` names the files that were left out,
     and why.
     """
-    job = await served.moving.queue_files(who, body.sent(), scope=Scope.parse(body.scope), layout=body.format)
+    job = await served.moving.queue_files(who, body.sent(), scope=Scope.parse(body.scope), options=body.options)
     response.headers["Location"] = f"/v1/tasks/{job.id}"
     return QueuedAnswer(job=TaskAnswer.of(job))
 
@@ -60,7 +58,9 @@ async def export(query: Annotated[ExportQuery, Query()], who: Caller, served: Se
     Every record that you may read, with all its versions, one a line. The last line says how many there were: a file
     without it was cut short. `POST /v1/load` reads it, here or elsewhere.
     """
-    return await streamed(served.moving.export(who, scopes_of(query.scope)), "commonplace.jsonl")
+    return await streamed(
+        served.moving.export(who, scopes_of(query.scope), everyone=query.everyone), "commonplace.jsonl"
+    )
 
 
 @router.post("/load", summary="Read an export", responses=problems(409, 413), openapi_extra=_LINES_IN)

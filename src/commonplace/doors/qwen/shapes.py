@@ -86,6 +86,12 @@ class RememberResult(CamelModel):
     files_touched: list[str]
     touched_scopes: list[Target]
     method: Literal["rules", "model"]
+    quarantined: bool = Field(
+        default=False,
+        exclude_if=lambda value: not value,
+        description="It is filed, and not recalled until a reviewer has looked; the summary says why. Absent if it is not so.",
+    )
+    quarantine_reasons: list[str] = Field(default=[], exclude_if=lambda value: not value)
 
 
 class RememberTask(RememberQueued):

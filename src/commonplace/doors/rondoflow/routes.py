@@ -22,16 +22,23 @@ from commonplace.doors.rondoflow.shapes import (
     WorkspaceChange,
     WorkspaceRow,
 )
-from commonplace.doors.rondoflow.use_cases import MemoryDraft, Owners, shown_key, shown_source
-from commonplace.server.auth import Caller, use_case
+from commonplace.doors.rondoflow.use_cases import KeyedMemories, MemoryDraft, shown_key, shown_source
+from commonplace.server.auth import Caller, Served, use_case
 from commonplace.server.door import ApiDoor
+from commonplace.service.services import Services
 from commonplace.values.changes import Changes
 from commonplace.values.principal import Owner
 from commonplace.values.record import Record
 
 router = APIRouter(prefix="/api", tags=["keyed"])
-DOOR: Final = ApiDoor(routers=(router,), use_cases=lambda services: [Owners(services.desk, services.records)])
-UseOwners = Annotated[Owners, use_case(Owners)]
+
+
+def _use_cases(services: Services) -> list[object]:
+    return [KeyedMemories(services.desk, services.records, services.owners)]
+
+
+DOOR: Final = ApiDoor(routers=(router,), use_cases=_use_cases)
+UseMemories = Annotated[KeyedMemories, use_case(KeyedMemories)]
 
 AgentId = Annotated[str, Path(alias="agentId", max_length=255)]
 WorkspaceId = Annotated[str, Path(alias="workspaceId", max_length=255)]
@@ -43,64 +50,67 @@ Row = MemoryRow | ScrubbedRow
 
 
 @router.get("/agents", summary="List the agents in reach, by name")
-async def list_agents(who: Caller, owners: UseOwners) -> Envelope[list[AgentRow]]:
-    return Envelope(data=[_agent(owner) for owner in await owners.owners(who, "agent")])
+async def list_agents(who: Caller, served: Served) -> Envelope[list[AgentRow]]:
+    return Envelope(data=[_agent(owner) for owner in await served.owners.owners(who, "agent")])
 
 
 @router.post("/agents", status_code=201, summary="Create an agent")
-async def create_agent(body: NewAgent, who: Caller, owners: UseOwners) -> Envelope[AgentRow]:
+async def create_agent(body: NewAgent, who: Caller, served: Served) -> Envelope[AgentRow]:
     """Without an id it is given one. Its memory is off until you switch it on."""
-    owner = await owners.create(who, "agent", body.name, id=body.id, memory_enabled=body.memory_enabled)
+    owner = await served.owners.create(who, "agent", body.name, id=body.id, memory_enabled=body.memory_enabled)
     return Envelope(data=_agent(owner))
 
 
 @router.get("/agents/{agentId}", summary="Look at an agent")
-async def get_agent(agent: AgentId, who: Caller, owners: UseOwners) -> Envelope[AgentRow]:
-    return Envelope(data=_agent(await owners.owner(who, "agent", agent)))
+async def get_agent(agent: AgentId, who: Caller, served: Served) -> Envelope[AgentRow]:
+    return Envelope(data=_agent(await served.owners.owner(who, "agent", agent)))
 
 
 @router.patch("/agents/{agentId}", summary="Rename an agent, or switch its memory on or off")
-async def change_agent(agent: AgentId, body: AgentChange, who: Caller, owners: UseOwners) -> Envelope[AgentRow]:
-    changed = await owners.change(who, "agent", agent, name=body.name, memory_enabled=body.memory_enabled)
+async def change_agent(agent: AgentId, body: AgentChange, who: Caller, served: Served) -> Envelope[AgentRow]:
+    changed = await served.owners.change(who, "agent", agent, name=body.name, memory_enabled=body.memory_enabled)
     return Envelope(data=_agent(changed))
 
 
 @router.delete("/agents/{agentId}", summary="Remove an agent with all it remembers")
-async def remove_agent(agent: AgentId, who: Caller, owners: UseOwners) -> Envelope[Deleted]:
+async def remove_agent(agent: AgentId, who: Caller, served: Served) -> Envelope[Deleted]:
     """Each of its records is deleted, and can be brought back by `undo` at `/v1`."""
-    await owners.remove(who, "agent", agent)
+    await served.owners.remove(who, "agent", agent)
     return Envelope(data=Deleted())
 
 
 @router.get("/agents/{agentId}/memories", summary="List an agent's memories: pinned, then important, then by key")
-async def list_agent_memories(agent: AgentId, who: Caller, owners: UseOwners) -> Envelope[list[MemoryRow]]:
-    return Envelope(data=[_row(record) for record in await owners.memories(who, "agent", agent)])
+async def list_agent_memories(agent: AgentId, who: Caller, memories: UseMemories) -> Envelope[list[MemoryRow]]:
+    return Envelope(data=[_row(record) for record in await memories.memories(who, "agent", agent)])
 
 
 @router.post("/agents/{agentId}/memories", status_code=201, summary="Write a memory under its key")
-async def put_agent_memory(agent: AgentId, body: NewMemory, who: Caller, owners: UseOwners) -> Envelope[Row]:
+async def put_agent_memory(agent: AgentId, body: NewMemory, who: Caller, memories: UseMemories) -> Envelope[Row]:
     """A key that is there already gets the new value, source, pin and importance."""
-    return Envelope(data=_written(await owners.remember(who, "agent", agent, _memory(body))))
+    return _answer(await memories.remember(who, "agent", agent, _memory(body)))
 
 
 @router.patch("/agents/{agentId}/memories/{memoryId}", summary="Change a memory in part")
 async def change_agent_memory(
-    agent: AgentId, memory: MemoryId, body: MemoryChange, who: Caller, owners: UseOwners
+    agent: AgentId, memory: MemoryId, body: MemoryChange, who: Caller, memories: UseMemories
 ) -> Envelope[Row]:
     """What is not sent stays as it is. The key cannot be changed."""
-    return Envelope(data=_written(await owners.edit(who, "agent", agent, str(memory), _changes(body))))
+    return _answer(await memories.edit(who, "agent", agent, str(memory), _changes(body)))
 
 
 @router.patch("/agents/{agentId}/memories/{memoryId}/pin", summary="Pin or unpin a memory")
 async def pin_agent_memory(
-    agent: AgentId, memory: MemoryId, body: Pin, who: Caller, owners: UseOwners
+    agent: AgentId, memory: MemoryId, body: Pin, who: Caller, memories: UseMemories
 ) -> Envelope[MemoryRow]:
-    return Envelope(data=_row(await owners.pin(who, "agent", agent, str(memory), body.pinned)))
+    record = await memories.pin(who, "agent", agent, str(memory), body.pinned)
+    return Envelope(data=_row(record), outcome=record.outcome)
 
 
 @router.delete("/agents/{agentId}/memories/{memoryId}", summary="Delete a memory")
-async def delete_agent_memory(agent: AgentId, memory: MemoryId, who: Caller, owners: UseOwners) -> Envelope[Deleted]:
-    await owners.forget(who, "agent", agent, str(memory))
+async def delete_agent_memory(
+    agent: AgentId, memory: MemoryId, who: Caller, memories: UseMemories
+) -> Envelope[Deleted]:
+    await memories.forget(who, "agent", agent, str(memory))
     return Envelope(data=Deleted())
 
 
@@ -108,32 +118,32 @@ async def delete_agent_memory(agent: AgentId, memory: MemoryId, who: Caller, own
 
 
 @router.get("/workspaces", summary="List the workspaces in reach, by name")
-async def list_workspaces(who: Caller, owners: UseOwners) -> Envelope[list[WorkspaceRow]]:
-    return Envelope(data=[_workspace(owner) for owner in await owners.owners(who, "workspace")])
+async def list_workspaces(who: Caller, served: Served) -> Envelope[list[WorkspaceRow]]:
+    return Envelope(data=[_workspace(owner) for owner in await served.owners.owners(who, "workspace")])
 
 
 @router.post("/workspaces", status_code=201, summary="Create a workspace")
-async def create_workspace(body: NewWorkspace, who: Caller, owners: UseOwners) -> Envelope[WorkspaceRow]:
-    owner = await owners.create(who, "workspace", body.name, id=body.id, memory_enabled=True)
+async def create_workspace(body: NewWorkspace, who: Caller, served: Served) -> Envelope[WorkspaceRow]:
+    owner = await served.owners.create(who, "workspace", body.name, id=body.id, memory_enabled=True)
     return Envelope(data=_workspace(owner))
 
 
 @router.get("/workspaces/{workspaceId}", summary="Look at a workspace")
-async def get_workspace(workspace: WorkspaceId, who: Caller, owners: UseOwners) -> Envelope[WorkspaceRow]:
-    return Envelope(data=_workspace(await owners.owner(who, "workspace", workspace)))
+async def get_workspace(workspace: WorkspaceId, who: Caller, served: Served) -> Envelope[WorkspaceRow]:
+    return Envelope(data=_workspace(await served.owners.owner(who, "workspace", workspace)))
 
 
 @router.patch("/workspaces/{workspaceId}", summary="Rename a workspace")
 async def change_workspace(
-    workspace: WorkspaceId, body: WorkspaceChange, who: Caller, owners: UseOwners
+    workspace: WorkspaceId, body: WorkspaceChange, who: Caller, served: Served
 ) -> Envelope[WorkspaceRow]:
-    return Envelope(data=_workspace(await owners.change(who, "workspace", workspace, name=body.name)))
+    return Envelope(data=_workspace(await served.owners.change(who, "workspace", workspace, name=body.name)))
 
 
 @router.delete("/workspaces/{workspaceId}", summary="Remove a workspace with all it remembers")
-async def remove_workspace(workspace: WorkspaceId, who: Caller, owners: UseOwners) -> Envelope[Removed]:
+async def remove_workspace(workspace: WorkspaceId, who: Caller, served: Served) -> Envelope[Removed]:
     """Each of its records is deleted, and can be brought back by `undo` at `/v1`."""
-    await owners.remove(who, "workspace", workspace)
+    await served.owners.remove(who, "workspace", workspace)
     return Envelope(data=Removed(id=workspace))
 
 
@@ -141,43 +151,44 @@ async def remove_workspace(workspace: WorkspaceId, who: Caller, owners: UseOwner
 async def list_workspace_memories(
     workspace: WorkspaceId,
     who: Caller,
-    owners: UseOwners,
+    memories: UseMemories,
     source: Annotated[Source | None, Query(description="Only what was written this way.")] = None,
     pinned: Annotated[bool | None, Query(description="Only what is pinned, or only what is not.")] = None,
 ) -> Envelope[list[MemoryRow]]:
-    records = await owners.memories(who, "workspace", workspace, source=source, pinned=pinned)
+    records = await memories.memories(who, "workspace", workspace, source=source, pinned=pinned)
     return Envelope(data=[_row(record) for record in records])
 
 
 @router.post("/workspaces/{workspaceId}/memories", status_code=201, summary="Write a memory under its key")
 async def put_workspace_memory(
-    workspace: WorkspaceId, body: NewMemory, who: Caller, owners: UseOwners
+    workspace: WorkspaceId, body: NewMemory, who: Caller, memories: UseMemories
 ) -> Envelope[Row]:
     """A key that is there already gets the new value, source, pin and importance."""
-    return Envelope(data=_written(await owners.remember(who, "workspace", workspace, _memory(body))))
+    return _answer(await memories.remember(who, "workspace", workspace, _memory(body)))
 
 
 @router.patch("/workspaces/{workspaceId}/memories/{memoryId}", summary="Change a memory in part")
 async def change_workspace_memory(
-    workspace: WorkspaceId, memory: MemoryId, body: MemoryChange, who: Caller, owners: UseOwners
+    workspace: WorkspaceId, memory: MemoryId, body: MemoryChange, who: Caller, memories: UseMemories
 ) -> Envelope[Row]:
     """What is not sent stays as it is. The key cannot be changed."""
-    changed = await owners.edit(who, "workspace", workspace, str(memory), _changes(body))
-    return Envelope(data=_written(changed))
+    changed = await memories.edit(who, "workspace", workspace, str(memory), _changes(body))
+    return _answer(changed)
 
 
 @router.patch("/workspaces/{workspaceId}/memories/{memoryId}/pin", summary="Pin or unpin a memory")
 async def pin_workspace_memory(
-    workspace: WorkspaceId, memory: MemoryId, body: Pin, who: Caller, owners: UseOwners
+    workspace: WorkspaceId, memory: MemoryId, body: Pin, who: Caller, memories: UseMemories
 ) -> Envelope[MemoryRow]:
-    return Envelope(data=_row(await owners.pin(who, "workspace", workspace, str(memory), body.pinned)))
+    record = await memories.pin(who, "workspace", workspace, str(memory), body.pinned)
+    return Envelope(data=_row(record), outcome=record.outcome)
 
 
 @router.delete("/workspaces/{workspaceId}/memories/{memoryId}", summary="Delete a memory")
 async def delete_workspace_memory(
-    workspace: WorkspaceId, memory: MemoryId, who: Caller, owners: UseOwners
+    workspace: WorkspaceId, memory: MemoryId, who: Caller, memories: UseMemories
 ) -> Envelope[Removed]:
-    gone = await owners.forget(who, "workspace", workspace, str(memory))
+    gone = await memories.forget(who, "workspace", workspace, str(memory))
     return Envelope(data=Removed(id=gone.id))
 
 
@@ -225,7 +236,13 @@ def _row(record: Record) -> MemoryRow:
     )
 
 
+def _answer(record: Record) -> Envelope[Row]:
+    return Envelope(data=_written(record), outcome=record.outcome)
+
+
 def _written(record: Record) -> Row:
-    redactions = record.metadata.get("redactions")
-    row = _row(record)
-    return ScrubbedRow(**row.model_dump(), redactions=redactions) if isinstance(redactions, int) else row
+    redactions, note, row = record.metadata.get("redactions"), record.quarantine, _row(record)
+    if not isinstance(redactions, int) and note is None:
+        return row
+    count = redactions if isinstance(redactions, int) else None
+    return ScrubbedRow(**row.model_dump(), redactions=count, quarantined=note is not None, quarantine=note)

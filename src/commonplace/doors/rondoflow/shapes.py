@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from commonplace.values.moment import Moment
-from commonplace.values.record import MAX_KEY
+from commonplace.values.quarantine import Quarantine
+from commonplace.values.record import MAX_KEY, Outcome
 from commonplace.wire.shapes import MAX_TEXT
 
 T = TypeVar("T")
@@ -80,6 +81,9 @@ class CamelModel(BaseModel):
 class Envelope(BaseModel, Generic[T]):
     success: Literal[True] = True
     data: T
+    outcome: Outcome | None = Field(
+        default=None, exclude_if=lambda value: value is None, description="What a write did; only its answer says so."
+    )
 
 
 class AgentRow(CamelModel):
@@ -112,9 +116,11 @@ class MemoryRow(CamelModel):
 
 
 class ScrubbedRow(MemoryRow):
-    """As it is kept: so many secrets were taken out."""
+    """As it is kept: so many secrets were taken out, or it waits for a reviewer, and why. Each is there only if it is so."""
 
-    redactions: int
+    redactions: int | None = Field(default=None, exclude_if=lambda value: value is None)
+    quarantined: bool = Field(default=False, exclude_if=lambda value: not value)
+    quarantine: Quarantine | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
 class Deleted(BaseModel):

@@ -1,32 +1,26 @@
 """
-Agents and workspaces, and the memories under their keys.
+The memories of agents and workspaces under their keys.
 
-An owner's memories are the records of the scope of its kind and id, whichever door they came in by: so an agent or a
-workspace that nobody created, but whose scope holds records, is there as well. It has its id for a name, and, since nobody
-switched its memory off, its memory is on.
+An owner's memories are the records of the scope of its kind and id, whichever door they came in by.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, cast, get_args
 
-from commonplace.errors import Conflict, InvalidInput, NotFound, RecordChanged, RecordNotFound
-from commonplace.governance.access import require_role, require_scope, require_trust
-from commonplace.memory.lifecycle import bury
-from commonplace.memory.validate import check_label
-from commonplace.ports.journal import Entries
-from commonplace.service.account import Account, Journaled
+from commonplace.errors import Conflict, RecordChanged, RecordNotFound
+from commonplace.governance.access import own_trust, require_role
+from commonplace.service.account import Account, Journaled, with_outcome
 from commonplace.service.capture import held_under, worth_writing
 from commonplace.service.desk import Desk
+from commonplace.service.owners import Owners
 from commonplace.service.records import Records
 from commonplace.values.changes import Changes
-from commonplace.values.moment import new_id, utc
 from commonplace.values.note import Note
-from commonplace.values.principal import Owner, OwnerKind, Principal
-from commonplace.values.query import ALL_STATES, Filter, Order
+from commonplace.values.principal import OwnerKind, Principal
+from commonplace.values.query import Filter, Order
 from commonplace.values.record import Provenance, Record, Trust, Written
 from commonplace.values.retry import attempts
 from commonplace.values.scope import Scope
@@ -36,10 +30,8 @@ Source = Literal["manual", "auto", "director"]
 MAX_CAPTURED: Final = 2_000
 _PAGE: Final = 500
 _ATTEMPTS: Final = 50
-_ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _NO_MEMORIES: Final = frozenset({"turn", "resource"})
 _ORDERS: Final[dict[OwnerKind, Order]] = {"agent": "key", "workspace": "pinned"}
-_REMOVED: Final = "the {kind} it belongs to was removed"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,139 +67,11 @@ def shown_source(record: Record) -> Source:
     return cast(Source, record.source) if record.source in get_args(Source) else "auto"
 
 
-class Owners:
-    def __init__(self, desk: Desk, records: Records) -> None:
+class KeyedMemories:
+    def __init__(self, desk: Desk, records: Records, owners: Owners) -> None:
         self._desk = desk
         self._records = records
-
-    # ---- agents and workspaces
-
-    async def owners(self, who: Principal, kind: OwnerKind) -> list[Owner]:
-        """Those in reach, by name."""
-        desk = self._desk
-        async with desk.account(who, "owner.list"):
-            owners = {owner.id: owner for owner in await desk.store.keys.owners(who.tenant, kind)}
-            for mark in await desk.store.recall.marks(who.tenant, None):
-                scope = mark.scope
-                if scope.kind == kind and scope.id not in owners and mark.passages and who.reaches(scope):
-                    implied = await self._implied(who, kind, scope.id)
-                    owners.update({implied.id: implied} if implied else {})
-            reached = [owner for owner in owners.values() if who.reaches(Scope(kind, owner.id))]
-            return sorted(reached, key=lambda owner: (owner.name, owner.id))
-
-    async def owner(self, who: Principal, kind: OwnerKind, id: str) -> Owner:
-        scope = Scope(kind, id)
-        async with self._desk.account(who, "owner.get", scope=scope):
-            require_scope(who, scope)
-            return await self._known(who, kind, id)
-
-    async def create(
-        self, who: Principal, kind: OwnerKind, name: str, *, id: str | None = None, memory_enabled: bool = False
-    ) -> Owner:
-        """Raises Conflict where the id is taken."""
-        desk = self._desk
-        async with desk.account(who, "owner.create") as account:
-            require_role(who, "writer")
-            if id is not None and not _ID.fullmatch(id):
-                raise InvalidInput("An id has 1 to 128 letters, digits, dots, colons, dashes or underscores.")
-            now = utc(desk.clock.now())
-            owner = Owner(
-                kind=kind,
-                id=id or new_id(now),
-                tenant=who.tenant,
-                name=check_label("name", name),
-                created_at=now,
-                updated_at=now,
-                memory_enabled=memory_enabled,
-            )
-            account.scope = Scope(kind, owner.id)
-            require_scope(who, account.scope)
-            await desk.store.keys.put_owner(owner, _told(account, "owner.created", owner), new=True)
-            return owner
-
-    async def change(
-        self,
-        who: Principal,
-        kind: OwnerKind,
-        id: str,
-        *,
-        name: str | None = None,
-        memory_enabled: bool | None = None,
-    ) -> Owner:
-        """Give a new name, or switch its memory on or off. None leaves as it is."""
-        desk, scope = self._desk, Scope(kind, id)
-        async with desk.account(who, "owner.change", scope=scope) as account:
-            require_role(who, "writer")
-            require_scope(who, scope)
-            is_new = await desk.store.keys.owner(who.tenant, kind, id) is None
-            owner = await self._known(who, kind, id)
-            changed = replace(
-                owner,
-                name=owner.name if name is None else check_label("name", name),
-                memory_enabled=owner.memory_enabled if memory_enabled is None else memory_enabled,
-                updated_at=max(utc(desk.clock.now()), owner.updated_at),
-            )
-            await desk.store.keys.put_owner(changed, _told(account, "owner.changed", changed), new=is_new)
-            return changed
-
-    async def remove(self, who: Principal, kind: OwnerKind, id: str) -> int:
-        """
-        Remove an agent or a workspace, and leave a tombstone for every record of its scope. Stopped in the middle, it can
-        be asked for again. Answers how many records that were.
-        """
-        desk, scope = self._desk, Scope(kind, id)
-        async with desk.account(who, "owner.remove", scope=scope) as account:
-            require_role(who, "writer")
-            require_scope(who, scope)
-            owner = await self._known(who, kind, id)
-            removed = await self._bury_all(who, scope, _REMOVED.format(kind=kind))
-            account.details["records"] = removed
-            entries = _told(account, "owner.removed", owner)
-            if await desk.store.keys.owner(who.tenant, kind, id) is None:
-                await desk.store.journal.note(entries)
-            else:
-                await desk.store.keys.remove_owner(who.tenant, kind, id, entries)
-            return removed
-
-    async def _bury_all(self, who: Principal, scope: Scope, reason: str) -> int:
-        desk, removed = self._desk, 0
-        journaled = Journaled(desk.store.records, desk.account(who, "record.delete", scope=scope))
-        filter = Filter(scopes=(scope,), states=ALL_STATES - {"deleted"})
-        async for _ in attempts(_ATTEMPTS):
-            # Those that were buried are no longer found, so the first page is always the next one.
-            while page := (await desk.store.records.find(who.tenant, filter, "oldest", _PAGE, None)).records:
-                now = desk.clock.now()
-                count = await bury(journaled, page, change="deleted", now=now, actor=who.subject, reason=reason)
-                removed += count
-                if not count:
-                    break
-            else:
-                return removed
-        raise RecordChanged("Others keep writing to it. Stop them first, then remove it.")
-
-    async def _known(self, who: Principal, kind: OwnerKind, id: str) -> Owner:
-        owner = await self._desk.store.keys.owner(who.tenant, kind, id) or await self._implied(who, kind, id)
-        if owner is None:
-            raise NotFound(f"There is no such {kind}. Create it first, or write into its scope.")
-        return owner
-
-    async def _implied(self, who: Principal, kind: OwnerKind, id: str) -> Owner | None:
-        """An owner that is there because its scope holds records."""
-        page = await self._desk.store.records.find(who.tenant, Filter(scopes=(Scope(kind, id),)), "newest", 1, None)
-        if not page.records:
-            return None
-        [last] = page.records
-        return Owner(
-            kind=kind,
-            id=id,
-            tenant=who.tenant,
-            name=id,
-            created_at=last.created_at,
-            updated_at=last.updated_at,
-            memory_enabled=kind == "agent",
-        )
-
-    # ---- memories
+        self._owners = owners
 
     async def memories(
         self,
@@ -221,8 +85,8 @@ class Owners:
         """All of them: pinned first, then important, then by key (an agent's) or newest first (a workspace's)."""
         desk, scope = self._desk, Scope(kind, id)
         async with desk.account(who, "record.list", scope=scope):
-            require_scope(who, scope)
-            await self._known(who, kind, id)
+            await desk.require(who, scope)
+            await self._owners.known(who, kind, id)
             records: list[Record] = []
             cursor: str | None = None
             filter = Filter(scopes=(scope,), pinned=pinned)
@@ -243,8 +107,8 @@ class Owners:
         desk, scope = self._desk, Scope(kind, id)
         async with desk.account(who, "record.put", scope=scope) as account:
             require_role(who, "writer")
-            require_scope(who, scope)
-            await self._known(who, kind, id)
+            await desk.require(who, scope)
+            await self._owners.known(who, kind, id)
             async for _ in attempts(_ATTEMPTS):
                 record = await held_under(desk.store.records, who.tenant, scope, memory.key)
                 if record is not None and record.kind in _NO_MEMORIES and not record.deleted_at:
@@ -268,9 +132,8 @@ class Owners:
                 "pinned": memory.pinned,
                 "importance": memory.importance,
             }
-            changed = await engines.lifecycle(journaled, who.subject).edit(record.id, changes)
-            await account.note_unchanged(changed)
-            return changed
+            changed = await engines.lifecycle(journaled, who.actor).edit(record.id, changes)
+            return await account.answer(changed, before=record)
         note = Note(
             text=memory.value,
             scope=scope,
@@ -282,8 +145,8 @@ class Owners:
             visibility="shared",
             expected=record.version if record else 0,
         )
-        [write] = await engines.writer(journaled).put([note], actor=who.subject)
-        return write.record
+        [write] = await engines.writer(journaled).put([note], actor=who.actor)
+        return with_outcome(write).record
 
     async def edit(self, who: Principal, kind: OwnerKind, id: str, memory: str, changes: Changes) -> Record:
         """Change what is named. The key stays."""
@@ -308,16 +171,15 @@ class Owners:
         desk, scope = self._desk, Scope(kind, id)
         async with desk.account(who, "record.put", scope=scope) as account:
             require_role(who, "writer")
-            require_scope(who, scope)
-            for fact in learned:
-                require_trust(who, fact.trust)
+            await desk.require(who, scope)
+            learned = [replace(fact, trust=own_trust(who, fact.trust)) for fact in learned]
             writer = desk.engines(who).writer(Journaled(desk.store.records, account))
             last = {fact.key: fact for fact in learned}
             notes = [_note(scope, fact) for fact in last.values()]
             async for _ in attempts(_ATTEMPTS):
                 fresh = await worth_writing(desk.store.records, who.tenant, notes, desk.clock.now())
                 try:
-                    return await writer.put(fresh, actor=who.subject) if fresh else []
+                    return await writer.put(fresh, actor=who.actor) if fresh else []
                 except RecordChanged:
                     continue
             raise RecordChanged
@@ -326,7 +188,7 @@ class Owners:
         desk = self._desk
         async with desk.account(who, action, scope=scope) as account:
             require_role(who, "writer")
-            require_scope(who, scope)
+            await desk.require(who, scope)
             record = await desk.found(who, account, memory)
             if record.scope != scope or not _is_memory(record) or record.state(desk.clock.now()) != "live":
                 raise RecordNotFound(f"There is no such memory of this {scope.kind}.")
@@ -349,9 +211,3 @@ def _note(scope: Scope, learned: CapturedFact) -> Note:
         session=learned.session,
         provenance=learned.provenance,
     )
-
-
-def _told(account: Account, type: str, owner: Owner) -> Entries:  # noqa: A002 - as events call it
-    scope = Scope(owner.kind, owner.id)
-    news = account.news(type, scope=scope, data={"kind": owner.kind, "id": owner.id})
-    return Entries(audit=(account.row("ok", scope=scope),), events=(news,))

@@ -1,20 +1,29 @@
 """
 Search at the governed door: by words, in the tiers asked for, under a budget where there is one.
 
-A question that asks for everything is refused. Hits are ordered by BM25 and nothing else; their score b / (1 + b) lies
-between 0 and 1. Where there is room left, the newest records that hold the question letter by letter follow, with a low
-fixed score.
+What is searched is the subject's own, of these tiers and this project, and what is shared in the scopes of the tiers. Hits are
+ordered by BM25 and nothing else; their score b / (1 + b) lies between 0 and 1. If there is room left, the newest records that
+hold the question letter by letter follow, with a low fixed score.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from functools import partial
+from typing import Final, TypeAlias
 
-from commonplace.doors.tandem.partitions import ANYWHERE, RequestPlace, entered
+from commonplace.doors.tandem.partitions import (
+    ANY_RECORD,
+    ANYWHERE,
+    RecordConditions,
+    RequestPlace,
+    entered,
+    is_anothers,
+    is_in_place,
+    tiers_in,
+)
 from commonplace.errors import BudgetExhausted, Forbidden
-from commonplace.governance.access import reached_kinds
 from commonplace.governance.budgets import (
     ReplyHit,
     RetrievalGrant,
@@ -22,10 +31,11 @@ from commonplace.governance.budgets import (
     asking,
     check_question,
     grant_for,
+    is_channel,
     is_exhausted,
     trim,
 )
-from commonplace.governance.capability import STORED, Rights, reading
+from commonplace.governance.capability import STORED, ReadableTiers, Rights, goes_by, reading
 from commonplace.service.desk import Desk
 from commonplace.service.recall import query_hash
 from commonplace.values.principal import Principal, Tier
@@ -35,9 +45,11 @@ from commonplace.values.scope import Scope
 
 MOST: Final = 100
 FALLBACK: Final = 0.25
+_DEEPEST: Final = 1_000
 _LOOKED_AT: Final = 2_000
 _PAGE: Final = 200
 _AGAIN: Final = 3
+RecordTest: TypeAlias = Callable[[Record], bool]
 _WORDS_ALONE: Final = {"session": 0.0, "before": 0.0, "after": 0.0, "recency": 0.0, "pin": 0.0, "importance": 0.0}
 
 
@@ -71,15 +83,24 @@ NO_LIMITS: Final = GrantLimits()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchRequest:
-    """A question. `tiers` empty and no project, no capability: whatever the caller may read."""
+    """A question. `tiers` empty and no project, no capability: whatever is at home with the caller."""
 
     text: str
     place: RequestPlace = ANYWHERE
+    conditions: RecordConditions = ANY_RECORD
     tiers: tuple[Tier, ...] = ()
     tags: tuple[str, ...] = ()
     limit: int = 8
     grant: RetrievalGrant | None = None
     limits: GrantLimits = NO_LIMITS
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPart:
+    """Records to look among, and what those that count have to pass."""
+
+    filter: Filter
+    test: RecordTest
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,22 +122,21 @@ class Retrieval:
         """
         Raises:
             CapabilityExpired, CapabilityMismatch, Forbidden
-            QueryTooBroad: it asks for everything.
+            QueryTooBroad: it asks for the memory as a whole, under a grant.
             BudgetExhausted: no more may be told in the window that is running.
             InvalidQuery
         """
         desk = self._desk
         async with desk.account(who, "record.search") as account:
             account.details["query"] = query_hash(request.text)
-            now = desk.clock.now()
-            rights = entered(account, request.place, now)
-            check_question(request.text)
+            rights = await entered(desk, account, request.place)
             request.limits.require(rights)
-            grant = grant_for(rights.subject, request.grant, now, project=rights.partition.project)
+            grant = self._grant(rights, request)
             if grant is not None:
+                check_question(request.text)
                 await self._may_ask(rights, grant)
-            filters, used, blocked = await self._where(rights, request)
-            hits = await self._found(rights, request, filters)
+            parts, used, blocked = await self._where(rights, request)
+            hits = await self._found(rights, request, parts)
             reply, left_out = tuple(ReplyHit(hit, hit.record.text) for hit in hits), 0
             if grant is not None:
                 reply, left_out = await self._within(rights, grant, hits)
@@ -125,61 +145,78 @@ class Retrieval:
             row = await account.note(ids=ids, tiers=tiers)
             return SearchReport(hits=reply, used=used, blocked=blocked, audit_id=row.id, left_out=left_out)
 
+    def _grant(self, rights: Rights, request: SearchRequest) -> RetrievalGrant | None:
+        """What the subject recalls under. A key that speaks in a room may say so in its name. Raises Forbidden."""
+        who, grant = rights.who, request.grant
+        speaker = who.actor if is_channel(who.actor) else rights.subject
+        if grant is not None and goes_by(who, grant.subject):
+            grant = replace(grant, subject=speaker)
+        return grant_for(speaker, grant, self._desk.clock.now(), project=rights.partition.project)
+
     # ---- where to look
 
     async def _where(
         self, rights: Rights, request: SearchRequest
-    ) -> tuple[list[Filter], tuple[Tier, ...], tuple[Tier, ...]]:
+    ) -> tuple[list[SearchPart], tuple[Tier, ...], tuple[Tier, ...]]:
         """What counts, one of these or the other; the tiers that are looked in, and those that are out of reach."""
         place, plain = request.place, Filter(tags=request.tags)
+        person = _person(rights, request.conditions.user)
+        test = partial(_counts, rights, replace(request.conditions, user=person), request.limits)
         if request.tiers or place.project is not None or place.capability is not None:
-            reach = reading(rights, request.tiers)
-            scopes = tuple(reach.scopes.values()) + ((reach.private,) if reach.private else ())
-            return [replace(plain, scopes=scopes)], tuple(reach.scopes), reach.blocked
+            reach = reading(rights if person is None else replace(rights, subject=person), request.tiers)
+            scopes = (*reach.shared, *((reach.own,) if reach.own else ()))
+            in_tiers = partial(_is_readable, rights, reach, test)
+            return [SearchPart(replace(plain, scopes=scopes), in_tiers)], reach.tiers, reach.blocked
         readable = await self._desk.readable(rights.who, None)
+        if readable is not None and person is not None and rights.who.reaches(theirs := Scope("user", person)):
+            readable = tuple(dict.fromkeys([*readable, theirs]))
         if place.session is None:
-            return [replace(plain, scopes=readable)], _tiers(rights, readable), ()
+            own = (rights.own,) if rights.who.reaches(rights.own) else ()
+            used = STORED if readable is None else tiers_in([*readable, *own])
+            return [SearchPart(replace(plain, scopes=readable), test)], used, ()
         # What was said in a session may lie in its own scope, or with a person or a project.
-        filters = [replace(plain, scopes=readable, sessions=(place.session,))]
+        parts = [SearchPart(replace(plain, scopes=readable, sessions=(place.session,)), test)]
         own = Scope("session", place.session)
         if rights.who.reaches(own):
-            filters.append(replace(plain, scopes=(own,)))
-        return filters, ("session",), ()
+            parts.append(SearchPart(replace(plain, scopes=(own,)), test))
+        return parts, ("session",), ()
 
     # ---- what is there
 
-    async def _found(self, rights: Rights, request: SearchRequest, filters: Sequence[Filter]) -> list[Hit]:
-        narrowed = request.limits != NO_LIMITS
+    async def _found(self, rights: Rights, request: SearchRequest, parts: Sequence[SearchPart]) -> list[Hit]:
         hits: dict[str, Hit] = {}
-        for filter in filters:
-            query = Query(
-                text=request.text,
-                filter=filter,
-                limit=MOST if narrowed else request.limit,
-                mode="words",
-                weights=_WORDS_ALONE,
-            )
-            for hit in await self._desk.engines(rights.who).recall.search(query):
+        for part in parts:
+            for hit in await self._by_words(rights, request, part):
                 previous = hits.get(hit.record.id)
-                if request.limits.allow(hit.record) and (previous is None or previous.why.bm25 < hit.why.bm25):
+                if previous is None or previous.why.bm25 < hit.why.bm25:
                     hits[hit.record.id] = replace(hit, score=hit.why.bm25 / (1.0 + hit.why.bm25))
         best = sorted(hits.values(), key=lambda hit: -hit.score)[: request.limit]
         if len(best) < request.limit:
-            best += await self._literally(rights, request, filters, except_ids=set(hits))
+            best += await self._literally(rights, request, parts, except_ids=set(hits))
         return best[: request.limit]
 
+    async def _by_words(self, rights: Rights, request: SearchRequest, part: SearchPart) -> list[Hit]:
+        """The best that count. What does not count may stand before them, so that it is looked for deeper if need be."""
+        for depth in (MOST, _DEEPEST):
+            query = Query(text=request.text, filter=part.filter, limit=depth, mode="words", weights=_WORDS_ALONE)
+            hits = await self._desk.engines(rights.who).recall.search(query, self._desk.charge(rights.who))
+            counted = [hit for hit in hits if part.test(hit.record)]
+            if len(counted) >= request.limit or len(hits) < depth:
+                break
+        return counted[: request.limit]
+
     async def _literally(
-        self, rights: Rights, request: SearchRequest, filters: Sequence[Filter], except_ids: set[str]
+        self, rights: Rights, request: SearchRequest, parts: Sequence[SearchPart], except_ids: set[str]
     ) -> list[Hit]:
         """Records that hold the question letter by letter, newest first, among the newest there are."""
         text = request.text.strip().casefold()
         matches: dict[str, Record] = {}
-        for filter in filters:
+        for part in parts:
             cursor: str | None = None
             for _ in range(_LOOKED_AT // _PAGE):
-                page = await self._desk.store.records.find(rights.who.tenant, filter, "newest", _PAGE, cursor)
+                page = await self._desk.store.records.find(rights.who.tenant, part.filter, "newest", _PAGE, cursor)
                 for record in page.records:
-                    if record.id not in except_ids and text in record.text.casefold() and request.limits.allow(record):
+                    if record.id not in except_ids and text in record.text.casefold() and part.test(record):
                         matches[record.id] = record
                 cursor = page.cursor
                 if cursor is None or len(matches) >= request.limit:
@@ -218,10 +255,18 @@ def _exhausted(grant: RetrievalGrant) -> BudgetExhausted:
     return BudgetExhausted(retry_after=grant.budget.window.total_seconds())
 
 
-def _tiers(rights: Rights, readable: tuple[Scope, ...] | None) -> tuple[Tier, ...]:
-    """The tiers that a search in all that is readable looks in."""
-    if readable is None or reached_kinds(rights.who):
-        return STORED
-    kinds = {scope.kind for scope in readable}
-    reached = {"session": "session" in kinds, "project": "workspace" in kinds, "global": "global" in kinds}
-    return tuple(tier for tier in STORED if reached[tier])
+def _person(rights: Rights, user: str | None) -> str | None:
+    """The subject that a question names, which may call the caller's key by its name."""
+    return rights.subject if user is not None and goes_by(rights.who, user) else user
+
+
+def _counts(rights: Rights, conditions: RecordConditions, limits: GrantLimits, record: Record) -> bool:
+    names_anothers = conditions.user is not None and rights.who.is_at_least("admin")
+    return (
+        conditions.fit(record) and limits.allow(record) and (names_anothers or not is_anothers(rights.who, record))
+    )  # fmt: skip
+
+
+def _is_readable(rights: Rights, reach: ReadableTiers, test: RecordTest, record: Record) -> bool:
+    is_here = record.scope != reach.own or is_in_place(rights, record, frozenset(reach.tiers))
+    return is_here and test(record)

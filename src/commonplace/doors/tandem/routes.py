@@ -7,15 +7,18 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, BackgroundTasks, Path, Query
+from fastapi import APIRouter, BackgroundTasks, Depends, Path, Query, Request
 
-from commonplace.doors.tandem.distill import Conversation, Distilling
+from commonplace.doors.tandem.distill import DistillRequest, GovernedDistilling
 from commonplace.doors.tandem.partitions import (
     OURS,
     PROMOTION,
+    RecordConditions,
     RequestPlace,
     channel_of,
+    host_of,
     partition_key,
+    partition_of_record,
     project_of,
     subject_of,
     tier_of,
@@ -44,6 +47,7 @@ from commonplace.doors.tandem.shapes import (
     MemoryAnswer,
     Name,
     NodeAnswer,
+    PartitionBody,
     PromoteAnswer,
     PromoteBody,
     PutAnswer,
@@ -58,19 +62,24 @@ from commonplace.doors.tandem.shapes import (
     TreeAnswer,
     TreeNodeAnswer,
     TrustAnswer,
+    one_project,
 )
-from commonplace.doors.tandem.tree import DEPTH, Browsing, Node, TreeNode
 from commonplace.doors.tandem.use_cases import ACTIONS, Governed, ListRequest, Promote, Put
 from commonplace.errors import InvalidInput
 from commonplace.governance.budgets import RetrievalBudget, RetrievalGrant
 from commonplace.server.auth import Caller, Served, use_case
 from commonplace.server.door import ApiDoor
+from commonplace.service.distill import Conversation
 from commonplace.service.services import Services
+from commonplace.service.tree import DEPTH, TreeQuery
 from commonplace.text.scrub import ScrubReport
 from commonplace.values.audit import AuditRow
 from commonplace.values.moment import to_ms
-from commonplace.values.record import TRUSTED, Json, Record
+from commonplace.values.principal import Principal
+from commonplace.values.record import TRUSTED, Json, Outcome, Record
 from commonplace.values.scope import Scope
+from commonplace.values.transfer import ImportOptions
+from commonplace.values.tree import Node, TreeNode
 from commonplace.wire.shapes import Line, RecordId
 
 router = APIRouter(prefix="/memory", tags=["governed"])
@@ -79,31 +88,32 @@ context_router = APIRouter(prefix="/memory/context", tags=["governed"])
 
 def _use_cases(services: Services) -> list[object]:
     desk = services.desk
-    return [Governed(desk, services.moving), Retrieval(desk), Browsing(desk), Distilling(desk)]
+    return [Governed(desk, services.moving), Retrieval(desk), GovernedDistilling(desk, services.distilling)]
 
 
 DOOR: Final = ApiDoor(routers=(router, context_router), use_cases=_use_cases)
 UseGoverned = Annotated[Governed, use_case(Governed)]
 UseRetrieval = Annotated[Retrieval, use_case(Retrieval)]
-UseBrowsing = Annotated[Browsing, use_case(Browsing)]
-UseDistilling = Annotated[Distilling, use_case(Distilling)]
+UseDistilling = Annotated[GovernedDistilling, use_case(GovernedDistilling)]
 
+_CONDITIONS: Final = frozenset("q limit offset user_id project_id project_tag channel_tag host_tag".split())
 _NOT_SHOWN: Final = frozenset({OURS, "memory_trust", "trust_label"})
 
 
 @router.post("/put", summary="Keep a note, a fact or a solution")
-async def put(body: PutBody, who: Caller, governed: UseGoverned) -> PutAnswer:
+async def put(body: PutBody, who: Caller, served: Served, governed: UseGoverned) -> PutAnswer:
     """
-    Secrets are taken out first; a private key keeps the whole text out, which `scrub_report` tells. The same from the same
-    run is kept once. At most 8,000 characters.
+    It belongs to its subject, and nobody else finds it, until it is promoted. Secrets are taken out first; a private key keeps
+    the whole text out, which `scrub_report` tells. The same from the same run is kept once. At most 8,000 characters.
     """
     fields = body.metadata or {}
     metadata: dict[str, Json] = {name: value for name, value in fields.items() if name not in _NOT_SHOWN}
+    who = await _presenting(body, who, served)
     report = await governed.put(
         who,
         Put(
             text=body.content,
-            place=_place(body),
+            place=_place(body, who),
             kind=body.kind,
             tags=tuple(body.tags),
             source=body.source or "agent_note",
@@ -111,7 +121,8 @@ async def put(body: PutBody, who: Caller, governed: UseGoverned) -> PutAnswer:
             classification=body.classification,
             artifact_refs=tuple(body.artifact_refs),
             metadata=metadata,
-            private=body.private,
+            channel=body.channel_tag,
+            host=body.host_tag,
             message=body.message_id,
             tool=body.tool_name,
         ),
@@ -125,16 +136,19 @@ async def put(body: PutBody, who: Caller, governed: UseGoverned) -> PutAnswer:
         partition_key=report.partition_key,
         audit_id=report.audit_id,
         scrub_report=_scrub(report.scrub),
+        quarantined=report.quarantine is not None,
+        quarantine=report.quarantine,
     )
 
 
 @router.post("/search", summary="Search by words", response_model_exclude_none=True)
-async def search(body: SearchBody, who: Caller, retrieval: UseRetrieval) -> SearchAnswer:
+async def search(body: SearchBody, who: Caller, served: Served, retrieval: UseRetrieval) -> SearchAnswer:
     """
     Words that are meant literally: names, tickets, errors. A question that asks for everything is refused, and what a
     budget allows is told, no more.
     """
-    report = await retrieval.search(who, _request(body))
+    who = await _presenting(body, who, served)
+    report = await retrieval.search(who, _request(body, who))
     return SearchAnswer(
         results=[memory_answer(item.hit.record, item.text, item.hit.score) for item in report.hits],
         count=len(report.hits),
@@ -145,36 +159,50 @@ async def search(body: SearchBody, who: Caller, retrieval: UseRetrieval) -> Sear
     )
 
 
-@router.get("", summary="List memories, newest first", response_model_exclude_none=True)
+async def only_known(request: Request) -> None:
+    """Raises InvalidInput: a condition that we do not know might have narrowed the list."""
+    if unknown := sorted(set(request.query_params) - _CONDITIONS):
+        names = ", ".join(sorted(_CONDITIONS))
+        raise InvalidInput(f"{', '.join(unknown)}: a list has no such condition. Those there are: {names}.")
+
+
+@router.get(
+    "", summary="List memories, newest first", response_model_exclude_none=True, dependencies=[Depends(only_known)]
+)
 async def memories(
     who: Caller,
     governed: UseGoverned,
     q: Annotated[str | None, Query(max_length=1_000, description="Those that hold this text.")] = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
-    user_id: Annotated[Name | None, Query()] = None,
-    project_id: Annotated[Name | None, Query()] = None,
+    user_id: Annotated[Name | None, Query(description="Those of this person.")] = None,
+    project_id: Annotated[Name | None, Query(description="Those of this project.")] = None,
+    project_tag: Annotated[Name | None, Query(description="The same as `project_id`.")] = None,
     channel_tag: Annotated[Name | None, Query()] = None,
+    host_tag: Annotated[Name | None, Query()] = None,
 ) -> ListAnswer:
     """Demoted ones too, which no search finds."""
-    listing = ListRequest(text=q, user=user_id, project=project_id, channel=channel_tag, limit=limit, offset=offset)
+    project = one_project(project_id, project_tag)
+    conditions = RecordConditions(user=user_id, project=project, channel=channel_tag, host=host_tag)
+    listing = ListRequest(text=q, conditions=conditions, limit=limit, offset=offset)
     page = await governed.memories(who, listing)
     items = [memory_answer(record, record.text) for record in page.records]
     return ListAnswer(items=items, count=len(items), offset=offset, limit=limit, truncated=not page.whole)
 
 
 @router.post("/promote", summary="Share a memory")
-async def promote(body: PromoteBody, who: Caller, governed: UseGoverned) -> PromoteAnswer:
+async def promote(body: PromoteBody, who: Caller, served: Served, governed: UseGoverned) -> PromoteAnswer:
     """
     With everybody of its project, or of the tenant. It needs a reviewer: a reviewer's key, or a capability and a review that
     names `reviewer_id` and `approval_id`. What cannot be shared is told with `promoted: false`.
     """
     review = body.review
+    who = await _presenting(body, who, served)
     report = await governed.promote(
         who,
         Promote(
             id=body.id,
-            place=_place(body),
+            place=_place(body, who),
             to=body.to_tier,
             reason=body.reason,
             reviewer=review.reviewer_id if review else None,
@@ -199,7 +227,7 @@ async def promote(body: PromoteBody, who: Caller, governed: UseGoverned) -> Prom
 async def demote(body: DemoteBody, who: Caller, governed: UseGoverned) -> ChangedAnswer:
     """It is kept, and no search finds it. `/memory/promote` brings it back."""
     row = await governed.demote(who, body.id, run=body.run_id)
-    return ChangedAnswer(id=body.id, audit_id=row)
+    return ChangedAnswer(id=body.id, audit_id=row.id, outcome=_outcome(row))
 
 
 @router.get("/audit", summary="What was done, newest first", response_model_exclude_none=True)
@@ -221,9 +249,10 @@ async def import_path(body: ImportBody, who: Caller, governed: UseGoverned) -> I
     alone. Keys other than the operator's import below `import_roots` only, and nothing
     of the daemon's home folder.
     """
-    report = await governed.import_path(
-        who, body.source.path, scope=_import_scope(body), layout=body.format, sync_deletes=body.sync_deletes
+    options = ImportOptions(
+        layout=body.format, sync_deletes=body.sync_deletes, force=body.force, binding=body.source_binding_id
     )
+    report = await governed.import_path(who, body.source.path, scope=_import_scope(body), options=options)
     return ImportAnswer(
         ok=True,
         source=SourceAnswer(kind="path", path=body.source.path),
@@ -240,6 +269,8 @@ async def import_path(body: ImportBody, who: Caller, governed: UseGoverned) -> I
         deleted_files=report.deleted_files,
         chunks_created=report.chunks_created,
         errors=report.errors,
+        quarantined=report.quarantined,
+        withheld=list(report.withheld),
     )
 
 
@@ -253,29 +284,46 @@ async def delete(
 ) -> DeletedAnswer:
     """A tombstone stays, which the native door can undo."""
     row = await governed.delete(who, id, project=project_id, channel=channel_tag)
-    return DeletedAnswer(id=id, audit_id=row)
+    return DeletedAnswer(id=id, audit_id=row.id, outcome=_outcome(row))
+
+
+def _outcome(row: AuditRow) -> Outcome:
+    return "unchanged" if row.outcome == "unchanged" else "updated"
 
 
 # ---- in
 
 
-def _place(body: PutBody | SearchBody | PromoteBody) -> RequestPlace:
-    place = RequestPlace(
-        run=body.run_id, session=body.session_id, capability=body.capability.value() if body.capability else None
+async def _presenting(
+    body: PutBody | SearchBody | PromoteBody | DistillBody, who: Principal, served: Services
+) -> Principal:
+    """The caller with the capability of the request. One that another key issued is checked, and brings its issuer's reach."""
+    capability = body.capability
+    if isinstance(capability, str):
+        return await served.capabilities.present(who, capability, session=body.session_id)
+    return replace(who, capability=capability.value() if capability else None)
+
+
+def _place(body: PutBody | SearchBody | PromoteBody, who: Principal) -> RequestPlace:
+    where = body.partition or PartitionBody()
+    return RequestPlace(
+        org=where.org_id,
+        workspace=where.workspace_id,
+        project=one_project(where.project_id, body.project_id, body.project_tag),
+        tier=where.tier,
+        run=body.run_id,
+        session=body.session_id,
+        user=body.user_id,
+        capability=who.capability,
     )
-    if body.partition is None:
-        return place
-    where = body.partition
-    return replace(
-        place, org=where.org_id, workspace=where.workspace_id, project=where.project_id, tier=where.tier
-    )  # fmt: skip
 
 
-def _request(body: SearchBody) -> SearchRequest:
+def _request(body: SearchBody, who: Principal) -> SearchRequest:
     grant = body.retrieval_grant
     return SearchRequest(
         text=body.query,
-        place=_place(body),
+        place=_place(body, who),
+        conditions=RecordConditions(user=body.user_id, channel=body.channel_tag, host=body.host_tag),
         tiers=tuple(body.read_scopes or ()),
         tags=tuple(body.tags),
         limit=body.limit,
@@ -348,7 +396,7 @@ def memory_answer(record: Record, text: str, score: float | None = None) -> Memo
         content=text,
         score=score,
         tier=tier_of(record),
-        partition_key=partition_key(record.tenant, record.scope, project),
+        partition_key=partition_of_record(record),
         kind=record.kind,
         classification=classification,
         source=record.source,
@@ -358,6 +406,7 @@ def memory_answer(record: Record, text: str, score: float | None = None) -> Memo
         run_id=provenance.run,
         project_id=project,
         channel_tag=channel_of(record),
+        host_tag=host_of(record),
         tags=list(record.tags),
         artifact_refs=[str(ref) for ref in refs] if isinstance(refs, list) else [],
         visibility=record.visibility,
@@ -413,9 +462,9 @@ def _entry(row: AuditRow) -> AuditEntry:
 
 
 @context_router.post("/resolve", summary="What an address in the tree names", response_model_exclude_none=True)
-async def resolve(body: ResolveBody, who: Caller, served: Served, browsing: UseBrowsing) -> ResolveAnswer:
+async def resolve(body: ResolveBody, who: Caller, served: Served) -> ResolveAnswer:
     """`commonplace://resources/<project>`, `…user/<id>`, `…agent/<id>`, `…session/<id>`, `…global`, and what is in them."""
-    node = await browsing.resolve(who, body.uri)
+    node = await served.tree.resolve(who, body.uri)
     return ResolveAnswer(node=_node(node, served.desk.clock.now()))
 
 
@@ -424,18 +473,21 @@ async def tree(
     uri: Annotated[Line, Query(examples=["commonplace://resources/default"])],
     who: Caller,
     served: Served,
-    browsing: UseBrowsing,
     max_depth: Annotated[int, Query(ge=0, le=100, description="Deeper than five levels nothing is shown.")] = DEPTH,
 ) -> TreeAnswer:
-    root = await browsing.tree(who, uri, max_depth)
+    """Folders and the memories in them. Of other people's nothing is listed."""
+    root = await served.tree.tree(who, TreeQuery(uri=uri, depth=max_depth))
     return TreeAnswer(tree=[_tree_node(root, served.desk.clock.now())])
 
 
 @context_router.post("/layers/generate", summary="Make the shorter tellings of a memory")
-async def generate(body: LayersBody, who: Caller, browsing: UseBrowsing) -> LayersAnswer:
+async def generate(body: LayersBody, who: Caller, served: Served) -> LayersAnswer:
     """L0 has about a hundred tokens, L1 about two thousand. Those that are there stay."""
-    layers = await browsing.generate(who, body.node_id)
-    answers = [LayerAnswer(layer_type=layer.name, token_count=layer.tokens, method=layer.method) for layer in layers]
+    layers = await served.tree.generate(who, body.node_id)
+    answers = [
+        LayerAnswer(layer_type=layer.name, content=layer.text, token_count=layer.tokens, method=layer.method)
+        for layer in layers
+    ]
     return LayersAnswer(ok=True, node_id=body.node_id, layers=answers)
 
 
@@ -445,20 +497,22 @@ async def distill(
 ) -> DistillAnswer:
     """Preferences, facts, outcomes and lessons become facts of the session. The same conversation again adds nothing."""
     after.add_task(served.lanes.met, who, body.session_id)
-    report = await distilling.distill(
-        who,
-        Conversation(
-            session=body.session_id,
-            parts=tuple(body.conversation),
-            run=body.run_id,
-            workflow=body.workflow_id,
-            project=body.project_id,
-            subject=body.subject,
-            artifact_refs=tuple(body.artifact_refs),
-            threshold=body.importance_threshold,
-            capability=body.capability.value() if body.capability else None,
-        ),
+    conversation = Conversation(
+        session=body.session_id,
+        parts=tuple(body.conversation),
+        run=body.run_id,
+        workflow=body.workflow_id,
+        artifact_refs=tuple(body.artifact_refs),
+        threshold=body.importance_threshold,
     )
+    who = await _presenting(body, who, served)
+    request = DistillRequest(
+        conversation=conversation,
+        project=body.project_id,
+        subject=body.subject,
+        capability=who.capability,
+    )
+    report = await distilling.distill(who, request)
     facts = [
         FactAnswer(
             category=fact.category,
@@ -477,6 +531,7 @@ async def distill(
         deduped_count=len(report.deduped),
         memory_ids=[*report.stored, *report.deduped],
         candidate_ids=[],
+        quarantined=list(report.quarantined),
         status=report.status,
         report=ReportAnswer(
             method=report.method,

@@ -3,7 +3,8 @@ The governed door: put, search, promote, demote, delete, audit, import, as Tande
 
 Its own clients do not say what its server asks for: they write `text` for `content` and `sessionId` for `session_id`, leave
 out the run and the partition, and send a capability as a text of JSON. Both forms are read. Fields that we do not know are
-passed over, and fields without a value are left out of answers: the clients take null for a mistake.
+passed over, except in a search, where they might have narrowed it; fields without a value are left out of answers: the clients
+take null for a mistake.
 """
 
 from __future__ import annotations
@@ -23,9 +24,12 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
+from commonplace.errors import InvalidInput
+from commonplace.governance.delegation import PREFIX
 from commonplace.values.moment import Moment, from_ms
 from commonplace.values.principal import Capability, Tier
-from commonplace.values.record import Trust
+from commonplace.values.quarantine import Quarantine, Withheld
+from commonplace.values.record import Outcome, Trust
 from commonplace.wire.shapes import MAX_LINE, MAX_TEXT, Answer, Label, Line, RecordId
 
 MAX_CAPABILITY = 65_536
@@ -121,25 +125,59 @@ class CapabilityBody(Sent):
         )
 
 
+SignedText = Annotated[str, Field(pattern=f"^{PREFIX}")]
+
+
 def _read_capability(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     if len(value) > MAX_CAPABILITY:
         raise ValueError(f"a capability has at most {MAX_CAPABILITY:,} characters")
+    if value.startswith(PREFIX):
+        return value
     try:
         return json.loads(value)
     except (ValueError, RecursionError):
-        raise ValueError("a capability that is sent as text is a JSON object") from None
+        raise ValueError("a capability that is sent as text is a JSON object, or a signed one (cap_…)") from None
 
 
 Capable = Annotated[
-    CapabilityBody | None, BeforeValidator(_read_capability, json_schema_input_type=CapabilityBody | str | None)
+    CapabilityBody | SignedText | None,
+    BeforeValidator(_read_capability, json_schema_input_type=CapabilityBody | str | None),
 ]
-"""An object, or the same as a text of JSON."""
+"""An object, the same as a text of JSON, or the signed text of one that another key issued."""
+
+
+class SearchedPartitionBody(PartitionBody):
+    """As above, for a search: a field that we do not know is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class PlacedBody(Sent):
+    """Where something is put or looked for, and whose it is. `project_tag` is another name of `project_id`."""
+
+    run_id: Name | None = None
+    session_id: Name | None = None
+    partition: PartitionBody | None = None
+    project_id: Name | None = None
+    project_tag: Name | None = None
+    user_id: Name | None = None
+    capability: Capable = None
+
+
+def one_project(*names: str | None) -> str | None:
+    """The project that a request names, in one of several places. Raises InvalidInput: it names two."""
+    projects = {name for name in names if name is not None}
+    if len(projects) > 1:
+        raise InvalidInput(f"The request names several projects: {', '.join(sorted(projects))}. Name one.")
+    return projects.pop() if projects else None
 
 
 class BudgetsBody(Sent):
     """How much may be recalled in one window of time, and in one reply."""
+
+    model_config = ConfigDict(extra="forbid")
 
     max_queries_per_window: int | None = Field(default=None, ge=0, le=1_000_000)
     window_ms: int = Field(default=60_000, ge=1, le=86_400_000)
@@ -153,6 +191,8 @@ class BudgetsBody(Sent):
 
 class GrantBody(Sent):
     """How much one subject may recall. A subject that speaks in a channel has such a budget in any case."""
+
+    model_config = ConfigDict(extra="forbid")
 
     grant_id: Name
     subject: Name
@@ -170,19 +210,21 @@ class GrantBody(Sent):
 # ---- put
 
 
-class PutBody(Sent):
-    """Something worth keeping. Without a partition it goes to the session (`session_id`, else `run_id`)."""
+class PutBody(PlacedBody):
+    """
+    Something worth keeping, for its subject alone until it is promoted. Without a partition its tier is `session`. `user_id` is
+    whose it is, the caller's own by default; an admin's key may name another.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"content": "The team uses Rust for backend services.", "tags": ["team"]}]}
     )
 
     content: Annotated[str, Field(max_length=MAX_TEXT)] = Field(validation_alias=AliasChoices("content", "text"))
-    run_id: Name | None = None
-    session_id: Name | None = None
     message_id: Name | None = None
     tool_name: Name | None = None
-    partition: PartitionBody | None = None
+    channel_tag: Name | None = None
+    host_tag: Name | None = None
     kind: Kind = "note"
     classification: Classification = "internal"
     artifact_refs: list[Reference] = Field(default=[], max_length=MAX_REFS)
@@ -190,8 +232,7 @@ class PutBody(Sent):
     source: Name | None = None
     trust: Trust | None = Field(default=None, validation_alias=AliasChoices("trust", "trust_label", "trustLabel"))
     metadata: Metadata | None = None
-    private: bool = False
-    capability: Capable = None
+    private: bool = Field(default=False, description="What is put is private in any case, until it is promoted.")
 
     def label(self) -> Trust:
         """How far it is to be trusted, wherever the body says so. A label that is none of ours is not trusted."""
@@ -212,7 +253,10 @@ class ScrubAnswer(Answer):
 
 
 class PutAnswer(Answer):
-    """`stored` is false where the same was there already (`deduped`), or where a secret kept it out (`scrub_report`)."""
+    """
+    `stored` is false where the same was there already (`deduped`), or where a secret kept it out (`scrub_report`). `quarantined` and
+    `quarantine` are there if it waits for a reviewer, and say why.
+    """
 
     id: str
     ok: bool
@@ -222,24 +266,30 @@ class PutAnswer(Answer):
     partition_key: str
     audit_id: str
     scrub_report: ScrubAnswer
+    quarantined: bool = Field(default=False, exclude_if=lambda value: not value)
+    quarantine: Quarantine | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
 # ---- search
 
 
-class SearchBody(Sent):
-    """A question, by words. Without `read_scopes`, a partition or a capability, everything that the key may read counts."""
+class SearchBody(PlacedBody):
+    """
+    A question, by words. Without `read_scopes`, a project or a capability, the caller's own memory counts and what is shared with
+    them. `user_id`, `channel_tag` and `host_tag` narrow. A field that we do not know is refused: it might have narrowed, too.
+    """
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"query": "backend language", "limit": 5}]})
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"query": "backend language", "limit": 5}]}
+    )
 
+    partition: SearchedPartitionBody | None = None  # pyright: ignore[reportIncompatibleVariableOverride] - bodies are frozen
     query: Annotated[str, Field(max_length=MAX_TEXT, json_schema_extra={"minLength": 1, "maxLength": 10_000})]
-    run_id: Name | None = None
-    session_id: Name | None = None
     read_scopes: list[Tier] | None = Field(default=None, max_length=20)
-    partition: PartitionBody | None = None
     limit: int = Field(default=8, ge=1, le=100)
     tags: list[Name] = Field(default=[], max_length=64)
-    capability: Capable = None
+    channel_tag: Name | None = None
+    host_tag: Name | None = None
     retrieval_grant: GrantBody | None = None
 
 
@@ -290,6 +340,7 @@ class MemoryAnswer(Answer):
     run_id: str | None = None
     project_id: str
     channel_tag: str | None = None
+    host_tag: str | None = None
     tags: list[str]
     artifact_refs: list[str]
     visibility: Literal["private", "shared"]
@@ -344,21 +395,17 @@ class OutcomeBody(Sent):
     policy_decision_id: Name | None = None
 
 
-class PromoteBody(Sent):
+class PromoteBody(PlacedBody):
     """Without `to_tier` it goes to the project it belongs to. It keeps its id."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"id": "01920000-0000-7000-8000-000000000000"}]})
 
     id: RecordId = Field(validation_alias=AliasChoices("id", "source_memory_id", "sourceMemoryId"))
-    run_id: Name | None = None
-    session_id: Name | None = None
     from_tier: Tier | None = None
     to_tier: Tier | None = None
-    partition: PartitionBody | None = None
     reason: Line | None = None
     review: ReviewBody | None = None
     source_outcome: OutcomeBody | None = None
-    capability: Capable = None
 
     def outcome(self) -> Metadata | None:
         if self.source_outcome is None:
@@ -387,9 +434,12 @@ class DemoteBody(Sent):
 
 
 class ChangedAnswer(Answer):
+    """`outcome` is `unchanged` if it was so already."""
+
     ok: bool = True
     id: str
     audit_id: str
+    outcome: Outcome
 
 
 class DeletedAnswer(ChangedAnswer):
@@ -448,6 +498,7 @@ class ImportBody(Sent):
     session_id: Name | None = None
     source_binding_id: Name | None = None
     sync_deletes: bool = False
+    force: bool = Field(default=False, description="Delete even if that is more than half of what the folder brought.")
 
 
 class SourceAnswer(Answer):
@@ -471,6 +522,8 @@ class ImportAnswer(Answer):
     deleted_files: int
     chunks_created: int
     errors: int
+    quarantined: int = 0
+    withheld: list[Withheld] = Field(default=[], description="The first of those that wait for a reviewer, and why.")
 
 
 class DistillBody(Sent):
@@ -508,7 +561,7 @@ class ReportAnswer(Answer):
 
 
 class DistillAnswer(Answer):
-    """`memory_ids` are the facts kept, those that were there already included."""
+    """`memory_ids` are the facts kept, those that were there already included; `quarantined` of them wait for a reviewer."""
 
     ok: bool
     distillation_id: str
@@ -518,6 +571,7 @@ class DistillAnswer(Answer):
     deduped_count: int
     memory_ids: list[str]
     candidate_ids: list[str]
+    quarantined: list[Withheld] = Field(default=[])
     status: Literal["stored", "facts_extracted_only", "no_important_facts", "skipped_short_conversation"]
     report: ReportAnswer
 
@@ -562,11 +616,14 @@ class TreeAnswer(Answer):
 
 
 class LayersBody(Sent):
-    node_id: RecordId
+    """The id of a memory, or an address in the tree."""
+
+    node_id: Line
 
 
 class LayerAnswer(Answer):
     layer_type: Literal["L0", "L1"]
+    content: str
     token_count: int
     method: Literal["rules", "model"]
 

@@ -22,8 +22,9 @@ def search(text: str, filter: Filter, options: Mapping[str, object]) -> Talk[lis
     return [hit_answer.hit() for hit_answer in (yield from asked(call)).hits]
 
 
-def context(query: str, *, scopes: Scopes, session: str | None, budget: int | None) -> Talk[ContextBlock]:
-    body = {**changed({"query": query, "session": session, "budget": budget}), **_scopes(scopes)}
+def context(query: str, scopes: Scopes, options: Mapping[str, object]) -> Talk[ContextBlock]:
+    """`options` are what else the question comes with, under the names that `context` of the clients has."""
+    body = {**changed({"query": query, **options}), **_scopes(scopes)}
     return (yield from _block(body))
 
 

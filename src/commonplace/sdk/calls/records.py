@@ -128,7 +128,7 @@ def narrowed(scopes: Scopes, states: Sequence[State], filters: Filters) -> tuple
     if filter.scopes == () or not filter.states:
         return None
     fields = {NAMES[name]: getattr(filter, name) for name in ("scopes", *Filters.__optional_keys__)}
-    return query({**fields, "state": sorted(filter.states)})
+    return query({**fields, "everyone": filter.everyone or None, "state": sorted(filter.states)})
 
 
 # ---- change

@@ -6,16 +6,17 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import monotonic
-from typing import Final
+from typing import Any, Final
 
 from commonplace.errors import InvalidInput
 from commonplace.sdk.documents import document, given, part, written
 from commonplace.sdk.talk import Call, Pause, Talk, asked, error_of, waiting
 from commonplace.values.job import ENDED
+from commonplace.values.paths import expand_path
 from commonplace.values.pauses import Pauses
-from commonplace.values.record import Json
+from commonplace.values.record import Json, Unreadable
 from commonplace.values.scope import Scope
-from commonplace.values.transfer import ImportReport, Layout
+from commonplace.values.transfer import ImportOptions, ImportReport
 from commonplace.wire.tasks import TaskAnswer
 from commonplace.wire.transfer import ImportReportAnswer, QueuedAnswer
 
@@ -27,28 +28,29 @@ _WAIT_WATCHED: Final = 0.5
 
 def import_folder(
     path: str | Path,
-    *,
     scope: Scope | str,
-    format: Layout,  # noqa: A002 - what the world calls it
-    sync_deletes: bool,
+    options: ImportOptions,
     progress: Callable[[int, int], None] | None,
 ) -> Talk[ImportReport]:
     # Seen from here: the daemon has another current folder.
-    where = str(Path(path).expanduser().absolute())
-    body = {**given({"scope": scope, "format": format}), "path": where, "sync_deletes": sync_deletes}
+    where = str(expand_path(path).absolute())
+    body = {**_options(scope, options), "path": where, "sync_deletes": options.sync_deletes}
     return (yield from _done("/v1/import", body, progress))
 
 
 def import_files(
     files: Mapping[str, str],
-    *,
     scope: Scope | str,
-    format: Layout,  # noqa: A002 - what the world calls it
+    options: ImportOptions,
     progress: Callable[[int, int], None] | None,
 ) -> Talk[ImportReport]:
     uploads: list[Json] = [{"path": document(path), "text": document(text)} for path, text in files.items()]
-    body = {**given({"scope": scope, "format": format}), "files": uploads}
+    body = {**_options(scope, options), "files": uploads}
     return (yield from _done("/v1/import/files", body, progress))
+
+
+def _options(scope: Scope | str, options: ImportOptions) -> dict[str, Json]:
+    return given({"scope": scope, "format": options.layout, "force": options.force or None, "kinds": options.kinds})
 
 
 def _done(path: str, body: Mapping[str, Json], progress: Callable[[int, int], None] | None) -> Talk[ImportReport]:
@@ -92,3 +94,9 @@ def count_of(last: bytes) -> int | None:
             return records
         case _:
             return None
+
+
+def unreadable_of(last: bytes) -> tuple[Unreadable, ...]:
+    """What an export's last line says that a damaged store could not hand out."""
+    end: dict[str, Any] = json.loads(last)
+    return tuple(Unreadable(id=str(item["id"]), reason=str(item["reason"])) for item in end.get("unreadable", ()))

@@ -12,6 +12,7 @@ import json
 import os
 import secrets
 import zipfile
+import zlib
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -59,7 +60,10 @@ class ArchiveWriter:
         with _plain_errors():
             if target.exists():
                 raise InvalidFile("There is a file of that name already. Choose another; it was left untouched.")
-            self._zip = zipfile.ZipFile(self._beside, "x", zipfile.ZIP_DEFLATED, compresslevel=1)
+            # Only its owner may open it, whatever the umask is.
+            handle = os.open(self._beside, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+            self._file = os.fdopen(handle, "w+b")
+            self._zip = zipfile.ZipFile(self._file, "w", zipfile.ZIP_DEFLATED, compresslevel=1)
         self._into: IO[bytes] | None = None
         self._hash = hashlib.sha256()
 
@@ -84,8 +88,9 @@ class ArchiveWriter:
             manifest = {"format": _FORMAT, "store": _STORE, "schema": self._schema, "tables": self._parts}
             self._zip.writestr(_MANIFEST, json.dumps(manifest, indent=1))
             self._zip.close()
-            with self._beside.open("rb") as file:
-                os.fsync(file.fileno())
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
             # A link, unlike a rename, never takes the place of a file that appeared meanwhile.
             os.link(self._beside, self._target)
             self._beside.unlink()
@@ -95,6 +100,7 @@ class ArchiveWriter:
         if self._into is not None:
             self._into.close()
         self._zip.close()
+        self._file.close()
         self._beside.unlink(missing_ok=True)
 
 
@@ -119,7 +125,7 @@ class ArchiveReader:
             self.schema, self.tables = _read_manifest(self._zip, schema)
             for table, part in self.tables.items():
                 _verify(self._zip, table, part)
-        except (KeyError, zipfile.BadZipFile, EOFError, ValueError, TypeError) as error:
+        except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError) as error:
             self._zip.close()
             raise InvalidFile("The backup is damaged. Nothing was changed.") from error
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from commonplace.stores.postgres.connection import Connection, rows, statements
+from commonplace.stores.postgres.rows import is_object
 from commonplace.stores.postgres.schema import newest
 from commonplace.values.upkeep import Finding, Severity
 
 _SQL = statements("sql/checks.sql")
+_NAMED = 20
 _REINDEX = "Run `commonplace reindex`."
 _RESTORE = "Restore a backup, or export what can be read and import it into a new store."
 
@@ -45,7 +47,24 @@ async def findings(connection: Connection, version: int) -> list[Finding]:
             results.append(Finding(check.name, check.severity, f"{count}: {check.fault}.", check.advice))
         else:
             results.append(Finding(check.name, "ok", f"{check.well.capitalize()}."))
+    results.append(await _unreadable_rows(connection))
     return results
+
+
+async def _unreadable_rows(connection: Connection) -> Finding:
+    """The ids of records whose metadata is no JSON: all else the database itself holds to its type."""
+    names: dict[str, None] = {}
+    async with connection.cursor(name="metadata") as cursor:
+        cursor.itersize = 2_000
+        await cursor.execute(_SQL["some_metadata"])
+        async for id, metadata in cursor:
+            if not is_object(metadata):
+                names[str(id)] = None
+    if not names:
+        return Finding("rows", "ok", "Every record and every version can be read.")
+    listed = ", ".join([*names][:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
+    advice = "`commonplace export` writes everything else and says what is missing."
+    return Finding("rows", "error", f"{len(names):,} records cannot be read: {listed}", advice)
 
 
 def _schema(version: int) -> Finding:

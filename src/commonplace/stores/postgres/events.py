@@ -6,16 +6,16 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any
 
 from commonplace.errors import StoreClosed, StoreError
-from commonplace.stores.postgres.connection import statements
-from commonplace.stores.postgres.entries import json_of, scope_of
+from commonplace.stores.groups import first_events
+from commonplace.stores.postgres.connection import Connection, rows, statements
 from commonplace.stores.postgres.notifications import NotificationListener
 from commonplace.stores.postgres.relay import channel
 from commonplace.stores.postgres.transactions import Transactions
-from commonplace.values.event import Event, News
-from commonplace.values.moment import from_ms, to_ms
+from commonplace.stores.rows import stored_news_of
+from commonplace.values.event import Event
+from commonplace.values.moment import to_ms
 
 _SQL = statements("sql/events.sql")
 _BATCH = 500
@@ -67,7 +67,12 @@ class SqlEvents:
 
     async def trim_events(self, *, before: datetime, keep: int) -> int:
         await self._transactions.relay.run_if_needed()
-        return await self._transactions.count(_SQL["trim"], {"before": to_ms(before), "keep": max(keep, 0)})
+        params = {"before": to_ms(before), "keep": max(keep, 0)}
+
+        async def work(connection: Connection) -> int:
+            return sum(many for (many,) in await rows(connection, _SQL["trim"], params))
+
+        return await self._transactions.write(work)
 
     def end_following(self) -> None:
         """Whoever follows the log is told the end."""
@@ -87,20 +92,6 @@ class SqlEvents:
             return []
 
     async def _read(self, after: int, limit: int, tenant: str | None) -> list[Event]:
-        params = {"after": after, "limit": max(limit, 0), "tenant": tenant}
-        return [_event_of(row) for row in await self._transactions.ask(_SQL["read"], params)]
-
-
-def _event_of(row: Sequence[Any]) -> Event:
-    id, tenant, what, at, scope, actor, client, admins, data = row
-    news = News(
-        type=what,
-        tenant=tenant,
-        at=from_ms(at),
-        scope=scope_of(scope),
-        actor=actor,
-        client=client,
-        admins=admins,
-        data=json_of(data),
-    )
-    return Event(id, news)
+        limit = max(limit, 0)
+        params = {"after": after, "limit": limit, "tenant": tenant}
+        return first_events(map(stored_news_of, await self._transactions.ask(_SQL["read"], params)), after, limit)

@@ -16,11 +16,11 @@ from psycopg import errors
 from commonplace.errors import Conflict, NotFound
 from commonplace.ports.journal import Entries
 from commonplace.stores.postgres.connection import Connection, rows, statements
-from commonplace.stores.postgres.entries import NOTHING, json_of, json_text
-from commonplace.stores.postgres.rows import moment
+from commonplace.stores.postgres.entries import NOTHING, json_text
 from commonplace.stores.postgres.transactions import SHARE, Transactions
+from commonplace.stores.rows import job_of
 from commonplace.values.job import Job, JobState
-from commonplace.values.moment import from_ms, to_ms
+from commonplace.values.moment import to_ms
 from commonplace.values.record import Json
 
 _SQL = statements("sql/jobs.sql")
@@ -62,7 +62,7 @@ class SqlJobs:
             claimed = await self._transactions.write(work)
         except _Overtaken:
             return None
-        return _job_of(claimed[0]) if claimed else None
+        return job_of(claimed[0]) if claimed else None
 
     async def renew_job(self, id: str, worker: str, lease: timedelta, *, progress: int, total: int) -> bool:
         params = {
@@ -114,7 +114,12 @@ class SqlJobs:
         job_rows = await self._transactions.ask(_SQL["job"], {"tenant": tenant, "id": id})
         if not job_rows:
             raise NotFound(f"There is no job {id!r:.80}.")
-        return _job_of(job_rows[0])
+        return job_of(job_rows[0])
+
+    async def open_job(self, tenant: str, kind: str, unique: str) -> str | None:
+        params = {"tenant": tenant, "kind": kind, "mark": unique}
+        job_rows = await self._transactions.ask(_SQL["open_job"], params)
+        return job_rows[0][0] if job_rows else None
 
     async def list_jobs(
         self, tenant: str, *, kinds: Sequence[str] = (), states: Sequence[JobState] = (), limit: int = 100
@@ -125,7 +130,7 @@ class SqlJobs:
             "states": list(states) or None,
             "limit": max(limit, 0),
         }
-        return [_job_of(row) for row in await self._transactions.ask(_SQL["jobs"], params)]
+        return [job_of(row) for row in await self._transactions.ask(_SQL["jobs"], params)]
 
     async def retry_job(self, tenant: str, id: str, entries: Entries) -> Job:
         params = {"tenant": tenant, "id": id, "now": to_ms(self._transactions.now())}
@@ -138,7 +143,7 @@ class SqlJobs:
             except errors.UniqueViolation:
                 raise Conflict(_MARK_TAKEN) from None
             await self._transactions.keep(connection, entries)
-            return _job_of(row), entries
+            return job_of(row), entries
 
         return await self._transactions.write_beside(work)
 
@@ -181,33 +186,3 @@ class SqlJobs:
 
 def _lease(now: datetime, lease: timedelta) -> dict[str, int]:
     return {"now": to_ms(now), "until": to_ms(now + lease)}
-
-
-def _job_of(row: Sequence[Any]) -> Job:
-    (
-        tenant, id, kind, payload, created_at, created_by, updated_at, state, mark, client, not_before, max_attempts,
-        attempts, worker, leased_until, progress, total, result, error_code, error, line,
-    ) = row  # fmt: skip
-    return Job(
-        id=id,
-        tenant=tenant,
-        kind=kind,
-        payload=json_of(payload),
-        created_at=from_ms(created_at),
-        created_by=created_by,
-        updated_at=from_ms(updated_at),
-        state=state,
-        unique=mark,
-        client=client,
-        not_before=moment(not_before),
-        max_attempts=max_attempts,
-        attempts=attempts,
-        worker=worker,
-        leased_until=moment(leased_until),
-        done=progress,
-        total=total,
-        result=json_of(result),
-        error_code=error_code,
-        error=error,
-        line=line,
-    )

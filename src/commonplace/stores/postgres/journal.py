@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 from typing import cast
 
-from commonplace.errors import InvalidQuery
 from commonplace.ports.journal import Entries, IdempotentReply
+from commonplace.stores.groups import Position, audit_page, packed_id
 from commonplace.stores.postgres.connection import Connection, statements
-from commonplace.stores.postgres.entries import audit_row_of
 from commonplace.stores.postgres.rows import ms, some
 from commonplace.stores.postgres.transactions import Transactions
+from commonplace.stores.rows import stored_audit_of
 from commonplace.values.audit import AuditPage, AuditQuery
 from commonplace.values.moment import from_ms, to_ms
 
 _SQL = statements("sql/journal.sql")
-_BIGGEST = 1 << 62
 
 
 class SqlJournal:
@@ -34,9 +31,8 @@ class SqlJournal:
         await self._transactions.write_beside(work)
 
     async def audit(self, tenant: str | None, query: AuditQuery, limit: int, cursor: str | None) -> AuditPage:
-        last_at, last_number = _read_cursor(cursor)
-        if limit < 1:
-            return AuditPage((), None)
+        begin = None if cursor is None else Position.parse(cursor)
+        last_at, last_number = begin.before if begin else (None, None)
         params = {
             "tenant": tenant,
             "last_at": last_at,
@@ -45,17 +41,16 @@ class SqlJournal:
             "outcomes": some(query.outcomes),
             "actor": query.actor,
             "record": query.record,
+            "packed": None if query.record is None else packed_id(query.record),
             "run": query.run,
             "doors": some(query.doors),
             "since": ms(query.since),
             "until": ms(query.until),
-            "limit": limit + 1,
+            "limit": max(limit, 0) + 1,
         }
-        audit_rows = await self._transactions.ask(_SQL["audit"], params)
-        rows = tuple(audit_row_of(row[1:]) for row in audit_rows[:limit])
-        if len(audit_rows) <= limit:
-            return AuditPage(rows, None)
-        return AuditPage(rows, _write_cursor(to_ms(rows[-1].at), audit_rows[limit - 1][0]))
+        sql = _SQL["audit" if query.record is None else "audit_of_record"]
+        stored = map(stored_audit_of, await self._transactions.ask(sql, params))
+        return audit_page(stored, query.record, begin, limit)
 
     async def reply(self, tenant: str, owner: str, key: str) -> IdempotentReply | None:
         params = {"tenant": tenant, "owner": owner, "key": key, "now": to_ms(self._transactions.now())}
@@ -73,21 +68,3 @@ class SqlJournal:
 
     async def trim_replies(self) -> int:
         return await self._transactions.count(_SQL["trim_replies"], {"now": to_ms(self._transactions.now())})
-
-
-def _write_cursor(at: int, number: int) -> str:
-    return base64.urlsafe_b64encode(json.dumps([at, number]).encode()).decode()
-
-
-def _read_cursor(cursor: str | None) -> tuple[int | None, int | None]:
-    if cursor is None:
-        return None, None
-    try:
-        position: object = json.loads(base64.urlsafe_b64decode(cursor.encode("ascii")))
-    except (binascii.Error, ValueError):
-        position = None
-    match position:
-        case [int(at), int(number)] if abs(at) < _BIGGEST and abs(number) < _BIGGEST:
-            return at, number
-        case _:
-            raise InvalidQuery("The cursor is not one of ours. Begin the listing anew.")

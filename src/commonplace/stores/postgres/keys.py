@@ -35,6 +35,9 @@ class SqlKeys:
             "created_by": key.created_by,
             "expires_at": ms(key.expires_at),
             "revoked_at": ms(key.revoked_at),
+            "subject": key.user,
+            "agent": key.agent,
+            "parent": key.parent,
         }
         refused = Conflict("There is a key of that id or that secret already.")
         await self._transactions.change(_SQL["add_key"], params, entries, refused)
@@ -129,7 +132,7 @@ def _session(session: SignedIn) -> dict[str, Any]:
 
 
 def _key_of(row: Sequence[Any]) -> Key:
-    tenant, id, name, role, scopes, created_at, created_by, expires_at, revoked_at = row
+    tenant, id, name, role, scopes, created_at, created_by, expires_at, revoked_at, user, agent, parent = row
     return Key(
         id=id,
         name=name,
@@ -140,6 +143,9 @@ def _key_of(row: Sequence[Any]) -> Key:
         scopes=None if scopes is None else tuple(ScopePattern(pattern) for pattern in scopes),
         expires_at=moment(expires_at),
         revoked_at=moment(revoked_at),
+        user=user,
+        agent=agent,
+        parent=parent,
     )
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 from commonplace.errors import Conflict, NotFound
 from commonplace.ports.journal import Entries
-from commonplace.ports.knowledge import Layer
+from commonplace.ports.knowledge import BesideRecording, Layer
 from commonplace.stores.postgres.connection import Connection, rows, statements
-from commonplace.stores.postgres.entries import json_of, json_text
+from commonplace.stores.postgres.entries import json_text
 from commonplace.stores.postgres.rows import as_uuid, moment, ms
 from commonplace.stores.postgres.transactions import SHARE, Transactions
-from commonplace.values.knowledge import Coverage, Item, ItemStatus, Space
+from commonplace.stores.rows import object_of
+from commonplace.values.knowledge import Coverage, Item, ItemStatus, Recording, Space, record_again, record_new
 from commonplace.values.moment import from_ms, to_ms
 
 _SQL = statements("sql/knowledge.sql")
@@ -49,24 +49,16 @@ class SqlKnowledge:
         params = {"tenant": tenant, "ids": None if ids is None else list(ids)}
         return [_space_of(row) for row in await self._transactions.ask(_SQL["spaces"], params)]
 
-    async def put_item(self, item: Item, entries: Entries) -> Item:
-        params = _item_params(item)
-
-        async def work(connection: Connection) -> tuple[Item, Entries]:
-            async with connection.pipeline():
-                await connection.execute(SHARE)
-                added = await connection.execute(_SQL["put_item"], params, binary=True)
-            item_rows = await added.fetchall() or await rows(connection, _SQL["same_item"], params)
-            if not item_rows:
-                raise NotFound(f"There is no knowledge space {item.space!r:.80}.")
-            current = _item_of(item_rows[0])
-            fresh = item.freshness_expires_at or current.freshness_expires_at
-            coverage = _coverage_params(current, item.updated_at, fresh)
-            is_usable = current.status != "quarantined"
+    async def record_item(self, item: Item, beside: BesideRecording) -> Recording:
+        async def work(connection: Connection) -> tuple[Recording, Entries]:
+            recording = await _record_item(connection, item)
+            entries = beside(recording)
+            covered = recording.item.status != "quarantined"
+            coverage = _coverage_params(recording.item, promoted=recording.outcome == "created")
             await self._transactions.keep(
-                connection, entries, *([(_SQL["renew_coverage"], coverage)] if is_usable else [])
+                connection, entries, *([(_SQL["renew_coverage"], coverage)] if covered else [])
             )
-            return current, entries
+            return recording, entries
 
         return await self._transactions.write_beside(work)
 
@@ -94,7 +86,9 @@ class SqlKnowledge:
         }
         return [_item_of(row) for row in await self._transactions.ask(_SQL["items"], params)]
 
-    async def change_item(self, item: Item, expected: ItemStatus, entries: Entries) -> Item:
+    async def change_item(
+        self, item: Item, expected: ItemStatus, entries: Entries, replaced: Sequence[Item] = ()
+    ) -> Item:
         params = _item_params(item)
 
         async def work(connection: Connection) -> tuple[Item, Entries]:
@@ -107,7 +101,9 @@ class SqlKnowledge:
             if status_row[0] != expected:
                 raise Conflict(f"The item is {status_row[0]}, not {expected}. Read it again.", held=status_row[0])
             [row] = await rows(connection, _SQL["change_item"], params)
-            coverage = _coverage_params(item, item.updated_at, item.freshness_expires_at)
+            for other in replaced:
+                await connection.execute(_SQL["change_item"], _item_params(other))
+            coverage = _coverage_params(item, promoted=True)
             await self._transactions.keep(connection, entries, (_SQL["renew_coverage"], coverage))
             return _item_of(row), entries
 
@@ -141,14 +137,14 @@ class SqlKnowledge:
             for space, latest, last_seen, promoted, fresh in await self._transactions.ask(_SQL["coverage"], params)
         ]
 
-    async def layers(self, tenant: str, record: str, version: int) -> list[Layer]:
-        id = as_uuid(record)
-        if id is None:
+    async def layers(self, tenant: str, records: Sequence[str]) -> list[Layer]:
+        ids = [id for record in records if (id := as_uuid(record)) is not None]
+        if not ids:
             return []
-        layer_rows = await self._transactions.ask(_SQL["layers"], {"tenant": tenant, "record": id, "version": version})
+        layer_rows = await self._transactions.ask(_SQL["layers"], {"tenant": tenant, "records": ids})
         return [
-            Layer(record=record, version=version, name=name, text=text, tokens=tokens, method=method)
-            for name, text, tokens, method in layer_rows
+            Layer(record=str(id), version=version, name=name, text=text, tokens=tokens, method=method)
+            for id, version, name, text, tokens, method in layer_rows
         ]
 
     async def put_layers(self, tenant: str, layers: Sequence[Layer]) -> None:
@@ -213,6 +209,8 @@ def _item_params(item: Item) -> dict[str, Any]:
         "freshness_expires_at": ms(item.freshness_expires_at),
         "created_at": to_ms(item.created_at),
         "updated_at": to_ms(item.updated_at),
+        "last_seen_at": to_ms(item.last_seen_at),
+        "supersedes": item.supersedes,
     }
 
 
@@ -220,6 +218,7 @@ def _item_of(row: Sequence[Any]) -> Item:
     (
         tenant, id, space, coverage_key, dedupe_key, item_type, title, summary, payload, trust_level, status, run,
         artifact_refs, source_memory_ids, reviewer, approval, freshness_expires_at, created_at, updated_at,
+        last_seen_at, supersedes,
     ) = row  # fmt: skip
     return Item(
         id=id,
@@ -231,8 +230,9 @@ def _item_of(row: Sequence[Any]) -> Item:
         title=title,
         created_at=from_ms(created_at),
         updated_at=from_ms(updated_at),
+        last_seen_at=from_ms(last_seen_at),
         summary=summary,
-        payload=json_of(payload),
+        payload=object_of(payload),
         trust_level=trust_level,
         status=status,
         run=run,
@@ -241,16 +241,38 @@ def _item_of(row: Sequence[Any]) -> Item:
         reviewer=reviewer,
         approval=approval,
         freshness_expires_at=moment(freshness_expires_at),
+        supersedes=supersedes,
     )
 
 
-def _coverage_params(item: Item, last_seen: datetime, fresh: datetime | None) -> dict[str, Any]:
+def _coverage_params(item: Item, *, promoted: bool) -> dict[str, Any]:
     return {
         "tenant": item.tenant,
         "coverage_key": item.coverage_key,
         "space": item.space,
         "item": item.id,
-        "seen": to_ms(last_seen),
-        "promoted": to_ms(item.updated_at) if item.status in _PROMOTED else None,
-        "fresh": ms(fresh),
+        "seen": to_ms(max(item.updated_at, item.last_seen_at)),
+        "promoted": to_ms(item.updated_at) if promoted and item.status in _PROMOTED else None,
+        "fresh": ms(item.freshness_expires_at),
     }
+
+
+async def _record_item(connection: Connection, item: Item) -> Recording:
+    """Try again if another writer gives the key to a successor between two statements."""
+    params = _item_params(item)
+    while True:
+        async with connection.pipeline():
+            await connection.execute(SHARE)
+            added = await connection.execute(_SQL["put_item"], params, binary=True)
+        if new_rows := await added.fetchall():
+            return record_new(_item_of(new_rows[0]))
+        if not await rows(connection, _SQL["has_space"], params):
+            raise NotFound(f"There is no knowledge space {item.space!r:.80}.")
+        for row in await rows(connection, _SQL["same_item"], params):
+            recording = record_again(_item_of(row), item)
+            if recording.outcome == "refreshed":
+                await connection.execute(_SQL["change_item"], _item_params(recording.item))
+            elif recording.predecessor is not None:
+                await connection.execute(_SQL["change_item"], _item_params(recording.predecessor))
+                await connection.execute(_SQL["put_item"], _item_params(recording.item))
+            return recording

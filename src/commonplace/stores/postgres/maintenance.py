@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from commonplace.stores.postgres.writes import (
     passage_rows,
 )
 from commonplace.values.moment import from_ms, to_ms
-from commonplace.values.record import Passage
+from commonplace.values.record import Passage, Unreadable
 from commonplace.values.scope import Scope
 from commonplace.values.upkeep import Finding, Rule, ScopeStats, Stats, Upkeep
 
@@ -79,6 +80,21 @@ class SqlMaintenance:
             return await findings(connection, version)
 
         return await self._transactions.read(work)
+
+    def removal(self) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
+
+    async def keep_reserve(self) -> None:
+        """The server has a disk of its own to look after."""
+
+    async def damage(self) -> tuple[Unreadable, ...]:
+        return self._transactions.damage.items
+
+    async def is_sound(self) -> bool:
+        count = (await self._transactions.ask(_SQL["damaged_pages"]))[0][0]
+        if count:
+            self._transactions.damage.note("pages", f"the server met {count:,} pages with a wrong checksum")
+        return not count
 
     async def embedders(self) -> dict[str, int]:
         present = await self._transactions.read(known_embedders)
@@ -156,6 +172,10 @@ class SqlMaintenance:
             await self._transactions.write(work)
         finally:
             await asyncio.to_thread(archive.close)
+
+    async def idle_sessions(self, before: datetime, limit: int) -> list[tuple[str, Scope]]:
+        result = await self._transactions.ask(_SQL["idle_sessions"], {"before": to_ms(before), "limit": limit})
+        return [(tenant, Scope("session", id)) for tenant, id in result]
 
     async def rules(self, tenant: str) -> list[Rule]:
         result = await self._transactions.ask(_SQL["rules"], {"tenant": tenant})
@@ -248,8 +268,8 @@ async def _copy_in(connection: Connection, archive: ArchiveReader, progress: Pro
         raise InvalidFile("The backup holds other tables than this store has. Nothing was changed.")
     total, count = sum(part.rows for part in archive.tables.values()), 0
     for table, part in archive.tables.items():
-        if table != "audit":
-            # The audit is empty, or we would not be here, and nobody may empty it.
+        if table not in ("audit", "seals"):
+            # These are empty, or we would not be here, and nobody may empty them.
             await connection.execute(sql.SQL("TRUNCATE {}").format(sql.Identifier(table)))
         try:
             async with connection.cursor().copy(_copy("COPY {} ({}) FROM STDIN", table, part.columns)) as copy:

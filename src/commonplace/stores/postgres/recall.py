@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -10,9 +10,10 @@ from commonplace.ports.recall import Entry, IndexChanges, Mark
 from commonplace.stores.postgres.adapt import Signed, signed, tokens
 from commonplace.stores.postgres.connection import Connection, rows, statements
 from commonplace.stores.postgres.reads import matching
-from commonplace.stores.postgres.rows import passage_number, split_passage, stored_record_of, tenant_of
+from commonplace.stores.postgres.rows import passage_number, readable, split_passage, tenant_of
 from commonplace.stores.postgres.transactions import Transactions
 from commonplace.stores.postgres.writes import known_embedders, of_numbers
+from commonplace.stores.rarity import rarer_terms
 from commonplace.values.moment import to_ms
 from commonplace.values.query import Filter
 from commonplace.values.record import Record
@@ -51,6 +52,19 @@ class SqlRecall:
 
         return await self._transactions.read(work)
 
+    async def whole(self, marks: Sequence[Mark], embedders: Sequence[str]) -> list[IndexChanges]:
+        async def work(connection: Connection) -> list[IndexChanges]:
+            params = of_numbers((mark.number for mark in marks), "scopes")
+            marks_now = [_mark(row) for row in await rows(connection, _SQL["marks_again"], params)]
+            entry_rows = await rows(connection, _SQL["whole_of"], params)
+            entries = await _entries(connection, [row[1:] for row in entry_rows], embedders)
+            by_scope: dict[int, list[Entry]] = {}
+            for (scope, *_), entry in zip(entry_rows, entries, strict=True):
+                by_scope.setdefault(scope, []).append(entry)
+            return [IndexChanges(mark, [], by_scope.get(mark.number, [])) for mark in marks_now]
+
+        return await self._transactions.read(work) if marks else []
+
     async def as_of(self, mark: Mark, moment: datetime, embedders: Sequence[str]) -> list[Entry]:
         async def work(connection: Connection) -> list[Entry]:
             params = {"tenant": tenant_of(mark.number), "scope": mark.number, "moment": to_ms(moment)}
@@ -69,7 +83,7 @@ class SqlRecall:
             counts = [0] * len(terms)
             for place, count in await rows(connection, _SQL["frequencies"], params):
                 counts[(place - 1) % len(terms)] += count
-            for positions, limit in _rarer(counts, cap):
+            for positions, limit in rarer_terms(counts, cap):
                 words = [scope[i] for scope in scope_tokens for i in positions]
                 params = {"words": words, "tenants": tenants, "limit": limit, "among": counted}
                 passage_rows = await rows(connection, _SQL["holding" if among is None else "holding_among"], params)
@@ -124,7 +138,8 @@ class SqlRecall:
     async def fetch(self, versions: Sequence[tuple[int, int]]) -> list[Record | None]:
         keys = list(dict.fromkeys(versions))
         params = {"numbers": [number for number, _ in keys], "versions": [version for _, version in keys]}
-        stored_records = map(stored_record_of, await self._transactions.ask(_SQL["fetch"], params) if keys else [])
+        stored_rows = await self._transactions.ask(_SQL["fetch"], params) if keys else []
+        stored_records = readable(stored_rows, self._transactions.damage)
         records = {
             (stored_record.number, stored_record.record.version): stored_record.record
             for stored_record in stored_records
@@ -135,15 +150,6 @@ class SqlRecall:
 def _mark(row: Sequence[Any]) -> Mark:
     kind, id, number, seq, epoch, passages, terms = row
     return Mark(Scope(kind, id), number, seq, epoch, passages, terms)
-
-
-def _rarer(counts: Sequence[int], cap: int) -> Iterator[tuple[list[int], int | None]]:
-    """Which terms to fetch passages for, and how many at most (None: all); then, which if there are none."""
-    there = sorted((i for i, count in enumerate(counts) if count), key=lambda i: counts[i])
-    rare = [i for i in there if counts[i] <= cap]
-    if rare:
-        yield rare, None
-    yield from (([i], cap) for i in there[len(rare) :])
 
 
 async def _entries(

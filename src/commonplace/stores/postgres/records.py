@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from commonplace.errors import Conflict, InvalidInput, RecordChanged, RecordNotFound, StoreError
 from commonplace.ports.journal import Beside, BesidePurge, Entries
+from commonplace.stores.damage import DamageLog
 from commonplace.stores.postgres.connection import Connection, rows, statements
 from commonplace.stores.postgres.entries import NOTHING, Entering
 from commonplace.stores.postgres.reads import filter_params, read_cursor, write_cursor
-from commonplace.stores.postgres.rows import StoredRecord, as_uuid, canonical, settled, stored_record_of, tenant_of
+from commonplace.stores.postgres.rows import (
+    StoredRecord,
+    as_uuid,
+    canonical,
+    salvaged,
+    settled,
+    stored_record_of,
+    tenant_of,
+)
 from commonplace.stores.postgres.transactions import Transactions
 from commonplace.stores.postgres.writes import (
     Counters,
@@ -24,11 +33,13 @@ from commonplace.stores.postgres.writes import (
     lock,
 )
 from commonplace.values.query import Filter, Order, Page
-from commonplace.values.record import Draft, Lineage, Outcome, Record, Written
+from commonplace.values.record import Draft, Lineage, Outcome, Record, Salvage, Unreadable, Written
 from commonplace.values.scope import Scope
 from commonplace.values.upkeep import Purged
 
 _SQL = statements("sql/records.sql")
+SalvagedRow: TypeAlias = tuple[StoredRecord, list[str]]
+"""A record, and the names of its parts that could not be read."""
 _PURGED_TABLES = (b"passages", b"vectors", b"departures")
 _ROUNDS = 10
 _NOT_WIPED = (
@@ -130,11 +141,12 @@ class SqlRecords:
             if params is None or limit < 1:
                 return Page((), None)
             page_params = {**params, **place, "limit": limit + 1}
-            records = [stored_record.record for stored_record in await _page(connection, f"find_{order}", page_params)]
-            if len(records) <= limit:
-                return Page(tuple(records), None)
+            page = await _salvaged_page(connection, f"find_{order}", page_params)
+            records = _without_damaged(page[:limit], self._transactions.damage)
+            if len(page) <= limit:
+                return Page(records, None)
             snapshot = place["snapshot"] or (await rows(connection, _SQL["snapshot"]))[0][0]
-            return Page(tuple(records[:limit]), write_cursor(order, snapshot, records[limit - 1]))
+            return Page(records, write_cursor(order, snapshot, page[limit - 1][0].record))
 
         return await self._transactions.read(work)
 
@@ -146,7 +158,10 @@ class SqlRecords:
             last = None if after is None else as_uuid(after)
             if after is not None and last is None:
                 raise InvalidInput("The id to go on from is not a record's id.")
-            page = await _page(connection, "find_id", {**params, "last_id": last, "limit": limit})
+            page = [
+                head
+                for head, _ in await _salvaged_page(connection, "find_id", {**params, "last_id": last, "limit": limit})
+            ]
             past: dict[int, list[Record]] = {stored_record.number: [] for stored_record in page}
             past_params = {"tenant": params["tenant"], "numbers": list(past)}
             for row in await rows(connection, _SQL["pasts"], past_params):
@@ -156,6 +171,32 @@ class SqlRecords:
                 Lineage((*past[stored_record.number], stored_record.record), {}, stored_record.once)
                 for stored_record in page
             ]
+
+        return await self._transactions.read(work)
+
+    async def salvage(self, tenant: str, filter: Filter, after: str | None, limit: int) -> Salvage:
+        async def work(connection: Connection) -> Salvage:
+            params = await filter_params(connection, tenant, filter, self._transactions.now())
+            last = None if after is None else as_uuid(after)
+            if params is None:
+                return Salvage((), (), None)
+            page = await _salvaged_page(connection, "find_id", {**params, "last_id": last, "limit": limit})
+            past: dict[int, list[SalvagedRow]] = {stored_record.number: [] for stored_record, _ in page}
+            past_params = {"tenant": params["tenant"], "numbers": list(past)}
+            for row in await rows(connection, _SQL["pasts"], past_params):
+                version = salvaged(row)
+                past[version[0].number].append(version)
+            unreadable = [
+                _lost(stored_record, lost)
+                for current in page
+                for stored_record, lost in (*past[current[0].number], current)
+                if lost
+            ]
+            lineages = [
+                Lineage((*(stored.record for stored, _ in past[head.number]), head.record), {}, head.once)
+                for head, _ in page
+            ]
+            return Salvage(tuple(lineages), tuple(unreadable), page[-1][0].record.id if page else None)
 
         return await self._transactions.read(work)
 
@@ -219,17 +260,27 @@ async def _wipe(connection: Connection) -> None:
         await connection.execute(b"VACUUM " + table)
 
 
-async def _page(connection: Connection, name: str, params: dict[str, Any]) -> list[StoredRecord]:
-    """The records of a page in its order: numbers first, so that no text is read to be thrown away."""
+async def _salvaged_page(connection: Connection, name: str, params: dict[str, Any]) -> list[SalvagedRow]:
+    """The records of a page in its order, also those that are damaged: numbers first, so that no text is read to be thrown away."""
     numbers = [number for (number,) in await rows(connection, _SQL[name], params)]
     if not numbers:
         return []
-    number_params = {"tenant": params["tenant"], "numbers": numbers}
-    by_number = {
-        stored_record.number: stored_record
-        for stored_record in map(stored_record_of, await rows(connection, _SQL["by_number"], number_params))
-    }
+    stored_rows = await rows(connection, _SQL["by_number"], {"tenant": params["tenant"], "numbers": numbers})
+    by_number = {stored_record.number: (stored_record, lost) for stored_record, lost in map(salvaged, stored_rows)}
     return [by_number[number] for number in numbers]
+
+
+def _without_damaged(page: Sequence[SalvagedRow], damage: DamageLog) -> tuple[Record, ...]:
+    for stored_record, lost in page:
+        if lost:
+            item = _lost(stored_record, lost)
+            damage.note(item.id, item.reason)
+    return tuple(stored_record.record for stored_record, lost in page if not lost)
+
+
+def _lost(stored_record: StoredRecord, lost: Sequence[str]) -> Unreadable:
+    record = stored_record.record
+    return Unreadable(id=record.id, reason=f"{', '.join(lost)} of version {record.version} left out: no valid JSON")
 
 
 def _place(record: Record) -> Place:

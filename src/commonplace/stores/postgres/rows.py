@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any, cast
 
 from psycopg import sql
 
-from commonplace.errors import InvalidInput
+from commonplace.errors import InvalidInput, StoreCorrupt
+from commonplace.stores.damage import DamageLog
 from commonplace.stores.postgres.connection import Connection
+from commonplace.stores.rows import moment as moment
+from commonplace.stores.rows import ms as ms
 from commonplace.values.moment import from_ms, to_ms, utc
 from commonplace.values.record import Json, Provenance, Record
 from commonplace.values.scope import Scope
@@ -117,6 +119,9 @@ class StoredRecord:
     record: Record
 
 
+_UNREADABLE = "A record of the store is damaged and cannot be read. `commonplace check` names it."
+
+
 def is_live(record: Record) -> bool:
     """Whether it can be found at all; whether it has expired is for the reader to see."""
     return record.deleted_at is None and record.superseded_by is None and not record.demoted
@@ -156,10 +161,6 @@ def as_uuid(id: str) -> uuid.UUID | None:
     return value if str(value) == id else None
 
 
-def ms(at: datetime | None) -> int | None:
-    return None if at is None else to_ms(at)
-
-
 def some(values: Sequence[str]) -> list[str] | None:
     """As a parameter: None, which narrows nothing, where there are none."""
     return list(values) or None
@@ -180,12 +181,45 @@ def version_row(record: Record, number: int, scope: int, content: int) -> tuple[
     )  # fmt: skip
 
 
-def moment(at: int | None) -> datetime | None:
-    return None if at is None else from_ms(at)
-
-
 def stored_record_of(row: Sequence[Any]) -> StoredRecord:
-    """Read a row of the views `held` and `past`."""
+    """Read a row of the views `held` and `past`. Raises StoreCorrupt: it cannot be one; the error's details name it."""
+    stored_record, lost = salvaged(row)
+    if lost:
+        raise StoreCorrupt(_UNREADABLE, id=stored_record.record.id, reason=", ".join(lost))
+    return stored_record
+
+
+def readable(stored_rows: Iterable[Sequence[Any]], damage: DamageLog) -> Iterator[StoredRecord]:
+    """Those of the rows that are records; of the others somebody is told."""
+    for row in stored_rows:
+        stored_record, lost = salvaged(row)
+        if lost:
+            damage.note(stored_record.record.id, f"{', '.join(lost)}: no valid JSON")
+        else:
+            yield stored_record
+
+
+def _metadata(text: str, lost: list[str]) -> dict[str, Json]:
+    try:
+        value: object = json.loads(text)
+    except ValueError:
+        value = None
+    if isinstance(value, dict):
+        return cast("dict[str, Json]", value)
+    lost.append("metadata")
+    return {}
+
+
+def is_object(metadata: str) -> bool:
+    """Whether it is what `metadata_text` writes."""
+    lost: list[str] = []
+    _metadata(metadata, lost)
+    return not lost
+
+
+def salvaged(row: Sequence[Any]) -> tuple[StoredRecord, list[str]]:
+    """As `stored_record_of`, but parts that cannot be read are left out: their names come back, too."""
+    lost: list[str] = []
     (
         _, number, version, scope, content, once, scope_kind, scope_id, tenant, id, text, kind, key, source, tags,
         metadata, pinned, importance, trust, visibility, at, expires_at, session, position, speaker, run, message, file,
@@ -203,7 +237,7 @@ def stored_record_of(row: Sequence[Any]) -> StoredRecord:
         key=key,
         source=source,
         tags=tuple(tags),
-        metadata=cast("dict[str, Json]", json.loads(metadata)),
+        metadata=_metadata(metadata, lost),
         pinned=pinned,
         importance=importance,
         trust=trust,
@@ -222,7 +256,7 @@ def stored_record_of(row: Sequence[Any]) -> StoredRecord:
         reason=reason,
         restores=restores,
     )
-    return StoredRecord(number, scope, content, once, record)
+    return StoredRecord(number, scope, content, once, record), lost
 
 
 def are_few(values: Sequence[tuple[Any, ...]]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from commonplace.stores.outlines import text_in
 from commonplace.stores.postgres.connection import Connection, rows, statements
 from commonplace.stores.postgres.reads import filter_params
 from commonplace.stores.postgres.rows import moment
@@ -13,6 +14,7 @@ from commonplace.values.census import By, Count, Recalled, Recalls, ScopeCount, 
 from commonplace.values.moment import from_ms, to_ms
 from commonplace.values.query import Filter
 from commonplace.values.scope import Scope, ScopeKind
+from commonplace.values.tree import Outline
 
 _SQL = statements("sql/statistics.sql")
 _RECORDS = statements("sql/records.sql")
@@ -64,6 +66,18 @@ class SqlStatistics:
 
         return await self._transactions.read(work)
 
+    async def outlines(self, tenant: str, scope: Scope, limit: int) -> tuple[list[Outline], int]:
+        params = {"tenant": tenant, "kind": scope.kind, "id": scope.id}
+
+        async def work(connection: Connection) -> tuple[list[Outline], int]:
+            outlines = [_outline(row) for row in await rows(connection, _SQL["outlines"], {**params, "limit": limit})]
+            size = len(outlines)
+            if size == limit:
+                [(size,)] = await rows(connection, _SQL["size"], params)
+            return outlines, size - len(outlines)
+
+        return await self._transactions.read(work)
+
     async def recalls(self, tenant: str, record: str, searches: int, limit: int) -> Recalls:
         async def work(connection: Connection) -> Recalls:
             # One more tells whether there are others.
@@ -86,3 +100,25 @@ async def _named(connection: Connection, tenant: str, among: Sequence[Scope] | N
         for number, kind, id in await rows(connection, _SQL["names"], {"tenant": tenant})
         if (pairs is None or (kind, id) in pairs) and bears(kind, id, text)
     ]
+
+
+def _outline(row: tuple[Any, ...]) -> Outline:
+    (id, kind, beginning, created, updated, live, key, metadata, file, session, position, speaker, pinned, importance,
+     expires) = row  # fmt: skip
+    return Outline(
+        id=str(id),
+        kind=kind,
+        beginning=beginning,
+        created_at=from_ms(created),
+        updated_at=from_ms(updated),
+        is_live=live,
+        key=key,
+        title=text_in(metadata, "title"),
+        file=file,
+        session=session,
+        position=position,
+        speaker=speaker,
+        pinned=pinned,
+        importance=importance,
+        expires_at=moment(expires),
+    )

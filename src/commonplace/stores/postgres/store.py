@@ -6,6 +6,7 @@ from typing import Self
 
 from commonplace.ports.clock import Clock
 from commonplace.stores.postgres.address import parse_address
+from commonplace.stores.postgres.approvals import SqlApprovals
 from commonplace.stores.postgres.connection import Database
 from commonplace.stores.postgres.events import SqlEvents
 from commonplace.stores.postgres.jobs import SqlJobs
@@ -13,10 +14,12 @@ from commonplace.stores.postgres.journal import SqlJournal
 from commonplace.stores.postgres.keys import SqlKeys
 from commonplace.stores.postgres.knowledge import SqlKnowledge
 from commonplace.stores.postgres.maintenance import SqlMaintenance
+from commonplace.stores.postgres.members import SqlMembers
 from commonplace.stores.postgres.quotas import SqlQuotas
 from commonplace.stores.postgres.recall import SqlRecall
 from commonplace.stores.postgres.records import SqlRecords
 from commonplace.stores.postgres.schema import prepare
+from commonplace.stores.postgres.seals import SqlSeals
 from commonplace.stores.postgres.statistics import SqlStatistics
 from commonplace.stores.postgres.transactions import Transactions
 from commonplace.stores.postgres.usage import SqlUsage
@@ -39,9 +42,12 @@ class PostgresStore:
         self.events = SqlEvents(transactions)
         self.jobs = SqlJobs(transactions)
         self.keys = SqlKeys(transactions)
+        self.members = SqlMembers(transactions)
+        self.approvals = SqlApprovals(transactions)
         self.quotas = SqlQuotas(transactions)
         self.usage = SqlUsage(transactions)
         self.knowledge = SqlKnowledge(transactions)
+        self.seals = SqlSeals(transactions)
         self.statistics = SqlStatistics(transactions)
         self.maintenance = SqlMaintenance(transactions)
         self.vectors = SqlVectorCache(transactions)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from commonplace.errors import CommonplaceError
 from commonplace.ports.clock import Clock
 from commonplace.ports.journal import Entries
+from commonplace.stores.damage import DamageLog
 from commonplace.stores.postgres.connection import Connection, Database, Params, statements
 from commonplace.stores.postgres.entries import Entering, pipelined
 from commonplace.stores.postgres.relay import Relay
@@ -24,6 +25,7 @@ class Transactions:
         self._clock = clock
         self.database = database
         self.relay = Relay(database)
+        self.damage = DamageLog()
 
     def now(self) -> datetime:
         return self._clock.now()

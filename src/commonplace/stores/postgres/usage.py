@@ -7,7 +7,8 @@ from datetime import datetime
 from commonplace.ports.journal import Entries
 from commonplace.stores.postgres.connection import Connection, statements
 from commonplace.stores.postgres.transactions import Transactions
-from commonplace.values.moment import from_ms, to_ms
+from commonplace.stores.rows import usage_of, usage_total_of
+from commonplace.values.moment import to_ms
 from commonplace.values.usage import Usage, UsageTotal
 
 _SQL = statements("sql/usage.sql")
@@ -42,38 +43,12 @@ class SqlUsage:
 
     async def list_usage(self, tenant: str, limit: int) -> list[Usage]:
         usage_rows = await self._transactions.ask(_SQL["usage"], {"tenant": tenant, "limit": limit})
-        return [
-            Usage(
-                tenant=tenant,
-                at=from_ms(at),
-                session=session,
-                purpose=purpose,
-                model=model,
-                agent=agent,
-                workspace=workspace,
-                input_tokens=input_tokens,
-                output_tokens=output_tokens,
-                cost_micro_usd=cost,
-                ok=ok,
-            )
-            for at, session, purpose, model, agent, workspace, input_tokens, output_tokens, cost, ok in usage_rows
-        ]
+        return [usage_of(tenant, row) for row in usage_rows]
 
     async def usage_totals(self, tenant: str, since: datetime, until: datetime) -> list[UsageTotal]:
         params = {"tenant": tenant, "since": to_ms(since), "until": to_ms(until)}
         total_rows = await self._transactions.ask(_SQL["usage_totals"], params)
-        return [
-            UsageTotal(
-                purpose=purpose,
-                model=model,
-                tasks=tasks,
-                failed=failed,
-                input_tokens=input_tokens,
-                output_tokens=output_tokens,
-                cost_micro_usd=cost,
-            )
-            for purpose, model, tasks, failed, input_tokens, output_tokens, cost in total_rows
-        ]
+        return [usage_total_of(row) for row in total_rows]
 
     async def budget(self, tenant: str) -> int | None:
         budget_rows = await self._transactions.ask(_SQL["budget"], {"tenant": tenant})

@@ -6,20 +6,23 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
 
 from commonplace.stores.queries import load
-from commonplace.stores.sqlite.rows import rows
+from commonplace.stores.sqlite.rows import CURRENT, PAST, name_of, one, record, rows
+from commonplace.stores.sqlite.salvage import DAMAGED
 from commonplace.values.upkeep import Finding
 
 SQL = load("commonplace.stores.sqlite", "sql/checks.sql")
+_NAMED = 20
 _LOW_DISK = 200 * 1024 * 1024
 
 
 def findings(db: apsw.Connection, path: Path) -> list[Finding]:
-    report = [_sound(db)]
+    report = [check_file(db), unreadable_rows(db)]
     if report[0].severity == "error":
         return report
     counted = (
@@ -47,14 +50,55 @@ def findings(db: apsw.Connection, path: Path) -> list[Finding]:
     return report
 
 
-def _sound(db: apsw.Connection) -> Finding:
+def check_file(db: apsw.Connection) -> Finding:
     # SQLite looks into the word index as well. That one can be made anew, and is a finding of its own.
-    damage = [row[0] for row in rows(db, "PRAGMA quick_check(5)") if "fts5" not in str(row[0]).lower()]
+    try:
+        damage = [row[0] for row in rows(db, "PRAGMA quick_check(5)") if "fts5" not in str(row[0]).lower()]
+    except apsw.CorruptError as error:
+        damage = [str(error)]
     if damage in (["ok"], []):
         return Finding("file", "ok", "the file is sound")
     return Finding(
-        "file", "error", "; ".join(map(str, damage)), "Restore a backup, or `commonplace export` what can be read."
+        "file",
+        "error",
+        "; ".join(map(str, damage)),
+        "Restore a backup, or save what can be read: `commonplace export`.",
     )
+
+
+def unreadable_rows(db: apsw.Connection) -> Finding:
+    """Which records cannot be read, by their ids, or by their numbers if these cannot be read either."""
+    names = [*_unreadable(db)]
+    if not names:
+        return Finding("rows", "ok", "every record and every version can be read")
+    listed = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
+    advice = "`commonplace export` writes everything else and says what is missing. Load that, or a backup, into a new store."
+    return Finding("rows", "error", f"{len(names):,} records cannot be read: {listed}", advice)
+
+
+def _unreadable(db: apsw.Connection) -> Iterator[str]:
+    try:
+        last = int(db.execute("SELECT next FROM counters WHERE name = 'records'").get)
+    except DAMAGED:
+        yield "all"
+        return
+    for number in range(1, last):
+        name = f"number {number}"
+        try:
+            head = one(db, "SELECT id, version FROM records WHERE number = ?", (number,))
+            if head is None:
+                continue
+            name = name_of((number, head[0]))
+            stored = [
+                *rows(db, f"{CURRENT} WHERE v.number = ?", (number,)),
+                *rows(db, f"{PAST} WHERE v.number = ?", (number,)),
+            ]
+            for row in stored:
+                record(row)
+            if len(stored) != head[1]:
+                yield name
+        except DAMAGED:
+            yield name
 
 
 def check_words(db: apsw.Connection) -> Finding:

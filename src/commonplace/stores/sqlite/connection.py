@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import os
 import queue
 import threading
 import time
@@ -69,6 +70,8 @@ def named_errors() -> Generator[None]:
         yield
     except apsw.Error as error:
         raise named(error) from error
+    except UnicodeDecodeError as error:
+        raise StoreCorrupt from error
 
 
 def named(error: apsw.Error, system: int = 0) -> CommonplaceError:
@@ -85,9 +88,24 @@ def named(error: apsw.Error, system: int = 0) -> CommonplaceError:
     return StoreError(f"SQLite refused: {error}")
 
 
+def make_private(path: Path) -> None:
+    """
+    An empty file that only its owner may open, whatever the umask is; not one that exists. SQLite gives its log and its journal
+    the mode of the file they belong to.
+    """
+    flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_CLOEXEC", 0)
+    try:
+        os.close(os.open(os.path.realpath(path), flags, 0o600))
+    except OSError:
+        # It exists; or SQLite says better what is wrong.
+        return
+
+
 def connect(path: Path, *, writes: bool) -> apsw.Connection:
     """A connection with our settings. It creates the file where `writes` and there is none."""
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if writes else 0)
+    if writes:
+        make_private(path)
     db = apsw.Connection(str(path), flags=flags)
     db.set_busy_timeout(_BUSY_MS)
     db.enable_load_extension(True)
@@ -208,8 +226,44 @@ class WriterThread:
         return named(error, self._db.system_errno) if isinstance(error, apsw.Error) else error
 
 
+class _ReadTask:
+    """A read in a thread. Whoever waits for it may give it up: the statement that runs is interrupted, and no other begins."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._db: apsw.Connection | None = None
+        self.is_given_up = False
+
+    def begin(self, db: apsw.Connection) -> None:
+        with self._lock:
+            self._db = db
+
+    def end(self) -> None:
+        """From here on the connection is somebody else's."""
+        with self._lock:
+            self._db = None
+
+    def give_up(self) -> None:
+        with self._lock:
+            self.is_given_up = True
+            if self._db is not None:
+                self._db.interrupt()
+
+
+def _end_reading(db: apsw.Connection) -> None:
+    """End a snapshot. What was read of a damaged file counts, not that SQLite complains of the damage once more."""
+    try:
+        db.execute("COMMIT")
+    except apsw.CorruptError:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+
+
 class Readers:
-    """A few threads, each with a connection of its own, each read in one snapshot. `prepare` sees each connection first."""
+    """
+    A few threads, each with a connection of its own, each read in one snapshot. `prepare` sees each connection first. A read whose
+    caller is cancelled ends, so that nobody has to wait for what nobody waits for.
+    """
 
     def __init__(self, path: Path, prepare: Callable[[apsw.Connection], None] | None = None) -> None:
         self._path = path
@@ -225,26 +279,46 @@ class Readers:
             if self._closed:
                 raise StoreClosed
             try:
-                reading = self._threads.submit(self._read, job)
+                task = _ReadTask()
+                reading = self._threads.submit(self._read, job, task)
             except RuntimeError:
                 # The program is ending, and its threads take no more work.
                 raise StoreClosed from None
-        return await asyncio.wrap_future(reading)
+        try:
+            return await asyncio.wrap_future(reading)
+        except asyncio.CancelledError:
+            task.give_up()
+            raise
 
-    def _read(self, job: Job[T]) -> T:
+    def _read(self, job: Job[T], task: _ReadTask) -> T:
         with named_errors():
-            db: apsw.Connection | None = getattr(self._own, "db", None)
-            if db is None:
-                db = connect(self._path, writes=False)
-                if self._prepare is not None:
-                    self._prepare(db)
-                self._own.db = db
-                self._opened.append(db)
+            db = self._connection()
             patiently(lambda: db.execute("BEGIN"))
+            self._own.task = task
+            task.begin(db)
             try:
                 return patiently(lambda: job(db))
             finally:
-                db.execute("COMMIT")
+                task.end()
+                self._own.task = None
+                _end_reading(db)
+
+    def _connection(self) -> apsw.Connection:
+        """This thread's own."""
+        db: apsw.Connection | None = getattr(self._own, "db", None)
+        if db is None:
+            db = connect(self._path, writes=False)
+            if self._prepare is not None:
+                self._prepare(db)
+            db.exec_trace = self._goes_on
+            self._own.db = db
+            self._opened.append(db)
+        return db
+
+    def _goes_on(self, *_: object) -> bool:
+        """Before each statement: an interrupt ends only one that runs."""
+        task: _ReadTask | None = getattr(self._own, "task", None)
+        return task is None or not task.is_given_up
 
     def close(self) -> None:
         with self._handing_in:

@@ -6,18 +6,20 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import closing, suppress
 from datetime import datetime
 
 import apsw
 
 from commonplace.errors import StoreBusy, StoreClosed, StoreUnavailable
+from commonplace.stores.groups import first_events
 from commonplace.stores.queries import load
-from commonplace.stores.sqlite.rows import Row, object_of, one, rows, scope_of
+from commonplace.stores.rows import stored_news_of
+from commonplace.stores.sqlite.rows import one, rows
 from commonplace.stores.sqlite.transactions import Transactions
-from commonplace.values.event import Event, News
-from commonplace.values.moment import from_ms, to_ms
+from commonplace.values.event import Event
+from commonplace.values.moment import to_ms
 
 SQL = load("commonplace.stores.sqlite", "sql/events.sql")
 _BATCH = 500
@@ -25,25 +27,14 @@ _BATCH = 500
 _LOOK_EVERY = 0.1
 
 
-def _event(row: Row) -> Event:
-    id, tenant, what, at, scope, actor, client, admins, data = row
-    news = News(
-        type=what,
-        tenant=tenant,
-        at=from_ms(at),
-        scope=scope_of(scope),
-        actor=actor,
-        client=client,
-        admins=bool(admins),
-        data=object_of(data),
-    )
-    return Event(id, news)
-
-
 def _read(db: apsw.Connection, after: int, limit: int, tenant: str | None) -> list[Event]:
-    if tenant is None:
-        return [_event(row) for row in rows(db, SQL["read_events"], (after, limit))]
-    return [_event(row) for row in rows(db, SQL["read_events_of"], (tenant, after, limit))]
+    name, values = ("read_events", (after, limit)) if tenant is None else ("read_events_of", (tenant, after, limit))
+    with closing(db.execute(SQL[name], values)) as stored:
+        return first_events(map(stored_news_of, stored), after, limit)
+
+
+def _trim(db: apsw.Connection, before: int, keep: int) -> int:
+    return sum(many for (many,) in rows(db, SQL["trim_events"], {"before": before, "keep": keep}))
 
 
 class SqlEvents:
@@ -70,7 +61,7 @@ class SqlEvents:
                     after = events[-1].id
                     yield events
                     continue
-                with contextlib.suppress(TimeoutError):
+                with suppress(TimeoutError):
                     async with asyncio.timeout(_LOOK_EVERY):
                         await rung.wait()
 
@@ -84,4 +75,4 @@ class SqlEvents:
             return []
 
     async def trim_events(self, *, before: datetime, keep: int) -> int:
-        return await self._transactions.change(SQL["trim_events"], {"before": to_ms(before), "keep": keep})
+        return await self._transactions.write(lambda db: _trim(db, to_ms(before), keep))

@@ -23,18 +23,19 @@ import apsw
 
 from commonplace.ports.clock import Clock
 from commonplace.ports.journal import Beside, Entries
+from commonplace.ports.knowledge import BesideRecording
 from commonplace.stores.sqlite.connection import Readers, WriterThread
 from commonplace.stores.sqlite.knowledge import SqlKnowledge
 from commonplace.stores.sqlite.records import SqlRecords
 from commonplace.stores.sqlite.rows import rows
 from commonplace.stores.sqlite.schema import open_writer
 from commonplace.stores.sqlite.store import SqliteStore
-from commonplace.values.knowledge import Item, ItemStatus, Space
-from commonplace.values.record import Draft, Lineage, Record, Trust, Written
+from commonplace.values.knowledge import Item, ItemStatus, Recording, Space
+from commonplace.values.record import TRUSTED, Draft, Lineage, Record, Trust, Written
 
 LABEL: Final[Trust] = "external_user_supplied"
 # What is not one of these could be any text, which is shown to a model beside what it labels.
-_LOWER: Final = f"CASE trust WHEN 'connector_sourced' THEN trust ELSE '{LABEL}' END"
+_LOWER: Final = f"CASE WHEN trust IN ('connector_sourced', 'model_generated') THEN trust ELSE '{LABEL}' END"
 _STATUS: Final = "CASE WHEN status IN ('deprecated', 'quarantined') THEN status ELSE 'working' END"
 # What stands in place of a column, by table.
 _VIEWS: Final[dict[str, dict[str, str]]] = {
@@ -77,7 +78,7 @@ def _quoted(name: str) -> str:
 
 
 def _lowered(record: Record) -> Record:
-    return record if record.trust == "connector_sourced" else replace(record, trust=LABEL)
+    return replace(record, trust=LABEL) if record.trust in TRUSTED else record
 
 
 def _outcomes(outcomes: Sequence[Written]) -> list[Written]:
@@ -103,10 +104,19 @@ class ForeignKnowledge(SqlKnowledge):
     async def put_space(self, space: Space, entries: Entries) -> Space:
         return replace(await super().put_space(space, entries), trust_level="working")
 
-    async def put_item(self, item: Item, entries: Entries) -> Item:
-        stored = await super().put_item(item, entries)
-        status: ItemStatus = stored.status if stored.status in ("deprecated", "quarantined") else "working"
-        return replace(stored, trust_level="working", status=status, reviewer=None, approval=None)
+    async def record_item(self, item: Item, beside: BesideRecording) -> Recording:
+        recording = await super().record_item(item, beside)
+        return replace(recording, item=_not_reviewed(recording.item))
+
+    def again(self, current: Item, item: Item) -> Recording:
+        """What is there is not ours to change."""
+        del item
+        return Recording(item=current, outcome="unchanged")
+
+
+def _not_reviewed(item: Item) -> Item:
+    status: ItemStatus = item.status if item.status in ("deprecated", "quarantined") else "working"
+    return replace(item, trust_level="working", status=status, reviewer=None, approval=None)
 
 
 class ForeignStore(SqliteStore):

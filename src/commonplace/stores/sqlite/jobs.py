@@ -15,10 +15,10 @@ import apsw
 from commonplace.errors import Conflict, NotFound
 from commonplace.ports.journal import Entries
 from commonplace.stores.queries import load
-from commonplace.stores.sqlite.rows import Row, Where, moment, object_of, one, rows, to_json
+from commonplace.stores.rows import job_of
+from commonplace.stores.sqlite.rows import Row, Where, one, rows, to_json
 from commonplace.stores.sqlite.transactions import Transactions
 from commonplace.values.job import Job, JobState
-from commonplace.values.moment import from_ms
 from commonplace.values.record import Json
 
 SQL = load("commonplace.stores.sqlite", "sql/jobs.sql")
@@ -27,40 +27,11 @@ _NOTHING = Entries()
 _EXHAUSTED = "No attempt came to its end: the worker stopped each time. Look at its log, then retry the job."
 
 
-def _job(row: Row) -> Job:
-    """A row of `jobs`, all its columns."""
-    (_, id, tenant, kind, payload, created, creator, updated, state, mark, client, not_before, most, *rest) = row
-    attempts, worker, leased, progress, total, result, code, error, line = rest
-    return Job(
-        id=id,
-        tenant=tenant,
-        kind=kind,
-        payload=object_of(payload),
-        created_at=from_ms(created),
-        created_by=creator,
-        updated_at=from_ms(updated),
-        state=state,
-        unique=mark,
-        client=client,
-        not_before=moment(not_before),
-        max_attempts=most,
-        attempts=attempts,
-        worker=worker,
-        leased_until=moment(leased),
-        done=progress,
-        total=total,
-        result=object_of(result),
-        error_code=code,
-        error=error,
-        line=line,
-    )
-
-
 def _find_job(db: apsw.Connection, tenant: str, id: str) -> Job:
     row = one(db, SQL["job"], (tenant, id))
     if row is None:
         raise NotFound("There is no such job.")
-    return _job(row)
+    return job_of(row[1:])
 
 
 class SqlJobs:
@@ -82,7 +53,7 @@ class SqlJobs:
         if not await self._transactions.read(lambda db: db.execute(SQL["has_job"], bound).get):
             return None
         row = await self._transactions.write(job)
-        return None if row is None else _job(row)
+        return None if row is None else job_of(row[1:])
 
     async def renew_job(self, id: str, worker: str, lease: timedelta, *, progress: int, total: int) -> bool:
         now = self._transactions.now()
@@ -127,6 +98,10 @@ class SqlJobs:
     async def job(self, tenant: str, id: str) -> Job:
         return await self._transactions.read(lambda db: _find_job(db, tenant, id))
 
+    async def open_job(self, tenant: str, kind: str, unique: str) -> str | None:
+        row = await self._transactions.read(lambda db: one(db, SQL["open_job"], (tenant, kind, unique)))
+        return None if row is None else row[0]
+
     async def list_jobs(
         self, tenant: str, *, kinds: Sequence[str] = (), states: Sequence[JobState] = (), limit: int = 100
     ) -> list[Job]:
@@ -136,7 +111,7 @@ class SqlJobs:
         clause.any_of("state", states)
         sql = f"{SQL['listed']} {clause} ORDER BY created_at DESC, number DESC LIMIT :limit"
         job_rows = await self._transactions.read(lambda db: rows(db, sql, clause.bound | {"limit": limit}))
-        return [_job(row) for row in job_rows]
+        return [job_of(row[1:]) for row in job_rows]
 
     async def retry_job(self, tenant: str, id: str, entries: Entries) -> Job:
         def retry(db: apsw.Connection) -> Job:
@@ -148,7 +123,7 @@ class SqlJobs:
                 raise Conflict("Another job like this one is waiting or running already.") from error
             if row is None:
                 raise NotFound("There is no such job.")
-            return _job(row)
+            return job_of(row[1:])
 
         return await self._transactions.keep(retry, entries)
 

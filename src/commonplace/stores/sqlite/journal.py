@@ -5,56 +5,27 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
-from typing import Any
+from contextlib import closing
 
 import apsw
 
-from commonplace.errors import InvalidQuery
 from commonplace.ports.journal import Entries, IdempotentReply
+from commonplace.stores.groups import Position, audit_page, packed_id
 from commonplace.stores.queries import load
-from commonplace.stores.sqlite.rows import Row, Where, object_of, one, rows, scope_of
+from commonplace.stores.rows import stored_audit_of
+from commonplace.stores.sqlite.rows import Where, one
 from commonplace.stores.sqlite.transactions import Transactions
-from commonplace.values.audit import AuditPage, AuditQuery, AuditRow
+from commonplace.values.audit import AuditPage, AuditQuery
 from commonplace.values.moment import from_ms, to_ms
 
 SQL = load("commonplace.stores.sqlite", "sql/journal.sql")
-_AUDIT = (
-    "SELECT number, id, at, tenant, actor, action, outcome, record, version, scope, run, door, key, client, address,"
-    " request, details FROM audit"
-)
-_NOT_OURS = "The cursor is not one that the audit returned."
 
 
-def _audit_row(row: Row) -> AuditRow:
-    (_, id, at, tenant, actor, action, outcome, record, version, scope, *rest) = row
-    run, door, key, client, address, request, details = rest
-    return AuditRow(
-        id=id,
-        at=from_ms(at),
-        tenant=tenant,
-        actor=actor,
-        action=action,
-        outcome=outcome,
-        record=record,
-        version=version,
-        scope=scope_of(scope),
-        run=run,
-        door=door,
-        key=key,
-        client=client,
-        address=address,
-        request=request,
-        details=object_of(details),
-    )
-
-
-def read_audit(db: apsw.Connection, tenant: str | None, query: AuditQuery, limit: int, cursor: str | None) -> AuditPage:
-    """By moment, then in the order they were kept, from the last one back."""
+def _narrowed(tenant: str | None, query: AuditQuery, begin: Position | None) -> Where:
+    """All that a query asks for but the record."""
     clause = Where()
-    for column, value in (("tenant", tenant), ("record", query.record), ("run", query.run), ("actor", query.actor)):
+    for column, value in (("tenant", tenant), ("run", query.run), ("actor", query.actor)):
         if value is not None:
             clause.add(f"{column} = {{}}", value)
     clause.any_of("action", query.actions)
@@ -64,30 +35,31 @@ def read_audit(db: apsw.Connection, tenant: str | None, query: AuditQuery, limit
         clause.add("at >= {}", to_ms(query.since))
     if query.until is not None:
         clause.add("at < {}", to_ms(query.until))
-    if cursor is not None:
-        at, number = _read_cursor(cursor)
+    if begin is not None:
+        at, number = begin.before
         clause.conditions.append("(at, number) < (:at, :number)")
         clause.bound |= {"at": at, "number": number}
-    sql = f"{_AUDIT} {clause} ORDER BY at DESC, number DESC LIMIT :limit"
-    matches = rows(db, sql, clause.bound | {"limit": limit + 1})
-    page = matches[:limit]
-    more = len(matches) > limit and page
-    return AuditPage(tuple(map(_audit_row, page)), _write_cursor(page[-1]) if more else None)
+    return clause
 
 
-def _write_cursor(row: Row) -> str:
-    return base64.urlsafe_b64encode(json.dumps([row[2], row[0]]).encode()).decode()
+def _of_record(clause: Where) -> str:
+    """Rows that name a record, and groups that hold it."""
+    alone = Where([*clause.conditions, "record = :record"])
+    grouped = Where([*clause.conditions, SQL["in_group"]])
+    return f"{SQL['audit']} {alone} UNION ALL {SQL['audit']} {grouped}"
 
 
-def _read_cursor(cursor: str) -> tuple[int, int]:
-    try:
-        position: Any = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-        at, number = position
-    except (ValueError, TypeError, binascii.Error):
-        raise InvalidQuery(_NOT_OURS) from None
-    if not all(type(value) is int and abs(value) < 1 << 63 for value in (at, number)):
-        raise InvalidQuery(_NOT_OURS)
-    return at, number
+def read_audit(db: apsw.Connection, tenant: str | None, query: AuditQuery, limit: int, cursor: str | None) -> AuditPage:
+    """By moment, then in the order they were kept, from the last one back."""
+    begin = None if cursor is None else Position.parse(cursor)
+    clause = _narrowed(tenant, query, begin)
+    sql = f"{SQL['audit']} {clause}"
+    if query.record is not None:
+        sql = _of_record(clause)
+        clause.bound |= {"record": query.record, "packed": packed_id(query.record)}
+    sql += " ORDER BY at DESC, number DESC LIMIT :limit"
+    with closing(db.execute(sql, clause.bound | {"limit": limit + 1})) as stored:
+        return audit_page(map(stored_audit_of, stored), query.record, begin, limit)
 
 
 class SqlJournal:

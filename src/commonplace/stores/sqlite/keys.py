@@ -26,11 +26,11 @@ SQL = load("commonplace.stores.sqlite", "sql/keys.sql")
 def _key_values(key: Key, secret: bytes) -> Row:
     scopes = None if key.scopes is None else json.dumps([str(pattern) for pattern in key.scopes], ensure_ascii=False)
     values = (key.id, secret, key.name, key.tenant, key.role, to_ms(key.created_at), key.created_by)
-    return (*values, scopes, ms(key.expires_at), ms(key.revoked_at))
+    return (*values, scopes, ms(key.expires_at), ms(key.revoked_at), key.user, int(key.agent), key.parent)
 
 
 def _key(row: Row) -> Key:
-    id, name, tenant, role, created, creator, scopes, expires, revoked = row
+    id, name, tenant, role, created, creator, scopes, expires, revoked, user, agent, parent = row
     return Key(
         id=id,
         name=name,
@@ -41,6 +41,9 @@ def _key(row: Row) -> Key:
         scopes=None if scopes is None else tuple(map(ScopePattern, json.loads(scopes))),
         expires_at=moment(expires),
         revoked_at=moment(revoked),
+        user=user,
+        agent=bool(agent),
+        parent=parent,
     )
 
 
@@ -100,7 +103,14 @@ class SqlKeys:
         return [_key(row) for row in result]
 
     async def revoke_key(self, id: str, at: datetime, entries: Entries) -> Key:
-        return _key(await self._found("revoke_key", (to_ms(at), id), entries, NotFound("There is no such key.")))
+        def revoke(db: apsw.Connection) -> Row:
+            db.execute(SQL["revoke_key"], {"id": id, "at": to_ms(at)})
+            row = one(db, SQL["key"], (id,))
+            if row is None:
+                raise NotFound("There is no such key.")
+            return row
+
+        return _key(await self._transactions.keep(revoke, entries))
 
     async def add_user(self, user: User, secret: bytes, entries: Entries) -> None:
         taken = Conflict(f"The user {user.id!r} is there already. An admin can rotate their key.")

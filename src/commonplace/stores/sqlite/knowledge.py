@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import apsw
 
 from commonplace.errors import Conflict, NotFound
 from commonplace.ports.journal import Entries
-from commonplace.ports.knowledge import Layer
+from commonplace.ports.knowledge import BesideRecording, Layer
 from commonplace.stores.queries import load
 from commonplace.stores.sqlite.rows import Row, Where, moment, ms, object_of, one, rows, to_json
 from commonplace.stores.sqlite.transactions import Transactions
-from commonplace.values.knowledge import Coverage, Item, ItemStatus, Space
+from commonplace.values.knowledge import Coverage, Item, ItemStatus, Recording, Space, record_again, record_new
 from commonplace.values.moment import from_ms, to_ms
 
 SQL = load("commonplace.stores.sqlite", "sql/knowledge.sql")
@@ -76,13 +75,15 @@ def _item_values(item: Item) -> Row:
         item.reviewer,
         item.approval,
         ms(item.freshness_expires_at),
+        to_ms(item.last_seen_at),
+        item.supersedes,
         item.id,
     )
 
 
 def _item(row: Row) -> Item:
     tenant, space, coverage, dedupe, what, title, created, updated, summary, payload, trust, status, *rest = row
-    run, artifacts, sources, reviewer, approval, fresh_until, id = rest
+    run, artifacts, sources, reviewer, approval, fresh_until, last_seen, supersedes, id = rest
     return Item(
         id=id,
         tenant=tenant,
@@ -93,6 +94,7 @@ def _item(row: Row) -> Item:
         title=title,
         created_at=from_ms(created),
         updated_at=from_ms(updated),
+        last_seen_at=from_ms(last_seen),
         summary=summary,
         payload=object_of(payload),
         trust_level=trust,
@@ -103,6 +105,7 @@ def _item(row: Row) -> Item:
         reviewer=reviewer,
         approval=approval,
         freshness_expires_at=moment(fresh_until),
+        supersedes=supersedes,
     )
 
 
@@ -119,29 +122,27 @@ def _renew(db: apsw.Connection, item: Item, *, promoted: bool) -> None:
         "coverage_key": item.coverage_key,
         "space": item.space,
         "item": item.id,
-        "seen": to_ms(item.updated_at),
+        "seen": to_ms(max(item.updated_at, item.last_seen_at)),
         "promoted": to_ms(item.updated_at) if promoted else None,
         "fresh_until": ms(item.freshness_expires_at),
     }
     db.execute(SQL["renew_coverage"], bound)
 
 
-def _put_item(db: apsw.Connection, item: Item) -> Item:
+def _record_item(db: apsw.Connection, item: Item, again: Callable[[Item, Item], Recording]) -> Recording:
     if one(db, SQL["has_space"], (item.tenant, item.space)) is None:
         raise NotFound("There is no such space.")
     row = one(db, f"{SQL['items']} WHERE space = ? AND dedupe_key = ?", (item.space, item.dedupe_key))
-    if row is None:
-        _write_item(db, "add_item", item)
-        if item.status == "quarantined":
-            return item
-        _renew(db, item, promoted=item.status in _PROMOTED)
-        return item
-    current = _item(row)
-    if current.status == "quarantined":
-        return current
-    fresh_until = item.freshness_expires_at or current.freshness_expires_at
-    _renew(db, replace(current, updated_at=item.updated_at, freshness_expires_at=fresh_until), promoted=False)
-    return current
+    recording = record_new(item) if row is None else again(_item(row), item)
+    if recording.outcome == "refreshed":
+        _write_item(db, "change_item", recording.item)
+    if recording.predecessor is not None:
+        _write_item(db, "change_item", recording.predecessor)
+    if row is None or recording.predecessor is not None:
+        _write_item(db, "add_item", recording.item)
+    if recording.item.status != "quarantined":
+        _renew(db, recording.item, promoted=row is None and item.status in _PROMOTED)
+    return recording
 
 
 def _write_item(db: apsw.Connection, statement: str, item: Item) -> None:
@@ -184,8 +185,12 @@ class SqlKnowledge:
         sql = f"{SQL['spaces']} {clause} ORDER BY namespace, scope, project"
         return [_space(row) for row in await self._transactions.read(lambda db: rows(db, sql, clause.bound))]
 
-    async def put_item(self, item: Item, entries: Entries) -> Item:
-        return await self._transactions.keep(lambda db: _put_item(db, item), entries)
+    async def record_item(self, item: Item, beside: BesideRecording) -> Recording:
+        return await self._transactions.keep_beside(lambda db: _record_item(db, item, self.again), beside)
+
+    def again(self, current: Item, item: Item) -> Recording:
+        """What becomes of a finding that is there already."""
+        return record_again(current, item)
 
     async def item(self, tenant: str, id: str) -> Item:
         return await self._transactions.read(lambda db: _find_item(db, tenant, id))
@@ -209,12 +214,15 @@ class SqlKnowledge:
         item_rows = await self._transactions.read(lambda db: rows(db, sql, clause.bound | {"limit": limit}))
         return [_item(row) for row in item_rows]
 
-    async def change_item(self, item: Item, expected: ItemStatus, entries: Entries) -> Item:
+    async def change_item(
+        self, item: Item, expected: ItemStatus, entries: Entries, replaced: Sequence[Item] = ()
+    ) -> Item:
         def change(db: apsw.Connection) -> Item:
             current = _find_item(db, item.tenant, item.id)
             if current.status != expected:
                 raise Conflict(f"The item is {current.status} by now, not {expected}. Read it again, then decide.")
-            _write_item(db, "change_item", item)
+            for other in (item, *replaced):
+                _write_item(db, "change_item", other)
             _renew(db, item, promoted=item.status in _PROMOTED)
             return item
 
@@ -251,14 +259,14 @@ class SqlKnowledge:
             )
         ]
 
-    async def layers(self, tenant: str, record: str, version: int) -> list[Layer]:
-        def read(db: apsw.Connection) -> list[Row]:
-            number = _record_number(db, tenant, record)
-            return [] if number is None else rows(db, SQL["layers"], (number, version))
-
+    async def layers(self, tenant: str, records: Sequence[str]) -> list[Layer]:
+        ids = [id.replace("-", "") for id in records]
+        bound = {"tenant": tenant, "ids": json.dumps(ids)}
         return [
-            Layer(record=record, version=stored_version, name=name, text=text, tokens=tokens, method=method)
-            for stored_version, name, text, tokens, method in await self._transactions.read(read)
+            Layer(record=str(uuid.UUID(bytes=id)), version=version, name=name, text=text, tokens=tokens, method=method)
+            for id, version, name, text, tokens, method in await self._transactions.read(
+                lambda db: rows(db, SQL["layers"], bound)
+            )
         ]
 
     async def put_layers(self, tenant: str, layers: Sequence[Layer]) -> None:

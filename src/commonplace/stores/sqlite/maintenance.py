@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -15,14 +16,14 @@ import apsw
 from commonplace.errors import InvalidFile, NotAStore, PathNotFound, StoreError, StoreTooNew
 from commonplace.ports.maintenance import Content, Progress
 from commonplace.stores.queries import load
-from commonplace.stores.sqlite.checks import findings, must_rebuild_words
-from commonplace.stores.sqlite.connection import APPLICATION_ID, connect, named_errors, patiently
+from commonplace.stores.sqlite.checks import check_file, findings, must_rebuild_words
+from commonplace.stores.sqlite.connection import APPLICATION_ID, connect, make_private, named_errors, patiently
 from commonplace.stores.sqlite.rows import moment, one, rows
 from commonplace.stores.sqlite.schema import SCHEMA, migrate
 from commonplace.stores.sqlite.transactions import Transactions
 from commonplace.stores.sqlite.writes import PASSAGES, check_vector, words_of
 from commonplace.values.moment import from_ms, to_ms
-from commonplace.values.record import Passage
+from commonplace.values.record import Passage, Unreadable
 from commonplace.values.scope import Scope
 from commonplace.values.upkeep import Finding, Rule, ScopeStats, Stats, Upkeep
 
@@ -44,6 +45,21 @@ class SqlMaintenance:
     async def check(self) -> list[Finding]:
         return await self._transactions.write(lambda db: findings(db, self._path), alone=True)
 
+    def removal(self) -> AbstractAsyncContextManager[None]:
+        return self._transactions.removal()
+
+    async def keep_reserve(self) -> None:
+        await self._transactions.keep_reserve()
+
+    async def damage(self) -> tuple[Unreadable, ...]:
+        return self._transactions.damage.items
+
+    async def is_sound(self) -> bool:
+        finding = await self._transactions.read(check_file)
+        if finding.severity == "error":
+            self._transactions.damage.note("file", finding.message)
+        return finding.severity != "error"
+
     async def embedders(self) -> dict[str, int]:
         return await self._transactions.read(_embedders)
 
@@ -62,6 +78,11 @@ class SqlMaintenance:
 
     async def restore(self, source: Path, progress: Progress | None = None) -> None:
         await self._transactions.write(lambda db: _restore(db, source, progress), alone=True)
+
+    async def idle_sessions(self, before: datetime, limit: int) -> list[tuple[str, Scope]]:
+        bound = {"before": to_ms(before), "limit": limit}
+        result = await self._transactions.read(lambda db: rows(db, SQL["idle_sessions"], bound))
+        return [(tenant, Scope("session", id)) for tenant, id in result]
 
     async def rules(self, tenant: str) -> list[Rule]:
         result = await self._transactions.read(lambda db: rows(db, SQL["rules"], (tenant,)))
@@ -184,6 +205,7 @@ def _backup(db: apsw.Connection, target: Path, progress: Progress | None) -> Non
     partial = target.with_name(f".{target.name}.partial")
     partial.unlink(missing_ok=True)
     try:
+        make_private(partial)
         copy = apsw.Connection(str(partial))
         try:
             with copy.backup("main", db, "main") as copying:

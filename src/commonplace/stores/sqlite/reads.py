@@ -11,15 +11,19 @@ import json
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import apsw
 
-from commonplace.errors import InvalidQuery, RecordNotFound
+from commonplace.errors import InvalidQuery, RecordNotFound, StoreCorrupt
+from commonplace.stores.damage import DamageLog
 from commonplace.stores.sqlite.rows import CURRENT, PAST, Row, Where, id_bytes, one, record, rows
+from commonplace.stores.sqlite.salvage import DAMAGED, attempt, life, numbers, readable
+from commonplace.stores.sqlite.salvage import page as page_by_one
 from commonplace.values.moment import to_ms
 from commonplace.values.query import ALL_STATES, Filter, Order, Page
-from commonplace.values.record import Lineage, Record
+from commonplace.values.record import Lineage, Record, Salvage, Unreadable
 from commonplace.values.scope import Scope
 
 _LIVE = "v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0"
@@ -61,7 +65,8 @@ def where(db: apsw.Connection, tenant: str, filter: Filter, now: int) -> Where:
     clause.any_of("v.trust", filter.trust)
     clause.any_of("v.session", filter.sessions)
     for tag in filter.tags:
-        clause.add("EXISTS (SELECT 1 FROM json_each(v.tags) WHERE value = {})", tag)
+        fits = "EXISTS (SELECT 1 FROM json_each(v.tags) WHERE value = {})"
+        clause.add(f"CASE WHEN json_valid(v.tags) THEN {fits} ELSE 0 END", tag)
     _single_values(clause, filter)
     _any_version(db, tenant, clause, filter)
     if filter.states == frozenset({"live"}):
@@ -103,10 +108,17 @@ def _any_version(db: apsw.Connection, tenant: str, clause: Where, filter: Filter
         clause.add(f"({{0}} IN (v.speaker, v.actor) OR v.number IN ({past}))", filter.told_by)
 
 
-def matching(db: apsw.Connection, tenant: str, filter: Filter, now: int) -> list[int]:
+def matching(db: apsw.Connection, tenant: str, filter: Filter, now: int, damage: DamageLog | None) -> list[int]:
+    """The numbers of the records that fit; of a damaged store those that can be read, unless that is not enough (no `damage`)."""
     clause = where(db, tenant, filter, now)
     sql = f"SELECT v.number FROM records v WHERE {' AND '.join(clause.conditions)}"
-    return [row[0] for row in rows(db, sql, clause.bound)]
+    try:
+        heads = rows(db, sql, clause.bound)
+    except DAMAGED:
+        if damage is None:
+            raise
+        heads = [*numbers(db, clause, (), damage)]
+    return [row[0] for row in heads]
 
 
 def get(db: apsw.Connection, tenant: str, ids: Sequence[str]) -> list[Record]:
@@ -138,7 +150,7 @@ class PageRequest:
     cursor: str | None
 
 
-def find(db: apsw.Connection, tenant: str, query: PageRequest, now: int) -> Page:
+def find(db: apsw.Connection, tenant: str, query: PageRequest, now: int, damage: DamageLog) -> Page:
     clause = where(db, tenant, query.filter, now)
     keys, direction = _ORDERS[query.order]
     began = now
@@ -157,14 +169,18 @@ def find(db: apsw.Connection, tenant: str, query: PageRequest, now: int) -> Page
         CURRENT.replace(" FROM records v", f", {', '.join(keys)} FROM records v")
         + f" WHERE v.number IN ({page}) ORDER BY {order}"
     )
-    matches = rows(db, sql, clause.bound | {"limit": query.limit + 1})
+    most = query.limit + 1
+    matches = attempt(
+        lambda: rows(db, sql, clause.bound | {"limit": most}),
+        lambda: page_by_one(db, clause, keys, descending=direction == "DESC", limit=most, damage=damage),
+    )
     page_rows = matches[: query.limit]
     cursor = None
     if len(matches) > query.limit and page_rows:
         if query.cursor is None:
             began = max(now, _last_write(db, scope_numbers(db, tenant, query.filter.scopes)))
         cursor = _write_cursor(query.order, (began, *page_rows[-1][-len(keys) :]))
-    return Page(tuple(record(row[: -len(keys)]) for row in page_rows), cursor)
+    return Page(tuple(readable([row[: -len(keys)] for row in page_rows], damage)), cursor)
 
 
 def _last_write(db: apsw.Connection, scopes: Sequence[int]) -> int:
@@ -191,9 +207,61 @@ def _read_cursor(cursor: str, order: Order, keys: int) -> list[Any]:
 
 def lineages(db: apsw.Connection, tenant: str, query: PageRequest, now: int) -> list[Lineage]:
     """`query.cursor` is the id of the last record returned; the order is that of ids."""
+    matches = _heads(db, tenant, query, now)
+    return [Lineage(tuple(history(db, tenant, str(uuid.UUID(bytes=id)))), {}, once) for _, id, once in matches]
+
+
+def salvage(db: apsw.Connection, tenant: str, query: PageRequest, now: int, damage: DamageLog) -> Salvage:
+    """As `lineages`. Once its index cannot be read, `query.cursor` is a number, and the id up to which records were returned by then."""
+    by_number, bound = _salvage_cursor(query.cursor)
+    scan = DamageLog()
+    lineage_list: list[Lineage] = []
+    unreadable: list[Unreadable] = []
+    try:
+        if by_number is not None:
+            raise StoreCorrupt
+        heads = _heads(db, tenant, query, now)
+        after = str(uuid.UUID(bytes=heads[-1][1])) if heads else None
+    except (*DAMAGED, ValueError):
+        clause = where(db, tenant, query.filter, now)
+        heads = [*islice(numbers(db, clause, ("v.once",), scan, by_number or 0), query.limit)]
+        after = f"#{heads[-1][0]} {bound}" if heads else None
+    for number, id, once in heads:
+        if by_number is not None and isinstance(id, bytes) and id.hex() <= bound:
+            continue
+        lineage, problems = _life(db, tenant, number, id, once)
+        unreadable += problems
+        lineage_list += [lineage] if lineage else []
+    unreadable += scan.items
+    for item in unreadable:
+        damage.note(item.id, item.reason)
+    return Salvage(tuple(lineage_list), tuple(unreadable), after)
+
+
+def _salvage_cursor(cursor: str | None) -> tuple[int | None, str]:
+    """The number to go on from, None while the index is read, and the id up to which records were returned before."""
+    if cursor is None or not cursor.startswith("#"):
+        return None, uuid.UUID(cursor).hex if cursor else ""
+    number, _, bound = cursor[1:].partition(" ")
+    return int(number), bound
+
+
+def _heads(db: apsw.Connection, tenant: str, query: PageRequest, now: int) -> list[Row]:
+    """Number, id and mark of the records of a page, in the order of their ids."""
     clause = where(db, tenant, query.filter, now)
     if query.cursor is not None:
         clause.conditions.append(f"v.id > x'{uuid.UUID(query.cursor).hex}'")
     sql = f"SELECT v.number, v.id, v.once FROM records v WHERE {' AND '.join(clause.conditions)} ORDER BY v.id LIMIT :limit"
-    matches = rows(db, sql, clause.bound | {"limit": query.limit})
-    return [Lineage(tuple(history(db, tenant, str(uuid.UUID(bytes=id)))), {}, once) for _, id, once in matches]
+    return rows(db, sql, clause.bound | {"limit": query.limit})
+
+
+def _life(
+    db: apsw.Connection, tenant: str, number: int, id: bytes, once: bytes | None
+) -> tuple[Lineage | None, list[Unreadable]]:
+    try:
+        versions = history(db, tenant, str(uuid.UUID(bytes=id)))
+        if all(record.version == place for place, record in enumerate(versions, start=1)):
+            return Lineage(tuple(versions), {}, once), []
+    except (*DAMAGED, RecordNotFound, ValueError, TypeError):
+        pass
+    return life(db, number, id, once)

@@ -9,13 +9,16 @@ import json
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 import apsw
 
+from commonplace.errors import CommonplaceError, StoreCorrupt
+from commonplace.stores.rows import moment as moment
+from commonplace.stores.rows import ms as ms
+from commonplace.stores.rows import object_of as object_of
 from commonplace.values.moment import from_ms, to_ms
-from commonplace.values.record import Json, Provenance, Record
+from commonplace.values.record import Provenance, Record
 from commonplace.values.scope import Scope
 
 # The columns that both `records` and `versions` have, in this order. `version` and `content` come first.
@@ -36,6 +39,7 @@ PAST = (
     " JOIN records r ON r.number = v.number JOIN scopes s ON s.number = v.scope JOIN contents c ON c.number = v.content"
 )
 Row = tuple[Any, ...]
+_UNREADABLE = "A record of the store is damaged and cannot be read. `commonplace check` names it."
 
 
 @dataclass(slots=True)
@@ -72,14 +76,6 @@ def to_json(value: object) -> str | None:
 
 def id_bytes(id: str | None) -> bytes | None:
     return uuid.UUID(id).bytes if id else None
-
-
-def ms(at: datetime | None) -> int | None:
-    return None if at is None else to_ms(at)
-
-
-def moment(at: int | None) -> datetime | None:
-    return None if at is None else from_ms(at)
 
 
 def shared(record: Record, content: int) -> Row:
@@ -121,12 +117,54 @@ def shared(record: Record, content: int) -> Row:
 
 
 def record(row: Row) -> Record:
-    """A row of CURRENT or PAST."""
+    """A row of CURRENT or PAST. Raises StoreCorrupt: it cannot be one; the error's details name it."""
+    try:
+        return _record(row, None)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, CommonplaceError) as error:
+        raise StoreCorrupt(_UNREADABLE, id=name_of(row), reason=_reason(error)) from error
+
+
+def salvaged(row: Row) -> tuple[Record, list[str]]:
+    """As `record`, but parts that cannot be read are left out: their names come back, too."""
+    lost: list[str] = []
+    try:
+        return _record(row, lost), lost
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, CommonplaceError) as error:
+        raise StoreCorrupt(_UNREADABLE, id=name_of(row), reason=_reason(error)) from error
+
+
+def name_of(row: Row) -> str:
+    """The id of a row that may be damaged, else its number."""
+    number, id, *_ = row
+    return str(uuid.UUID(bytes=id)) if isinstance(id, bytes) and len(id) == 16 else f"number {number}"
+
+
+def _reason(error: Exception) -> str:
+    return error.code if isinstance(error, CommonplaceError) else type(error).__name__
+
+
+def _part(name: str, text: str | None, kind: type, lost: list[str] | None) -> Any:
+    """A column of JSON; what is empty where it is none, and `lost` may be added to."""
+    try:
+        value: Any = json.loads(text) if text else kind()
+        if not isinstance(value, kind):
+            raise TypeError(name)
+    except (ValueError, TypeError):
+        if lost is None:
+            raise
+        lost.append(name)
+        return kind()
+    return value
+
+
+def _record(row: Row, lost: list[str] | None) -> Record:
     (_, id, tenant, kind, scope, text, version, what, key, source, tags, metadata, pinned, importance, trust, *rest) = (
         row
     )
     (visibility, at, expires, session, position, speaker, where, demoted, superseded, deleted, *last) = rest
     created, updated, change, actor, reason, restores = last
+    if not isinstance(text, str):
+        raise TypeError("text")
     return Record(
         id=str(uuid.UUID(bytes=id)),
         tenant=tenant,
@@ -136,8 +174,8 @@ def record(row: Row) -> Record:
         kind=what,
         key=key,
         source=source,
-        tags=tuple(json.loads(tags)) if tags else (),
-        metadata=object_of(metadata),
+        tags=tuple(_part("tags", tags, list, lost)),
+        metadata=_part("metadata", metadata, dict, lost),
         pinned=bool(pinned),
         importance=importance,
         trust=trust,
@@ -147,7 +185,7 @@ def record(row: Row) -> Record:
         session=session,
         position=position,
         speaker=speaker,
-        provenance=Provenance(**json.loads(where)) if where else Provenance(),
+        provenance=Provenance(**_part("provenance", where, dict, lost)),
         demoted=bool(demoted),
         superseded_by=str(uuid.UUID(bytes=superseded)) if superseded else None,
         deleted_at=moment(deleted),
@@ -158,14 +196,6 @@ def record(row: Row) -> Record:
         reason=reason,
         restores=restores,
     )
-
-
-def object_of(text: str | None) -> dict[str, Json]:
-    return json.loads(text) if text else {}
-
-
-def scope_of(text: str | None) -> Scope | None:
-    return None if text is None else Scope.parse(text)
 
 
 def rows(db: apsw.Connection, sql: str, bindings: Sequence[Any] | dict[str, Any] = ()) -> list[Row]:

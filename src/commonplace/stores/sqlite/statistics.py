@@ -6,18 +6,21 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Sequence
 
 import apsw
 
+from commonplace.stores.outlines import text_in
 from commonplace.stores.queries import load
 from commonplace.stores.sqlite import reads
-from commonplace.stores.sqlite.rows import moment, rows
+from commonplace.stores.sqlite.rows import Row, moment, rows
 from commonplace.stores.sqlite.transactions import Transactions
 from commonplace.values.census import BYS, By, Count, Recalled, Recalls, ScopeCount, ScopeCounts, Tally, bears
 from commonplace.values.moment import from_ms
 from commonplace.values.query import Filter
 from commonplace.values.scope import Scope, ScopeKind
+from commonplace.values.tree import Outline
 
 SQL = load("commonplace.stores.sqlite", "sql/statistics.sql")
 _FIELDS = {by: SQL[f"by_{by}"].replace("{state}", reads.STATE) for by in BYS}
@@ -62,6 +65,16 @@ class SqlStatistics:
 
         return await self._transactions.read(work)
 
+    async def outlines(self, tenant: str, scope: Scope, limit: int) -> tuple[list[Outline], int]:
+        bound = {"tenant": tenant, "kind": scope.kind, "id": scope.id}
+
+        def work(db: apsw.Connection) -> tuple[list[Outline], int]:
+            outlines = [_outline(row) for row in rows(db, SQL["outlines"], bound | {"limit": limit})]
+            size: int = db.execute(SQL["size"], bound).get if len(outlines) == limit else len(outlines)
+            return outlines, size - len(outlines)
+
+        return await self._transactions.read(work)
+
     async def recalls(self, tenant: str, record: str, searches: int, limit: int) -> Recalls:
         # One more tells whether there are others.
         bound = {"tenant": tenant, "searches": searches + 1}
@@ -86,3 +99,25 @@ def _named(db: apsw.Connection, tenant: str, among: Sequence[Scope] | None, text
         for number, kind, id in rows(db, SQL["names"], (tenant,))
         if (pairs is None or (kind, id) in pairs) and bears(kind, id, text)
     ]
+
+
+def _outline(row: Row) -> Outline:
+    (id, kind, beginning, created, updated, live, key, metadata, provenance, session, position, speaker, pinned,
+     importance, expires) = row  # fmt: skip
+    return Outline(
+        id=str(uuid.UUID(bytes=id)),
+        kind=kind,
+        beginning=beginning,
+        created_at=from_ms(created),
+        updated_at=from_ms(updated),
+        is_live=bool(live),
+        key=key,
+        title=text_in(metadata, "title"),
+        file=text_in(provenance, "file"),
+        session=session,
+        position=position,
+        speaker=speaker,
+        pinned=bool(pinned),
+        importance=importance,
+        expires_at=moment(expires),
+    )

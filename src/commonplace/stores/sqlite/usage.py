@@ -11,9 +11,10 @@ import apsw
 
 from commonplace.ports.journal import Entries
 from commonplace.stores.queries import load
+from commonplace.stores.rows import usage_of, usage_total_of
 from commonplace.stores.sqlite.rows import one, rows
 from commonplace.stores.sqlite.transactions import Transactions
-from commonplace.values.moment import from_ms, to_ms
+from commonplace.values.moment import to_ms
 from commonplace.values.usage import Usage, UsageTotal
 
 SQL = load("commonplace.stores.sqlite", "sql/usage.sql")
@@ -40,38 +41,12 @@ class SqlUsage:
 
     async def list_usage(self, tenant: str, limit: int) -> list[Usage]:
         usage_rows = await self._transactions.read(lambda db: rows(db, SQL["usage"], (tenant, limit)))
-        return [
-            Usage(
-                tenant=tenant,
-                at=from_ms(at),
-                session=session,
-                purpose=purpose,
-                model=model,
-                agent=agent,
-                workspace=workspace,
-                input_tokens=input_tokens,
-                output_tokens=output_tokens,
-                cost_micro_usd=cost,
-                ok=bool(ok),
-            )
-            for at, session, purpose, model, agent, workspace, input_tokens, output_tokens, cost, ok in usage_rows
-        ]
+        return [usage_of(tenant, row) for row in usage_rows]
 
     async def usage_totals(self, tenant: str, since: datetime, until: datetime) -> list[UsageTotal]:
         bound = (tenant, to_ms(since), to_ms(until))
         total_rows = await self._transactions.read(lambda db: rows(db, SQL["usage_totals"], bound))
-        return [
-            UsageTotal(
-                purpose=purpose,
-                model=model,
-                tasks=tasks,
-                failed=failed,
-                input_tokens=input_tokens,
-                output_tokens=output_tokens,
-                cost_micro_usd=cost,
-            )
-            for purpose, model, tasks, failed, input_tokens, output_tokens, cost in total_rows
-        ]
+        return [usage_total_of(row) for row in total_rows]
 
     async def budget(self, tenant: str) -> int | None:
         row = await self._transactions.read(lambda db: one(db, SQL["budget"], (tenant,)))

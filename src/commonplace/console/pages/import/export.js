@@ -2,6 +2,7 @@
 
 import { post, written } from '../../api.js';
 import { fill, h } from '../../dom.js';
+import { everyoneSwitch } from '../../parts/everyone.js';
 import { chooser } from '../../parts/files.js';
 import { scopes } from '../../parts/scopes.js';
 import { size, t } from '../../words.js';
@@ -9,9 +10,17 @@ import { fact, failed } from './outcome.js';
 
 export function makeExport(signal) {
   const link = h('a', { class: 'button', download: 'commonplace.jsonl', href: '/v1/export' }, t('import.export.go'));
+  const asked = { scope: [], everyone: false };
+  const change = (changes) => {
+    const { scope, everyone } = Object.assign(asked, changes);
+    link.setAttribute('href', `/v1/export${written({ scope, everyone: everyone && !scope.length ? 'true' : '' })}`);
+    all.paint({ isOn: everyone, hasScope: scope.length > 0 });
+  };
+  const all = everyoneSwitch((everyone) => change({ everyone }));
+  all.paint({ isOn: false, hasScope: false });
   const where = scopes({
     signal,
-    onChange: (list) => link.setAttribute('href', `/v1/export${written({ scope: list })}`),
+    onChange: (scope) => change({ scope }),
     words: { label: t('import.export.scopes'), add: t('import.export.add'), remove: (scope) => t('import.export.remove', { scope }) },
   });
   return h(
@@ -20,6 +29,8 @@ export function makeExport(signal) {
     h('h2', {}, t('import.export')),
     h('p', { class: 'soft' }, t('import.export.lead')),
     where,
+    all.element,
+    all.note,
     h('div', { class: 'row' }, link),
   );
 }

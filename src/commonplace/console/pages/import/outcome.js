@@ -3,6 +3,8 @@
 import { get } from '../../api.js';
 import { fill, h, plain } from '../../dom.js';
 import { errorMessage, errorNotice } from '../../problems.js';
+import { address } from '../../router.js';
+import { may } from '../../session.js';
 import { number, t } from '../../words.js';
 
 const MOST_SHOWN = 100;
@@ -31,19 +33,31 @@ export function failed(outcome, error) {
   if (error.name !== 'AbortError') fill(outcome, h('p', { class: 'problem', role: 'alert' }, errorNotice(error)));
 }
 
-export function report(jobs, problems = []) {
+/**
+ * What became of the jobs. `onForce()` does it all the same, where deleting or overwriting was refused.
+ */
+export function report(jobs, problems = [], onForce = null) {
   const sums = { indexed_files: 0, skipped_files: 0, deleted_files: 0, chunks_created: 0 };
   const all = [...problems];
+  const kinds = {};
+  const withheld = [];
+  const edits = [];
+  let quarantined = 0;
   const failures = jobs.filter((job) => job.state === 'failed');
   for (const { result } of jobs.filter((job) => job.result)) {
     for (const name of Object.keys(sums)) sums[name] += result[name] ?? 0;
     all.push(...(result.problems ?? []), ...(result.left_out ?? []));
+    edits.push(...(result.kept_edits ?? []));
+    withheld.push(...(result.withheld ?? []));
+    quarantined += result.quarantined ?? 0;
+    for (const [suffix, count] of Object.entries(result.skipped_kinds ?? {})) kinds[suffix] = (kinds[suffix] ?? 0) + count;
   }
   return h(
     'div',
     { class: 'report', role: 'status' },
     h('h3', {}, failures.length ? t('import.failed') : t('import.done')),
     failures.map((job) => h('p', { class: 'problem' }, plain(job.error ? errorMessage(job.error) : ''))),
+    failures.some((job) => job.error?.code === 'removal_refused') && forceButton('removal', onForce),
     h(
       'dl',
       { class: 'facts' },
@@ -53,11 +67,28 @@ export function report(jobs, problems = []) {
       fact('import.passages', sums.chunks_created),
       fact('import.problems', all.length),
     ),
+    listed(t('import.withheld', quarantined), withheld.map(whyWithheld), true),
+    quarantined > 0 && may('reviewer') && h('p', {}, h('a', { href: address('review', 'quarantine') }, t('import.review'))),
+    listed(t('import.edits', edits.length), edits, true),
+    edits.length > 0 && forceButton('edits', onForce),
+    kindsOf(kinds),
     listed(t('import.left', all.length), all, true),
   );
 }
 
+const forceButton = (name, onForce) =>
+  onForce && h('p', {}, h('button', { type: 'button', class: 'danger', on: { click: onForce } }, t(`import.force.${name}`)));
+
+/** Files of kinds that are not imported, by suffix. */
+export function kindsOf(kinds) {
+  const named = Object.entries(kinds).map(([suffix, count]) => `${suffix} (${number(count)})`);
+  return named.length > 0 && h('p', { class: 'soft small' }, t('import.kinds'), ' ', plain(named.join(', '), 500));
+}
+
 export const fact = (name, value) => h('div', {}, h('dt', {}, t(name)), h('dd', {}, number(value)));
+
+/** What is in quarantine, as `listed` has it: the sentence that caused it. */
+export const whyWithheld = ({ file, id, sentence, reasons }) => ({ file: file ?? id, reason: sentence ?? reasons.join(', ') });
 
 /** A list of files with reasons that opens; only so many of them are drawn. */
 export function listed(title, problems, open = false) {

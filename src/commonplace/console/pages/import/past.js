@@ -7,7 +7,7 @@ import { toast } from '../../parts/toast.js';
 import { showError } from '../../problems.js';
 import { may } from '../../session.js';
 import { named, number, t } from '../../words.js';
-import { isOver, listed } from './outcome.js';
+import { isOver, kindsOf, listed, whyWithheld } from './outcome.js';
 
 export function makePast(signal) {
   const list = h('div', { class: 'past' }, h('p', { class: 'soft' }, t('frame.loading')));
@@ -79,12 +79,19 @@ function outcomeOf(task) {
     skipped_files: unchanged = 0,
     problems = [],
     left_out: links = [],
+    kept_edits: edits = [],
+    skipped_kinds: kinds = {},
     errors = problems.length,
+    quarantined = 0,
+    withheld = [],
   } = task.result;
   const left = errors + links.length;
   return [
     t('import.summary', { indexed: number(indexed), unchanged: number(unchanged), problems: number(left) }),
     listed(t('import.left', left), [...problems, ...links]),
+    listed(t('import.edits', edits.length), edits),
+    listed(t('import.withheld', quarantined), withheld.map(whyWithheld)),
+    kindsOf(kinds),
   ];
 }
 

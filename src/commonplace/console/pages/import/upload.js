@@ -80,7 +80,7 @@ export function makeUpload(work) {
 const told = ({ file, reason }) => ({ file, reason: named('import.reason', reason) });
 
 /** Send, watch, report. Answers whether all of it was sent. */
-async function bring(work, { kept, left }) {
+async function bring(work, { kept, left }, isForced = false) {
   const { signal, past, outcome, task } = work;
   const view = makeProgress(kept.length);
   const problems = left.map(told);
@@ -92,6 +92,7 @@ async function bring(work, { kept, left }) {
     await send(kept, {
       scope: task.scope,
       format: task.format,
+      force: isForced,
       signal,
       onSent: (count, job) => {
         tasks.push({ job, count });
@@ -115,6 +116,7 @@ async function bring(work, { kept, left }) {
         report(
           tasks.map((one) => one.job),
           problems,
+          isForced ? null : () => bring(work, { kept, left }, true),
         ),
       );
   } catch (error) {

@@ -7,7 +7,19 @@ export const PAGE = 100;
 export const FIRST_FOUND = 50;
 export const MOST_FOUND = 200;
 
-const PLAIN = { q: '', kind: '', source: '', pinned: '', state: 'live', order: 'pinned', since: '', until: '', session: '', tag: '' };
+const PLAIN = {
+  q: '',
+  kind: '',
+  source: '',
+  pinned: '',
+  state: 'live',
+  order: 'pinned',
+  since: '',
+  until: '',
+  session: '',
+  tag: '',
+  everyone: '',
+};
 const DAY = /^\d{4}-\d\d-\d\d$/;
 
 export function viewOf(part, query) {
@@ -33,8 +45,11 @@ export const isNarrowed = (view) =>
   ['q', 'kind', 'source', 'pinned', 'since', 'until', 'session', 'tag'].some((name) => view[name]) || view.state !== 'live';
 
 export function cleared(view) {
-  Object.assign(view, PLAIN);
+  Object.assign(view, PLAIN, { everyone: view.everyone });
 }
+
+/** Other people's memory, too; whoever names a scope asks for that alone. */
+const isEveryone = (view) => view.everyone === 'true' && !view.scope;
 
 const begins = (day) => (day ? new Date(`${day}T00:00`) : null);
 
@@ -55,6 +70,7 @@ export function asListing(view) {
     pinned: view.pinned ? 'true' : '',
     state: view.state,
     order: view.order,
+    everyone: isEveryone(view) ? 'true' : '',
     ...times(view),
   };
 }
@@ -71,6 +87,7 @@ export function asSearch(view, limit) {
     pinned: view.pinned ? true : null,
     limit,
     explain: false,
+    ...(isEveryone(view) ? { everyone: true } : {}),
     ...times(view),
   };
 }

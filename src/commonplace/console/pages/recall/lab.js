@@ -2,6 +2,7 @@
 
 import { post } from '../../api.js';
 import { eager } from '../../dom.js';
+import { isEveryone } from '../../parts/everyone.js';
 import { scopesRead, scopesWritten } from '../../parts/scopes.js';
 import { showError } from '../../problems.js';
 import { replaceAddress } from '../../router.js';
@@ -37,6 +38,7 @@ class Lab {
     this.asked = {
       text: query.q ?? '',
       scopes: scopesRead(query.scope),
+      everyone: isEveryone(query),
       mode: MODES.includes(query.mode) ? query.mode : 'hybrid',
       limit: within(query.limit, 1, 50, LIMIT),
       at: query.at ?? '',
@@ -56,10 +58,11 @@ class Lab {
   }
 
   #keepAddress() {
-    const { text, scopes, mode, limit, at, budget, weights } = this.asked;
+    const { text, scopes, everyone, mode, limit, at, budget, weights } = this.asked;
     replaceAddress('recall', '', {
       q: text,
       scope: scopesWritten(scopes),
+      everyone: everyone ? 'true' : '',
       mode: mode === 'hybrid' ? '' : mode,
       limit: limit === LIMIT ? '' : limit,
       at,
@@ -101,16 +104,23 @@ class Lab {
   }
 
   #body(weights) {
-    const { text, limit, mode, scopes, at } = this.asked;
+    const { text, limit, mode, at } = this.asked;
     const moment = at ? new Date(at) : null;
     return {
       text,
       limit: limit + BELOW,
       mode,
       weights,
-      ...(scopes.length ? { scopes } : {}),
+      ...this.#places(),
       ...(moment && !Number.isNaN(moment.valueOf()) ? { as_of: moment.toISOString() } : {}),
     };
+  }
+
+  /** Those that are named; else what is shared and one's own, or everyone's. */
+  #places() {
+    const { scopes, everyone } = this.asked;
+    if (scopes.length) return { scopes };
+    return everyone ? { everyone: true } : {};
   }
 
   // ---- the block
@@ -119,8 +129,8 @@ class Lab {
     this.#fitting?.abort();
     const mine = new AbortController();
     this.#fitting = mine;
-    const { text, budget, scopes } = this.asked;
-    const body = { query: text, budget, ...(scopes.length ? { scopes } : {}) };
+    const { text, budget } = this.asked;
+    const body = { query: text, budget, ...this.#places() };
     try {
       const block = await post('/v1/context', body, { signal: AbortSignal.any([this.#signal, mine.signal]) });
       if (this.#fitting === mine) this.onBlock(block);

@@ -1,6 +1,7 @@
 // The question, and where, how, how many and as of when.
 
 import { fresh, h } from '../../dom.js';
+import { everyoneSwitch } from '../../parts/everyone.js';
 import { scopes } from '../../parts/scopes.js';
 import { t } from '../../words.js';
 import { LIMIT, MODES, within } from './lab.js';
@@ -51,16 +52,28 @@ function options(lab, signal) {
     return Number(input.value);
   };
   const words = { label: t('recall.scopes'), add: t('recall.scopes.add'), remove: (scope) => t('recall.scopes.remove', { scope }) };
-  const where = scopes({ value: asked.scopes, signal, onChange: (list) => set('scopes', list), words });
+  const everyone = everyoneSwitch((isOn) => {
+    set('everyone', isOn);
+    paint();
+  });
+  const paint = () => everyone.paint({ isOn: asked.everyone, hasScope: asked.scopes.length > 0 });
+  const pick = (list) => {
+    set('scopes', list);
+    paint();
+  };
+  const where = scopes({ value: asked.scopes, signal, onChange: pick, words });
+  paint();
   const modes = MODES.map((mode) => h('option', { value: mode }, t(`recall.mode.${mode}`)));
-  return h(
+  const row = h(
     'div',
     { class: 'options-row' },
     h('div', { class: 'field places' }, h('span', { 'class': 'label', 'aria-hidden': 'true' }, t('recall.scopes')), where),
     labelled('mode', h('select', { value: asked.mode, on: onChange('mode') }, modes)),
     labelled('limit', h('input', { type: 'number', min: 1, max: 50, value: asked.limit, on: onChange('limit', clamp) }), 'field narrow'),
     labelled('at', h('input', { type: 'datetime-local', value: asked.at, on: onChange('at') })),
+    everyone.element,
   );
+  return [row, everyone.note];
 }
 
 function labelled(name, control, kind = 'field') {

@@ -2,6 +2,8 @@
 
 import { fill, h, plain } from '../../dom.js';
 import * as badge from '../../parts/badge.js';
+import { membersOf } from '../../parts/members.js';
+import { hasMembers } from '../../parts/picker.js';
 import { toast } from '../../parts/toast.js';
 import { address } from '../../router.js';
 import { moment, named, t } from '../../words.js';
@@ -10,7 +12,8 @@ const exact = (written) => written && h('time', { datetime: written }, moment(wr
 
 const tagged = (record, tag) => h('a', { class: 'badge', href: address('memory', record.scope, { tag }) }, plain(tag, 80));
 
-export function facts({ record, parts }) {
+export function facts(page) {
+  const { record, parts } = page;
   const { provenance } = record;
   const rows = [
     [
@@ -68,7 +71,16 @@ export function facts({ record, parts }) {
         h('summary', {}, t('record.field.metadata')),
         h('pre', { class: 'small' }, plain(JSON.stringify(record.metadata, null, 2), 20_000)),
       ),
+    hasMembers(record.scope) && [h('h2', {}, t('memory.members')), shownMembers(page)],
   );
+}
+
+/** Asked for once a scope: what is painted anew after each change is the record. */
+function shownMembers(page) {
+  if (page.membersOf !== page.record.scope) {
+    Object.assign(page, { membersOf: page.record.scope, members: membersOf(page.record.scope, page.signal) });
+  }
+  return page.members;
 }
 
 async function copy(text) {

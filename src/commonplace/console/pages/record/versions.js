@@ -79,7 +79,8 @@ const told = (version) =>
   version.restores === null ? named('record.change', version.change) : t('record.change.restores', { version: version.restores });
 
 function changes(version, before) {
-  if (!before) return [h('p', { class: 'soft small' }, t('record.first')), lengthy({ class: 'text difference' }, version.text, 20_000)];
+  if (!before)
+    return [h('p', { class: 'soft small' }, t('record.first')), lengthy({ class: 'text difference' }, version.text, { most: 20_000 })];
   const fields = FIELDS.filter((name) => JSON.stringify(version[name]) !== JSON.stringify(before[name]));
   const parts = [];
   if (version.text !== before.text) parts.push(differences(before.text, version.text));

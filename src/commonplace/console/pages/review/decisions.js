@@ -1,10 +1,11 @@
-// Accept, mend, reject: each asks for a reason and stays open until the server has agreed.
+// Accept, mend, reject, purge: each asks for a reason and stays open until the server has agreed.
 
 import { patch, post } from '../../api.js';
 import { h } from '../../dom.js';
 import { field, form, reasoned } from '../../parts/form.js';
 import { isConflict, undoRecord } from '../../parts/record_actions.js';
 import { toast } from '../../parts/toast.js';
+import { showWaiting } from '../../parts/waiting.js';
 import { showError } from '../../problems.js';
 import { HIDDEN } from '../../text/characters.js';
 import { named, number, t } from '../../words.js';
@@ -33,9 +34,9 @@ async function settle(many, done, deed, body) {
   for (let ids = left('record'); ids.length; ids = ids.slice(BATCH)) {
     const now = ids.slice(0, BATCH);
     // What was written since it was looked at, nobody has vouched for.
-    const seen = deed === 'release' ? { versions: Object.fromEntries(now.map((id) => [id, versions.get(id)])) } : {};
+    const seen = deed === 'purge' ? {} : { versions: Object.fromEntries(now.map((id) => [id, versions.get(id)])) };
     const { records } = await post(`/v1/review/${deed}`, { ...body, ids: now, ...seen });
-    for (const id of now) done.set(id, deed === 'release' ? records.find((one) => one.id === id) : null);
+    for (const id of now) done.set(id, deed === 'purge' ? null : records.find((one) => one.id === id));
   }
   return many.map((one) => one.id);
 }
@@ -126,21 +127,53 @@ export async function mend(one) {
   return form(t('review.mend'), fields, { label: t('review.mend.do'), wide: true, act });
 }
 
-/** Remove these for good, or (`whole`) all of a source or a session. */
-export async function reject(many, { whole = null } = {}) {
+/** Delete these, or (`whole`) all of a source or a session: they can be brought back, at once by a button. */
+export async function reject(many, { whole = null, onBack = null } = {}) {
   const { why, row } = reasoned();
   const done = new Map();
   const act = async () => {
     const reason = why.value.trim();
     if (whole) {
-      const { records } = await post('/v1/review/purge', { ...whole, reason });
-      toast(t('review.done.rejected', number(records), records));
-      return [];
+      const { records } = await post('/v1/review/reject', { ...whole, reason });
+      return rejected(
+        records.map((one) => one.id),
+        onBack,
+      );
     }
-    return said('rejected', await settle(many, done, 'purge', { reason }));
+    return rejected(await settle(many, done, 'reject', { reason }).catch((error) => anew(error, onBack)), onBack);
   };
   const text = whole ? t('review.reject.whole', about(whole)) : t('review.reject.text', number(many.length), many.length);
   return form(t('review.reject'), [h('p', {}, text), row], { label: t('review.reject'), danger: true, focus: why, act });
+}
+
+/** Say so, and offer the way back. */
+function rejected(ids, onBack) {
+  const back = async () => {
+    try {
+      for (let left = ids; left.length; left = left.slice(BATCH)) {
+        await post('/v1/review/restore', { ids: left.slice(0, BATCH), reason: t('review.rejected-by-mistake') });
+      }
+      toast(t('review.done.waits'));
+      onBack();
+    } catch (error) {
+      showError(error);
+    }
+    showWaiting();
+  };
+  const action = onBack && ids.length ? { label: t('frame.undo'), act: back } : null;
+  toast(t('review.done.rejected', number(ids.length), ids.length), { action });
+  showWaiting();
+  return ids;
+}
+
+/** Remove these for good: a box says that it is meant. */
+export async function purge(many) {
+  const { why, row } = reasoned();
+  const done = new Map();
+  const sure = h('label', { class: 'check' }, h('input', { type: 'checkbox', required: true }), ' ', t('review.purge.sure'));
+  const act = async () => said('purged', await settle(many, done, 'purge', { reason: why.value.trim() }));
+  const text = t('review.purge.text', number(many.length), many.length);
+  return form(t('review.purge'), [h('p', {}, text), row, sure], { label: t('review.purge'), danger: true, focus: why, act });
 }
 
 const about = (whole) => ({ what: whole.source ?? whole.session });
@@ -157,6 +190,7 @@ function said(what, settled, { released = null, onBack = null } = {}) {
     try {
       await undoRecord(released, t('review.taken-back'));
       toast(t('review.done.waits'));
+      showWaiting();
       onBack();
     } catch (error) {
       showError(error);
@@ -164,5 +198,6 @@ function said(what, settled, { released = null, onBack = null } = {}) {
   };
   const action = onBack && released ? { label: t('frame.undo'), act: back } : null;
   toast(t(`review.done.${what}`, number(settled.length), settled.length), { action });
+  showWaiting();
   return settled;
 }

@@ -49,7 +49,9 @@ class Desk {
       onRows: (rows, isEnd) => this.#onRows(rows, isEnd),
       onActive: (item) => this.#open(item),
     });
-    this.element = h('div', { class: 'review-desk' }, h('div', { class: 'review-list' }, this.#bar(), this.#list), this.#side);
+    // Whoever can do nothing with them has nothing to select them for.
+    const kind = options.actions.length ? 'review-desk' : 'review-desk read-only';
+    this.element = h('div', { class: kind }, h('div', { class: 'review-list' }, this.#bar(), this.#list), this.#side);
     this.element.reload = () => {
       this.#selected.clear();
       this.#list.reload();

@@ -1,13 +1,14 @@
-// What is in quarantine: why, from where, and what it would change. Let it out, mend it, or remove it for good.
+// What is in quarantine: why, from where, and what it would change. Let it out, mend it, reject it, or remove it for good.
 
 import { get } from '../../api.js';
 import { fill, fresh, h, later, plain } from '../../dom.js';
 import { source, time, trust } from '../../parts/badge.js';
 import { differences } from '../../parts/differences.js';
+import { marked } from '../../parts/marked.js';
 import { picker } from '../../parts/picker.js';
 import { showError } from '../../problems.js';
 import { named, t } from '../../words.js';
-import { accept, mend, reject } from './decisions.js';
+import { accept, mend, purge, reject } from './decisions.js';
 import { desk, toRecord } from './desk.js';
 import { rollback } from './rollback.js';
 
@@ -61,9 +62,11 @@ class QuarantineTab {
       actions: [
         { name: 'accept', label: t('review.accept'), key: 'a', kind: 'primary', act: (items) => accept(items, { onBack: reload }) },
         { name: 'mend', label: t('review.mend'), key: 'e', alone: true, act: ([item]) => mend(item) },
-        { name: 'reject', label: t('review.reject'), key: 'r', kind: 'danger', act: (items) => reject(items) },
+        { name: 'reject', label: t('review.reject'), key: 'r', kind: 'danger', act: (items) => reject(items, { onBack: reload }) },
+        { name: 'purge', label: t('review.purge'), kind: 'danger', act: (items) => purge(items) },
       ],
-      fits: (action, item) => action.name !== 'mend' || item.type === 'record',
+      // A finding can be let out or purged; it has no earlier version to be brought back.
+      fits: (action, item) => item.type === 'record' || !['mend', 'reject'].includes(action.name),
       signal: this.#signal,
       onRows: (rows) => this.#suggest(rows),
       detail: (item, place, signal) => detail(item, place, signal, { narrow, again: reload }),
@@ -118,7 +121,7 @@ class QuarantineTab {
     const [[name, value]] = filters;
     const button = (action, decide, kind) => {
       const click = async () => {
-        const ids = await decide([], { whole: { [name]: value } });
+        const ids = await decide([], { whole: { [name]: value }, onBack: () => this.#desk.reload() });
         if (ids && !this.#signal.aborted) this.#desk.reload();
       };
       const label = t(`review.${action}-${name}`);
@@ -138,6 +141,7 @@ const record = (one) => ({
   session: one.record.session,
   scope: one.record.scope,
   reasons: one.reasons,
+  sentence: one.sentence,
   since: one.since,
   beside: one.beside,
   key: one.key,
@@ -160,7 +164,7 @@ function lines(one) {
   ];
 }
 
-const text = (words) => h('div', { class: 'text review-text' }, plain(words, MOST));
+const text = (words, sentence = null) => h('div', { class: 'text review-text' }, marked(words, sentence, MOST));
 
 const sign = (reason) =>
   h('li', {}, h('strong', {}, named('review.sign', reason)), ' ', h('code', {}, reason), h('br'), named('review.sign.told', reason));
@@ -180,7 +184,7 @@ async function detail(one, place, signal, ways) {
       beside,
       h('h2', {}, t(isFinding ? 'review.finding' : 'review.text')),
       isFinding && h('h3', {}, plain(one.title, 500)),
-      text(one.text),
+      text(one.text, one.sentence),
     );
   }
   fill(beside, h('p', { class: 'soft' }, t('frame.loading')));
@@ -190,7 +194,7 @@ async function detail(one, place, signal, ways) {
     if (error.name === 'AbortError') return null;
     // It may be gone, or in a scope that this key does not reach: what waits can be read all the same.
     if (error.status !== 404) showError(error);
-    return fill(beside, h('p', { class: 'warn' }, t('review.beside.gone')), h('h2', {}, t('review.text')), text(one.text));
+    return fill(beside, h('p', { class: 'warn' }, t('review.beside.gone')), h('h2', {}, t('review.text')), text(one.text, one.sentence));
   }
 }
 
@@ -213,7 +217,7 @@ function compare(place, held, one) {
         {},
         h('h2', {}, t('review.beside.then')),
         h('p', { class: 'small' }, source(one.source), ' ', trust(one.record.trust)),
-        text(one.text),
+        text(one.text, one.sentence),
       ),
     ),
     h('h2', {}, t('review.beside.differences')),

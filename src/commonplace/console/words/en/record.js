@@ -102,6 +102,8 @@ export default {
   'action.record.load': 'loaded it from an export',
   'action.record.rollback': 'rolled it back',
   'action.review.release': 'let it out of quarantine',
+  'action.review.reject': 'rejected it',
+  'action.review.restore': 'brought it back to quarantine',
   'action.managed.follow': 'followed its file',
   'action.managed.recall': 'recalled it from managed Markdown',
   'outcome.ok': 'done',

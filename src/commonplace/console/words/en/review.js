@@ -4,9 +4,41 @@ export default {
     'What came from outside and looks like an attack, would have changed what a person wrote, or came in too great number. ' +
     'It is kept and not recalled until somebody has looked.',
   'quarantine.empty': 'Nothing waits for you.',
+  'requests': 'Approvals',
+  'requests.lead':
+    'What others want to share. Nobody below admin shares what they wrote themselves until somebody else has read it. You approve the text as ' +
+    'it stands here; whoever asked can then share it.',
+  'requests.empty': 'Nobody waits for an approval.',
+  'requests.asked': 'What is asked for',
+  'requests.by': 'Asked by',
+  'requests.agent': 'an agent',
+  'requests.scope': 'To be shared in',
+  'requests.version': 'Version',
+  'requests.unread': 'Your key does not reach the text.',
+  'requests.own': 'asked by you',
+  'requests.own.text': 'You asked for this yourself. Another reviewer, or an admin, has to approve it.',
+  'requests.own.admin':
+    'You asked for this yourself. As an admin you may approve it: it becomes verified, not approved, and the audit says so.',
+  'requests.approve': 'Approve',
+  'requests.approve.text': (n, many) =>
+    many === 1
+      ? 'You have read it and stand for it as it is. After an edit somebody has to look again.'
+      : `You have read these ${n} and stand for them as they are.`,
+  'requests.approved.one': 'Approved. {who} can share it in {scope} now.',
+  'requests.approved.self': 'Approved. You wrote it yourself: once it is shared it is verified, not approved.',
+  'requests.approved.many': '{count} approved. Whoever asked can share them now.',
+  'requests.mistake': 'approved by mistake',
+  'requests.decline': 'Decline',
+  'requests.decline.text': (n, many) =>
+    many === 1 ? 'It stays where it is, and is not shared.' : `These ${n} stay where they are, and are not shared.`,
+  'requests.decline.done': (n, many, who) => (many === 1 ? `Declined. ${who} may change it and ask again.` : `${n} declined.`),
+  'requests.withdraw': 'Withdraw',
+  'requests.withdraw.text': (n, many) => (many === 1 ? 'Nobody is asked any longer.' : `Nobody is asked about these ${n} any longer.`),
+  'requests.withdraw.done': (n, many) => (many === 1 ? 'Withdrawn.' : `${n} withdrawn.`),
   'knowledge': 'Knowledge',
   'knowledge.lead': 'What runs found out. A later run builds on it once somebody has promoted it.',
   'knowledge.empty': 'No finding waits to be promoted.',
+  'knowledge.all': 'All findings',
   'knowledge.newest': 'The newest {count} are shown.',
   'knowledge.beside': 'Against what is promoted about the same',
   'knowledge.nothing-beside': 'Nothing is promoted about this yet.',
@@ -18,6 +50,8 @@ export default {
   'status.short.working': 'working',
   'status.short.promoted': 'promoted',
   'status.short.approved_default': 'default',
+  'status.short.deprecated': 'given up',
+  'status.short.quarantined': 'quarantined',
   'finding': 'Finding',
   'text': 'Text',
   'why': 'Why it waits',
@@ -38,6 +72,12 @@ export default {
   'coverage': 'Is about',
   'space': 'Space',
   'fresh': 'Fresh until',
+  'fresh.short': 'fresh',
+  'fresh.always': 'no date: it does not expire by itself',
+  'stale': 'out of date',
+  'last-seen': 'Last seen',
+  'promoted-by': 'Promoted by',
+  'approval': 'Approval',
   'metadata': 'What else it carries',
   'open': 'Open the record',
   'only-source': 'Only this source',
@@ -71,12 +111,19 @@ export default {
   'reject': 'Reject',
   'reject.text': (n, many) =>
     many === 1
-      ? 'It is removed for good, every version of it. Only the reason stays, in the audit.'
-      : `These ${n} are removed for good, every version of them. Only the reason stays, in the audit.`,
-  'reject.whole': 'Everything in quarantine from “{what}” is removed for good, what you have not scrolled to as well.',
+      ? 'It is deleted. Its history stays, and it can be brought back.'
+      : `These ${n} are deleted. Their history stays, and they can be brought back.`,
+  'reject.whole': 'Everything in quarantine from “{what}” is deleted, what you have not scrolled to as well. It can be brought back.',
   'reject-all': 'Reject all',
   'reject-source': 'Reject all of this source',
   'reject-session': 'Reject all of this session',
+  'rejected-by-mistake': 'rejected by mistake',
+  'purge': 'Purge',
+  'purge.text': (n, many) =>
+    many === 1
+      ? 'It is removed for good, every version of it. Only the reason stays, in the audit.'
+      : `These ${n} are removed for good, every version of them. Only the reason stays, in the audit.`,
+  'purge.sure': 'Nothing brings it back. I am sure.',
   'promote': 'Promote',
   'promote.text': (n, many) => (many === 1 ? 'Later runs may build on it.' : `Later runs may build on these ${n}.`),
   'approve': 'Make default',
@@ -88,6 +135,18 @@ export default {
   'deprecate': 'Give up',
   'deprecate.text': (n, many) =>
     many === 1 ? 'It is given up for good: no run builds on it again.' : `These ${n} are given up for good: no run builds on them again.`,
+  'refresh': 'Refresh',
+  'refresh.text': (n, many) =>
+    many === 1
+      ? 'You have checked that it still holds. Its status stays.'
+      : `You have checked that these ${n} still hold. Their status stays.`,
+  'refresh.until': 'Fresh until',
+  'refresh.until.hint': 'Empty: for as long again as it was.',
+  'remove': 'Remove',
+  'remove.text': (n, many) =>
+    many === 1
+      ? 'It is removed for good. Only its id stays, in the audit.'
+      : `These ${n} are removed for good. Only their ids stay, in the audit.`,
   'trust.same': 'As it is',
   'trust.same.as': 'As it is: {trust}',
   'trust.human_approved': 'Approved: I have read it',
@@ -98,9 +157,12 @@ export default {
   'done.accepted': (n, many) => (many === 1 ? 'Accepted.' : `${n} accepted.`),
   'done.mended': () => 'Saved and accepted.',
   'done.rejected': (n, many) => (many === 1 ? 'Rejected.' : `${n} rejected.`),
+  'done.purged': (n, many) => (many === 1 ? 'Purged.' : `${n} purged.`),
   'done.promote': (n, many) => (many === 1 ? 'Promoted.' : `${n} promoted.`),
   'done.approve': (n, many) => (many === 1 ? 'It is the default now.' : `${n} are the default now.`),
   'done.deprecate': (n, many) => (many === 1 ? 'Given up.' : `${n} given up.`),
+  'done.refresh': (n, many) => (many === 1 ? 'Confirmed.' : `${n} confirmed.`),
+  'done.remove': (n, many) => (many === 1 ? 'Removed.' : `${n} removed.`),
   'done.waits': 'It waits again.',
   'key.next': 'Next one',
   'key.previous': 'Previous one',
@@ -119,6 +181,10 @@ export default {
   'sign.told.hidden': 'It has characters that nobody sees but a model reads. They are shown below as boxes with their codes.',
   'sign.homoglyph': 'Wears look-alike letters',
   'sign.told.homoglyph': 'Letters of another alphabet stand in for the usual ones, so that words are not recognised.',
+  'sign.steering': 'Steers the agent',
+  'sign.told.steering': 'It wants an agent to hide, praise, skip a check, give something away or break something, for whoever asks.',
+  'sign.encoded': 'Hides an order in a code',
+  'sign.told.encoded': 'It tells an agent to decode something and to do what it says.',
   'sign.secret_bait': 'Asks for secrets',
   'sign.told.secret_bait': 'It wants passwords, keys or tokens to be written down, repeated or confirmed.',
   'sign.trigger': 'Waits for a cue',

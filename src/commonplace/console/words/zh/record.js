@@ -101,6 +101,8 @@ export default {
   'action.record.load': '从导出文件载入',
   'action.record.rollback': '回滚',
   'action.review.release': '从隔离区放行',
+  'action.review.reject': '拒绝',
+  'action.review.restore': '恢复到隔离区',
   'action.managed.follow': '跟随文件更新',
   'action.managed.recall': '从托管 Markdown 中召回',
   'outcome.ok': '完成',

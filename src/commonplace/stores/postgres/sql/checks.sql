@@ -59,3 +59,7 @@ SELECT count(*) FROM passages p CROSS JOIN embedders e
 WHERE p.scope IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM vectors v
     WHERE v.tenant = p.tenant AND v.content = p.content AND v.n = p.n AND v.embedder = e.number);
+
+-- name: some_metadata
+-- Of all records and versions that have any.
+SELECT id, metadata FROM records WHERE metadata <> '{}' UNION ALL SELECT id, metadata FROM versions WHERE metadata <> '{}';

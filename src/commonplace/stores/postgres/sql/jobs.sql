@@ -1,6 +1,6 @@
 -- name: columns
 -- A job as the port speaks of it.
-j.tenant, j.id, j.kind, j.payload, j.created_at, j.created_by, j.updated_at, j.state, j.mark, j.client, j.not_before,
+j.id, j.tenant, j.kind, j.payload, j.created_at, j.created_by, j.updated_at, j.state, j.mark, j.client, j.not_before,
 j.max_attempts, j.attempts, j.worker, j.leased_until, j.done, j.total, j.result, j.error_code, j.error, j.line
 
 -- name: is_free
@@ -63,9 +63,14 @@ WHERE id = %(id)s AND worker = %(worker)s AND state = 'running' RETURNING id;
 -- One of a tenant.
 SELECT {columns} FROM jobs j WHERE j.tenant = %(tenant)s AND j.id = %(id)s;
 
+-- name: open_job
+-- The one with this mark that waits or runs.
+SELECT id FROM jobs
+WHERE tenant = %(tenant)s AND kind = %(kind)s AND mark = %(mark)s AND state IN ('queued', 'running');
+
 -- name: jobs
 -- Newest first, without what is private in their payloads, which may be large.
-SELECT j.tenant, j.id, j.kind,
+SELECT j.id, j.tenant, j.kind,
        CASE WHEN strpos(j.payload, '"private"') > 0 THEN (j.payload::jsonb - 'private')::text ELSE j.payload END,
        j.created_at, j.created_by, j.updated_at, j.state, j.mark, j.client, j.not_before, j.max_attempts, j.attempts, j.worker,
        j.leased_until, j.done, j.total, j.result, j.error_code, j.error, j.line

@@ -1,6 +1,6 @@
 -- name: key_columns
 -- A key as the port speaks of it: the secret stays here.
-tenant, id, name, role, scopes, created_at, created_by, expires_at, revoked_at
+tenant, id, name, role, scopes, created_at, created_by, expires_at, revoked_at, subject, agent, parent
 
 -- name: owner_columns
 -- An agent or a workspace.
@@ -8,9 +8,10 @@ tenant, kind, id, name, memory_enabled, created_at, updated_at
 
 -- name: add_key
 -- Nothing where its id or its secret is there.
-INSERT INTO keys (tenant, id, secret, name, role, scopes, created_at, created_by, expires_at, revoked_at)
+INSERT INTO keys (tenant, id, secret, name, role, scopes, created_at, created_by, expires_at, revoked_at, subject,
+                  agent, parent)
 VALUES (%(tenant)s, %(id)s, %(secret)s, %(name)s, %(role)s, %(scopes)s::text[], %(created_at)s, %(created_by)s,
-        %(expires_at)s, %(revoked_at)s)
+        %(expires_at)s, %(revoked_at)s, %(subject)s, %(agent)s, %(parent)s)
 ON CONFLICT DO NOTHING RETURNING id;
 
 -- name: key_by_secret
@@ -42,8 +43,13 @@ SELECT {key_columns} FROM keys WHERE %(tenant)s::text IS NULL OR tenant = %(tena
 ORDER BY created_at DESC, number DESC;
 
 -- name: revoke_key
--- The first moment counts.
-UPDATE keys SET revoked_at = coalesce(revoked_at, %(at)s) WHERE id = %(id)s RETURNING {key_columns};
+-- The first moment counts. Every key that it made goes with it, and those that they made.
+WITH RECURSIVE line (id) AS (
+    SELECT %(id)s::text COLLATE "C" UNION SELECT keys.id FROM keys JOIN line ON keys.parent = line.id
+), revoked AS (
+    UPDATE keys SET revoked_at = coalesce(revoked_at, %(at)s) WHERE id IN (SELECT id FROM line) RETURNING {key_columns}
+)
+SELECT {key_columns} FROM revoked WHERE id = %(id)s;
 
 -- name: add_user
 -- Nothing where the tenant has one of that id.

@@ -5,7 +5,7 @@ tenant, id, scope, project, namespace, trust_level, title, created_at, updated_a
 -- name: item_columns
 -- An item as the port speaks of it.
 tenant, id, space, coverage_key, dedupe_key, item_type, title, summary, payload, trust_level, status, run, artifact_refs,
-source_memory_ids, reviewer, approval, freshness_expires_at, created_at, updated_at
+source_memory_ids, reviewer, approval, freshness_expires_at, created_at, updated_at, last_seen_at, supersedes
 
 -- name: put_space
 -- Unless there is one of the same place.
@@ -29,14 +29,19 @@ WHERE tenant = %(tenant)s AND (%(ids)s::text[] IS NULL OR id = ANY(%(ids)s)) ORD
 INSERT INTO knowledge_items ({item_columns})
 SELECT %(tenant)s, %(id)s, s.id, %(coverage_key)s, %(dedupe_key)s, %(item_type)s, %(title)s, %(summary)s, %(payload)s,
        %(trust_level)s, %(status)s, %(run)s, %(artifact_refs)s::text[], %(source_memory_ids)s::text[], %(reviewer)s,
-       %(approval)s, %(freshness_expires_at)s::bigint, %(created_at)s::bigint, %(updated_at)s::bigint
+       %(approval)s, %(freshness_expires_at)s::bigint, %(created_at)s::bigint, %(updated_at)s::bigint,
+       %(last_seen_at)s::bigint, %(supersedes)s::text
 FROM knowledge_spaces s WHERE s.tenant = %(tenant)s AND s.id = %(space)s
 ON CONFLICT (tenant, space, dedupe_key) DO NOTHING RETURNING {item_columns};
 
+-- name: has_space
+-- Whether it is there.
+SELECT 1 FROM knowledge_spaces WHERE tenant = %(tenant)s AND id = %(space)s;
+
 -- name: same_item
--- The finding that the space holds.
+-- The finding that the space holds. Nobody changes it while it is being decided about.
 SELECT {item_columns} FROM knowledge_items
-WHERE tenant = %(tenant)s AND space = %(space)s AND dedupe_key = %(dedupe_key)s;
+WHERE tenant = %(tenant)s AND space = %(space)s AND dedupe_key = %(dedupe_key)s FOR UPDATE;
 
 -- name: item
 -- One of a tenant.
@@ -60,7 +65,8 @@ UPDATE knowledge_items SET space = %(space)s, coverage_key = %(coverage_key)s, d
     item_type = %(item_type)s, title = %(title)s, summary = %(summary)s, payload = %(payload)s,
     trust_level = %(trust_level)s, status = %(status)s, run = %(run)s, artifact_refs = %(artifact_refs)s::text[],
     source_memory_ids = %(source_memory_ids)s::text[], reviewer = %(reviewer)s, approval = %(approval)s,
-    freshness_expires_at = %(freshness_expires_at)s, created_at = %(created_at)s, updated_at = %(updated_at)s
+    freshness_expires_at = %(freshness_expires_at)s, created_at = %(created_at)s, updated_at = %(updated_at)s,
+    last_seen_at = %(last_seen_at)s, supersedes = %(supersedes)s
 WHERE tenant = %(tenant)s AND id = %(id)s RETURNING {item_columns};
 
 -- name: remove_item
@@ -98,10 +104,10 @@ WHERE tenant = %(tenant)s AND coverage_key = %(coverage_key)s AND (%(spaces)s::t
 ORDER BY space;
 
 -- name: layers
--- Of one version of a record.
-SELECT l.name, l.text, l.tokens, l.method
+-- Of these records.
+SELECT r.id, l.version, l.name, l.text, l.tokens, l.method
 FROM tenants t JOIN records r ON r.tenant = t.number JOIN layers l ON l.tenant = r.tenant AND l.record = r.number
-WHERE t.name = %(tenant)s AND r.id = %(record)s AND l.version = %(version)s ORDER BY l.name;
+WHERE t.name = %(tenant)s AND r.id = ANY(%(records)s::uuid[]) ORDER BY r.id, l.name;
 
 -- name: put_layers
 -- Of records that are there, and stay there until this is committed: a purge waits, and then takes these layers along.

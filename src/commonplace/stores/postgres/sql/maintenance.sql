@@ -63,6 +63,17 @@ RETURNING scope, length;
 -- As drop_passages.
 DELETE FROM vectors WHERE tenant = ANY(%(tenants)s) AND content = ANY(%(contents)s);
 
+-- name: idle_sessions
+-- Sessions that nobody has written to for long, with something in them that is neither pinned nor deleted.
+SELECT t.name, s.id FROM scopes s JOIN tenants t ON t.number = s.tenant
+WHERE s.kind = 'session'
+  AND (SELECT max(v.updated_at) FROM records v WHERE v.tenant = s.tenant AND v.scope = s.number) < %(before)s
+  AND coalesce((SELECT at FROM milestones WHERE name = 'sessions_end'), 0) < %(before)s
+  AND EXISTS (SELECT 1 FROM records v WHERE v.tenant = s.tenant AND v.scope = s.number AND v.deleted_at IS NULL AND NOT v.pinned)
+  AND NOT EXISTS (SELECT 1 FROM rules r WHERE r.tenant = s.tenant AND r.max_age IS NOT NULL
+      AND r.scope IN ('session', 'session:' || s.id))
+ORDER BY s.tenant, s.number LIMIT %(limit)s;
+
 -- name: rules
 -- How long the records of each scope are kept.
 SELECT scope, max_age, max_records FROM rules
@@ -102,12 +113,16 @@ WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND c.
   AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' AND a.attname <> 'writer'
 GROUP BY c.relname ORDER BY c.relname;
 
+-- name: damaged_pages
+-- Pages whose checksum was wrong, where the server keeps checksums.
+SELECT coalesce(max(checksum_failures), 0)::bigint FROM pg_stat_database WHERE datname = current_database();
+
 -- name: is_empty
 -- Whether a backup may be restored here.
 SELECT NOT EXISTS (SELECT 1 FROM records) AND NOT EXISTS (SELECT 1 FROM contents) AND NOT EXISTS (SELECT 1 FROM audit)
    AND NOT EXISTS (SELECT 1 FROM keys) AND NOT EXISTS (SELECT 1 FROM users) AND NOT EXISTS (SELECT 1 FROM owners)
    AND NOT EXISTS (SELECT 1 FROM jobs) AND NOT EXISTS (SELECT 1 FROM knowledge_spaces)
-   AND NOT EXISTS (SELECT 1 FROM events) AND NOT EXISTS (SELECT 1 FROM outbox);
+   AND NOT EXISTS (SELECT 1 FROM events) AND NOT EXISTS (SELECT 1 FROM outbox) AND NOT EXISTS (SELECT 1 FROM seals);
 
 -- name: set_sequences
 -- Go on counting after the highest number restored.
@@ -117,7 +132,8 @@ SELECT setval('scope_numbers', coalesce((SELECT max(number & 4294967295) FROM sc
        setval(pg_get_serial_sequence('tenants', 'number'), coalesce((SELECT max(number) FROM tenants), 0) + 1, false),
        setval(pg_get_serial_sequence('embedders', 'number'), coalesce((SELECT max(number) FROM embedders), 0) + 1, false),
        setval(pg_get_serial_sequence('upkeep', 'number'), coalesce((SELECT max(number) FROM upkeep), 0) + 1, false),
-       setval(pg_get_serial_sequence('audit', 'number'), coalesce((SELECT max(number) FROM audit), 0) + 1, false),
+       setval(pg_get_serial_sequence('audit', 'number'),
+              greatest((SELECT max(number) FROM audit), (SELECT max(last) FROM seals), 0) + 1, false),
        setval(pg_get_serial_sequence('outbox', 'number'), coalesce((SELECT max(number) FROM outbox), 0) + 1, false),
        setval(pg_get_serial_sequence('jobs', 'number'), coalesce((SELECT max(number) FROM jobs), 0) + 1, false),
        setval(pg_get_serial_sequence('keys', 'number'), coalesce((SELECT max(number) FROM keys), 0) + 1, false),

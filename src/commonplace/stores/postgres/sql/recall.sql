@@ -10,6 +10,11 @@ ORDER BY s.number;
 -- How far one scope has come.
 SELECT kind, id, number, seq, epoch, passages, terms FROM scopes WHERE tenant = %(tenant)s AND number = %(number)s;
 
+-- name: marks_again
+-- How far these scopes have come, by their numbers.
+SELECT kind, id, number, seq, epoch, passages, terms FROM scopes
+WHERE tenant = ANY(%(tenants)s) AND number = ANY(%(scopes)s) ORDER BY number;
+
 -- name: gone
 -- The records written in this scope since, and those that left it.
 SELECT number FROM records WHERE tenant = %(tenant)s AND scope = %(scope)s AND seq > %(after)s
@@ -28,6 +33,13 @@ SELECT {entry} FROM records r
 JOIN passages p ON p.tenant = r.tenant AND p.content = r.content
 WHERE r.tenant = %(tenant)s AND r.scope = %(scope)s AND r.live
 ORDER BY p.content, p.n;
+
+-- name: whole_of
+-- All entries of several scopes, each behind the number of its scope.
+SELECT r.scope, {entry} FROM records r
+JOIN passages p ON p.tenant = r.tenant AND p.content = r.content
+WHERE r.tenant = ANY(%(tenants)s) AND r.scope = ANY(%(scopes)s) AND r.live
+ORDER BY r.scope, p.content, p.n;
 
 -- name: whole_vectors
 -- All vectors of a scope by one embedder.

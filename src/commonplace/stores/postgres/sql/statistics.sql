@@ -39,6 +39,21 @@ FROM (
 ) AS found
 ORDER BY found.updated_at DESC NULLS LAST, found.number DESC;
 
+-- name: outlines
+-- What the names of a scope's records are made of. Metadata is read only if there may be a title in it.
+SELECT r.id, r.kind, left(c.text, 200), r.created_at, r.updated_at, r.live, r.key,
+    CASE WHEN r.metadata LIKE '%%"title"%%' THEN r.metadata END, r.file, r.session, r.position, r.speaker, r.pinned,
+    r.importance, r.expires_at
+FROM tenants t JOIN scopes s ON s.tenant = t.number JOIN records r ON r.tenant = s.tenant AND r.scope = s.number
+    JOIN contents c ON c.tenant = r.tenant AND c.number = r.content
+WHERE t.name = %(tenant)s AND s.kind = %(kind)s AND s.id = %(id)s ORDER BY r.id LIMIT %(limit)s;
+
+-- name: size
+-- How many records are in a scope, whatever their state.
+SELECT count(*) FROM tenants t JOIN scopes s ON s.tenant = t.number
+    JOIN records r ON r.tenant = s.tenant AND r.scope = s.number
+WHERE t.name = %(tenant)s AND s.kind = %(kind)s AND s.id = %(id)s;
+
 -- name: recalls
 -- Which of the latest searches showed a record.
 SELECT a.at, a.actor, a.action, a.door, a.run, a.client, j.rank::integer

@@ -56,6 +56,9 @@ WHERE id = :id AND state = 'running' AND worker = :worker;
 -- name: job
 SELECT * FROM jobs WHERE tenant = ? AND id = ?;
 
+-- name: open_job
+SELECT id FROM jobs WHERE tenant = ? AND kind = ? AND mark = ? AND state IN ('queued', 'running');
+
 -- name: retry_job
 UPDATE jobs SET state = 'queued', attempts = 0, not_before = NULL, updated_at = ? WHERE id = ? RETURNING *;
 

@@ -1,10 +1,24 @@
 -- name: add_audit
 INSERT INTO audit (
-    id, at, tenant, actor, action, outcome, record, version, scope, run, door, key, client, address, request, details
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+    id, at, tenant, actor, action, outcome, record, version, scope, run, door, key, client, address, request, details, records
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: audit
+SELECT at, number, records, id, tenant, actor, action, outcome, record, version, scope, run, door, key, client, address,
+    request, details
+FROM audit;
+
+-- name: in_group
+-- Whether a group holds a record. The first and the last, which an index knows, tell it of most.
+records IS NOT NULL AND substr(records, -16) >= :packed AND substr(records, 1, 16) <= :packed AND instr(records, :packed);
 
 -- name: add_event
 INSERT INTO events (tenant, type, at, scope, actor, client, admins, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: add_events
+-- A group takes as many ids as it has events, and its row the last of them.
+INSERT INTO events (tenant, type, at, scope, actor, client, admins, data, records, id)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ? + ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0));
 
 -- name: add_job
 INSERT INTO jobs (
@@ -21,8 +35,8 @@ INSERT INTO jobs (
 ON CONFLICT DO NOTHING;
 
 -- name: in_line
--- How many of these kinds, or of any, wait or run in a line.
-SELECT count(*) FROM jobs WHERE tenant = :tenant AND line = :line AND line IS NOT NULL AND state IN ('queued', 'running')
+-- How many of these kinds, or of any, wait or run in a line, and how large they are. The length is known without the payload.
+SELECT count(*), ifnull(sum(octet_length(payload)), 0) FROM jobs WHERE tenant = :tenant AND line = :line AND line IS NOT NULL AND state IN ('queued', 'running')
     AND (:kinds = '[]' OR kind IN (SELECT value FROM json_each(:kinds)));
 
 -- name: trim_line
@@ -46,3 +60,12 @@ SELECT fingerprint, expires_at, written FROM replies WHERE tenant = ? AND owner 
 
 -- name: trim_replies
 DELETE FROM replies WHERE expires_at <= ?;
+
+-- name: claim
+-- The first who writes to a session is its owner.
+INSERT INTO members (tenant, scope, subject, owner, since)
+SELECT :tenant, :scope, :subject, 1, :since
+WHERE NOT EXISTS (SELECT 1 FROM members WHERE tenant = :tenant AND scope = :scope);
+
+-- name: is_member
+SELECT EXISTS (SELECT 1 FROM members WHERE tenant = :tenant AND scope = :scope AND subject = :subject);

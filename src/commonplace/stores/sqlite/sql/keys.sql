@@ -1,9 +1,9 @@
 -- name: add_key
-INSERT INTO keys (id, secret, name, tenant, role, created_at, created_by, scopes, expires_at, revoked_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO keys (id, secret, name, tenant, role, created_at, created_by, scopes, expires_at, revoked_at, subject, agent, parent)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: key_by_secret
-SELECT id, name, tenant, role, created_at, created_by, scopes, expires_at, revoked_at FROM keys WHERE secret = ?;
+SELECT id, name, tenant, role, created_at, created_by, scopes, expires_at, revoked_at, subject, agent, parent FROM keys WHERE secret = ?;
 
 -- name: is_over
 -- Whether a session was ended before its time.
@@ -19,12 +19,17 @@ DELETE FROM ended_sessions WHERE until <= ?;
 
 -- name: keys
 -- Of every tenant where none is named.
-SELECT id, name, tenant, role, created_at, created_by, scopes, expires_at, revoked_at FROM keys
+SELECT id, name, tenant, role, created_at, created_by, scopes, expires_at, revoked_at, subject, agent, parent FROM keys
 WHERE :tenant IS NULL OR tenant = :tenant ORDER BY created_at DESC, number DESC;
 
 -- name: revoke_key
-UPDATE keys SET revoked_at = ifnull(revoked_at, ?) WHERE id = ?
-RETURNING id, name, tenant, role, created_at, created_by, scopes, expires_at, revoked_at;
+-- And every key that it made, and those that they made.
+WITH RECURSIVE line (id) AS (SELECT :id UNION SELECT keys.id FROM keys JOIN line ON keys.parent = line.id)
+UPDATE keys SET revoked_at = ifnull(revoked_at, :at) WHERE id IN (SELECT id FROM line);
+
+-- name: key
+SELECT id, name, tenant, role, created_at, created_by, scopes, expires_at, revoked_at, subject, agent, parent FROM keys
+WHERE id = ?;
 
 -- name: add_user
 INSERT INTO users (tenant, id, secret, created_at) VALUES (?, ?, ?, ?);

@@ -17,14 +17,16 @@ SELECT 1 FROM knowledge_spaces WHERE tenant = ? AND id = ?;
 -- name: add_item
 INSERT INTO knowledge_items (
     tenant, space, coverage_key, dedupe_key, item_type, title, created_at, updated_at, summary, payload, trust_level,
-    status, run, artifact_refs, source_memory_ids, reviewer, approval, freshness_expires_at, id
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+    status, run, artifact_refs, source_memory_ids, reviewer, approval, freshness_expires_at, last_seen_at,
+    supersedes, id
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: change_item
 UPDATE knowledge_items SET (
     tenant, space, coverage_key, dedupe_key, item_type, title, created_at, updated_at, summary, payload, trust_level,
-    status, run, artifact_refs, source_memory_ids, reviewer, approval, freshness_expires_at
-) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE id = ?;
+    status, run, artifact_refs, source_memory_ids, reviewer, approval, freshness_expires_at, last_seen_at,
+    supersedes
+) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE id = ?;
 
 -- name: remove_item
 DELETE FROM knowledge_items WHERE id = ?;
@@ -43,7 +45,8 @@ WHERE tenant = :tenant AND space = :space AND coverage_key = :coverage_key AND l
 
 -- name: items
 SELECT tenant, space, coverage_key, dedupe_key, item_type, title, created_at, updated_at, summary, payload, trust_level,
-    status, run, artifact_refs, source_memory_ids, reviewer, approval, freshness_expires_at, id
+    status, run, artifact_refs, source_memory_ids, reviewer, approval, freshness_expires_at, last_seen_at,
+    supersedes, id
 FROM knowledge_items;
 
 -- name: renew_coverage
@@ -62,7 +65,9 @@ SELECT space, latest_item, last_seen_at, last_promoted_at, freshness_expires_at 
 SELECT r.number FROM records r JOIN scopes s ON s.number = r.scope WHERE r.id = ? AND s.tenant = ?;
 
 -- name: layers
-SELECT version, name, text, tokens, method FROM layers WHERE record = ? AND version = ? ORDER BY name;
+SELECT r.id, l.version, l.name, l.text, l.tokens, l.method
+FROM records r JOIN scopes s ON s.number = r.scope JOIN layers l ON l.record = r.number
+WHERE r.id IN (SELECT unhex(value) FROM json_each(:ids)) AND s.tenant = :tenant ORDER BY r.id, l.name;
 
 -- name: drop_earlier_layers
 DELETE FROM layers WHERE record = ? AND version < ?;

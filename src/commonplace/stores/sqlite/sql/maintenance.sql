@@ -16,7 +16,7 @@ WHERE s.tenant = ?;
 -- Anything that a restore would take away.
 SELECT EXISTS (SELECT 1 FROM records) OR EXISTS (SELECT 1 FROM audit) OR EXISTS (SELECT 1 FROM events)
     OR EXISTS (SELECT 1 FROM jobs) OR EXISTS (SELECT 1 FROM keys) OR EXISTS (SELECT 1 FROM users)
-    OR EXISTS (SELECT 1 FROM owners) OR EXISTS (SELECT 1 FROM knowledge_spaces);
+    OR EXISTS (SELECT 1 FROM owners) OR EXISTS (SELECT 1 FROM knowledge_spaces) OR EXISTS (SELECT 1 FROM seals);
 
 -- name: add_passage
 INSERT INTO passages (number, start, stop, length, terms) VALUES (?, ?, ?, ?, ?);
@@ -69,6 +69,16 @@ DELETE FROM passages WHERE number BETWEEN :content * 4096 AND :content * 4096 + 
 -- name: clear_vectors
 DELETE FROM vectors WHERE embedder = :embedder AND scope IN (:scope, -:scope)
 AND passage BETWEEN :content * 4096 AND :content * 4096 + 4095;
+
+-- name: idle_sessions
+SELECT s.tenant, s.id FROM scopes s
+WHERE s.kind = 'session'
+    AND (SELECT max(v.updated_at) FROM records v WHERE v.scope = s.number) < :before
+    AND ifnull((SELECT at FROM milestones WHERE name = 'sessions_end'), 0) < :before
+    AND EXISTS (SELECT 1 FROM records v WHERE v.scope = s.number AND v.deleted_at IS NULL AND v.pinned = 0)
+    AND NOT EXISTS (SELECT 1 FROM rules r WHERE r.tenant = s.tenant AND r.max_age IS NOT NULL
+        AND r.scope IN ('session', 'session:' || s.id))
+ORDER BY s.number LIMIT :limit;
 
 -- name: rules
 SELECT scope, max_age, max_records FROM rules WHERE tenant = ? ORDER BY scope;

@@ -40,6 +40,19 @@ FROM (
     ORDER BY updated_at DESC, s.number DESC LIMIT :limit
 ) found;
 
+-- name: outlines
+-- What the names of a scope's records are made of. Metadata is read only if there may be a title in it.
+SELECT v.id, v.kind, substr(c.text, 1, 200), v.created_at, v.updated_at, v.deleted_at IS NULL AND v.superseded_by IS NULL
+    AND v.demoted = 0, v.key, CASE WHEN v.metadata LIKE '%"title"%' THEN v.metadata END, v.provenance, v.session, v.position,
+    v.speaker, v.pinned, v.importance, v.expires_at
+FROM records v JOIN scopes s ON s.number = v.scope JOIN contents c ON c.number = v.content
+WHERE s.tenant = :tenant AND s.kind = :kind AND s.id = :id ORDER BY v.id LIMIT :limit;
+
+-- name: size
+-- How many records are in a scope, whatever their state.
+SELECT count(*) FROM records v JOIN scopes s ON s.number = v.scope
+WHERE s.tenant = :tenant AND s.kind = :kind AND s.id = :id;
+
 -- name: recalls
 -- Which of the latest searches showed a record.
 WITH latest AS (

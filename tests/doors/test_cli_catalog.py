@@ -1,0 +1,59 @@
+"""The commands for agents, workspaces, documents and the tree."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BOTH = pytest.mark.parametrize("cli", ["store", "url"], indirect=True)
+
+
+@BOTH
+def test_an_agents_memory_is_switched_and_the_agent_removed(cli: Any) -> None:
+    created = cli.json("agent", "create", "Release notes", "--id", "notes")
+    switched = cli.json("agent", "edit", "notes", "--memory")
+    cli.put("make ship", "--scope", "agent:notes")
+    removed = cli.json("agent", "remove", "notes", "--yes")
+
+    assert (created["memory_enabled"], switched["memory_enabled"]) == (False, True)
+    assert removed == {"id": "notes", "records": 1}
+    assert cli.json("agent", "list") == {"agents": []}
+    assert cli("agent", "edit", "notes", "--json").error == "invalid_input"
+
+
+@BOTH
+def test_a_workspace_is_renamed_and_shown(cli: Any) -> None:
+    cli.json("workspace", "create", "Web", "--id", "web")
+    cli.json("workspace", "edit", "web", "--name", "Web shop")
+
+    assert cli.json("workspace", "show", "web")["name"] == "Web shop"
+    assert "web\tWeb shop" in cli("workspace", "list").out
+    assert cli.json("workspace", "remove", "web", "--yes")["records"] == 0
+    assert cli("workspace", "show", "web", "--json").error == "not_found"
+
+
+@BOTH
+def test_a_document_is_handed_in_shown_and_removed(cli: Any, tmp_path: Path) -> None:
+    file = tmp_path / "handbook.md"
+    file.write_text("We ship on Fridays.", encoding="utf-8")
+    stored = cli.json("resource", "add", str(file), "--title", "Handbook")
+
+    assert (stored["uri"], stored["title"], stored["chunks"]) == ("handbook.md", "Handbook", 1)
+    assert "handbook.md" in cli("resource", "list").out
+    assert "We ship on Fridays." in cli("resource", "show", "handbook.md").out
+    assert cli("resource", "remove", "handbook.md", "--yes").code == 0
+    assert cli.json("resource", "list")["resources"] == []
+    assert cli("resource", "add", str(tmp_path / "none.md"), "--json").error == "path_not_found"
+
+
+@BOTH
+def test_the_tree_is_shown_level_by_level_and_read_by_its_layers(cli: Any) -> None:
+    cli.put("Run make ship.", "--scope", "workspace:web", "--key", "docs/deploy.md")
+    file = "commonplace://resources/web/docs/deploy.md"
+
+    shown = cli("tree", "commonplace://resources/web", "--depth", "2").out
+
+    assert shown.splitlines() == ["web/\t1 record", "  docs/\t1 record", "    deploy.md\tRun make ship."]
+    assert cli("tree", file, "--layer", "L0").out == "Run make ship.\n"
+    assert [layer["name"] for layer in cli.json("tree", file, "--make")["layers"]] == ["L0", "L1"]
+    assert cli("tree", "commonplace://resources/web/none", "--json").error == "not_found"
