@@ -14,13 +14,14 @@ from bench import console as consoles
 from bench import daemon as daemons
 from bench import extraction as extractions
 from bench import learning as lessons
+from bench import poisoning as attacks
 from bench import report, versions
 from bench import routing as routes
 from bench.machine import ROOT, describe, keep
 from bench.peers import run as peers
 from bench.postgres import server
 from bench.recall import Mode, measure
-from bench.scale import QUERIES, apart, one_scope, scope_in_store, scratch
+from bench.scale import COLD_QUERIES, QUERIES, apart, many_scopes, one_scope, scope_in_store, scratch
 from bench.sets import load
 from bench.shell import cold_starts
 from bench.stages import stages
@@ -86,6 +87,12 @@ def scale(asked: argparse.Namespace) -> None:
         print(table([figures["alone"] | {"scope": "alone"}, figures["inside"] | {"scope": f"in {figures['store']:,}"}]))
         _keep(asked, "scope-in-store", figures)
         return
+    if asked.many_scopes:
+        with scratch("many-scopes") as folder:
+            figures = apart(many_scopes, asked.scopes, asked.each, min(asked.queries, COLD_QUERIES), folder)
+        print(table([figures[name] | {"question": name} for name in ("short", "long")]))
+        _keep(asked, "many-scopes", figures)
+        return
     results: list[dict[str, Any]] = []
     for size in asked.sizes:
         with scratch(f"scale-{size}") as folder:
@@ -110,6 +117,13 @@ def extraction(asked: argparse.Namespace) -> None:
     rows = [figures.as_row() for figures in extractions.measure_all()]
     print(table(rows))
     _keep(asked, "extraction", {"method": "rules", "results": rows})
+
+
+def poisoning(asked: argparse.Namespace) -> None:
+    """Attacks that the guard recognises, and look-alikes that it holds, on a set of our own."""
+    rows = attacks.measure_all()
+    print(table(rows))
+    _keep(asked, "poisoning", {"results": rows})
 
 
 def learning(asked: argparse.Namespace) -> None:
@@ -195,8 +209,10 @@ QUICK = (
     "recall",
     "scale --sizes 1000,10000",
     "scale --scope-in-store --sizes 20000",
+    "scale --many-scopes --queries 3",
     "shell --records 1000 --times 5",
     "extraction",
+    "poisoning",
     "learning --runs 2 --facts 20 --pairs 20",
     "daemon --records 10000 --seconds 5",
     "routing --times 100",
@@ -210,8 +226,10 @@ FULL = (
     f"recall --embedder {_SEVERAL}",
     "scale",
     "scale --scope-in-store",
+    "scale --many-scopes",
     "shell",
     "extraction",
+    "poisoning",
     "learning",
     "daemon",
     "routing",
@@ -268,6 +286,11 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--sizes", type=_numbers, default=[1_000, 10_000, 100_000, 1_000_000])
     one.add_argument("--queries", type=int, default=QUERIES)
     one.add_argument("--scope-in-store", action="store_true", help="a small scope alone, and in the largest of --sizes")
+    one.add_argument(
+        "--many-scopes", action="store_true", help="a long question against a short one, over --scopes, cold"
+    )
+    one.add_argument("--scopes", type=int, default=749)
+    one.add_argument("--each", type=int, default=20, help="records in each of --scopes")
 
     one = _named(named, "shell", shell, "import and `commonplace search` from a cold shell")
     one.add_argument("--records", type=int, default=10_000)
@@ -284,14 +307,9 @@ def _parser() -> argparse.ArgumentParser:
         named, "extraction", extraction, "how many facts the rules find in our own transcripts, and how many are right"
     )
 
-    one = _named(
-        named, "learning", learning, "how long a fact takes to be filed, and what extraction adds to a request"
-    )
-    one.add_argument("--runs", type=int, default=lessons.RUNS, help="daemons that are started for facts")
-    one.add_argument("--facts", type=int, default=lessons.FACTS, help="facts that each is told")
-    one.add_argument("--pairs", type=int, default=lessons.PAIRS, help="requests with extraction, and without")
-    one.add_argument("--idle", type=float, default=lessons.IDLE, help="seconds a daemon is left alone")
+    _named(named, "poisoning", poisoning, "how many attacks the guard recognises, and how many look-alikes it holds")
 
+    _of_learning(named)
     _of_the_daemon(named)
 
     one = _named(named, "peers", compare, "the same records in chromadb, mem0, mcp-memory-service, FTS5, sqlite-vec")
@@ -304,6 +322,16 @@ def _parser() -> argparse.ArgumentParser:
     one = _named(named, "report", write_report, "docs/benchmarks.md from the results kept")
     one.add_argument("--results", type=Path, default=report.RESULTS)
     return parser
+
+
+def _of_learning(named: Any) -> None:
+    one = _named(
+        named, "learning", learning, "how long a fact takes to be filed, and what extraction adds to a request"
+    )
+    one.add_argument("--runs", type=int, default=lessons.RUNS, help="daemons that are started for facts")
+    one.add_argument("--facts", type=int, default=lessons.FACTS, help="facts that each is told")
+    one.add_argument("--pairs", type=int, default=lessons.PAIRS, help="requests with extraction, and without")
+    one.add_argument("--idle", type=float, default=lessons.IDLE, help="seconds a daemon is left alone")
 
 
 def _of_the_daemon(named: Any) -> None:

@@ -50,6 +50,9 @@ process holds. `make run` is the same command after a look at its stamps."""
 
 _STREAMS = """Event streams open on one process, before any of them, with all of them idle, and after one event was told to each."""
 
+_POISONING = """How many attacks on a memory the guard's rules recognise, and how many ordinary texts that resemble one they hold by mistake
+(`tests/acceptance/poison`). The rules were tuned on the development halves only. The goal is .75 and .04 on the held-back half of `stranger`, whose
+author had not seen the rules; it is not reached ([why that is not all](why/poisoning.md))."""
 _EXTRACTION = """Facts found by rules, no model, in short conversations of our own (`tests/engine/learning/transcripts.jsonl`), each with the words
 that its facts must have: precision is the share of the facts found that were expected, recall the share of those expected that were
 found. The rules were written on the `first` part. The `second` was written after an earlier freeze; its totals were looked at while the rules
@@ -105,15 +108,22 @@ def written(results: Results) -> str:
         parts += _inside(results["scope-in-store"])
     if "shell" in results:
         parts += _section("Cold starts", _SHELL, results["shell"], [_plain(results["shell"])])
-    if "extraction" in results:
-        found = results["extraction"]
-        parts += _section("Extraction by rules", _EXTRACTION, found, found["results"])
+    parts += _rules(results)
     for name, told in (("learning", _learning), ("daemon", _daemon), ("console", _console)):
         if name in results:
             parts += told(results[name])
     if "peers" in results:
         parts += _section("Peers", _PEERS, results["peers"], rows_of_peers(results["peers"]))
     return "\n".join(parts).rstrip() + "\n"
+
+
+def _rules(results: Results) -> Iterator[str]:
+    for name, title, text in (
+        ("extraction", "Extraction by rules", _EXTRACTION),
+        ("poisoning", "Attacks recognised", _POISONING),
+    ):
+        if name in results:
+            yield from _section(title, text, results[name], results[name]["results"])
 
 
 def _targets(results: Results) -> Iterator[str]:

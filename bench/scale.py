@@ -20,12 +20,15 @@ T = TypeVar("T")
 
 BATCH = 1_000
 QUERIES = 200
+COLD_QUERIES = 20
 SCOPE = "workspace:bench"
 SMALL = 1_000
 _SCOPES_BESIDE = 1_000
 _DIMENSION = 256
 _PATIENCE = 90.0
 _EARLY = 10
+_LONG = 1_400
+_LONGEST = 10_000
 LOADED_PER_S = 20_000
 
 
@@ -131,6 +134,27 @@ def scope_in_store(records: int, queries: int, folder: Path) -> dict[str, Any]:
         figures[name] = {"first_search_ms": round(seconds[0] * 1e3, 2), **latency(seconds[3:])}
     for figure in ("p50_ms", "p95_ms", "first_search_ms"):
         figures[f"ratio_{figure.removesuffix('_ms')}"] = round(figures["inside"][figure] / figures["alone"][figure], 2)
+    return figures
+
+
+def many_scopes(scopes: int, each: int, queries: int, folder: Path) -> dict[str, Any]:
+    """A question as long as one may be against a short one, over many scopes of which nothing is in memory."""
+    texts, file = Texts(), folder / "many.db"
+    with open_memory(file, embedder="static") as memory:
+        ingest(memory, texts.batches(scopes * each, BATCH), partial(_one_of, scopes))
+    questions = texts.questions(_LONG)
+    words = list(dict.fromkeys(word for question in questions for word in question.split()))
+    taken: dict[str, list[float]] = {"short": [], "long": []}
+    for question in questions[:queries]:
+        for name, text in {"short": question, "long": f"{question} {' '.join(words)}"[:_LONGEST]}.items():
+            # Opened anew: nothing is in memory, and whatever else the machine does meets both alike.
+            with open_memory(file) as memory:
+                start = time.perf_counter()
+                memory.search(text, limit=10)
+                taken[name].append(time.perf_counter() - start)
+    figures: dict[str, Any] = {"scopes": scopes, "records": scopes * each, "words": len(words)}
+    figures |= {name: latency(seconds) for name, seconds in taken.items()}
+    figures["ratio_p50"] = round(figures["long"]["p50_ms"] / figures["short"]["p50_ms"], 2)
     return figures
 
 
