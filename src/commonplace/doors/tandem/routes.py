@@ -76,6 +76,7 @@ from commonplace.text.scrub import ScrubReport
 from commonplace.values.audit import AuditRow
 from commonplace.values.moment import to_ms
 from commonplace.values.principal import Principal
+from commonplace.values.query import Hit
 from commonplace.values.record import TRUSTED, Json, Outcome, Record
 from commonplace.values.scope import Scope
 from commonplace.values.transfer import ImportOptions
@@ -150,7 +151,7 @@ async def search(body: SearchBody, who: Caller, served: Served, retrieval: UseRe
     who = await _presenting(body, who, served)
     report = await retrieval.search(who, _request(body, who))
     return SearchAnswer(
-        results=[memory_answer(item.hit.record, item.text, item.hit.score) for item in report.hits],
+        results=[memory_answer(item.hit.record, item.text, item.hit) for item in report.hits],
         count=len(report.hits),
         scopes_used=list(report.used),
         blocked_scopes=list(report.blocked),
@@ -375,7 +376,7 @@ def _import_scope(body: ImportBody) -> Scope:
 # ---- out
 
 
-def memory_answer(record: Record, text: str, score: float | None = None) -> MemoryAnswer:
+def memory_answer(record: Record, text: str, hit: Hit | None = None) -> MemoryAnswer:
     """A record as this door tells it. `text` is as much of it as may be told."""
     metadata, provenance, trusted = record.metadata, record.provenance, record.trust in TRUSTED
     redactions = metadata.get("redactions")
@@ -394,7 +395,8 @@ def memory_answer(record: Record, text: str, score: float | None = None) -> Memo
         id=record.id,
         text=text,
         content=text,
-        score=score,
+        score=hit.score if hit else None,
+        relevance=round(hit.relevance, 4) if hit else None,
         tier=tier_of(record),
         partition_key=partition_of_record(record),
         kind=record.kind,
