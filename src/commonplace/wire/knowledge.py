@@ -18,7 +18,7 @@ from commonplace.values.knowledge import (
     TrustLevel,
 )
 from commonplace.values.moment import Moment
-from commonplace.wire.shapes import MAX_LINE, Answer, Body, Label, shared
+from commonplace.wire.shapes import MAX_LINE, Answer, Body, Label, NarrowBody, shared
 
 Metadata = dict[str, JsonValue]
 
@@ -218,7 +218,7 @@ class CoveragesAnswer(Answer):
     coverage: list[CoverageAnswer]
 
 
-class BindingBody(Body):
+class BindingBody(NarrowBody):
     """What a run would build on. `read_spaces` empty: those of the project and of the tenant with that namespace."""
 
     enabled: bool = True
@@ -231,7 +231,7 @@ class BindingBody(Body):
     freshness_ms: int | None = Field(default=None, ge=0, le=10_000_000_000_000)
 
 
-class PreflightBody(Body):
+class PreflightBody(NarrowBody):
     """What a run is about to find out."""
 
     model_config = ConfigDict(
