@@ -22,6 +22,7 @@ from commonplace.guard.sentence import cause_of
 from commonplace.guard.signs import Sign, forms_in, hides, mixes, plain, spelled_out
 from commonplace.text.digest import text_hash
 from commonplace.text.fence import neutral
+from commonplace.text.scrub import scrub
 from commonplace.values.moment import to_iso
 from commonplace.values.quarantine import TAG, WHY, reasons_of
 from commonplace.values.record import TRUSTED, Json, Record, Trust
@@ -126,9 +127,11 @@ def judge_record(record: Record, *, by_model: bool = False) -> Verdict:
     return replace(verdict, reasons=tuple(dict.fromkeys((*in_text, *in_labels))), sentence=sentence)
 
 
-def signs_in(*sources: Json | Mapping[str, Json]) -> tuple[Sign, ...]:
-    """What looks like an attack in any of several texts or objects."""
-    return signs("\n".join(text for source in sources for text in _texts(source)))
+def judge_texts(*sources: Json | Mapping[str, Json]) -> tuple[tuple[Sign, ...], str | None]:
+    """What looks like an attack in any of several texts or objects, and the sentence that does, without its secrets."""
+    text = scrub("\n".join(text for source in sources for text in _texts(source))).text
+    reasons = signs(text)
+    return reasons, cause_of(text, signs) if reasons else None
 
 
 def _labels(record: Record) -> Iterator[str]:

@@ -32,7 +32,7 @@ class Waiting(JsonObject):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WaitingFinding(JsonObject):
-    """An item of knowledge in quarantine, why and since when."""
+    """An item of knowledge in quarantine, why and since when; `sentence` is the one that caused it."""
 
     id: str
     space: str
@@ -42,6 +42,7 @@ class WaitingFinding(JsonObject):
     summary: str
     reasons: tuple[str, ...]
     since: Moment
+    sentence: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
