@@ -47,11 +47,15 @@ class WaitingFinding(JsonObject):
 
 @dataclass(frozen=True, slots=True)
 class WaitingPage(JsonObject):
-    """`cursor` continues it; None is the end. The first page has the newest thousand `findings` as well."""
+    """
+    `cursor` continues it; None is the end. The first page has the newest thousand `findings` as well, and how many there are in
+    all, `findings` included.
+    """
 
     waiting: tuple[Waiting, ...]
     cursor: str | None
     findings: tuple[WaitingFinding, ...] = ()
+    total: Natural | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
