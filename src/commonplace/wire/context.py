@@ -13,10 +13,10 @@ from commonplace.values.layer import LayerChoice
 from commonplace.values.query import Hit
 from commonplace.values.record import Record
 from commonplace.wire.search import RecalledAnswer
-from commonplace.wire.shapes import Body, Everyone, Label, Question, ScopeName
+from commonplace.wire.shapes import Everyone, Label, NarrowBody, Question, ScopeName
 
 
-class ContextBody(Body):
+class ContextBody(NarrowBody):
     """
     A `query` gets the `<memory_context>` block of a prompt. An `agent`, a `workspace` or both get the sections
     `## Agent Memory` and `## Workspace Memory` instead.

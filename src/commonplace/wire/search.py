@@ -13,13 +13,13 @@ from commonplace.values.layer import LayerName, LayerText
 from commonplace.values.moment import Moment
 from commonplace.values.query import Hit, Mode, Why
 from commonplace.values.record import Record, Trust
-from commonplace.wire.shapes import Body, Everyone, Label, Line, Question, ScopeName
+from commonplace.wire.shapes import Everyone, Label, Line, NarrowBody, Question, ScopeName
 
 Labels = Annotated[list[Label], Field(max_length=100)]
 Weight = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]
 
 
-class SearchBody(Body):
+class SearchBody(NarrowBody):
     """A question, and which records may answer it. What is absent or empty narrows nothing."""
 
     model_config = ConfigDict(

@@ -34,7 +34,7 @@ from commonplace.doors.beaver.shapes import (
 from commonplace.doors.beaver.use_cases import Gateway, PartHit
 from commonplace.errors import InvalidText, Unauthenticated
 from commonplace.server.auth import KeyedCaller, Pairing, Served, use_case
-from commonplace.server.door import ApiDoor
+from commonplace.server.door import ApiDoor, only_conditions
 from commonplace.service.resources import uri_of
 from commonplace.service.services import Services
 from commonplace.values.job import Job
@@ -159,7 +159,11 @@ async def put_resource(body: NewResource, pair: Pairing, served: Served) -> Reso
     )
 
 
-@router.get("/resources", summary="List a user's documents, newest first")
+@router.get(
+    "/resources",
+    summary="List a user's documents, newest first",
+    dependencies=[only_conditions("limit", "cursor", "app_id", "project_id")],
+)
 async def list_resources(
     who: Elsewhere,
     served: Served,
