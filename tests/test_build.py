@@ -111,7 +111,7 @@ def test_a_build_without_the_packages_ends_and_says_which(tree: Path, monkeypatc
 
 def test_other_data_than_the_known_is_not_built_in(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(tree / "packages", "wordllama", "0.2.2.post0")
-    monkeypatch.syspath_prepend(str(tree / "packages"))
+    monkeypatch.setattr(sys, "path", [str(tree / "packages")])
 
     with pytest.raises(SystemExit, match="l2_supercat_256"):
         hook(tree).initialize("editable", {"force_include": {}})

