@@ -155,7 +155,7 @@ async def put_resource(body: NewResource, pair: Pairing, served: Served) -> Reso
 @router.get(
     "/resources",
     summary="List a user's documents, newest first",
-    dependencies=[only_conditions("limit", "cursor", "app_id", "project_id")],
+    dependencies=[only_conditions("limit", "cursor", "app_id", "project_id", after=shown_elsewhere)],
 )
 async def list_resources(
     who: Elsewhere,
