@@ -186,7 +186,7 @@ class Moving:
             # As it was resolved when it was asked for: a link that has taken its place since leads nowhere.
             report = await self._import(who, Path(payload.path), payload.scope, payload.options, progress)
         lists: dict[str, Json] = {
-            name: _listed(getattr(report, name)) for name in ("problems", "left_out", "kept_edits")
+            name: _listed(getattr(report, name)) for name in ("problems", "left_out", "kept_edits", "warned")
         }
         withheld: list[Json] = [_withheld(file) for file in report.withheld]
         return {
