@@ -16,7 +16,7 @@ from commonplace.service.account import Journaled
 from commonplace.service.desk import Desk
 from commonplace.service.seals import finding_of, seal_audit
 from commonplace.values.audit import AuditPage, AuditQuery, AuditRow
-from commonplace.values.principal import LOCAL, Principal
+from commonplace.values.principal import LOCAL, UNCLAIMED, Principal, is_unclaimed
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.scope import Scope
 from commonplace.values.seal import SealState
@@ -29,6 +29,10 @@ _SESSIONS: Final = 200
 _KEEP_SESSIONS: Final = (
     "Pin what is to stay, or promote it; or set a rule of your own (`commonplace rules session --max-age 1y`) or session_days. What is "
     "deleted so, `commonplace undo` brings back."
+)
+_CLAIM: Final = (
+    "Only admins read them, in {scope}. If you know whose they are, `commonplace share` that scope with them: the name of their --user, or "
+    "key/<key id>."
 )
 
 
@@ -79,6 +83,7 @@ class Keeping:
                 *await desk.store.maintenance.check(),
                 *await check_embedders(desk.store.maintenance, desk.room.embedders),
                 *await self._namesakes(who),
+                *await self._unclaimed(who),
                 finding_of(await desk.store.seals.verify(), counts=who.operator),
                 *await self._ending_sessions(who),
                 *([] if self._limits is None else [_limits_finding(self._limits)]),
@@ -96,6 +101,19 @@ class Keeping:
             Finding("persons", "warning", f"A key and a user of the gateway are both called {name!r:.80}.", advice)
             for name in names
         ]
+
+    async def _unclaimed(self, who: Principal) -> list[Finding]:
+        """Private notes from before whose name fits no one person, until an admin has shared them."""
+        store, findings = self._desk.store, list[Finding]()
+        for mark in await store.recall.marks(who.tenant, None):
+            scope = mark.scope
+            if not is_unclaimed(scope) or await store.members.members(who.tenant, scope):
+                continue
+            filter = Filter(scopes=(scope,), states=ALL_STATES - {"deleted"})
+            if count := len(await store.recall.matching(who.tenant, filter)):
+                message = f"{count:,} private notes of {scope.id.removeprefix(UNCLAIMED)!r:.80} are nobody's, or of several keys."
+                findings.append(Finding("persons", "warning", message, _CLAIM.format(scope=scope)))
+        return findings
 
     async def _ending_sessions(self, who: Principal) -> list[Finding]:
         """Which sessions of the tenant end within a week."""
