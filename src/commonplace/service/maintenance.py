@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from commonplace.errors import Forbidden, InvalidInput, RecordNotFound
+from commonplace.errors import Forbidden, InvalidInput, NotFound, RecordNotFound
 from commonplace.governance.access import reaches_all, require_operator, require_role
 from commonplace.memory.indexing import check_embedders, reindex
 from commonplace.ports.maintenance import Progress
@@ -276,14 +276,15 @@ def _may_see(who: Principal, row: AuditRow) -> bool:
 
 def as_seen_by(who: Principal, row: AuditRow) -> AuditRow:
     """
-    The row as `who` may see it. That a record is out of their reach would tell that it is there: to them it is a record that
-    was not found, as if there were none.
+    The row as `who` may see it. That something is out of their reach would tell that it is there, and where: to them it is a record, or
+    a finding, that was not found, as if there were none.
     """
-    if row.outcome != "denied" or row.record is None or "code" in row.details or reaches_all(who):
+    if row.outcome != "denied" or "code" in row.details or reaches_all(who):
         return row
-    if row.scope is not None and who.reaches(row.scope):
+    if row.scope is None and row.record is None or (row.scope is not None and who.reaches(row.scope)):
         return row
-    return replace(row, outcome="not_found", scope=None, details={**row.details, "code": RecordNotFound.code})
+    code = NotFound.code if row.record is None else RecordNotFound.code
+    return replace(row, outcome="not_found", scope=None, details={**row.details, "code": code})
 
 
 def _with_denied(query: AuditQuery) -> AuditQuery:

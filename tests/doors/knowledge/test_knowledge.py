@@ -254,6 +254,28 @@ async def test_a_space_is_reached_by_whoever_reaches_its_scope(
     assert (await change(inside, found["id"], "promote"))["status"] == "promoted"
 
 
+async def test_the_audit_of_a_scoped_reviewer_tells_no_finding_out_of_reach_from_one_that_is_not_there(
+    door: Door,
+) -> None:
+    hidden = (await item(door, (await space(door))["id"]))["id"]
+    outside = await door.key("reviewer", "workspace:bank")
+    for id in (hidden, NOWHERE):
+        assert await refused(outside, "POST", f"items/{id}/promote", json={}) == (404, "not_found")
+        assert await refused(outside, "POST", f"items/{id}/deprecate", json={}) == (404, "not_found")
+
+    rows = (await outside.done("GET", "/v1/audit"))["rows"]
+
+    told = {id: [_without_moment(row) for row in rows if row["details"].get("item") == id] for id in (hidden, NOWHERE)}
+    assert len(told[hidden]) == 2
+    assert told[hidden] == told[NOWHERE]
+    assert "workspace:shop" not in json.dumps(rows)
+
+
+def _without_moment(row: dict[str, Any]) -> dict[str, Any]:
+    details = {name: value for name, value in row["details"].items() if name != "item"}
+    return {**row, "id": None, "at": None, "request": None, "details": details}
+
+
 async def test_another_tenant_sees_nothing(door: Door) -> None:
     home = await space(door)
     found = await item(door, home["id"])
