@@ -281,7 +281,7 @@ def as_seen_by(who: Principal, row: AuditRow) -> AuditRow:
     """
     if row.outcome != "denied" or "code" in row.details or reaches_all(who):
         return row
-    if row.scope is None and row.record is None or (row.scope is not None and who.reaches(row.scope)):
+    if (row.scope is None and row.record is None) or (row.scope is not None and who.reaches(row.scope)):
         return row
     code = NotFound.code if row.record is None else RecordNotFound.code
     return replace(row, outcome="not_found", scope=None, details={**row.details, "code": code})
