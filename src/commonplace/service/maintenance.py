@@ -62,9 +62,9 @@ class Keeping:
             records=await self._count(who, scopes, ALL_STATES),
             live=await self._count(who, scopes, frozenset({"live"})),
             deleted=await self._count(who, scopes, frozenset({"deleted"})),
-            versions=0,
+            versions=None,
             passages=sum(count.passages for count in own_scopes),
-            bytes=0,
+            bytes=None,
             scopes=own_scopes,
         )
 
