@@ -132,9 +132,9 @@ def totals(stats: Stats) -> list[tuple[str, str]]:
         ("records", f"{stats.records}"),
         ("live", f"{stats.live}"),
         ("deleted", f"{stats.deleted}"),
-        ("versions", f"{stats.versions}"),
+        *([] if stats.versions is None else [("versions", f"{stats.versions}")]),
         ("passages", f"{stats.passages}"),
-        ("size", size(stats.bytes)),
+        *([] if stats.bytes is None else [("size", size(stats.bytes))]),
         ("embedders", ", ".join(f"{name} ({count})" for name, count in stats.embedders.items()) or "none: words only"),
         *([] if stats.limits is None else daemon_limits(stats.limits)),
     ]

@@ -27,6 +27,9 @@ LOCAL = "local"
 KEY_SUBJECT = "key/"
 """What the subject of a key that speaks for nobody else begins with."""
 
+UNCLAIMED = f"{KEY_SUBJECT}unclaimed/"
+"""The `user:` scopes that begin so are nobody's until an admin shares them: notes from before, whose name fits no one person."""
+
 _RESERVED = frozenset({LOCAL, "operator", "anonymous"})
 _CLIENT = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 
@@ -231,6 +234,10 @@ def check_person(name: str) -> str:
     if not 1 <= len(name) <= 100 or not name.isprintable() or "*" in name or name != name.strip():
         raise InvalidInput("A person's name has 1 to 100 printable characters, no star, and no space around it.")
     return name
+
+
+def is_unclaimed(scope: Scope) -> bool:
+    return scope.kind == "user" and scope.id.startswith(UNCLAIMED)
 
 
 def check_key_name(name: str) -> str:
