@@ -159,6 +159,19 @@ def test_the_audit_says_who_touched_it_and_the_recalls_where_it_was_found(
     assert [one["run"] for one in recalls] == ["run-5"]
 
 
+def test_what_the_console_searched_for_is_no_recall(page: Page, memory: Memory, record: dict[str, Any]) -> None:
+    page.goto("/#/memory?q=releases+on+Mondays")
+    expect(page.get_by_role("gridcell").filter(has_text="on Mondays").first).to_be_visible()
+    page.goto("/#/recall?q=releases+on+Mondays")
+    expect(page.locator(f".hit[data-id='{record['id']}']")).to_be_visible()
+    expect(page.get_by_role("region", name="Text of the block")).to_contain_text("on Mondays")
+
+    at(page, record["id"])
+
+    expect(page.get_by_text("No search has found it yet.")).to_be_visible()
+    assert memory.client.get(f"/v1/records/{record['id']}/recalls").raise_for_status().json()["searched"] == 0
+
+
 def test_a_record_that_follows_a_file_says_where_the_file_was_recalled(
     operator_page: Page, operator: httpx.Client
 ) -> None:

@@ -24,14 +24,22 @@ def query_hash(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def _context_action(who: Principal) -> str:
+    return "record.preview" if who.is_browsing else "record.context"
+
+
 class Recalling:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
     async def search(self, who: Principal, query: Query, *, run: str | None = None) -> list[Hit]:
-        """What answers the question, among what the caller may read, best first; marked as recalled into the run."""
+        """
+        What answers the question, among what the caller may read, best first; marked as recalled into the run. In the console it is
+        shown and not recalled: the audit calls it `record.browse`.
+        """
         desk = self._desk
-        async with desk.account(who, "record.search", run=run) as account:
+        action = "record.browse" if who.is_browsing else "record.search"
+        async with desk.account(who, action, run=run) as account:
             if query.filter.everyone:
                 account.details["everyone"] = True
             own_query = replace(query, filter=await desk.narrowed(who, query.filter))
@@ -55,10 +63,11 @@ class Recalling:
     ) -> ContextBlock:
         """
         The `<memory_context>` block for a question, from the scopes of `filter`, each memory told by its passage, or by `layer`.
-        What it shows is marked as recalled into the run, or else the session: it is not learned from it again.
+        What it shows is marked as recalled into the run, or else the session: it is not learned from it again. In the console it is
+        a preview, and the audit calls it that.
         """
         desk = self._desk
-        async with desk.account(who, "record.context", run=run or session) as account:
+        async with desk.account(who, _context_action(who), run=run or session) as account:
             if filter.everyone:
                 account.details["everyone"] = True
             readable = (await desk.narrowed(who, filter)).scopes
@@ -85,7 +94,7 @@ class Recalling:
         off has no section.
         """
         desk = self._desk
-        async with desk.account(who, "record.context", run=run) as account:
+        async with desk.account(who, _context_action(who), run=run) as account:
             scope_ids = {"agent": agent, "workspace": workspace}
             await desk.readable(who, [Scope(kind, id) for kind, id in scope_ids.items() if id is not None])  # pyright: ignore[reportArgumentType]
             if agent is not None:

@@ -99,6 +99,8 @@ export default {
   'action.record.extract': 'extracted it',
   'action.record.search': 'searched',
   'action.record.context': 'asked for context',
+  'action.record.browse': 'searched in the console',
+  'action.record.preview': 'looked at a context block in the console',
   'action.record.load': 'loaded it from an export',
   'action.record.rollback': 'rolled it back',
   'action.review.release': 'let it out of quarantine',
