@@ -4,6 +4,8 @@ import re
 import shutil
 from collections.abc import Sequence
 
+from commonplace.values.record import Record
+
 # The first twelve digits of a UUIDv7 are its millisecond: records of one moment differ only in what comes after.
 SHORT_ID = 18
 _FULL_ID = 36
@@ -24,6 +26,12 @@ def oneline(text: str) -> str:
 def clipped(text: str, length: int) -> str:
     line = oneline(text)
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
+
+
+def title(record: Record) -> str | None:
+    """What a record is called: an imported file by its own name, anything else by its key."""
+    file = record.provenance.file if record.source == "file" else None
+    return file.rpartition("/")[2] if file else record.key
 
 
 def short_ids(ids: Sequence[str]) -> dict[str, str]:

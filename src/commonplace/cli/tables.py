@@ -12,7 +12,7 @@ from rich.text import Text
 
 from commonplace.cli import plain
 from commonplace.cli.changes import Step, steps
-from commonplace.cli.lines import SHORT_ID, clean, clipped, oneline, short_ids
+from commonplace.cli.lines import SHORT_ID, clean, clipped, oneline, short_ids, title
 from commonplace.cli.moments import age, now, stamp
 from commonplace.values.query import Hit
 from commonplace.values.record import Record
@@ -173,10 +173,10 @@ def badge(source: str) -> Text:
 
 
 def _title(record: Record) -> list[tuple[str, str] | str]:
-    """The line above a record's text: its key, its pin and weight, and its state where it is not live."""
+    """The line above a record's text: its title, its pin and weight, and its state where it is not live."""
     words: list[tuple[str, str] | str] = []
-    if record.key:
-        words.append((f"{oneline(record.key)} ", "bold cyan"))
+    if called := title(record):
+        words.append((f"{oneline(called)} ", "bold cyan"))
     if record.pinned:
         words.append(("◆ pinned ", "yellow"))
     if record.importance:

@@ -8,7 +8,7 @@ import { hasMembers, picker } from '../parts/picker.js';
 import { takeSavedRow } from '../parts/scroll_restore.js';
 import { shortcut } from '../parts/shortcuts.js';
 import { showError } from '../problems.js';
-import { replaceAddress } from '../router.js';
+import { address, replaceAddress } from '../router.js';
 import { may, whoami } from '../session.js';
 import { compact, number, t } from '../words.js';
 import { ListActions } from './memory/actions.js';
@@ -74,6 +74,7 @@ function pageHead(page, actions) {
   const everyone = everyoneSwitch((isOn) => change({ everyone: isOn ? 'true' : '' }));
   const openDialog = { click: () => openMembers(view.scope, signal) };
   const members = h('button', { type: 'button', hidden: true, on: openDialog }, t('memory.members.open'));
+  const talk = h('a', { class: 'button', hidden: true }, t('memory.talk'));
   const write = { type: 'button', class: 'primary', title: t('memory.new.key'), on: { click: () => actions.write() } };
   const change = (changes) => {
     Object.assign(view, changes);
@@ -81,6 +82,8 @@ function pageHead(page, actions) {
   };
   const paint = () => {
     members.hidden = !hasMembers(view.scope);
+    talk.hidden = !view.session;
+    talk.href = address('session', view.session, { scope: view.scope });
     everyone.paint({ isOn: Boolean(view.everyone), hasScope: Boolean(view.scope) });
   };
   const element = h(
@@ -89,6 +92,7 @@ function pageHead(page, actions) {
     h('h1', {}, t('frame.memory')),
     picker({ value: view.scope, signal, onPick: (scope) => change({ scope }) }),
     members,
+    talk,
     everyone.element,
     h('span', { class: 'grow' }),
     may('writer') && h('button', write, t('memory.new')),

@@ -4,6 +4,7 @@ import { fill, h, plain } from '../../dom.js';
 import { source, time, trust } from '../../parts/badge.js';
 import { passage, scaleOf, scored, why } from '../../parts/why.js';
 import { address } from '../../router.js';
+import { titleOf } from '../../text/title.js';
 import { number, t } from '../../words.js';
 
 export function makeResults() {
@@ -82,8 +83,10 @@ function hitItem(hit, index, scale, ranks) {
           { class: 'row' },
           h(
             'a',
-            { class: record.key ? 'mono' : '', href: address('record', record.id) },
-            record.key ? plain(record.key, 120) : [t('recall.open'), h('span', { class: 'visually-hidden' }, ' ', plain(record.text, 60))],
+            { class: titleOf(record) ? 'mono' : '', href: address('record', record.id) },
+            titleOf(record)
+              ? plain(titleOf(record), 120)
+              : [t('recall.open'), h('span', { class: 'visually-hidden' }, ' ', plain(record.text, 60))],
           ),
           h('span', { class: 'mono small soft' }, record.scope),
           source(record.source),

@@ -10,6 +10,7 @@ export default {
   'health': 'Health',
   'keys': 'Keys',
   'record': 'Record',
+  'session': 'Conversation',
   'skip': 'Skip to the content',
   'menu': 'Menu',
   'who': '{subject} · {role}',

@@ -1,5 +1,8 @@
 export default {
   'text': 'What it says',
+  'as-written': 'As written',
+  'key.written': 'Show it as written, or as Markdown',
+  'file': 'File',
   'facts': 'All its fields',
   'actions': 'What can be done with it',
   'back': 'Back to the memory',

@@ -10,6 +10,7 @@ export default {
   'health': '健康',
   'keys': '密钥',
   'record': '记录',
+  'session': '对话',
   'skip': '跳到内容',
   'menu': '菜单',
   'who': '{subject} · {role}',

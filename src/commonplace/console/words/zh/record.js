@@ -1,5 +1,8 @@
 export default {
   'text': '内容',
+  'as-written': '原文',
+  'key.written': '切换原文与 Markdown 显示',
+  'file': '文件',
   'facts': '全部字段',
   'actions': '可执行的操作',
   'back': '返回记忆',
