@@ -4,7 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.console.conftest import Memory, Visit
+from tests.console.conftest import Memory
 from tests.console.memory_page import at, at_row, by_key, held, row, rows
 
 # ---- looking
@@ -72,15 +72,6 @@ def test_filters_by_source_kind_pin_and_time_say_how_many_and_stay_in_the_addres
 
     expect(page.get_by_text("Nothing here fits.")).to_be_visible()
     assert "until=2020-01-01" in page.url
-
-
-def test_a_memory_without_anything_in_it_says_how_to_begin(visit: Visit, memory: Memory) -> None:
-    page = visit(memory.key("writer", "agent:new"))
-
-    page.goto("/#/memory")
-
-    expect(page.get_by_text("Nothing is remembered yet. Write the first memory")).to_be_visible()
-    assert not memory.records(scope="agent:new")
 
 
 def test_deleted_and_demoted_ones_are_listed_under_their_state(page: Page, memory: Memory) -> None:

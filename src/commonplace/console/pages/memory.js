@@ -15,7 +15,7 @@ import { ListActions } from './memory/actions.js';
 import { cells, columns } from './memory/cells.js';
 import { filters } from './memory/filters.js';
 import { news } from './memory/news.js';
-import { FIRST_FOUND, MOST_FOUND, PAGE, asAddress, asCounting, asListing, asSearch, isNarrowed, viewOf } from './memory/view.js';
+import { FIRST_FOUND, MOST_FOUND, PAGE, SAMPLE, asAddress, asCounting, asListing, asSearch, isNarrowed, viewOf } from './memory/view.js';
 
 const HEIGHT = 64;
 // What a person was told last. Coming back they see it at once; it is counted anew when they stay.
@@ -33,14 +33,16 @@ export async function show(place, { part, query, signal }) {
     signal,
     columns: columns(),
     onOpen: (record) => actions.open(record),
-    empty: () => t(view.scope || isNarrowed(view) ? 'memory.nothing' : may('writer') ? 'memory.none' : 'memory.none.reader'),
+    empty: () => t(isWhole(view) ? 'memory.none' : 'memory.nothing'),
     load: (cursor, until) => load(page, cursor, until),
     row: (record) => cells(record, { actions, chosen: page.chosen, scoped: Boolean(view.scope), selects }),
-    onRows: (_, ended) => {
+    onRows: (rows, ended) => {
       page.more = !ended;
       bar.paint();
+      beginning.paint(rows, ended);
     },
   });
+  const beginning = makeBeginning(page);
   page.filters = filters(view, () => page.refresh());
   const head = pageHead(page, actions);
   const bar = toolbar(page, actions, selects);
@@ -60,7 +62,8 @@ export async function show(place, { part, query, signal }) {
     return rows;
   };
   page.news = news({ view, isKnown: page.isKnown, onNews: bar.news, signal });
-  fill(place, head.element, head.note, page.filters.element, page.fresh, bar.element, page.list);
+  page.parts = [page.filters.element, bar.element, page.list];
+  fill(place, head.element, head.note, beginning.element, page.filters.element, page.fresh, bar.element, page.list);
   head.paint();
   keys(page, actions);
   page.recount(true, STAYS);
@@ -98,6 +101,28 @@ function pageHead(page, actions) {
     may('writer') && h('button', write, t('memory.new')),
   );
   return { element, note: everyone.note, paint };
+}
+
+/** All of the memory, not a part of it. */
+const isWhole = (view) => !view.scope && !isNarrowed(view);
+
+/** What stands above the list, or instead of it, while there is nothing, or nothing but a sample. It is fetched when somebody needs it. */
+function makeBeginning(page) {
+  const element = h('div', {});
+  let shown = null;
+  const paint = async (rows, isEnd) => {
+    const isEmpty = !rows.length && isEnd && isWhole(page.view);
+    const isSample = !isEmpty && rows.some((record) => record.tags.includes(SAMPLE));
+    const wanted = may('writer') && (isEmpty ? 'begin' : isSample ? 'sampleNote' : null);
+    // While rows are awaited, what is to be seen stays.
+    if (wanted === shown || (!rows.length && !isEnd)) return;
+    shown = wanted;
+    const part = wanted && (await (await import('./memory/begin.js'))[wanted](() => page.refresh(true)));
+    if (shown !== wanted) return;
+    fill(element, part);
+    for (const other of page.parts) other.hidden = wanted === 'begin';
+  };
+  return { element, paint };
 }
 
 /** Few sessions are shared by hand: the form is fetched when somebody wants it. */
