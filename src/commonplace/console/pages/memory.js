@@ -21,11 +21,22 @@ const HEIGHT = 64;
 // What a person was told last. Coming back they see it at once; it is counted anew when they stay.
 const counted = new WeakMap();
 const STAYS = 1000; // milliseconds
+/** What a search found: how likely each record answers, by its id, and how many were left out as too unlikely. */
+const NOTHING_FOUND = { relevance: new Map(), nearest: 0 };
 
 export async function show(place, { part, query, signal }) {
   const view = viewOf(part, { ...query, everyone: isEveryone(query) ? 'true' : '' });
   const selects = may('writer');
-  const page = { view, signal, chosen: new Map(), height: HEIGHT, fresh: h('div', { class: 'fresh' }), counting: null, ...known() };
+  const page = {
+    view,
+    signal,
+    chosen: new Map(),
+    height: HEIGHT,
+    fresh: h('div', { class: 'fresh' }),
+    counting: null,
+    found: NOTHING_FOUND,
+    ...known(),
+  };
   const actions = new ListActions(page);
   page.list = endless({
     label: t('frame.memory'),
@@ -33,9 +44,10 @@ export async function show(place, { part, query, signal }) {
     signal,
     columns: columns(),
     onOpen: (record) => actions.open(record),
-    empty: () => t(isWhole(view) ? 'memory.none' : 'memory.nothing'),
+    empty: () => t(view.q && page.found.nearest ? 'frame.no-answer' : isWhole(view) ? 'memory.none' : 'memory.nothing'),
     load: (cursor, until) => load(page, cursor, until),
-    row: (record) => cells(record, { actions, chosen: page.chosen, scoped: Boolean(view.scope), selects }),
+    row: (record) =>
+      cells(record, { actions, chosen: page.chosen, scoped: Boolean(view.scope), selects, relevance: page.found.relevance.get(record.id) }),
     onRows: (rows, ended) => {
       page.more = !ended;
       bar.paint();
@@ -162,10 +174,13 @@ async function load(page, cursor, signal) {
     // Most questions are answered by the first few, and while one is typed, each letter is a question.
     const limit = cursor ?? FIRST_FOUND;
     const { hits } = await post('/v1/search', asSearch(view, limit), { signal });
-    const rows = hits.map((hit) => hit.record);
+    const answers = page.showsNearest === view.q ? hits : hits.filter((hit) => hit.relevant);
+    page.found = { relevance: new Map(hits.map((hit) => [hit.record.id, hit.relevance])), nearest: hits.length - answers.length };
+    const rows = answers.map((hit) => hit.record);
     rows.forEach(page.keep);
     return { rows, cursor: rows.length === FIRST_FOUND && limit < MOST_FOUND ? MOST_FOUND : null };
   }
+  page.found = NOTHING_FOUND;
   const { records, cursor: next } = await get('/v1/records', { ...asListing(view), limit: PAGE, cursor }, { signal });
   records.forEach(page.keep);
   return { rows: records, cursor: next };
@@ -255,11 +270,19 @@ function toolbar(page, actions, selects) {
   );
   const steps = h('progress', { 'hidden': true, 'aria-label': t('memory.progress') });
   const fresh = h('button', { type: 'button', class: 'news', hidden: true, on: { click: () => page.refresh(true) } });
+  // What is less likely comes for this question only.
+  const showNearest = () => {
+    page.showsNearest = page.view.q;
+    page.list.reload();
+    page.list.focus();
+  };
+  const nearest = h('button', { type: 'button', class: 'quiet', hidden: true, on: { click: showNearest } });
   const element = h(
     'div',
     { class: 'toolbar row' },
     selects && all,
     count,
+    nearest,
     steps,
     buttons,
     h('span', { class: 'grow' }),
@@ -273,6 +296,8 @@ function toolbar(page, actions, selects) {
     all.checked = size > 0 && size === loaded;
     all.indeterminate = size > 0 && size < loaded;
     buttons.hidden = !size;
+    nearest.hidden = size > 0 || !page.found.nearest;
+    fill(nearest, t('frame.no-answer.nearest', page.found.nearest));
     const text = size ? t('memory.selected', number(size)) : found(loaded);
     // While rows are awaited, what is told is still about those that are to be seen.
     const waits = !size && page.view.q && page.list?.hasAttribute('aria-busy');
@@ -280,6 +305,7 @@ function toolbar(page, actions, selects) {
   }
 
   function found(loaded) {
+    if (page.view.q && !loaded && page.found.nearest) return t('frame.no-answer');
     if (page.view.q) return t('memory.found', `${number(loaded)}${loaded >= MOST_FOUND || page.more ? '+' : ''}`);
     return total === null ? t('frame.loading') : t('memory.total', total, number(total));
   }

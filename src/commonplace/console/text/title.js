@@ -2,10 +2,12 @@
 
 const MARKDOWN = /\.(?:md|markdown|mdx)$/i;
 
-/** The path that an imported file had in its folder, or null. */
-export const filePath = (record) => (record.source === 'file' ? record.provenance?.file || null : null);
+const FOLLOWS_FILE = new Set(['file', 'managed']);
 
-/** An imported file is called by its own name, anything else by its key; null: it has none. */
+/** The path of the file that a record follows, in its folder, or null. */
+export const filePath = (record) => (FOLLOWS_FILE.has(record.source) ? record.provenance?.file || null : null);
+
+/** A record that follows a file is called by the file's own name, anything else by its key; null: it has none. */
 export const titleOf = (record) => filePath(record)?.split('/').at(-1) || (record.key ?? null);
 
 /** The folder of an imported file, with its slash; empty at the top. */

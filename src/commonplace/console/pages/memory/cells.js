@@ -25,8 +25,8 @@ const cell = (name, ...children) => h('span', { role: 'gridcell', class: `cell c
 const aside = { type: 'button', tabindex: '-1' };
 const called = (record) => titleOf(record) ?? record.text.slice(0, 60);
 
-/** `actions` has select, pin, weigh and more; `chosen` are the ids that are selected; `scoped`: a scope is chosen. */
-export function cells(record, { actions, chosen, scoped, selects }) {
+/** `actions` has select, pin, weigh and more; `chosen` are the ids that are selected; `scoped`: a scope is chosen; `relevance`: of a hit. */
+export function cells(record, { actions, chosen, scoped, selects, relevance }) {
   const can = allowedActions(record);
   const title = titleOf(record);
   return [
@@ -52,7 +52,16 @@ export function cells(record, { actions, chosen, scoped, selects }) {
         folderOf(record) ? h('span', { class: 'mono' }, plain(folderOf(record))) : named('memory.kind', record.kind),
       ),
     ),
-    cell('value', h('span', { class: 'clamp' }, record.state !== 'live' && [badge.state(record.state), ' '], plain(record.text, MOST))),
+    cell(
+      'value',
+      h(
+        'span',
+        { class: 'clamp' },
+        relevance !== undefined && [badge.relevance(relevance), ' '],
+        record.state !== 'live' && [badge.state(record.state), ' '],
+        plain(record.text, MOST),
+      ),
+    ),
     cell('trust', badge.trust(record.trust)),
     cell(
       'weight',

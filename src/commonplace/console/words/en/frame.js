@@ -98,5 +98,12 @@ export default {
   'state.superseded': 'superseded',
   'state.expired': 'expired',
   'state.deleted': 'deleted',
+  'likely': 'How likely it answers the question',
+  'likely.very': 'very likely ({percent} %)',
+  'likely.likely': 'likely ({percent} %)',
+  'likely.possible': 'possible ({percent} %)',
+  'likely.unlikely': 'unlikely ({percent} %)',
+  'no-answer': 'No memory answers this.',
+  'no-answer.nearest': (n) => `Show what came nearest (${n})`,
   'pinned': 'Pinned',
 };

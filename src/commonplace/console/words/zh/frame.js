@@ -97,5 +97,12 @@ export default {
   'state.superseded': '已被取代',
   'state.expired': '已过期',
   'state.deleted': '已删除',
+  'likely': '它回答问题的可能性',
+  'likely.very': '很可能（{percent}%）',
+  'likely.likely': '较可能（{percent}%）',
+  'likely.possible': '有可能（{percent}%）',
+  'likely.unlikely': '不太可能（{percent}%）',
+  'no-answer': '没有记忆能回答这个问题。',
+  'no-answer.nearest': (n) => `显示最接近的内容（${n}）`,
   'pinned': '置顶',
 };
