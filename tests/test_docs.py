@@ -37,6 +37,7 @@ FILES = "The notes of a page about importing: we deploy with `make ship`, on Fri
 ASKS = re.compile(r"commonplace search|/v1/search|memory/search|print\(")
 FIGURES = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]*…?|\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d\S*)?")
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
+RULES = re.compile(r"([─━])\1+")
 OWN_PATH = ("README.md", "first-session.md")
 """Pages for somebody who has just installed it: they say themselves where the command is."""
 
@@ -79,7 +80,8 @@ def fits(answer: str, printed: str) -> bool:
 
 
 def lines(text: str) -> list[str]:
-    return [" ".join(line.split()) for line in STYLES.sub("", text).splitlines() if line.strip()]
+    plain = RULES.sub(r"\1", STYLES.sub("", text))
+    return [" ".join(line.split()) for line in plain.splitlines() if line.strip()]
 
 
 class Reader:
@@ -170,6 +172,7 @@ def test_every_example_is_in_a_language_that_is_run() -> None:
         ("id … of 3", "id 0192f3a4 of 3\n", True),
         ("first\nsecond", "second\nfirst\n", False),
         ("0192f3a4-5b6c-… from 2026-03-06", "01a1edfc-72f5-733b from 2027-01-01", True),
+        ("a ──── b", "a ── b", True),
         ("a.c", "abc", False),
     ],
 )

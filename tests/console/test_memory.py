@@ -1,6 +1,8 @@
 """The memory page: what is there is found and read, and written down."""
 
 import re
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -84,6 +86,25 @@ def test_deleted_and_demoted_ones_are_listed_under_their_state(page: Page, memor
 
     expect(rows(page)).to_have_count(1)
     expect(row(page, "Redis")).to_contain_text("deleted")
+
+
+def test_where_no_memory_answers_the_list_says_so_and_shows_what_came_nearest_on_request(
+    page: Page, memory: Memory, axe: Callable[[Page], list[str]], shots: Callable[[Page, str], list[Path]]
+) -> None:
+    at(page)
+
+    page.get_by_role("searchbox").fill("Which colour has the submarine of the choir?")
+
+    expect(page.get_by_role("status").filter(has_text="No memory answers this.")).to_be_visible()
+    expect(rows(page)).to_have_count(0)
+    assert axe(page) == []
+    shots(page, "memory-no-answer")
+    page.get_by_role("button", name="Show what came nearest (5)").press("Enter")
+    expect(rows(page)).to_have_count(5)
+    expect(rows(page).first).to_contain_text("unlikely (")
+    page.get_by_role("searchbox").fill("When do the releases go out?")
+    expect(rows(page).first).to_contain_text("very likely (")
+    assert rows(page).count() < len(memory.records(scope="workspace:web"))
 
 
 def test_a_text_is_searched_by_meaning_best_first_and_escape_clears_it(page: Page) -> None:

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { isPlain, parseMarkdown } from '../../../src/commonplace/console/text/markdown.js';
+import { bandOf, percentOf } from '../../../src/commonplace/console/text/relevance.js';
 import { folderOf, mayBeMarkdown, titleOf } from '../../../src/commonplace/console/text/title.js';
 
 const imported = (file) => ({ source: 'file', key: `import-0123456789abcdef/${file}`, provenance: { file } });
@@ -32,3 +33,13 @@ for (const [text, expected] of [
   ['- one\n- two', false],
 ])
   test(`${JSON.stringify(text)} is ${expected ? '' : 'not '}plain`, () => assert.equal(isPlain(parseMarkdown(text)), expected));
+
+for (const [chance, band, percent] of [
+  [0, 'unlikely', 1],
+  [0.29, 'unlikely', 29],
+  [0.3, 'possible', 30],
+  [0.6, 'likely', 60],
+  [0.85, 'very', 85],
+  [1, 'very', 99],
+])
+  test(`a chance of ${chance} is ${band}`, () => assert.deepEqual([bandOf(chance), percentOf(chance)], [band, percent]));

@@ -251,6 +251,21 @@ function selection(page, bar) {
   };
 }
 
+/** For what is less likely to answer: it comes for this question only. */
+function nearestButton(page) {
+  const click = () => {
+    page.showsNearest = page.view.q;
+    page.list.reload();
+    page.list.focus();
+  };
+  const element = h('button', { type: 'button', hidden: true, on: { click } });
+  const paint = (isBusy) => {
+    element.hidden = isBusy || !page.found.nearest;
+    fill(element, t('frame.no-answer.nearest', page.found.nearest));
+  };
+  return { element, paint };
+}
+
 function toolbar(page, actions, selects) {
   let total = null;
   const all = h('input', { 'type': 'checkbox', 'aria-label': t('memory.select.all'), 'on': { click: () => page.selectAll(all.checked) } });
@@ -270,19 +285,13 @@ function toolbar(page, actions, selects) {
   );
   const steps = h('progress', { 'hidden': true, 'aria-label': t('memory.progress') });
   const fresh = h('button', { type: 'button', class: 'news', hidden: true, on: { click: () => page.refresh(true) } });
-  // What is less likely comes for this question only.
-  const showNearest = () => {
-    page.showsNearest = page.view.q;
-    page.list.reload();
-    page.list.focus();
-  };
-  const nearest = h('button', { type: 'button', class: 'quiet', hidden: true, on: { click: showNearest } });
+  const nearest = nearestButton(page);
   const element = h(
     'div',
     { class: 'toolbar row' },
     selects && all,
     count,
-    nearest,
+    nearest.element,
     steps,
     buttons,
     h('span', { class: 'grow' }),
@@ -296,8 +305,7 @@ function toolbar(page, actions, selects) {
     all.checked = size > 0 && size === loaded;
     all.indeterminate = size > 0 && size < loaded;
     buttons.hidden = !size;
-    nearest.hidden = size > 0 || !page.found.nearest;
-    fill(nearest, t('frame.no-answer.nearest', page.found.nearest));
+    nearest.paint(size > 0);
     const text = size ? t('memory.selected', number(size)) : found(loaded);
     // While rows are awaited, what is told is still about those that are to be seen.
     const waits = !size && page.view.q && page.list?.hasAttribute('aria-busy');

@@ -28,7 +28,6 @@ const called = (record) => titleOf(record) ?? record.text.slice(0, 60);
 /** `actions` has select, pin, weigh and more; `chosen` are the ids that are selected; `scoped`: a scope is chosen; `relevance`: of a hit. */
 export function cells(record, { actions, chosen, scoped, selects, relevance }) {
   const can = allowedActions(record);
-  const title = titleOf(record);
   return [
     cell(
       'select',
@@ -42,16 +41,7 @@ export function cells(record, { actions, chosen, scoped, selects, relevance }) {
         }),
     ),
     cell('source', badge.source(record.source)),
-    cell(
-      'key',
-      h('span', { class: title ? 'mono cut' : 'soft cut', title: filePath(record) ?? record.key ?? '' }, title ? plain(title) : '–'),
-      h(
-        'span',
-        { class: 'soft small cut' },
-        !scoped && [h('span', { class: 'mono' }, plain(record.scope)), ' · '],
-        folderOf(record) ? h('span', { class: 'mono' }, plain(folderOf(record))) : named('memory.kind', record.kind),
-      ),
-    ),
+    keyCell(record, scoped),
     cell(
       'value',
       h(
@@ -109,6 +99,20 @@ export function cells(record, { actions, chosen, scoped, selects, relevance }) {
       ),
     ),
   ];
+}
+
+function keyCell(record, scoped) {
+  const title = titleOf(record);
+  return cell(
+    'key',
+    h('span', { class: title ? 'mono cut' : 'soft cut', title: filePath(record) ?? record.key ?? '' }, title ? plain(title) : '–'),
+    h(
+      'span',
+      { class: 'soft small cut' },
+      !scoped && [h('span', { class: 'mono' }, plain(record.scope)), ' · '],
+      folderOf(record) ? h('span', { class: 'mono' }, plain(folderOf(record))) : named('memory.kind', record.kind),
+    ),
+  );
 }
 
 function meter(value) {
