@@ -23,14 +23,22 @@ def query_hash(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def _context_action(who: Principal) -> str:
+    return "record.preview" if who.is_browsing else "record.context"
+
+
 class Recalling:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
     async def search(self, who: Principal, query: Query, *, run: str | None = None) -> list[Hit]:
-        """What answers the question, among what the caller may read, best first; marked as recalled into the run."""
+        """
+        What answers the question, among what the caller may read, best first; marked as recalled into the run. In the console it is
+        shown and not recalled: the audit calls it `record.browse`.
+        """
         desk = self._desk
-        async with desk.account(who, "record.search", run=run) as account:
+        action = "record.browse" if who.is_browsing else "record.search"
+        async with desk.account(who, action, run=run) as account:
             if query.filter.everyone:
                 account.details["everyone"] = True
             own_query = replace(query, filter=await desk.narrowed(who, query.filter))
@@ -44,10 +52,10 @@ class Recalling:
     async def context(self, who: Principal, query: ContextQuery, *, run: str | None = None) -> ContextBlock:
         """
         The `<memory_context>` block for a question, of what the caller may read. What it shows is marked as recalled into the run, or else the
-        session: it is not learned from it again.
+        session: it is not learned from it again. In the console it is a preview, and the audit calls it that.
         """
         desk = self._desk
-        async with desk.account(who, "record.context", run=run or query.session) as account:
+        async with desk.account(who, _context_action(who), run=run or query.session) as account:
             if query.filter.everyone:
                 account.details["everyone"] = True
             own_query = replace(query, filter=await desk.narrowed(who, query.filter))
@@ -72,7 +80,7 @@ class Recalling:
         off has no section.
         """
         desk = self._desk
-        async with desk.account(who, "record.context", run=run) as account:
+        async with desk.account(who, _context_action(who), run=run) as account:
             scope_ids = {"agent": agent, "workspace": workspace}
             await desk.readable(who, [Scope(kind, id) for kind, id in scope_ids.items() if id is not None])  # pyright: ignore[reportArgumentType]
             if agent is not None:

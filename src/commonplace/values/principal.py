@@ -147,6 +147,11 @@ class Principal:
         return self.agent or self.door == "mcp"
 
     @property
+    def is_browsing(self) -> bool:
+        """Whether a person looks around in the console: what is shown there is recalled into nobody's work."""
+        return self.session is not None
+
+    @property
     def home(self) -> Scope:
         """The caller's own."""
         return Scope("user", self.subject)
