@@ -145,8 +145,8 @@ PAIRED = {"POST /memories/search", "GET /resources", "DELETE /resources/{uri:pat
 NO_DATA = re.compile(
     r"""
     GET\ /(health|ready|metrics|docs|openapi\.json|capabilities|)$
-    | GET\ /console/ | \w+\ /v1/sign-in$ | POST\ /v1/codes | GET\ /v1/(weights|latency|keys|users|budgets|rules|upkeep|check|audit/seals)$
-    | (POST|DELETE|PUT)\ /v1/(keys|users|budgets|rules|tidy|reindex|load|rollback|members)  # for admins and reviewers: test_every_route
+    | GET\ /console/ | \w+\ /v1/sign-in$ | POST\ /v1/codes | GET\ /v1/(weights|latency|keys|users|budgets|rules|upkeep|check|embedder|audit/seals)$
+    | (POST|DELETE|PUT)\ /v1/(keys|users|budgets|rules|tidy|reindex|embedder|load|rollback|members)  # for admins and reviewers: test_every_route
     | DELETE\ /v1/approvals/  # tests/doors/native/test_approvals.py
     | POST\ /v1/capabilities$  # tests/doors/tandem/test_signed.py
     | POST\ /v1/review/(release|reject|restore|purge|findings) | \w+\ /v1/tasks/ | (PUT|GET|DELETE|POST)\ /v1/managed/

@@ -15,7 +15,7 @@ import apsw
 from commonplace.errors import NotAStore, StoreReadOnly, StoreTooNew
 from commonplace.stores.sqlite.connection import APPLICATION_ID, connect, named_errors, patiently
 
-SCHEMA = 11
+SCHEMA = 12
 
 
 def migrations() -> list[str]:
