@@ -117,7 +117,7 @@ ROUTES: dict[str, Route] = {
     "GET /v1/upkeep": Route("admin"),
     "POST /v1/reindex": Route("operator"),
     "GET /v1/embedder": Route("admin"),
-    "POST /v1/embedder": Route("operator", {"embedder": "static"}),
+    "POST /v1/embedder": Route("operator", {"embedder": "none"}),
     "GET /v1/budgets": Route("admin"),
     "PUT /v1/budgets": Route("admin", {"daily_usd": 0}),
     "GET /v1/review": Route("reviewer"),

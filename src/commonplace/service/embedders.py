@@ -40,7 +40,7 @@ from commonplace.values.scope import DEFAULT_TENANT
 from commonplace.values.upkeep import Upkeep
 
 EMBED: Final = "embed"
-FOLLOW_EVERY: Final = 2.0
+FOLLOW_EVERY: Final = 1.0
 """Seconds after which a process has noticed at the latest which embedders its store has."""
 _LINE: Final = Line(name=EMBED, max_jobs=20)
 _ATTEMPTS: Final = 20

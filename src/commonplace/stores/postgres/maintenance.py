@@ -68,7 +68,7 @@ class SqlMaintenance:
                 versions=versions,
                 passages=sum(scope.passages for scope in scopes),
                 bytes=size,
-                embedders={name: dimension for name, dimension in await rows(connection, _SQL["active_embedders"])},
+                embedders=dict(await rows(connection, _SQL["active_embedders"])),
                 scopes=tuple(scopes),
             )
 
@@ -97,7 +97,7 @@ class SqlMaintenance:
         return not count
 
     async def embedders(self) -> dict[str, int]:
-        return {name: dimension for name, dimension in await self._transactions.ask(_SQL["active_embedders"])}
+        return dict(await self._transactions.ask(_SQL["active_embedders"]))
 
     async def set_embedders(self, embedders: Mapping[str, int]) -> None:
         async def work(connection: Connection) -> None:
