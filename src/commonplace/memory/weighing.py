@@ -27,7 +27,7 @@ _MEANINGS: Final[Mapping[str, str]] = {
     "copies": "What a near-copy of a better hit loses.",
 }
 _CONTEXTUAL: Final = "gte-"
-_SHARES: Final = {True: 2.0, False: 0.3}
+_SHARES: Final = {True: 2.0, False: 0.1}
 WEIGHTS: Final[tuple[Weight, ...]] = tuple(
     Weight(name=name, default=float(getattr(Weights(), name)), meaning=meaning) for name, meaning in _MEANINGS.items()
 )
@@ -42,4 +42,4 @@ def default_weights(embedders: Collection[str]) -> Weights:
     if not any(name.startswith(_CONTEXTUAL) for name in embedders):
         return Weights()
     shares = {name: _SHARES[name.startswith(_CONTEXTUAL)] for name in embedders}
-    return Weights(embedders=shares, before=0.3, shortest=65.0)
+    return Weights(embedders=shares, before=0.4, after=0.5, shortest=80.0)
