@@ -42,7 +42,7 @@ class Mortal:
         if self.after is not None and self.count >= self.after:
             os.kill(os.getpid(), signal.SIGKILL)
         self.count += len(texts)
-        return np.ones((len(texts), self.dimension), dtype=np.float32) / 2
+        return np.full((len(texts), self.dimension), 0.5, dtype=np.float32)
 
     async def aclose(self) -> None:
         pass

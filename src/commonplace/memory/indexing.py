@@ -44,7 +44,7 @@ async def embed_missing(store: EmbedderStages, embedders: Sequence[Embedder], pr
     Raises:
         EmbedderChanged: the store does not have these embedders any more.
     """
-    total, done, after = await store.count_unembedded(), 0, 0
+    total, count, after = await store.count_unembedded(), 0, 0
     while texts := await store.unembedded(after, _BATCH):
         spoken = [
             prefix_of(content.speaker) + content.text[start:stop] for content in texts for start, stop in content.spans
@@ -56,10 +56,10 @@ async def embed_missing(store: EmbedderStages, embedders: Sequence[Embedder], pr
         each = iter(vectors)
         await store.add_vectors({content.number: [next(each) for _ in content.spans] for content in texts})
         after = texts[-1].number
-        done += len(texts)
+        count += len(texts)
         if progress:
-            progress(done, max(total, done))
-    return done
+            progress(count, max(total, count))
+    return count
 
 
 async def check_embedders(store: StoreMaintenance, embedders: Sequence[Embedder]) -> list[Finding]:

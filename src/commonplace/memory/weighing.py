@@ -27,7 +27,7 @@ _MEANINGS: Final[Mapping[str, str]] = {
     "copies": "What a near-copy of a better hit loses.",
 }
 _CONTEXTUAL: Final = "gte-"
-_SHARES: Final = {True: 2.0, False: 0.1}
+_SHARES: Final = {True: 1.75, False: 0.15}
 WEIGHTS: Final[tuple[Weight, ...]] = tuple(
     Weight(name=name, default=float(getattr(Weights(), name)), meaning=meaning) for name, meaning in _MEANINGS.items()
 )

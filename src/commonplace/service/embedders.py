@@ -221,9 +221,9 @@ class EmbedderSwitch:
         stages = await store.embedder_stages.stages()
         jobs = await store.jobs.list_jobs(DEFAULT_TENANT, kinds=[EMBED], limit=1)
         job = jobs[0] if jobs else None
-        done, total = (job.done, job.total) if job else (0, 0)
+        count, total = (job.done, job.total) if job else (0, 0)
         if job is not None and job.state == "done":
-            done = total = int(str(job.result.get("texts", 0)))
+            count = total = int(str(job.result.get("texts", 0)))
 
         def of_stage(stage: EmbedderStage) -> tuple[str, ...]:
             return tuple(name for name, embedder in stages.items() if embedder.stage == stage)
@@ -233,7 +233,7 @@ class EmbedderSwitch:
             coming=of_stage("coming"),
             leaving=of_stage("leaving"),
             state="settled" if job is None else _STATES[job.state],
-            done=done,
+            count=count,
             total=total,
             error=job.error if job and job.state == "failed" else None,
         )

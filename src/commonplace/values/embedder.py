@@ -14,7 +14,7 @@ SwitchState = Literal["settled", "queued", "running", "failed"]
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EmbedderStatus(JsonObject):
     """
-    `active` embedders answer searches. While the store changes over, `coming` ones are given vectors of all texts, `done` of `total` so far,
+    `active` embedders answer searches. While the store changes over, `coming` ones are given vectors of all texts, `count` of `total` so far,
     and `leaving` ones are about to be dropped. `error` says why the last change failed.
     """
 
@@ -22,6 +22,6 @@ class EmbedderStatus(JsonObject):
     coming: tuple[str, ...] = ()
     leaving: tuple[str, ...] = ()
     state: SwitchState = "settled"
-    done: Natural = 0
+    count: Natural = 0
     total: Natural = 0
     error: str | None = None

@@ -52,7 +52,8 @@ class Hashed:
             self.gate.clear()
             self.is_closed.set()
         rows = [np.frombuffer(sha256(text.encode()).digest()[: self.dimension], dtype=np.uint8) for text in texts]
-        return np.array(rows, dtype=np.float32).reshape(len(texts), self.dimension) / 1000
+        floats = np.array(rows, dtype=np.float32).reshape(len(texts), self.dimension)
+        return floats / np.float32(1000)
 
     async def aclose(self) -> None:
         pass
@@ -129,7 +130,7 @@ async def test_when_every_text_has_a_vector_the_new_one_answers_and_the_old_one_
     status = await here.settled()
 
     assert (status.active, status.coming, status.leaving, status.state) == (("new",), (), (), "settled")
-    assert (status.done, status.total) == (2, 2)
+    assert (status.count, status.total) == (2, 2)
     assert await here.parts("cat") == {"meaning:new"}
     assert await here.store.maintenance.embedders() == {"new": 4}
 
