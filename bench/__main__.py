@@ -12,12 +12,14 @@ from typing import Any, get_args
 
 from bench import console as consoles
 from bench import daemon as daemons
+from bench import embedding as embeddings
 from bench import extraction as extractions
 from bench import install as installs
 from bench import learning as lessons
 from bench import poisoning as attacks
 from bench import report, versions
 from bench import routing as routes
+from bench.embedding import home_with_model
 from bench.machine import ROOT, describe, keep
 from bench.peers import run as peers
 from bench.postgres import server
@@ -57,10 +59,21 @@ def recall(asked: argparse.Namespace) -> None:
         if worlds is None:
             print(f"{name}: skipped, its data is not here (--data FOLDER).")
             continue
-        with _store(asked.store, name) as address, open_memory(address, embedder=asked.embedder) as memory:
+        with (
+            home_with_model(asked.embedder),
+            _store(asked.store, name) as address,
+            open_memory(address, embedder=asked.embedder) as memory,
+        ):
             results += [figures.as_row() for figures in measure(memory, name, worlds, modes)]
     print(table(rows_of_recall(results)))
     _keep(asked, _recall_name(asked), {"store": asked.store, "embedder": asked.embedder, "results": results})
+
+
+def embedding(asked: argparse.Namespace) -> None:
+    """Short texts a second."""
+    rows = embeddings.measure()
+    print(table(rows))
+    _keep(asked, "embedding", {"results": rows})
 
 
 def _recall_name(asked: argparse.Namespace) -> str:
@@ -232,6 +245,8 @@ FULL = (
     "recall",
     "recall --store postgres",
     f"recall --embedder {_SEVERAL}",
+    "recall --embedder gte-small --mode hybrid",
+    "embedding",
     "scale",
     "scale --scope-in-store",
     "scale --many-scopes",
@@ -288,8 +303,10 @@ def _parser() -> argparse.ArgumentParser:
     _data(one)
     one.add_argument("--set", choices=("locomo", "longmemeval", "beam", "own"), help="only this one")
     one.add_argument("--store", choices=("sqlite", "postgres"), default="sqlite")
-    one.add_argument("--embedder", default="static", help=f"static, none, or {_SEVERAL}")
+    one.add_argument("--embedder", default="static", help=f"static, gte-small, none, or {_SEVERAL}")
     one.add_argument("--mode", choices=get_args(Mode), help="only this one")
+
+    _named(named, "embedding", embedding, "short texts a second, by embedder")
 
     one = _named(named, "scale", scale, "ingest, search, memory and file by the number of records")
     one.add_argument("--sizes", type=_numbers, default=[1_000, 10_000, 100_000, 1_000_000])

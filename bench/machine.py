@@ -18,7 +18,16 @@ ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "results"
 SCRATCH = Path(__file__).parent / "scratch"
 
-_TOLD = ("commonplace", "apsw", "numpy", "psycopg", "sentence-transformers", "sqlite-vec", "tokenizers")
+_TOLD = (
+    "commonplace",
+    "apsw",
+    "numpy",
+    "onnxruntime",
+    "psycopg",
+    "sentence-transformers",
+    "sqlite-vec",
+    "tokenizers",
+)
 _STATUS = Path("/proc/self/status")
 _CLEAR = Path("/proc/self/clear_refs")
 

@@ -19,6 +19,9 @@ Every figure here is written by `make bench` (`python -m bench`) into `bench/res
 `python -m bench report`. Nothing is typed by hand. Under each heading stands the command that measures it again.
 """
 
+_EMBEDDING = """The short texts of our own English set, embedded by each in turn, the best of three rounds. `texts_per_core_s` counts the
+time of the processor alone, of all cores together: what others do to the machine hardly changes it."""
+
 _RECALL = """Evidence recall, no LLM, through the public API: turns are stored with `add_turns`, one record a turn, and searched
 with `search`. LoCoMo (one scope a conversation) and BEAM (one scope a chat): the share of a question's evidence turns among the
 first k, averaged over questions. LongMemEval (one scope for all sessions): sessions in the order of their first hit among 60;
@@ -105,6 +108,8 @@ def written(results: Results) -> str:
     for name in sorted(results, key=lambda name: (name != "recall-sqlite", name)):
         if name.startswith("recall-"):
             parts += _recall(name, results[name])
+    if "embedding" in results:
+        parts += _section("Embedding", _EMBEDDING, results["embedding"], results["embedding"]["results"])
     if "scale" in results:
         parts += _section("Speed and size", _SCALE, results["scale"], rows_of_scale(results["scale"]["results"]))
     if "scope-in-store" in results:

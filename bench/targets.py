@@ -22,6 +22,9 @@ _MILLION = 1_000_000
 _HUNDRED_THOUSAND = 100_000
 
 
+_CONTEXTUAL = {"own-english": 0.9, "locomo": 0.8, "beam": 0.64}
+
+
 class Judged(NamedTuple):
     target: str
     wanted: str
@@ -33,6 +36,7 @@ def judged(results: Results) -> Iterator[Judged]:
     """Each target that something was measured for."""
     yield from _recall(results)
     yield from _stores(results)
+    yield from _contextual(results)
     yield from _scale(results)
     yield from _small(results)
     yield from _learning(results)
@@ -73,6 +77,22 @@ def _stores(results: Results) -> Iterator[Judged]:
             yield _at_least(
                 f"{name} {figure}: a second embedder beside", lite[name, mode][figure], both[name, mode][figure]
             )
+
+
+def _contextual(results: Results) -> Iterator[Judged]:
+    """What a person gains who adds gte-small, and what it costs."""
+    lite, found = _figures(results, "recall-sqlite"), _figures(results, "recall-sqlite-gte-small-hybrid")
+    for name, wanted in _CONTEXTUAL.items():
+        if (name, "hybrid") in found:
+            yield _at_least(f"{name} R@10: gte-small", wanted, found[name, "hybrid"]["R@10"])
+    chinese = ("own-chinese", "hybrid")
+    if chinese in found and chinese in lite:
+        yield _at_least(
+            "own-chinese R@10: gte-small no lower than without", lite[chinese]["R@10"], found[chinese]["R@10"]
+        )
+    for one in results.get("embedding", {}).get("results", []):
+        if one["embedder"] == "gte-small, eight bits":
+            yield _at_least("gte-small: short texts a second", 250, one["texts_per_s"])
 
 
 def _scale(results: Results) -> Iterator[Judged]:

@@ -116,6 +116,8 @@ ROUTES: dict[str, Route] = {
     "POST /v1/tidy": Route("admin", {}),
     "GET /v1/upkeep": Route("admin"),
     "POST /v1/reindex": Route("operator"),
+    "GET /v1/embedder": Route("admin"),
+    "POST /v1/embedder": Route("operator", {"embedder": "none"}),
     "GET /v1/budgets": Route("admin"),
     "PUT /v1/budgets": Route("admin", {"daily_usd": 0}),
     "GET /v1/review": Route("reviewer"),

@@ -138,6 +138,8 @@ FACES: dict[str, Face] = {
     "me": Face(no_command=OTHERS, no_tool="a model's place says who it is"),
     "check": Face("check", no_tool=OPERATOR),
     "reindex": Face("reindex", no_tool=OPERATOR),
+    "use_embedder": Face("embedder use", no_tool=OPERATOR),
+    "embedder_status": Face("embedder status", no_tool=OPERATOR),
     "rules": Face("rules", no_tool=OPERATOR),
     "set_rule": Face("rules", no_tool=OPERATOR),
     "tidy": Face("tidy", no_tool=OPERATOR),

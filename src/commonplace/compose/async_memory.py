@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Self
 
 from commonplace.compose.caretaker import Caretaker
+from commonplace.compose.embedders import embedder_maker
 from commonplace.compose.files import HomeFiles
 from commonplace.errors import StoreClosed
 from commonplace.memory.holdings import IndexBudget
@@ -23,12 +24,14 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from commonplace.compose.configuration import Configuration
-    from commonplace.compose.embedders import EmbedderChoice
+    from commonplace.compose.embedders import EmbedderChoice, EmbedderOptions
     from commonplace.compose.stores import Opened
     from commonplace.ports.clock import Clock
+    from commonplace.values.embedder import EmbedderStatus
     from commonplace.values.task import ContextMode, MemoryTask, TargetScope
 
 DOOR: Final = "embedded"
+_FOLLOW_AFTER: Final = 2.0
 
 
 class AsyncMemory(LocalMemory):
@@ -44,7 +47,7 @@ class AsyncMemory(LocalMemory):
     def __init__(
         self,
         opened: Opened,
-        choice: EmbedderChoice,
+        embedding: tuple[EmbedderChoice, EmbedderOptions],
         clock: Clock,
         tenant: str,
         actor: str | None,
@@ -52,7 +55,7 @@ class AsyncMemory(LocalMemory):
         *,
         agent: bool = False,
     ) -> None:
-        store = opened.store
+        store, (choice, making) = opened.store, embedding
         room = EngineRoom(
             store=store,
             clock=clock,
@@ -73,7 +76,13 @@ class AsyncMemory(LocalMemory):
         # Whoever opens the store may do everything with it.
         who = Principal(subject=LOCAL, name=actor, tenant=tenant, role="admin", operator=True, agent=agent, door=DOOR)
         idle = timedelta(days=settings.session_days) if settings.session_days else None
-        services = Services(desk, ServiceOptions(most_records=MAX_PAGE, session_idle=idle))
+        options = ServiceOptions(
+            most_records=MAX_PAGE,
+            session_idle=idle,
+            make_embedders=embedder_maker(store.vectors, making),
+            fixed_embedder=settings.embedder,
+        )
+        services = Services(desk, options)
         super().__init__(services, who, token_budget=settings.token_budget)
         # What was made elsewhere is not ours to look after.
         self._caretaker = Caretaker(services) if opened.adopted else None
@@ -87,6 +96,8 @@ class AsyncMemory(LocalMemory):
         self._one_learner = asyncio.Lock()
         self._model = AsyncExitStack()
         self._working: asyncio.Task[None] | None = None
+        self._switching: asyncio.Task[None] | None = None
+        self._following = asyncio.create_task(self._follow_embedders()) if opened.adopted else None
 
     @property
     def tenant(self) -> str:
@@ -95,13 +106,33 @@ class AsyncMemory(LocalMemory):
     @property
     def embedders(self) -> tuple[str, ...]:
         """The names of the embedders by which meaning is searched; none: by words only."""
-        return tuple(embedder.name for embedder in self._choice.embedders)
+        return tuple(embedder.name for embedder in self._services.desk.room.embedders)
 
     async def reindex(self, *, progress: Progress | None = None) -> int:
         """Make all words and vectors anew from the texts, and answer how many there were."""
         count = await super().reindex(progress=progress)
         self._stale = False
         return count
+
+    async def use_embedder(self, name: str) -> EmbedderStatus:
+        """
+        Change over to other embedders, `gte-small` for instance, in the background; `embedder_status` says how far it is. Searches
+        go on with the old ones until the new ones know every text. If the memory is closed before, call this again: it goes on.
+        """
+        status = await super().use_embedder(name)
+        if self._switching is None or self._switching.done():
+            # As below.
+            from commonplace.jobs.payloads import EMBED_PAYLOAD  # noqa: PLC0415
+            from commonplace.jobs.queue import Queue  # noqa: PLC0415
+            from commonplace.jobs.worker import Worker  # noqa: PLC0415
+            from commonplace.service.embedders import EMBED  # noqa: PLC0415
+
+            queue = Queue(handler=self._services.embedders.run, payload=EMBED_PAYLOAD, wakes=(EMBED,))
+            desk = self._services.desk
+            worker = Worker(desk.store, desk.clock, {EMBED: queue})
+            self._services.embedders.on_queued(lambda: worker.wake(EMBED))
+            self._switching = asyncio.create_task(worker.run())
+        return status
 
     # ---- memory in Markdown: this process does the work, and so it waits for it
 
@@ -142,7 +173,17 @@ class AsyncMemory(LocalMemory):
             await self._reads.aclose()
             for embedder in self._choice.own:
                 await embedder.aclose()
+            await self._close_made()
             await self._opened.aclose()
+
+    async def _follow_embedders(self) -> None:
+        """Another process may change the embedders of the store. A short command ends before it would look."""
+        await asyncio.sleep(_FOLLOW_AFTER)
+        await self._services.embedders.follow()
+
+    async def _close_made(self) -> None:
+        if "embedders" in self._services.__dict__:
+            await self._services.embedders.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -205,7 +246,8 @@ class AsyncMemory(LocalMemory):
         """What is not done yet goes back to the line."""
         if self._learner is not None:
             self._learner.job_waiter.close()
-        if self._working is not None:
-            self._working.cancel()
-            await asyncio.wait({self._working})
+        for task in (self._working, self._switching, self._following):
+            if task is not None:
+                task.cancel()
+                await asyncio.wait({task})
         await self._model.aclose()

@@ -9,7 +9,14 @@ from typing import Final, TypeAlias
 
 import anyio
 
-from commonplace.compose.work import follow_events, follow_files, look_for_damage, warm_up, work_on_jobs
+from commonplace.compose.work import (
+    follow_embedders,
+    follow_events,
+    follow_files,
+    look_for_damage,
+    warm_up,
+    work_on_jobs,
+)
 from commonplace.server.auth import AppState
 from commonplace.server.logs import log
 from commonplace.settings import Settings
@@ -17,7 +24,14 @@ from commonplace.values.retry import Backoff
 
 Background: TypeAlias = Callable[[AppState, Settings], Awaitable[None]]
 
-BACKGROUND: Final[tuple[Background, ...]] = (follow_events, follow_files, work_on_jobs, warm_up, look_for_damage)
+BACKGROUND: Final[tuple[Background, ...]] = (
+    follow_events,
+    follow_files,
+    follow_embedders,
+    work_on_jobs,
+    warm_up,
+    look_for_damage,
+)
 """Each runs in every worker; what must happen once is claimed by lease."""
 
 _BACKOFF: Final = Backoff(first=1.0, longest=60.0)

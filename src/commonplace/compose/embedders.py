@@ -9,21 +9,25 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from commonplace.embedders.choose import make_embedders
+from commonplace.embedders.choose import GTE, make_embedders
 from commonplace.errors import EmbedderChanged, EmbedderUnavailable, InvalidInput, StoreNotAdopted
 from commonplace.text.tokens import TokenCounter, estimate
 from commonplace.values.paths import expand_path
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from commonplace.ports.embedder import Embedder
     from commonplace.ports.store import Store
     from commonplace.ports.vector_cache import VectorCache
 
 DEFAULT: Final = "static"
+MODELS: Final = "models"
+"""The folder of the models that were added, in the home folder."""
 _BUNDLED: Final = "all-MiniLM-L6-v2"
 
 
@@ -31,13 +35,14 @@ _BUNDLED: Final = "all-MiniLM-L6-v2"
 class EmbedderOptions:
     """
     What the caller or the settings say. `embedder` None: as the store has it. A store that was not `adopted` cannot choose an
-    embedder that calls a service or loads a model.
+    embedder that calls a service or loads a model. `models` is the folder of the models that were added.
     """
 
     embedder: str | Embedder | Sequence[Embedder] | None = None
     reindex: bool = False
     api_key: str | None = None
     base_url: str | None = None
+    models: Path | None = None
     adopted: bool = True
 
 
@@ -86,7 +91,7 @@ async def choose(store: Store, options: EmbedderOptions) -> EmbedderChoice:
 def _by_options(cache: VectorCache, options: EmbedderOptions) -> EmbedderChoice:
     if isinstance(options.embedder, str):
         specs = [_with_url(spec.strip(), options) for spec in options.embedder.split(",")]
-        embedders = tuple(make_embedders(",".join(specs), api_key=options.api_key, cache=cache))
+        embedders = _made(specs, cache, options)
         return EmbedderChoice(embedders=embedders, own=embedders)
     own = options.embedder
     embedders = tuple(own) if isinstance(own, Sequence) else (own,) if own is not None else ()
@@ -115,8 +120,7 @@ def _stored(cache: VectorCache, stored: dict[str, int], options: EmbedderOptions
             "`commonplace trust --store`, or name an embedder yourself, for instance with --embedder static."
         )
     try:
-        specs = [_with_url(_spec(name), options) for name in stored]
-        embedders = tuple(make_embedders(",".join(specs), api_key=options.api_key, cache=cache))
+        embedders = named_embedders(list(stored), cache, options)
     except InvalidInput as unknown:
         if options.reindex:
             return _default(cache)
@@ -128,6 +132,30 @@ def _stored(cache: VectorCache, stored: dict[str, int], options: EmbedderOptions
     return EmbedderChoice(embedders=embedders, own=embedders)
 
 
+def embedder_maker(cache: VectorCache, options: EmbedderOptions) -> Callable[[Sequence[str]], Sequence[Embedder]]:
+    """For a service that makes embedders when it is asked to."""
+
+    def make(names: Sequence[str]) -> Sequence[Embedder]:
+        return named_embedders(names, cache, options)
+
+    return make
+
+
+def named_embedders(names: Sequence[str], cache: VectorCache, options: EmbedderOptions) -> tuple[Embedder, ...]:
+    """
+    Embedders from the names that a store knows them by, or from how a person writes them.
+
+    Raises:
+        InvalidInput: one cannot be made from its name.
+        EmbedderUnavailable: one is not installed here.
+    """
+    return _made([_with_url(_spec(name), options) for name in names], cache, options) if names else ()
+
+
+def _made(specs: Sequence[str], cache: VectorCache, options: EmbedderOptions) -> tuple[Embedder, ...]:
+    return tuple(make_embedders(",".join(specs), api_key=options.api_key, cache=cache, models=options.models))
+
+
 def _spec(name: str) -> str:
     """
     How `make_embedders` spells an embedder of this name. A store may come from a stranger: no name of ours holds an address, to
@@ -136,11 +164,14 @@ def _spec(name: str) -> str:
     model = name.removeprefix("sentence-transformers:")
     if "://" in name or (model not in (name, _BUNDLED) and expand_path(model).is_dir()):
         raise InvalidInput(f"{name!r:.80} is no name of an embedder.")
+    if name.startswith(f"{GTE}-"):
+        return GTE
     return "static" if name.startswith("static-") else name
 
 
 def _is_bundled(name: str) -> bool:
-    return name.startswith("static-") or name == f"sentence-transformers:{_BUNDLED}"
+    """Whether it asks nobody, and reads only files that came with a package or were added by a person."""
+    return name.startswith(("static-", f"{GTE}-")) or name == f"sentence-transformers:{_BUNDLED}"
 
 
 def _with_url(spec: str, options: EmbedderOptions) -> str:

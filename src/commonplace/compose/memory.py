@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from commonplace.values.changes import Changes, SuccessorFields
     from commonplace.values.context import ContextBlock
     from commonplace.values.distillation import DistillFields, DistillReport
+    from commonplace.values.embedder import EmbedderStatus
     from commonplace.values.event import Heard
     from commonplace.values.extraction import Extracted, TalkFields
     from commonplace.values.knowledge import (
@@ -381,6 +382,17 @@ class Memory(SyncMemory):
     def reindex(self, *, progress: Progress | None = None) -> int:
         """Make all words and vectors anew from the texts, and answer how many there were."""
         return self._run(self._memory.reindex(progress=progress))
+
+    def use_embedder(self, name: str) -> EmbedderStatus:
+        """
+        Change over to other embedders, `gte-small` for instance, in the background; `embedder_status` says how far it is. Searches
+        go on with the old ones until the new ones know every text. If the memory is closed before, call this again: it goes on.
+        """
+        return self._run(self._memory.use_embedder(name))
+
+    def embedder_status(self) -> EmbedderStatus:
+        """Which embedders answer, and how far the store is with a change to others."""
+        return self._run(self._memory.embedder_status())
 
     def stats(self, *, everyone: bool = False) -> Stats:
         """How much there is, and in which scopes: of what is shared and one's own, or (for admins) of everyone's."""

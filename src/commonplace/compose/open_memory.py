@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.compose.async_memory import AsyncMemory
 from commonplace.compose.background_loop import BackgroundLoop
 from commonplace.compose.configuration import configuration
-from commonplace.compose.embedders import EmbedderOptions, choose
+from commonplace.compose.embedders import MODELS, EmbedderOptions, choose
 from commonplace.compose.memory import Memory
 from commonplace.compose.stores import SystemClock, is_postgres, open_store
 from commonplace.errors import PathNotFound
@@ -101,15 +101,17 @@ async def open_with(options: OpenOptions) -> AsyncMemory:
         reindex=options.reindex,
         api_key=settings.api_key,
         base_url=settings.base_url,
+        models=settings.home / MODELS,
     )
     async with AsyncExitStack() as stack:
         opened = await open_store(
             address, clock, create=options.create, home=settings.home, from_workspace=from_workspace
         )
         stack.push_async_callback(opened.aclose)
-        choice = await choose(opened.store, replace(embedder_options, adopted=opened.adopted))
+        embedder_options = replace(embedder_options, adopted=opened.adopted)
+        choice = await choose(opened.store, embedder_options)
         actor = options.actor or settings.actor
-        memory = AsyncMemory(opened, choice, clock, tenant, actor, settings, agent=options.agent)
+        memory = AsyncMemory(opened, (choice, embedder_options), clock, tenant, actor, settings, agent=options.agent)
         stack.pop_all()
     return memory
 

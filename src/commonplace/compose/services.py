@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from commonplace.compose.embedders import EmbedderChoice, EmbedderOptions, choose
+from commonplace.compose.embedders import MODELS, EmbedderChoice, EmbedderOptions, choose, embedder_maker
 from commonplace.compose.stores import Opened, SystemClock, open_store
 from commonplace.governance.keys import secret_hash
 from commonplace.governance.limits import RateLimits
@@ -62,6 +62,7 @@ async def composed(settings: Settings, options: ComposeOptions) -> AsyncGenerato
         if model is not None:
             await stack.enter_async_context(model)
         services = _services(settings, options, opened, clock, choice, model)
+        stack.push_async_callback(services.embedders.aclose)
         stack.push_async_callback(services.desk.room.aclose)
         yield services
 
@@ -72,6 +73,7 @@ def embedder_options(settings: Settings) -> EmbedderOptions:
         embedder=settings.embedder,
         api_key=key.get_secret_value() if key else None,
         base_url=settings.openai_base_url,
+        models=settings.home / MODELS,
     )
 
 
@@ -101,7 +103,14 @@ def _services(
         queries=RateLimits({"query": settings.rate_limit_query_cost}),
         works_on_jobs=opened.adopted,
     )
-    return Services(desk, service_options(settings, options.token))
+    return Services(
+        desk,
+        replace(
+            service_options(settings, options.token),
+            make_embedders=embedder_maker(store.vectors, replace(embedder_options(settings), adopted=opened.adopted)),
+            fixed_embedder=settings.embedder,
+        ),
+    )
 
 
 def service_options(settings: Settings, token: str | None = None) -> ServiceOptions:

@@ -7,11 +7,12 @@ import logging
 from datetime import timedelta
 from typing import Any
 
-from commonplace.jobs.payloads import IMPORT_PAYLOAD, NO_PAYLOAD, TALK_PAYLOAD
+from commonplace.jobs.payloads import EMBED_PAYLOAD, IMPORT_PAYLOAD, NO_PAYLOAD, TALK_PAYLOAD
 from commonplace.jobs.queue import Queue
 from commonplace.jobs.worker import Worker
 from commonplace.server.auth import AppState
 from commonplace.server.logs import log
+from commonplace.service.embedders import EMBED
 from commonplace.service.extraction import AT_ONCE, EXTRACT
 from commonplace.service.lanes import memory_queues
 from commonplace.service.seals import EVERY as SEAL_EVERY
@@ -52,6 +53,7 @@ def queues_of(services: Services, settings: Settings) -> dict[str, Queue[Any]]:
         IMPORT: Queue(handler=services.moving.run_import, payload=IMPORT_PAYLOAD, wakes=(IMPORT,)),
         UPKEEP: Queue(handler=housekeeping.run, payload=NO_PAYLOAD, every=EVERY),
         SEAL: Queue(handler=sealing.run, payload=NO_PAYLOAD, every=SEAL_EVERY),
+        EMBED: Queue(handler=services.embedders.run, payload=EMBED_PAYLOAD, wakes=(EMBED,)),
         EXTRACT: Queue(handler=services.extraction.work, payload=TALK_PAYLOAD, concurrency=AT_ONCE, wakes=(EXTRACT,)),
         **memory_queues(services.lanes),
     }
@@ -71,6 +73,7 @@ async def work_on_jobs(app_state: AppState, settings: Settings) -> None:
     )
     services.lanes.on_queued(worker.wake)
     services.extraction.on_queued(worker.wake)
+    services.embedders.on_queued(lambda: worker.wake(EMBED))
     with services.events.hub.watched(worker.hear):
         await worker.run()
 
@@ -87,6 +90,12 @@ async def look_for_damage(app_state: AppState, settings: Settings) -> None:
     store = app_state.services.desk.store
     if not await store.maintenance.is_sound():
         log(logging.ERROR, "damaged", advice="`commonplace check` names what cannot be read.")
+
+
+async def follow_embedders(app_state: AppState, settings: Settings) -> None:
+    """Another process may change the embedders of the store."""
+    del settings
+    await app_state.services.embedders.follow()
 
 
 async def follow_files(app_state: AppState, settings: Settings) -> None:

@@ -107,6 +107,16 @@ class Requester:
         )
 
 
+# ---- embedders
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EmbedPayload:
+    """The names of the embedders that a store changes to."""
+
+    embedders: tuple[str, ...]
+
+
 # ---- import
 
 
@@ -275,4 +285,5 @@ TALK_PAYLOAD: Final = PayloadFormat[TalkPayload](TalkPayload)
 REMEMBER_PAYLOAD: Final = PayloadFormat[RememberPayload](RememberPayload)
 FORGET_PAYLOAD: Final = PayloadFormat[ForgetPayload](ForgetPayload)
 DREAM_PAYLOAD: Final = PayloadFormat[DreamPayload](DreamPayload)
+EMBED_PAYLOAD: Final = PayloadFormat[EmbedPayload](EmbedPayload)
 NO_PAYLOAD: Final = PayloadFormat[Nothing](Nothing)

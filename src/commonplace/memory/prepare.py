@@ -102,6 +102,11 @@ class Preparer:
 
 def stretches(content: Told, count: TokenCounter) -> Iterator[tuple[int, int, str]]:
     """Where each passage stands, and what is analysed and embedded of it: its text behind the name of who said it."""
-    before = "" if content.speaker is None or content.speaker.casefold() in ROLES else f"{content.speaker}: "
+    before = prefix_of(content.speaker)
     for start, stop in spans(content.text, count):
         yield start, stop, before + content.text[start:stop]
+
+
+def prefix_of(speaker: str | None) -> str:
+    """What is embedded before the words of a speaker."""
+    return "" if speaker is None or speaker.casefold() in ROLES else f"{speaker}: "

@@ -26,6 +26,7 @@ from commonplace.memory.index import Floats, Index, Ints, Segment
 from commonplace.memory.prepare import embedded
 from commonplace.memory.rank import Pool, Ranked, Weights, rank
 from commonplace.memory.relevance import JUDGED, Nearness, calibration, check_relevance, is_relevant, relevance
+from commonplace.memory.weighing import default_weights
 from commonplace.memory.word_lookup import WordLookup
 from commonplace.ports.clock import Clock
 from commonplace.ports.embedder import Embedder
@@ -87,7 +88,7 @@ class Recall:
             terms={} if query.mode == "meaning" else {term_hash(term): weight for term, weight in terms.items()},
             vectors=vectors,
             now=to_ms(query.as_of or self._clock.now()),
-            weights=_weights(query),
+            weights=_weights(query, default_weights(vectors)),
             chance={term_hash(term): chance(term) for term in terms},
             shares={term_hash(term): share for term, share in shares(terms).items()},
             curves=curves,
@@ -311,14 +312,14 @@ def _copies(gathering: Gathering, pool: Pool, ranked: Ranked) -> np.ndarray[tupl
     return np.array([number_of.get(int(row), -1) for row in pool.passage], dtype=np.int64)
 
 
-def _weights(query: Query) -> Weights:
+def _weights(query: Query, defaults: Weights) -> Weights:
     known = [name for name in Weights.__dataclass_fields__ if name != "embedders"]
     if not set(query.weights) <= set(known):
         raise InvalidQuery(f"There is no such weight. Those that can be set: {', '.join(known)}.")
     # Callers without a type checker send what JSON gave them.
     if not all(isinstance(value, int | float) and math.isfinite(value) for value in query.weights.values()):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidQuery("A weight is a number.")
-    weights = replace(Weights(), **query.weights)
+    weights = replace(defaults, **query.weights)
     if min(weights.half_life, weights.terse, weights.shortest) <= 0 or not 0 <= query.diversity < math.inf:
         raise InvalidQuery("Lengths and half-lives are above zero, and diversity is not below it.")
     return replace(weights, copies=query.diversity or weights.copies)

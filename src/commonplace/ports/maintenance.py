@@ -56,11 +56,11 @@ class StoreMaintenance(Protocol):
         ...
 
     async def embedders(self) -> dict[str, int]:
-        """Name and dimension of each embedder whose vectors belong to this store."""
+        """Name and dimension of each embedder that answers searches of this store."""
         ...
 
     async def set_embedders(self, embedders: Mapping[str, int]) -> None:
-        """From now on these; the vectors of all others are dropped."""
+        """From now on these answer; the vectors of all others are dropped."""
         ...
 
     async def contents(self, after: int, limit: int) -> list[Content]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from commonplace.values.changes import Changes, SuccessorFields
     from commonplace.values.context import ContextBlock
     from commonplace.values.distillation import DistillFields, DistillReport
+    from commonplace.values.embedder import EmbedderStatus
     from commonplace.values.event import Heard
     from commonplace.values.extraction import Extracted, TalkFields
     from commonplace.values.knowledge import (
@@ -577,6 +578,17 @@ class AdminClient(Protocol):
 
     async def reindex(self, *, progress: Progress | None = None) -> int:
         """Make all words and vectors anew from the texts, and answer how many there were."""
+        ...
+
+    async def use_embedder(self, name: str) -> EmbedderStatus:
+        """
+        Change over to other embedders, `gte-small` for instance, in the background; `embedder_status` says how far it is. Searches
+        go on with the old ones until the new ones know every text.
+        """
+        ...
+
+    async def embedder_status(self) -> EmbedderStatus:
+        """Which embedders answer, and how far the store is with a change to others."""
         ...
 
     async def rules(self) -> builtins.list[Rule]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from commonplace.ports.approvals import ApprovalRegistry
+from commonplace.ports.embedder_stages import EmbedderStages
 from commonplace.ports.events import EventLog
 from commonplace.ports.jobs import JobQueue
 from commonplace.ports.journal import Journal
@@ -68,6 +69,9 @@ class Store(Protocol):
 
     @property
     def maintenance(self) -> StoreMaintenance: ...
+
+    @property
+    def embedder_stages(self) -> EmbedderStages: ...
 
     @property
     def vectors(self) -> VectorCache: ...

@@ -39,6 +39,7 @@ from commonplace.values.capability import CapabilityFields, IssuedCapability
 from commonplace.values.census import By, Latency, Recalls, ScopeCounts, Tally, Weight
 from commonplace.values.changes import Changes, SuccessorFields
 from commonplace.values.context import ContextBlock
+from commonplace.values.embedder import EmbedderStatus
 from commonplace.values.event import Heard
 from commonplace.values.extraction import Extracted, TalkFields
 from commonplace.values.layer import LayerChoice, LayerName
@@ -401,6 +402,16 @@ class AsyncClient(AsyncDaemonCatalog, AsyncKnowledge, MemoryClient):
         """Make all words and vectors anew from the texts, and answer how many there were. For the operator."""
         del progress
         return (await self._send("POST", "/v1/reindex", ReindexedAnswer, endless=True)).texts
+
+    async def use_embedder(self, name: str) -> EmbedderStatus:
+        """
+        Have the daemon change over to other embedders, `gte-small` for instance, in the background; `embedder_status` says how far it is.
+        Searches go on with the old ones until the new ones know every text. For the operator.
+        """
+        return await self._send("POST", "/v1/embedder", EmbedderStatus, {"embedder": name})
+
+    async def embedder_status(self) -> EmbedderStatus:
+        return await self._get("/v1/embedder", EmbedderStatus)
 
     async def stats(self, *, everyone: bool = False) -> Stats:
         return await self._get("/v1/stats", Stats, {"everyone": everyone or None})

@@ -39,6 +39,7 @@ from commonplace.values.capability import CapabilityFields, IssuedCapability
 from commonplace.values.census import By, Latency, Recalls, ScopeCounts, Tally, Weight
 from commonplace.values.changes import Changes, SuccessorFields
 from commonplace.values.context import ContextBlock
+from commonplace.values.embedder import EmbedderStatus
 from commonplace.values.event import Heard
 from commonplace.values.extraction import Extracted, TalkFields
 from commonplace.values.layer import LayerChoice, LayerName
@@ -445,6 +446,17 @@ class Client(DaemonCatalog, Knowledge):
         """Make all words and vectors anew from the texts, and answer how many there were. For the operator."""
         del progress
         return (self._send("POST", "/v1/reindex", ReindexedAnswer, endless=True)).texts
+
+    def use_embedder(self, name: str) -> EmbedderStatus:
+        """
+        Have the daemon change over to other embedders, `gte-small` for instance, in the background; `embedder_status` says how far it is.
+        Searches go on with the old ones until the new ones know every text. For the operator.
+        """
+        return self._send("POST", "/v1/embedder", EmbedderStatus, {"embedder": name})
+
+    def embedder_status(self) -> EmbedderStatus:
+        """Which embedders answer, and how far the store is with a change to others."""
+        return self._get("/v1/embedder", EmbedderStatus)
 
     def stats(self, *, everyone: bool = False) -> Stats:
         """How much there is, and in which scopes: of what is shared and one's own, or (for admins) of everyone's."""

@@ -92,11 +92,11 @@ def _no_files() -> FileEraser:
     return NoFiles()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class EngineRoom:
     """
     Engines for any tenant, which share one set of embedders and one budget for the indexes in memory. Those used last stay
-    warm. `files` are those that records follow.
+    warm. `files` are those that records follow. What is written gets vectors of those that are `coming`, too.
     """
 
     store: Store
@@ -105,6 +105,7 @@ class EngineRoom:
     count: TokenCounter
     budget: IndexBudget = field(default_factory=partial(IndexBudget, CACHE_BYTES))
     files: FileEraser = field(default_factory=_no_files)
+    coming: Sequence[Embedder] = ()
     _warm: OrderedDict[str, Engines] = field(default_factory=OrderedDict[str, Engines])
 
     def of(self, tenant: str) -> Engines:
@@ -116,7 +117,7 @@ class EngineRoom:
                 store=self.store,
                 clock=self.clock,
                 count=self.count,
-                preparer=Preparer(self.embedders, self.count),
+                preparer=Preparer([*self.embedders, *self.coming], self.count),
                 recall=recall,
                 contexts=Contexts(self.store.records, recall, tenant, self.count),
                 files=self.files,
@@ -126,6 +127,12 @@ class EngineRoom:
             _, coldest = self._warm.popitem(last=False)
             coldest.recall.forget_cache()
         return engines
+
+    def change_embedders(self, embedders: Sequence[Embedder], coming: Sequence[Embedder]) -> None:
+        """Whoever asks for engines from now on gets others. What is under way ends with those it has."""
+        self.forget_caches()
+        self._warm.clear()
+        self.embedders, self.coming = tuple(embedders), tuple(coming)
 
     def forget_caches(self) -> None:
         for engines in self._warm.values():

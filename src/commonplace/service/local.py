@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from commonplace.values.changes import Changes, SuccessorFields
     from commonplace.values.context import ContextBlock
     from commonplace.values.distillation import DistillFields, DistillReport
+    from commonplace.values.embedder import EmbedderStatus
     from commonplace.values.event import Heard
     from commonplace.values.extraction import Extracted, TalkFields
     from commonplace.values.knowledge import (
@@ -389,6 +390,12 @@ class LocalMemory(MemoryClient):
 
     async def reindex(self, *, progress: Progress | None = None) -> int:
         return await self._now.keeping.reindex(self._principal, progress)
+
+    async def use_embedder(self, name: str) -> EmbedderStatus:
+        return await self._now.embedders.use(self._principal, name)
+
+    async def embedder_status(self) -> EmbedderStatus:
+        return await self._now.embedders.status(self._principal)
 
     async def stats(self, *, everyone: bool = False) -> Stats:
         return await self._now.keeping.stats(self._principal, everyone=everyone)

@@ -11,11 +11,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from commonplace.errors import InvalidInput
 from commonplace.service.recall import Recalling
 from commonplace.service.records import Records
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from commonplace.jobs.waiter import JobWaiter
+    from commonplace.ports.embedder import Embedder
     from commonplace.service.approvals import Approvals
     from commonplace.service.budgets import Budgets
     from commonplace.service.capabilities import CapabilityIssuer
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     from commonplace.service.desk import Desk
     from commonplace.service.director import Directing
     from commonplace.service.distill import Distilling
+    from commonplace.service.embedders import EmbedderSwitch, MakeEmbedders
     from commonplace.service.events import Listening
     from commonplace.service.extraction import Extracting
     from commonplace.service.identity import Identity
@@ -41,12 +46,17 @@ if TYPE_CHECKING:
     from commonplace.values.upkeep import LimitsInForce
 
 
+def no_embedders(names: Sequence[str]) -> Sequence[Embedder]:
+    """Whoever composed the services makes no embedders: the store keeps those it has."""
+    raise InvalidInput(f"{', '.join(names)} cannot be made here.")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServiceOptions:
     """
     What the use cases are told by whoever composes them. `token` and `signing` are of the operator's token; `most_records` is how
     many records a page or a batch may have; `ground` is where the files of memory lie, None where there are none; `limits` are those of a
-    daemon, to be told.
+    daemon, to be told; `make_embedders` makes embedders from their names, and `fixed_embedder` is the one that the settings name.
     """
 
     token: bytes | None = None
@@ -62,6 +72,8 @@ class ServiceOptions:
     dream_micro_usd: int = 0
     session_idle: timedelta | None = timedelta(days=30)
     limits: LimitsInForce | None = None
+    make_embedders: MakeEmbedders = no_embedders
+    fixed_embedder: str | None = None
 
 
 class Services:
@@ -126,6 +138,13 @@ class Services:
         from commonplace.service.maintenance import Keeping  # noqa: PLC0415
 
         return Keeping(self.desk, session_idle=self._options.session_idle, limits=self._options.limits)
+
+    @cached_property
+    def embedders(self) -> EmbedderSwitch:
+        # As above.
+        from commonplace.service.embedders import EmbedderSwitch  # noqa: PLC0415
+
+        return EmbedderSwitch(self.desk, self._options.make_embedders, fixed=self._options.fixed_embedder)
 
     @cached_property
     def census(self) -> Counting:

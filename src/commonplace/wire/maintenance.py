@@ -51,5 +51,13 @@ class LogAnswer(JsonObject):
     log: tuple[Upkeep, ...]
 
 
+class EmbedderBody(Body):
+    """The embedder to change to, or several with commas between them."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"embedder": "static"}]})
+
+    embedder: str = Field(min_length=1, max_length=500, description="static, gte-small, none, openai:MODEL.")
+
+
 class ReindexedAnswer(Answer):
     texts: Natural

@@ -9,8 +9,10 @@ from fastapi import APIRouter, Query
 
 from commonplace.doors.native.conditions import problems
 from commonplace.server.auth import Caller, KeyedCaller, Served
+from commonplace.values.embedder import EmbedderStatus
 from commonplace.values.upkeep import Stats
 from commonplace.wire.maintenance import (
+    EmbedderBody,
     FindingsAnswer,
     LogAnswer,
     ReindexedAnswer,
@@ -65,6 +67,18 @@ async def tidy(who: Caller, served: Served, body: TidyBody = _TIDY) -> LogAnswer
 async def upkeep(query: Annotated[LogQuery, Query()], who: Caller, served: Served) -> LogAnswer:
     """Newest first. For admins."""
     return LogAnswer(tuple(await served.keeping.upkeep_log(who, since=query.since, limit=query.limit)))
+
+
+@router.get("/embedder", summary="Which embedders answer", responses=problems())
+async def embedder_status(who: Caller, served: Served) -> EmbedderStatus:
+    """And how far the store is with a change to others. For admins."""
+    return await served.embedders.status(who)
+
+
+@router.post("/embedder", summary="Change over to another embedder", responses=problems())
+async def use_embedder(body: EmbedderBody, who: KeyedCaller, served: Served) -> EmbedderStatus:
+    """In the background; searches go on with the old one until the new one knows every text. For the operator."""
+    return await served.embedders.use(who, body.embedder)
 
 
 @router.post("/reindex", summary="Make all words and vectors anew", responses=problems())

@@ -69,7 +69,7 @@ class SqlMaintenance:
                 versions=versions,
                 passages=sum(scope.passages for scope in scopes),
                 bytes=size,
-                embedders={name: embedder.dimension for name, embedder in (await known_embedders(connection)).items()},
+                embedders=dict(await rows(connection, _SQL["active_embedders"])),
                 scopes=tuple(scopes),
             )
 
@@ -98,8 +98,7 @@ class SqlMaintenance:
         return not count
 
     async def embedders(self) -> dict[str, int]:
-        present = await self._transactions.read(known_embedders)
-        return {name: embedder.dimension for name, embedder in present.items()}
+        return dict(await self._transactions.ask(_SQL["active_embedders"]))
 
     async def set_embedders(self, embedders: Mapping[str, int]) -> None:
         async def work(connection: Connection) -> None:
@@ -110,6 +109,7 @@ class SqlMaintenance:
             if unchanged != present.keys():
                 await connection.execute(_SQL["drop_other_vectors"], params)
                 await connection.execute(_SQL["drop_other_embedders"], params)
+            await connection.execute(_SQL["activate"])
             for name, dimension in embedders.items():
                 if name not in unchanged:
                     await connection.execute(_SQL["add_embedder"], {"name": name, "dimension": dimension})
@@ -122,7 +122,7 @@ class SqlMaintenance:
 
     async def index(self, contents: Mapping[int, Sequence[Passage]]) -> None:
         async def work(connection: Connection) -> None:
-            owners = await _lock_owners(connection, list(contents))
+            owners = await lock_owners(connection, list(contents), epochs=1)
             params = of_numbers([row[0] for row in owners], "contents")
             counters = Counters()
             await connection.execute(_SQL["drop_vectors"], params)
@@ -228,15 +228,15 @@ class SqlMaintenance:
         ]
 
 
-async def _lock_owners(connection: Connection, contents: Sequence[int]) -> list[tuple[Any, ...]]:
-    """Whose these contents are, with all their scopes locked; readers of those must read anew."""
+async def lock_owners(connection: Connection, contents: Sequence[int], *, epochs: int) -> list[tuple[Any, ...]]:
+    """Whose these contents are, with all their scopes locked; with `epochs`, readers of those must read anew."""
     locked: set[Place] = set()
     for _ in range(_ROUNDS):
         owners = await rows(connection, _SQL["owners"], of_numbers(contents, "contents"))
         missing = {(row[2], Scope(row[3], row[4])) for row in owners} - locked
         if not missing:
             return owners
-        await lock(connection, sorted(missing), epochs=1)
+        await lock(connection, sorted(missing), epochs=epochs)
         locked |= missing
     raise StoreBusy("The records to index kept moving. Try again.")
 

@@ -8,6 +8,7 @@ from commonplace.ports.clock import Clock
 from commonplace.stores.postgres.address import parse_address
 from commonplace.stores.postgres.approvals import SqlApprovals
 from commonplace.stores.postgres.connection import Database
+from commonplace.stores.postgres.embedder_stages import SqlEmbedderStages
 from commonplace.stores.postgres.events import SqlEvents
 from commonplace.stores.postgres.jobs import SqlJobs
 from commonplace.stores.postgres.journal import SqlJournal
@@ -50,6 +51,7 @@ class PostgresStore:
         self.seals = SqlSeals(transactions)
         self.statistics = SqlStatistics(transactions)
         self.maintenance = SqlMaintenance(transactions)
+        self.embedder_stages = SqlEmbedderStages(transactions)
         self.vectors = SqlVectorCache(transactions)
 
     @classmethod

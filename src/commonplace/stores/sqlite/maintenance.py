@@ -143,7 +143,7 @@ def _stats(db: apsw.Connection, path: Path, tenant: str, now: int) -> Stats:
 
 
 def _embedders(db: apsw.Connection) -> dict[str, int]:
-    return dict[str, int](rows(db, "SELECT name, dimension FROM embedders ORDER BY number"))
+    return dict[str, int](rows(db, "SELECT name, dimension FROM embedders WHERE stage = 'active' ORDER BY number"))
 
 
 def _set_embedders(db: apsw.Connection, embedders: Mapping[str, int]) -> None:
@@ -151,6 +151,7 @@ def _set_embedders(db: apsw.Connection, embedders: Mapping[str, int]) -> None:
         if embedders.get(name) != dimension:
             db.execute("DELETE FROM vectors WHERE embedder = ?", (number,))
             db.execute("DELETE FROM embedders WHERE number = ?", (number,))
+    db.execute("UPDATE embedders SET stage = 'active'")
     for name, dimension in embedders.items():
         db.execute("INSERT INTO embedders (name, dimension) VALUES (?, ?) ON CONFLICT DO NOTHING", (name, dimension))
     db.execute("UPDATE scopes SET epoch = epoch + 1")
@@ -158,7 +159,7 @@ def _set_embedders(db: apsw.Connection, embedders: Mapping[str, int]) -> None:
 
 def _index(db: apsw.Connection, contents: Mapping[int, Sequence[Passage]]) -> None:
     numbers = dict[str, int](rows(db, "SELECT name, number FROM embedders"))
-    dimensions = _embedders(db)
+    dimensions = dict[str, int](rows(db, "SELECT name, dimension FROM embedders"))
     touched: set[int] = set()
     if db.execute("SELECT min(number) FROM contents").get in contents:
         _mend(db)

@@ -10,6 +10,7 @@ from commonplace.errors import StoreFull, StoreUnavailable
 from commonplace.ports.clock import Clock
 from commonplace.stores.sqlite.approvals import SqlApprovals
 from commonplace.stores.sqlite.connection import Readers, WriterThread
+from commonplace.stores.sqlite.embedder_stages import SqlEmbedderStages
 from commonplace.stores.sqlite.events import SqlEvents
 from commonplace.stores.sqlite.jobs import SqlJobs
 from commonplace.stores.sqlite.journal import SqlJournal
@@ -53,6 +54,7 @@ class SqliteStore:
         self.seals = SqlSeals(transactions)
         self.statistics = SqlStatistics(transactions)
         self.maintenance = SqlMaintenance(transactions, path)
+        self.embedder_stages = SqlEmbedderStages(transactions)
         self.vectors = SqlVectorCache(transactions)
 
     @classmethod

@@ -54,8 +54,8 @@ WHERE p.content IS NULL OR p.scope IS DISTINCT FROM v.scope
    OR NOT EXISTS (SELECT 1 FROM embedders e WHERE e.number = v.embedder AND e.dimension = vector_dims(v.signed));
 
 -- name: missing_vectors
--- Live passages that one of the store's embedders has no vector for.
-SELECT count(*) FROM passages p CROSS JOIN embedders e
+-- Live passages that one of the embedders that answer has no vector for.
+SELECT count(*) FROM passages p JOIN embedders e ON e.stage = 'active'
 WHERE p.scope IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM vectors v
     WHERE v.tenant = p.tenant AND v.content = p.content AND v.n = p.n AND v.embedder = e.number);

@@ -35,6 +35,14 @@ DELETE FROM vectors WHERE NOT embedder = ANY(%(kept)s::integer[]);
 -- As drop_other_vectors.
 DELETE FROM embedders WHERE NOT number = ANY(%(kept)s::integer[]);
 
+-- name: active_embedders
+-- Those that answer.
+SELECT name, dimension FROM embedders WHERE stage = 'active' ORDER BY name;
+
+-- name: activate
+-- Those that are left answer.
+UPDATE embedders SET stage = 'active' WHERE stage <> 'active';
+
 -- name: add_embedder
 -- From now on this one too.
 INSERT INTO embedders (name, dimension) VALUES (%(name)s, %(dimension)s);

@@ -1,0 +1,3 @@
+-- A store changes its embedders while it is searched: those that are coming have vectors of some texts, those that are leaving answer
+-- nobody any more.
+ALTER TABLE embedders ADD COLUMN stage text NOT NULL DEFAULT 'active' CHECK (stage IN ('active', 'coming', 'leaving'));

@@ -1,0 +1,46 @@
+-- name: stages
+-- The embedders of the store, and how far they are.
+SELECT name, dimension, stage, number FROM embedders ORDER BY number;
+
+-- name: announce
+-- Its vectors are accepted from now on.
+INSERT INTO embedders (name, dimension, stage) VALUES (%(name)s, %(dimension)s, 'coming') ON CONFLICT DO NOTHING;
+
+-- name: drop_vectors_of
+-- Vectors of embedders that are dropped.
+DELETE FROM vectors WHERE embedder = ANY(%(numbers)s::integer[]);
+
+-- name: drop_embedders
+-- As drop_vectors_of.
+DELETE FROM embedders WHERE number = ANY(%(numbers)s::integer[]);
+
+-- name: unembedded
+-- Texts of every tenant that lack a vector, in the order of their numbers, which begin with the tenant's.
+SELECT c.number, c.text, c.speaker, c.tenant FROM contents c
+WHERE (c.tenant, c.number) > ((%(after)s::bigint >> 32)::integer, %(after)s::bigint) AND EXISTS (
+    SELECT 1 FROM passages p CROSS JOIN embedders e
+    WHERE p.tenant = c.tenant AND p.content = c.number AND e.stage <> 'leaving' AND NOT EXISTS (
+        SELECT 1 FROM vectors v
+        WHERE v.tenant = p.tenant AND v.content = p.content AND v.n = p.n AND v.embedder = e.number))
+ORDER BY c.tenant, c.number LIMIT %(limit)s;
+
+-- name: count_unembedded
+-- How many those are.
+SELECT count(*) FROM contents c
+WHERE EXISTS (
+    SELECT 1 FROM passages p CROSS JOIN embedders e
+    WHERE p.tenant = c.tenant AND p.content = c.number AND e.stage <> 'leaving' AND NOT EXISTS (
+        SELECT 1 FROM vectors v
+        WHERE v.tenant = p.tenant AND v.content = p.content AND v.n = p.n AND v.embedder = e.number));
+
+-- name: spans
+-- Where the passages of these contents begin and end.
+SELECT content, start, stop FROM passages WHERE tenant = ANY(%(tenants)s) AND content = ANY(%(contents)s) ORDER BY content, n;
+
+-- name: replaced_vectors
+-- Make room for new ones.
+DELETE FROM vectors WHERE tenant = ANY(%(tenants)s) AND content = ANY(%(contents)s) AND embedder = ANY(%(numbers)s::integer[]);
+
+-- name: promote
+-- All others are leaving.
+UPDATE embedders SET stage = CASE WHEN name = ANY(%(names)s::text[]) THEN 'active' ELSE 'leaving' END;
