@@ -50,9 +50,7 @@ def search(
         float | None,
         typer.Option(metavar="0-1", min=0, max=1, help="Show what is at least so likely to answer, and nothing else."),
     ] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", "-a", help="Show what is less likely, too, below a line.")
-    ] = False,
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Show what is less likely, too.")] = False,
     explain: Annotated[bool, typer.Option("--explain", "-x", help="Show every part of each score.")] = False,
 ) -> None:
     """Find what answers a question, most likely first, and say why. Exits with 3 if no memory answers it."""
