@@ -27,11 +27,22 @@ from commonplace.testing.daemon import TOKEN, InProcess, served
 
 pytestmark = pytest.mark.anyio
 
-Target = Literal["own", "person", "session", "project", "web", "private", "resource", "quarantined"]
-TARGETS: tuple[Target, ...] = ("own", "person", "session", "project", "web", "private", "resource", "quarantined")
+Target = Literal["own", "person", "session", "room", "project", "web", "private", "resource", "quarantined"]
+TARGETS: tuple[Target, ...] = (
+    "own",
+    "person",
+    "session",
+    "room",
+    "project",
+    "web",
+    "private",
+    "resource",
+    "quarantined",
+)
 SCOPES: dict[Target, str] = {
     "person": "user:ana",
     "session": "session:ana-1",
+    "room": "channel:ana-room",
     "project": "workspace:web-payroll",
     "web": "workspace:web",
     "private": "user:ana",

@@ -265,7 +265,7 @@ class Gathering:
             return Channel(mean=0.0, std=0.0, best=0.0)
         spread = Channel(mean=float(seen.mean()), std=float(seen.std()), best=float(seen.max()))
         curve = self._asked.curves.get(name)
-        background = curve.unrelated if curve and curve.unrelated else spread
+        background = spread if curve is None else curve.unrelated
         return spread.mixed(self._count, background, self._asked.weights.prior)
 
     def _look_closely(self, rows: Rows) -> None:

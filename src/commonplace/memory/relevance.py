@@ -39,24 +39,29 @@ JUDGED: Final = 10
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Calibration:
     """
-    How nearness becomes a chance. `cosine` is what a cosine counts beside the share of words, `unrelated` how cosines of texts are spread that
-    have nothing to do with one another.
+    How nearness becomes a chance. `unrelated` is how the cosines of texts are spread that have nothing to do with one another; `cosine` is what
+    a cosine above their mean counts beside the share of words.
     """
 
     offset: float
     slope: float
+    unrelated: Channel
     cosine: float = 0.0
-    passages: float = -0.29
+    passages: float = -0.3
     """For each time that the number of passages grows by the factor e."""
-    behind: float = -2.8
-    unrelated: Channel | None = None
+    behind: float = -5.0
+    """For each unit of nearness that a hit is behind the best."""
 
 
-WORDS: Final = Calibration(offset=-1.6, slope=3.6)
-STATIC: Final = Calibration(offset=-1.8, slope=2.55, cosine=1.5, unrelated=Channel(mean=0.16, std=0.13, best=0.0))
-STATIC_CJK: Final = Calibration(
-    offset=-2.35, slope=2.87, cosine=1.5, behind=-6.0, unrelated=Channel(mean=0.2, std=0.12, best=0.0)
+WORDS: Final = Calibration(offset=-1.5, slope=3.9, unrelated=Channel(mean=0.0, std=0.0, best=0.0), passages=-0.2)
+STATIC: Final = Calibration(
+    offset=-1.25, slope=2.63, cosine=1.5, behind=-2.75, unrelated=Channel(mean=0.16, std=0.13, best=0.0)
 )
+STATIC_CJK: Final = Calibration(
+    offset=-1.5, slope=2.86, cosine=1.5, behind=-6.0, unrelated=Channel(mean=0.2, std=0.12, best=0.0)
+)
+MINILM: Final = Calibration(offset=-1.83, slope=2.26, cosine=2.0, unrelated=Channel(mean=0.05, std=0.09, best=0.0))
+GTE: Final = Calibration(offset=-1.85, slope=2.16, cosine=8.0, unrelated=Channel(mean=0.765, std=0.03, best=0.0))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,24 +74,27 @@ class Nearness:
 
 def calibration(embedder: str, question: str) -> Calibration:
     """The curve of an embedder for questions in this language. One that nobody has measured is taken to be like the default."""
-    for beginning, latin, cjk in _MEASURED:
-        if beginning in embedder:
-            return cjk if reads_as_cjk(question) else latin
+    for part, alphabet, cjk in _MEASURED:
+        if part in embedder:
+            return cjk if reads_as_cjk(question) else alphabet
     return STATIC
 
 
 def relevance(own: Nearness, beside: Sequence[Nearness], passages: int, curves: Mapping[str, Calibration]) -> Floats:
     """
-    The chance of each hit, best first or not. `beside` are the turns before and after, of coverage 0 and cosine nan if there are none. Of several
-    embedders each has a say; a hit without a vector is judged by its words.
+    The chance of each hit. `beside` are the turns before and after, of coverage 0 and cosine nan if there are none. Of several embedders the one
+    that tells texts apart best decides; a hit without its vector is judged by the next one, or by its words.
     """
-    by_words = _logit(own.coverage, [turn.coverage for turn in beside], passages, WORDS)
-    logits: list[Floats] = []
-    for name, curve in curves.items():
-        near = [item.coverage + curve.cosine * np.nan_to_num(item.cosines[name]) for item in (own, *beside)]
-        logit = _logit(near[0], near[1:], passages, curve)
-        logits.append(np.where(np.isnan(own.cosines[name]), by_words, logit))
-    return 1.0 / (1.0 + np.exp(-(np.mean(logits, axis=0) if logits else by_words)))
+    logits = _logit(own.coverage, [turn.coverage for turn in beside], passages, WORDS)
+    # The best comes last, and has the last word.
+    for name, curve in sorted(curves.items(), key=lambda item: item[1].cosine):
+        near, *around = [_near(item.coverage, item.cosines[name], curve) for item in (own, *beside)]
+        logits = np.where(np.isnan(own.cosines[name]), logits, _logit(near, around, passages, curve))
+    return 1.0 / (1.0 + np.exp(-logits))
+
+
+def _near(coverage: Floats, cosines: Floats, curve: Calibration) -> Floats:
+    return coverage + curve.cosine * np.nan_to_num(cosines - curve.unrelated.mean)
 
 
 def _logit(own: Floats, beside: Sequence[Floats], passages: int, curve: Calibration) -> Floats:
@@ -117,5 +125,5 @@ def answering(hits: Sequence[Hit], min_relevance: float | None = None) -> list[H
     return [hit for hit in hits if hit.relevance >= min_relevance]
 
 
-_MEASURED: Final = (("static-", STATIC, STATIC_CJK),)
+_MEASURED: Final = (("static-", STATIC, STATIC_CJK), ("gte-small", GTE, GTE), ("all-MiniLM-L6", MINILM, MINILM))
 """By a part of the embedder's name: the curve for alphabets, and for Chinese, Japanese and Korean."""
