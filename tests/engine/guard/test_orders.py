@@ -1,6 +1,7 @@
 """Orders that are told by what they want; sentences of our own, none of them from the sets of attacks."""
 
-from importlib.metadata import distributions
+import sysconfig
+from pathlib import Path
 
 import pytest
 
@@ -142,8 +143,12 @@ def test_a_wish_and_a_warning_about_a_secret_are_told_apart() -> None:
 
 def test_licences_are_no_orders() -> None:
     """As people keep them in their folders; those of what is installed here."""
-    files = (file for package in distributions() for file in package.files or () if file.name.startswith("LICEN"))
-    texts = {path.read_text(encoding="utf-8", errors="replace") for file in files if (path := file.locate()).is_file()}
+    folder = Path(sysconfig.get_paths()["purelib"])
+    texts = {
+        file.read_text(encoding="utf-8", errors="replace")
+        for file in folder.glob("*.dist-info/**/LICEN*")
+        if file.is_file()
+    }
     licences = [text for text in sorted(texts, key=len) if len(text) < 12_000][:60]
 
     held = [text[:80] for text in licences if signs(text)]
