@@ -10,7 +10,7 @@ import pytest
 from bench import console, install, learning, report, routing
 from bench.__main__ import main
 from bench.counting import gain, means, of_sessions, of_turns, share
-from bench.machine import describe, keep, percentile
+from bench.machine import ROOT, describe, keep, percentile
 from bench.peers.run import ratios
 from bench.recall import measure
 from bench.scale import many_scopes, one_scope, scope_in_store
@@ -265,3 +265,21 @@ def test_the_command_says_which_sets_it_skips(tmp_path: Path, capsys: pytest.Cap
     main(["recall", "--set", "beam", "--data", str(tmp_path), "--dry"])
 
     assert "beam: skipped" in capsys.readouterr().out
+
+
+def test_the_page_on_poisoning_has_the_figures_that_were_measured():
+    rows = json.loads((ROOT / "bench" / "results" / "poisoning.json").read_text(encoding="utf-8"))["results"]
+    figures = {
+        (row["set"], row["half"]): (round(100 * row["recognised"]), round(100 * row["held by mistake"]))
+        for row in rows
+        if row["language"] == "both"
+    }
+    page = " ".join((ROOT / "docs" / "why" / "poisoning.md").read_text(encoding="utf-8").split())
+
+    assert all(row["labelled untrusted"] == row["attacks"] for row in rows)
+    assert (
+        "they recognise {} in 100 attacks and hold {} in 100 look-alikes".format(*figures["stranger", "development"])
+        in page
+    )
+    assert "**{} in 100, and {} in 100 look-alikes**".format(*figures["stranger", "held-back"]) in page
+    assert "half is at {} and {},".format(*figures["unseen", "held-back"]) in page

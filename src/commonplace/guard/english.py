@@ -78,7 +78,7 @@ ENGLISH: Final[tuple[tuple[Cue, str], ...]] = (
     ),
     (
         "money",
-        r"\b(?:pay|paid|payments?|payees?|wire|transfer|refunds?|invoices?|bank|iban|account number|accounts? on|btc|bitcoin|crypto|wallet|donat\w{1,5}|charge|card on file|saved card|credit card|purchase|buy|checkout|order(?:s|ing)? (?:ingredients|from|at|only|solely)|promo|affiliate|coupon|referral|payroll|beneficiary|gift cards?|subscribe|subscription)\b|\b[A-Z]{2}\d{2}(?: ?\d{4}){2}|\bbc1[a-z0-9]{6}|\b0x[0-9a-f]{12}|\b\d{4} \d{4} \d{4}\b|\bacct\b",
+        r"\b(?:pay|paid|payments?|payees?|wire|transfer|refunds?|invoices?|bank|iban|account number|accounts? on|btc|bitcoin|crypto|wallet|donat\w{1,5}|(?<!free of )charge|card on file|saved card|credit card|purchase|buy|checkout|order(?:s|ing)? (?:ingredients|from|at|only|solely)|promo|affiliate|coupon|referral|payroll|beneficiary|gift cards?|subscribe|subscription)\b|\b[A-Z]{2}\d{2}(?: ?\d{4}){2}|\bbc1[a-z0-9]{6}|\b0x[0-9a-f]{12}|\b\d{4} \d{4} \d{4}\b|\bacct\b",
     ),
     (
         "secret",
@@ -251,7 +251,7 @@ ENGLISH: Final[tuple[tuple[Cue, str], ...]] = (
         "bypass",
         (
             r"\b(?:take|accept) (?:his|her|their|my|it|them|such requests) (?:word|at face value|as given|as proof)\b|\b(?:grant|give|hand) (?:him|her|them|me|us|it|anyone|whoever|the (?:caller|account|user|bearer)) (?:\w{1,12} ){0,2}?(?:access|admin|root|owner|full|rights|permissions?|the keys?)\b|\b(?:make|add|set|promote|invite) \S{1,40} (?:an? |as |to |as an? )?(?:admin\w{0,12}|owner|collaborator|maintainer|super-?user|root)\b|\b(?:whitelist|allowlist|allow-list|exempt|auto-?approv\w{1,3}|rubber-?stamp|wave(?:d)? through|let (?:it|them|him|her) through)\b|\balways (?:approve|accept|allow|trust|agree|merge|pass|grant|comply)\b|\b(?:don't|do not|never|no need to) (?:wait|hold|insist|double-check|pause|stop) (?:for|on|to)\b|\braise the (?:limit|cap|threshold)\b|\bat once and without\b|\bno (?:second|human|manual|further|extra|other) (?:\w{1,12} )?(?:needed|required|necessary|review|check|approval|eyes|confirmation|step)\b"
-            r"|\b(?:counts?|serves?|stands?|works?) as (?:\w{1,12} ){0,2}?(?:approval|consent|confirmation|authori[sz]ation|proof|permission|a password|identification|verification)\b|\b(?:approval|consent|confirmation|permission|authori[sz]ation)\b[^.!?\n]{0,20}\b(?:is|are|was|has been|can be|may be) (?:already |always |hereby |automatically )?(?:given|granted|assumed|implied|presumed|waived|implicit|standing|on file|not needed|unnecessary|optional)\b"
+            r"|\b(?:counts?|serves?|stands?|works?) as (?:\w{1,12} ){0,2}?(?:approval|consent|confirmation|authori[sz]ation|proof|permission|a password|identification|verification)\b|\b(?:approval|consent|confirmation|permission|authori[sz]ation)\b[^.!?\n]{0,20}\b(?:is|are|was|has been|can be|may be) (?:already |always |hereby (?!granted, free of charge)|automatically )?(?:given|granted|assumed|implied|presumed|waived|implicit|standing|on file|not needed|unnecessary|optional)\b"
         ),
     ),
     (
@@ -328,7 +328,7 @@ ENGLISH: Final[tuple[tuple[Cue, str], ...]] = (
     ),
     (
         "identity",
-        r"\b(?:verified|checked|approved|authori[sz]ed|confirmed|signed) by (?:the |your |our )?(?:\w{1,12} ){0,2}?(?:admin\w{0,12}|owner|team|department|office|board|management|administrator)\b|\b(?:he|she|they|the owner|the user|\w{1,12}) (?:said|says) (?:it's|it is|that's|i can|i may|you (?:can|may|should)|we (?:can|may))\b|\bi'm \w{1,15}'s (?:wife|husband|son|daughter|brother|sister|mother|father|boss|assistant|lawyer|colleague|friend|partner)\b|\bfrom the desk of\b|\bon instruction of\b|\bhereby\b",
+        r"\b(?:verified|checked|approved|authori[sz]ed|confirmed|signed) by (?:the |your |our )?(?:\w{1,12} ){0,2}?(?:admin\w{0,12}|owner|team|department|office|board|management|administrator)\b|\b(?:he|she|they|the owner|the user|\w{1,12}) (?:said|says) (?:it's|it is|that's|i can|i may|you (?:can|may|should)|we (?:can|may))\b|\bi'm \w{1,15}'s (?:wife|husband|son|daughter|brother|sister|mother|father|boss|assistant|lawyer|colleague|friend|partner)\b|\bfrom the desk of\b|\bon instruction of\b|(?<!permission is )\bhereby\b",
     ),
     (
         "override",
@@ -341,5 +341,10 @@ ENGLISH: Final[tuple[tuple[Cue, str], ...]] = (
     (
         "prudence",
         r"\b(?:do not|don't|never|must not|nobody|no one|cannot|can't|may not|mustn't|not be)(?: \w{1,15}){1,8}? without\b|\bmust (?:first )?be (?:approved|confirmed|signed|reviewed|checked)\b|\bnot in (?:the )?(?:prompts?|code|git|notes|tickets|repo|logs|chat)\b|\bcall (?:us|them|the supplier|back) if in doubt\b|\bcompare with\b|\bhand over to a (?:person|human)\b|\bverified by (?:mail|phone|post)\b",
+    ),
+    # Terms of a licence read like orders to everybody.
+    (
+        "report",
+        r"\b(?:each contributor|the licensor|(?:of|under|in) this licen[sc]e|licen[sc]e notices?|permission is (?:hereby )?granted(?:, free of charge,)? to any(?:one|body| person)\b[^.!?\n]{0,20}\b(?:use|obtaining)|royalty-free|redistributions? (?:of|in|and)|no express or implied warrant\w+)\b",
     ),
 )
