@@ -110,8 +110,8 @@ def orders(text: str) -> tuple[Sign, ...]:
 def _signs(text: str) -> tuple[Sign, ...]:
     words = plain(text)
     hits: dict[Sign, None] = {}
-    shown = unreported(words)
-    for reading in (shown, spelled_out(words), spaced(shown)):
+    own_words = unreported(words)
+    for reading in (own_words, spelled_out(words), spaced(own_words)):
         if reading is not None:
             hits |= dict.fromkeys(forms_in(reading))
             hits |= {"steering": None} if not hits and steers(reading) else {}

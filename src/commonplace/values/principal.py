@@ -234,7 +234,7 @@ class Owner(JsonObject):
 
 def check_person(name: str) -> str:
     """A name that somebody may have as a subject. Raises InvalidInput."""
-    if name in _RESERVED or name.startswith(KEY_SUBJECT):
+    if name.lower() in _RESERVED or name.lower().startswith(KEY_SUBJECT):
         raise InvalidInput(f"{name!r:.60} is a name of Commonplace itself. Choose another.")
     if not 1 <= len(name) <= 100 or not name.isprintable() or "*" in name or name != name.strip():
         raise InvalidInput("A person's name has 1 to 100 printable characters, no star, and no space around it.")
