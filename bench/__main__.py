@@ -17,6 +17,7 @@ from bench import extraction as extractions
 from bench import install as installs
 from bench import learning as lessons
 from bench import poisoning as attacks
+from bench import relevance as answers
 from bench import report, versions
 from bench import routing as routes
 from bench.embedding import home_with_model
@@ -88,6 +89,24 @@ def _store(kind: str, name: str) -> Generator[str]:
     with ExitStack() as stack:
         folder = stack.enter_context(scratch(f"recall-{name}"))
         yield stack.enter_context(server(folder)) if kind == "postgres" else str(folder / "memory.db")
+
+
+def relevance(asked: argparse.Namespace) -> None:
+    """Whether the memory knows when it knows nothing."""
+    with (
+        home_with_model(asked.embedder),
+        _store("sqlite", "relevance") as address,
+        open_memory(address, embedder=asked.embedder) as memory,
+    ):
+        figures = answers.measure(memory, asked.data, asked.questions, "held-back" if asked.held_back else "development")
+    sample = figures.pop("sample")
+    print(*(table(figures[name]) for name in ("results", "notebooks", "reliability")), sep="\n\n")
+    print(f"\nExpected calibration error: {figures['calibration_error']}")
+    if asked.fit:
+        print("Fitted:", answers.fitted(sample, answers.curve_of(asked.embedder)))
+    embedder = "" if asked.embedder == "static" else f"-{asked.embedder.split(':')[0]}"
+    half = "-held-back" if asked.held_back else ""
+    _keep(asked, f"relevance{embedder}{half}", {"embedder": asked.embedder, **figures})
 
 
 # ---- speed and size
@@ -228,6 +247,7 @@ def write_report(asked: argparse.Namespace) -> None:
 
 QUICK = (
     "recall",
+    "relevance --questions 50",
     "scale --sizes 1000,10000",
     "scale --scope-in-store --sizes 20000",
     "scale --many-scopes --queries 3",
@@ -246,6 +266,9 @@ FULL = (
     "recall --store postgres",
     f"recall --embedder {_SEVERAL}",
     "recall --embedder gte-small --mode hybrid",
+    "relevance",
+    "relevance --embedder gte-small",
+    "relevance --embedder none",
     "embedding",
     "scale",
     "scale --scope-in-store",
@@ -307,6 +330,13 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--mode", choices=get_args(Mode), help="only this one")
 
     _named(named, "embedding", embedding, "short texts a second, by embedder")
+
+    one = _named(named, "relevance", relevance, "whether answers are told from questions that nothing answers")
+    _data(one)
+    one.add_argument("--embedder", default="static", help="static, gte-small, none, or sentence-transformers:MODEL")
+    one.add_argument("--questions", type=int, default=answers.MOST, help="of each size of small memories")
+    one.add_argument("--held-back", action="store_true", help="the half of the notebooks that is looked at once")
+    one.add_argument("--fit", action="store_true", help="print the curve that fits best")
 
     one = _named(named, "scale", scale, "ingest, search, memory and file by the number of records")
     one.add_argument("--sizes", type=_numbers, default=[1_000, 10_000, 100_000, 1_000_000])
