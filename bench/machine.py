@@ -27,7 +27,6 @@ _TOLD = (
     "sentence-transformers",
     "sqlite-vec",
     "tokenizers",
-    "wordllama",
 )
 _STATUS = Path("/proc/self/status")
 _CLEAR = Path("/proc/self/clear_refs")

@@ -40,6 +40,9 @@ cost of a search should follow the caller's scopes, not the store."""
 _SHELL = """Medians of whole processes: importing the package (inside the process), and one `commonplace search` as a person would
 type it, Python's own start included."""
 
+_INSTALL = """Our wheel, built from the tree, with the newest packages that its requirements allow, in fresh environments without pip: the files
+that arrive, and the byte code that pip compiles of them."""
+
 _DAEMON = """`commonplace serve --workers 2` as a process of its own, all records in one scope, asked by wrk over 32 connections on the
 same two cores: `POST /v1/search` with ten hits each, 400 questions in turn, after a warm-up, while 50 puts a second go to the same scope at an even
 pace. A put is timed from the moment it was due. wrk, the writer and PostgreSQL use the same cores as the daemon: they are what all
@@ -113,6 +116,8 @@ def written(results: Results) -> str:
         parts += _inside(results["scope-in-store"])
     if "shell" in results:
         parts += _section("Cold starts", _SHELL, results["shell"], [_plain(results["shell"])])
+    if "install" in results:
+        parts += _install(results["install"])
     parts += _rules(results)
     for name, told in (("learning", _learning), ("daemon", _daemon), ("console", _console)):
         if name in results:
@@ -159,6 +164,12 @@ def _inside(result: Mapping[str, Any]) -> Iterator[str]:
     rows = [{"scope": "alone", **result["alone"]}, {"scope": f"in a store of {result['store']:,}", **result["inside"]}]
     yield from _section("A small scope in a large store", _INSIDE, result, rows)
     yield f"Ratio of the medians: {result['ratio_p50']}; of the first search: {result['ratio_first_search']}.\n"
+
+
+def _install(result: Mapping[str, Any]) -> Iterator[str]:
+    yield from _section("What an installation weighs", _INSTALL, result, [_spoken(row) for row in result["results"]])
+    yield f"The wheel itself, packed: {result['wheel_mb']} MB. The default installation by package:\n"
+    yield table([_spoken(row) for row in result["packages"]]) + "\n"
 
 
 def _learning(result: Mapping[str, Any]) -> Iterator[str]:

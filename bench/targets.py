@@ -111,6 +111,9 @@ def _small(results: Results) -> Iterator[Judged]:
     if "shell" in results:
         yield _at_most("`import commonplace`, ms", 150, results["shell"]["import_ms"])
         yield _at_most("`commonplace search` from a cold shell, ms", 500, results["shell"]["shell_search_ms"])
+    for one in results.get("install", {}).get("results", [])[:1]:
+        yield _at_most("the default installation, MB of files", 150, one["files_mb"])
+        yield _at_most("the default installation, MB with byte code", 150, one["together_mb"])
 
 
 def _learning(results: Results) -> Iterator[Judged]:

@@ -28,7 +28,8 @@ ROOT = Path(__file__).parent.parent
 TABLE = Path(__file__).with_suffix(".toml")
 MOST_SURVIVORS = 2
 PATIENCE = 600
-NODE_MODULES = Path("tests", "clients", "node_modules")
+# What git does not know and the tests need: packages of the console's tests, and the embedder's data.
+UNTRACKED = (Path("tests", "clients", "node_modules"), Path("src", "commonplace", "embedders", "data"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,14 +83,15 @@ def read_table() -> list[Fault]:
 
 
 def copy_tree(target: Path) -> None:
-    """What git knows of the working tree, as it is now, and what the tests of the console run with."""
+    """What git knows of the working tree, as it is now, and links to what it does not know and the tests need."""
     listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     for name in filter(None, listing.split("\0")):
         if (ROOT / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target / name)
-    if (ROOT / NODE_MODULES).is_dir():
-        (target / NODE_MODULES).symlink_to(ROOT / NODE_MODULES)
+    for folder in UNTRACKED:
+        if (ROOT / folder).is_dir():
+            (target / folder).symlink_to(ROOT / folder)
 
 
 def run_tests(tree: Path, tests: Iterable[str]) -> tuple[int, str]:

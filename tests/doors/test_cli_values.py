@@ -103,7 +103,7 @@ def test_a_history_tells_the_fields_and_the_lines_that_changed() -> None:
 
 
 def test_a_document_of_a_hit_has_its_record_its_passage_and_its_parts() -> None:
-    hit = Hit(a_record(), 1.5, Why({"words": 1.0, "meaning": 0.5}, ("ship",), 0, 7, 2.5))
+    hit = Hit(a_record(), 1.5, Why({"words": 1.0, "meaning": 0.5}, ("ship",), 0, 7, 2.5, 0.8), relevance=0.9)
 
     told = document(hit)
 
@@ -115,7 +115,10 @@ def test_a_document_of_a_hit_has_its_record_its_passage_and_its_parts() -> None:
         "start": 0,
         "stop": 7,
         "bm25": 2.5,
+        "coverage": 0.8,
+        "cosine": None,
     }
+    assert (told["relevance"], told["relevant"]) == (0.9, True)
     assert isinstance(told["record"], dict)
     assert told["record"]["scope"] == "workspace:web"
     assert told["record"]["created_at"] == "2026-03-01T09:30:00.000Z"

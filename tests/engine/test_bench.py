@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from bench import console, learning, report, routing
+from bench import console, install, learning, report, routing
 from bench.__main__ import main
 from bench.counting import gain, means, of_sessions, of_turns, share
 from bench.machine import describe, keep, percentile
@@ -202,6 +202,19 @@ def test_the_report_tells_what_learning_costs_and_how_good_the_rules_are(tmp_pat
     assert [one.met for one in judged(results)] == [False, True, True, True, False]
     assert "## Extraction by rules" in page
     assert "## Learning while somebody waits" in page
+
+
+def test_an_installation_is_weighed_by_its_largest_packages_and_the_rest_together(tmp_path: Path):
+    rows = [("small", 1_000_000, 0), ("large", 90_000_000, 5_000_000), ("other", 50_000_000, 8_000_000)]
+    made = {"command": "python -m bench install", "machine": describe()}
+
+    packages = install.largest(rows, 2)
+    whole = {"install": "commonplace", **install.largest([("all", 141_000_000, 13_000_000)])[0]}
+    keep("install", {"wheel_mb": 49.1, "results": [whole], "packages": packages, **made}, tmp_path)
+
+    assert [(row["package"], row["together_mb"]) for row in packages] == [("large", 95), ("other", 58), ("1 others", 1)]
+    assert [one.met for one in judged(report.kept(tmp_path))] == [True, False]
+    assert "## What an installation weighs" in report.written(report.kept(tmp_path))
 
 
 def test_a_ratio_adds_the_cost_of_vectors_to_a_peer_that_was_handed_them():

@@ -30,7 +30,7 @@ from commonplace.values.upkeep import Finding
 
 _SCARCE = 256 * 1024 * 1024
 _NONE_LEFT = 16 * 1024 * 1024
-_PARTS = {"apsw": "the SQLite driver", "sqlite_vec": "vectors in SQLite", "psycopg": "the PostgreSQL driver"}
+_PARTS = {"apsw": "the SQLite driver", "sqlite_vec": "vectors in SQLite"}
 _DAMAGE = "Restore a backup: `commonplace restore`."
 
 _ADVICE: dict[type[CommonplaceError], str] = {

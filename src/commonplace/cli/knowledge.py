@@ -63,8 +63,8 @@ def add(
             freshness_expires_at=optional(fresh, ahead=True),
         )
     door.answer(recording, lambda: typer.echo(_recording_line(recording)))
-    if recording.outcome == "quarantined":
-        door.say("It is kept, and not shown until a reviewer has looked at it: `commonplace review list`.")
+    if note := recording.item.quarantine:
+        door.say(note.message)
 
 
 def show_all(

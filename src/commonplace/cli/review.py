@@ -270,7 +270,7 @@ def _line(one: Waiting) -> str:
 
 
 def _finding_line(one: WaitingFinding) -> str:
-    told = _shown(f"{one.title} {one.summary}".strip())
+    told = _shown(one.sentence or f"{one.title} {one.summary}".strip())
     return f"{one.id}  {', '.join(one.reasons)}  {one.scope}  finding: {told}"
 
 

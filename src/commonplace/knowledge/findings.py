@@ -28,7 +28,6 @@ from commonplace.text.fence import POLICY, entry, name
 from commonplace.text.unicode import normal_form
 from commonplace.values.knowledge import (
     REVIEW,
-    WHY,
     Item,
     ItemStatus,
     Preflight,
@@ -40,6 +39,7 @@ from commonplace.values.knowledge import (
 )
 from commonplace.values.line import check_line
 from commonplace.values.moment import new_id, to_iso, utc
+from commonplace.values.quarantine import WHY
 from commonplace.values.record import Json
 
 MAX_SEGMENT: Final = 64
@@ -90,7 +90,8 @@ class NewFinding:
     """
     An item to create. It covers `coverage_key`, or what the project and namespace of its space say together with
     `task_family` and `subject`. Two findings of a space with one dedupe key (None: a hash of what they say) are one: the second
-    refreshes the first or, if it says something else, succeeds it. With `against`, the signs of an attack in it, it is kept in quarantine.
+    refreshes the first or, if it says something else, succeeds it. With `against`, the signs of an attack in it, it is kept in quarantine;
+    `sentence` is the one that has them.
     """
 
     space: str
@@ -108,6 +109,7 @@ class NewFinding:
     freshness_expires_at: datetime | None = None
     id: str | None = None
     against: tuple[str, ...] = ()
+    sentence: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -204,7 +206,7 @@ class KnowledgeBase:
             source_memory_ids=_refs("memory", finding.source_memory_ids),
             freshness_expires_at=utc(expires) if expires else None,
         )  # fmt: skip
-        return await self._store.record_item(_apart(item, finding.against) if finding.against else item, beside)
+        return await self._store.record_item(_apart(item, finding) if finding.against else item, beside)
 
     async def change(self, id: str, change: StatusChange, beside: BesideChange) -> Item:
         """
@@ -265,8 +267,8 @@ class KnowledgeBase:
         item = await self._store.item(self._tenant, id)
         if item.status != "quarantined":
             raise NotInReview(id=id)
-        now = utc(self._clock.now())
-        review: dict[str, Json] = {"by": by, "at": to_iso(now), "reasons": list[Json](reasons_of(item))}
+        now, note = utc(self._clock.now()), item.quarantine
+        review: dict[str, Json] = {"by": by, "at": to_iso(now), "reasons": list[Json](note.reasons if note else ())}
         payload = {name: value for name, value in item.payload.items() if name != WHY}
         out = replace(item, status="working", payload={**payload, REVIEW: review}, updated_at=now)
         return await self._store.change_item(out, "quarantined", entries)
@@ -336,13 +338,6 @@ def require_transition(item: Item, change: StatusChange) -> None:
         raise InvalidTransition(
             f"An item that is {item.status} cannot become {change.to}.", status=item.status, to=change.to
         )
-
-
-def reasons_of(item: Item) -> tuple[str, ...]:
-    """Why an item is in quarantine."""
-    note = item.payload.get(WHY)
-    reasons = note.get("reasons") if isinstance(note, dict) else None
-    return tuple(reason for reason in reasons if isinstance(reason, str)) if isinstance(reasons, list) else ()
 
 
 def decide(binding: Binding, key: str, candidates: Sequence[Item], spaces: tuple[str, ...], now: datetime) -> Preflight:
@@ -442,9 +437,11 @@ def _cleaned(finding: NewFinding) -> tuple[str, str, dict[str, Json]]:
     return title, summary.strip(), payload
 
 
-def _apart(item: Item, against: tuple[str, ...]) -> Item:
+def _apart(item: Item, finding: NewFinding) -> Item:
     """In quarantine, under a dedupe key of its own: it must not block an honest finding with the same key."""
-    why: dict[str, Json] = {"reasons": list[Json](against), "at": to_iso(item.created_at)}
+    why: dict[str, Json] = {"reasons": list[Json](finding.against), "at": to_iso(item.created_at)}
+    if finding.sentence is not None:
+        why["sentence"] = finding.sentence
     key = _same("quarantine", item.dedupe_key or "", item.title, item.summary)
     return replace(item, status="quarantined", dedupe_key=key, payload={**item.payload, WHY: why})
 

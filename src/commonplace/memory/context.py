@@ -16,6 +16,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Final, Literal, Protocol, TypeAlias
 
+from commonplace.memory.relevance import answering
 from commonplace.ports.records import RecordStore
 from commonplace.text.fence import CLOSE, OPEN, POLICY, entry, label, name
 from commonplace.text.tokens import TokenCounter
@@ -77,17 +78,19 @@ class Contexts:
         session: str | None = None,
         budget: int = BUDGET,
         limit: int = RECALLED,
+        min_relevance: float | None = None,
         charge: Charge | None = None,
         tell: Tell | None = None,
     ) -> ContextBlock:
         """
-        The `<memory_context>` block for a question. A blank question recalls nothing but the session. A hit is told by its passage,
-        or as `tell` says.
+        The `<memory_context>` block for a question: what answers it, or with `min_relevance` all that is so relevant. A blank question recalls
+        nothing but the session. A hit is told by its passage, or as `tell` says.
         """
         told = await self._session(scopes, session, budget) if session else []
         hits: list[Hit] = []
         if query.strip():
-            hits = await self._recall.search(Query(text=query, filter=Filter(scopes=scopes), limit=limit), charge)
+            asked = Query(text=query, filter=Filter(scopes=scopes), limit=limit)
+            hits = answering(await self._recall.search(asked, charge), min_relevance)
         known = {record.id for record in told}
         other = [hit for hit in hits if hit.record.id not in known]
         # In a thread: of a long text without words, a tokenizer counts a second for every hundred thousand characters.

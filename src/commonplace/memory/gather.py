@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from commonplace.memory.index import EXACT, NEVER, Bools, Floats, Index, Ints, Segment, best_rows, place_key
 from commonplace.memory.rank import WORDS, Channel, Pool, Weights, bm25, idf, wanted
+from commonplace.memory.relevance import Calibration
 
 Rows = NDArray[np.intp]
 Number = TypeVar("Number", bound=np.generic)
@@ -27,18 +28,26 @@ BEST = 400
 _BESIDE = 2
 _PASSAGES_BESIDE = 8
 _DAY = 86_400_000
+_WORDS_MEAN, _WORDS_STD = 0.03, 0.08
+"""What passages of any memory score in words, as shares of what a text with the whole question would."""
 _ALIKE = 1e-6
 """Squares below this share of their whole are rounding."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
-    """`terms` by hash, with their weights; a vector an embedder."""
+    """
+    `terms` by hash, with their weights; a vector an embedder. Of the background: how often a passage of any memory holds a term, what
+    share of the question each is, and by embedder the curve that knows how near texts are that have nothing to do with one another.
+    """
 
     terms: Mapping[int, float]
     vectors: Mapping[str, Floats]
     now: int
     weights: Weights
+    chance: Mapping[int, float] = field(default_factory=dict[int, float])
+    shares: Mapping[int, float] = field(default_factory=dict[int, float])
+    curves: Mapping[str, Calibration] = field(default_factory=dict[str, Calibration])
     allowed: Ints | None = None
     """The records that count; None: all."""
     limit: int = 0
@@ -96,7 +105,7 @@ class Gathering:
     def pool(self) -> Pool:
         """The candidates. `Pool.passage` is a row number that `place` understands."""
         asked = self._score_words()
-        channels = {WORDS: self._spread_of_words()}
+        channels = {WORDS: self._spread_of_words(asked)}
         for name, vector in self._asked.vectors.items():
             channels[name] = self._score_meaning(name, vector)
         rows = self._candidates()
@@ -119,12 +128,43 @@ class Gathering:
             pinned=self._column("pinned", rows).astype(np.bool_),
             importance=self._column("importance", rows).astype(np.float64),
             copy=np.full(len(rows), -1, dtype=np.int64),
+            passages=self._spread.passages,
         )
 
     def place(self, row: int) -> tuple[Segment, int]:
         """The segment of a row, and where it stands there."""
         part = next(part for part in reversed(self._parts) if part.offset <= row)
         return part.segment, row - part.offset
+
+    def coverage(self, rows: Ints) -> NDArray[np.float64]:
+        """What share of the question each row holds in words."""
+        shares = np.zeros(len(rows))
+        for part in self._parts:
+            here = np.flatnonzero((rows >= part.offset) & (rows < part.offset + len(part.segment)))
+            local = (rows[here] - part.offset).astype(np.int32)
+            for term, share in self._asked.shares.items() if len(here) else ():
+                holders, _ = part.segment.postings.of(term)
+                if len(holders):
+                    place = np.minimum(holders.searchsorted(local), len(holders) - 1)
+                    shares[here[holders[place] == local]] += share
+        return shares
+
+    def cosines(self, name: str, rows: Ints) -> NDArray[np.float64]:
+        """How near each row is to the question by itself, whatever else the scopes hold; nan where it has no vector."""
+        cosines = np.full(len(rows), np.nan)
+        for part in self._parts:
+            here = np.flatnonzero((rows >= part.offset) & (rows < part.offset + len(part.segment)))
+            if len(here):
+                vectors = part.segment.vectors[name]
+                local = rows[here] - part.offset
+                near = vectors.rows(local) @ self._asked.vectors[name]
+                cosines[here] = np.where(vectors.scale[local] > 0, near, np.nan)
+        return cosines
+
+    @property
+    def passages(self) -> int:
+        """How many passages the question was asked of."""
+        return self._spread.passages
 
     # ---- words
 
@@ -164,7 +204,9 @@ class Gathering:
         holding = np.array(
             [self._holding(term, places) for term, places in zip(terms, found, strict=True)], dtype=np.int64
         )
-        rarity = idf(self._spread.passages, holding)
+        prior = self._asked.weights.prior
+        chance = np.array([self._asked.chance.get(term, 0.0) for term in terms])
+        rarity = idf(self._spread.passages + prior, holding + prior * chance)
         weight = np.array([self._asked.terms[term] for term in terms])
         mean = self._spread.length / max(self._spread.passages, 1)
         for places, worth in zip(found, rarity * weight, strict=True):
@@ -185,14 +227,16 @@ class Gathering:
             for part, (rows, _) in zip(self._parts, places, strict=True)
         )
 
-    def _spread_of_words(self) -> Channel:
+    def _spread_of_words(self, wanted: float) -> Channel:
         total = sum(float(part.words.sum(dtype=np.float64)) for part in self._parts)
         squares = sum(float(np.dot(part.words, part.words)) for part in self._parts)
         count = max(self._spread.passages if self._known else self._count, 1)
         mean = total / count
         best = max((float(part.words.max(initial=0.0)) for part in self._parts), default=0.0)
         variance = squares / count - mean * mean
-        return Channel(mean=mean, std=float(np.sqrt(variance)) if variance > _ALIKE * mean * mean else 0.0, best=best)
+        std = float(np.sqrt(variance)) if variance > _ALIKE * mean * mean else 0.0
+        background = Channel(mean=_WORDS_MEAN * wanted, std=_WORDS_STD * wanted, best=0.0)
+        return Channel(mean=mean, std=std, best=best).mixed(count, background, self._asked.weights.prior)
 
     # ---- meaning
 
@@ -201,7 +245,7 @@ class Gathering:
         count = max(sum(len(index) for index in self._indexes), 1)
         mean = np.zeros(len(vector), dtype=np.float32)
         for index in self._indexes:
-            mean += index.mean(name) * np.float32(len(index) / count)
+            mean += index.mean(name) * np.float32(len(index) / (count + self._asked.weights.prior))
         self._means[name] = mean
         sampled: list[Floats] = []
         for part in self._parts:
@@ -219,7 +263,10 @@ class Gathering:
         seen = np.concatenate(sampled) if sampled else np.zeros(0, dtype=np.float32)
         if not len(seen):
             return Channel(mean=0.0, std=0.0, best=0.0)
-        return Channel(mean=float(seen.mean()), std=float(seen.std()), best=float(seen.max()))
+        spread = Channel(mean=float(seen.mean()), std=float(seen.std()), best=float(seen.max()))
+        curve = self._asked.curves.get(name)
+        background = spread if curve is None else curve.unrelated
+        return spread.mixed(self._count, background, self._asked.weights.prior)
 
     def _look_closely(self, rows: Rows) -> None:
         """Candidates that came by their words or as neighbours get their cosine too."""

@@ -13,8 +13,11 @@ Everything here is arithmetic on arrays: who the candidates are is for `recall` 
 plateaus over five sets of questions, never at a peak.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import sqrt
 from types import MappingProxyType
 from typing import Final
 
@@ -28,6 +31,8 @@ WORDS: Final = "words"
 """The part of the words channel; an embedder's part is `meaning:<its name>`."""
 
 _EXTRA: Final = 0.5
+_FEW: Final = 40.0
+"""A scope of this many passages has half the chance of a large one that words match without meaning anything."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +41,7 @@ class Weights:
 
     k1: float = 1.2
     """How soon repeats of a word in one passage stop counting."""
-    shortest: float = 45.0
+    shortest: float = 80.0
     """Passages below this many terms are not preferred for being short: "Wow!" answers nothing."""
     words: float = 1.0
     meaning: float = 1.25
@@ -63,6 +68,8 @@ class Weights:
     importance: float = 0.25
     copies: float = 0.0
     """What a near-copy of a better hit loses."""
+    prior: float = 20.0
+    """As how many passages of any memory the background counts beside those of a scope."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +79,17 @@ class Channel:
     mean: float
     std: float
     best: float
+
+    def mixed(self, count: int, background: Channel, weight: float) -> Channel:
+        """As `count` passages of this spread and `weight` of the background's have it together: a few passages alone have none."""
+        total = count + weight
+        if not total > 0.0:
+            return self
+        mean = (count * self.mean + weight * background.mean) / total
+        squares = count * (self.std**2 + (self.mean - mean) ** 2) + weight * (
+            background.std**2 + (background.mean - mean) ** 2
+        )
+        return Channel(mean=mean, std=sqrt(squares / total), best=self.best)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +123,8 @@ class Pool:
     """0 to 100."""
     copy: Ints
     """Near-copies of one another share a number; -1: none."""
+    passages: int
+    """How many there are in the scopes searched."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,9 +139,12 @@ class Ranked:
     score: Floats
     words: Floats
     parts: Mapping[str, Floats]
+    before: Ints
+    after: Ints
+    """A passage of the turn before and after; -1 where there is none in the pool."""
 
 
-def idf(passages: int, holding: Ints) -> Floats:
+def idf(passages: float, holding: Ints | Floats) -> Floats:
     """How much each term tells in a scope of `passages`, given how many of them hold it."""
     return np.log1p((passages - holding + 0.5) / (holding + 0.5))
 
@@ -152,9 +175,13 @@ def rank(pool: Pool, weights: Weights) -> Ranked:
     channels = _channels(pool, weights)
     own = np.sum(list(channels.values()), axis=0, initial=0.0) + np.zeros(len(pool.record))
     best, member = _best_passages(pool, own)
-    parts = {name: values[best] for name, values in channels.items()}
-    parts["neighbours"] = _neighbours(pool, own[best], best, member, weights)
-    parts["session"] = weights.session * _session_best(pool.session[best], own[best])
+    # A record that stands alone is its own session: what it would lend itself counts with its words and its meaning.
+    within = pool.session[best] >= 0
+    share = np.where(within, 1.0, 1.0 + weights.session)
+    parts = {name: values[best] * share for name, values in channels.items()}
+    if within.any():
+        parts["neighbours"] = _neighbours(pool, own[best], best, member, weights)
+        parts["session"] = np.where(within, weights.session * _session_best(pool.session[best], own[best]), 0.0)
     parts["recency"] = _recency(pool.age[best], weights)
     parts["pin"] = weights.pin * pool.pinned[best].astype(np.float64)
     parts["importance"] = weights.importance * pool.importance[best] / 100.0
@@ -169,7 +196,13 @@ def rank(pool: Pool, weights: Weights) -> Ranked:
         score=score[order],
         words=pool.words[best][order],
         parts={name: values[order] for name, values in parts.items()},
+        before=_rows(pool, pool.before[best][order]),
+        after=_rows(pool, pool.after[best][order]),
     )
+
+
+def _rows(pool: Pool, pointers: Ints) -> Ints:
+    return np.where(pointers >= 0, pool.passage[pointers], -1) if len(pool.passage) else pointers
 
 
 def _total(parts: Mapping[str, Floats]) -> Floats:
@@ -179,7 +212,9 @@ def _total(parts: Mapping[str, Floats]) -> Floats:
 def _channels(pool: Pool, weights: Weights) -> dict[str, Floats]:
     """Each channel's part for every passage."""
     words = pool.channels.get(WORDS)
-    trust = _trust(words.best if words else 0.0, pool.wanted, weights.coverage)
+    # In a small scope few texts can match by chance.
+    coverage = weights.coverage * pool.passages / (pool.passages + _FEW)
+    trust = _trust(words.best if words else 0.0, pool.wanted, coverage)
     parts = {WORDS: weights.words * trust * _standard(pool.words, words)}
     several = max(len(pool.meaning), 1)
     share = weights.meaning * (1.0 + weights.further * (several - 1)) / several

@@ -12,7 +12,7 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import get_args
 
@@ -22,9 +22,10 @@ from commonplace.errors import EmbedderError, InvalidQuery
 from commonplace.memory.context import Charge
 from commonplace.memory.gather import Gathering, Question, Spread
 from commonplace.memory.holdings import CACHE_BYTES, COLD, Held, Holdings, IndexBudget
-from commonplace.memory.index import Floats, Index, Segment
+from commonplace.memory.index import Floats, Index, Ints, Segment
 from commonplace.memory.prepare import embedded
 from commonplace.memory.rank import Pool, Ranked, Weights, rank
+from commonplace.memory.relevance import JUDGED, Nearness, calibration, check_relevance, is_relevant, relevance
 from commonplace.memory.weighing import default_weights
 from commonplace.memory.word_lookup import WordLookup
 from commonplace.ports.clock import Clock
@@ -32,6 +33,7 @@ from commonplace.ports.embedder import Embedder
 from commonplace.ports.recall import Entry, Mark, RecallStore
 from commonplace.text.analyse import query_terms
 from commonplace.text.postings import term_hash
+from commonplace.text.rarity import chance, shares
 from commonplace.values.moment import to_ms
 from commonplace.values.query import Filter, Hit, Mode, Query, Why
 from commonplace.values.vector import to_bytes
@@ -45,7 +47,17 @@ _ALIKE = 0.8
 _COMPARED = 60
 
 
-Judged = tuple[Gathering, Ranked] | None
+@dataclass(frozen=True, slots=True)
+class _Judgement:
+    """The candidates in order, and of the first of them how near each is to the question, and how likely it answers it."""
+
+    gathering: Gathering
+    ranked: Ranked
+    near: Nearness
+    relevance: np.ndarray[tuple[int], np.dtype[np.float64]]
+
+
+Judged = _Judgement | None
 """None where there is nothing to judge."""
 
 
@@ -71,11 +83,15 @@ class Recall:
         _check(query)
         terms = query_terms(query.text)
         vectors = {} if query.mode == "words" else await self._vectors(query)
+        curves = {name: calibration(name, query.text) for name in vectors}
         question = Question(
             terms={} if query.mode == "meaning" else {term_hash(term): weight for term, weight in terms.items()},
             vectors=vectors,
             now=to_ms(query.as_of or self._clock.now()),
             weights=_weights(query, default_weights(vectors)),
+            chance={term_hash(term): chance(term) for term in terms},
+            shares={term_hash(term): share for term, share in shares(terms).items()},
+            curves=curves,
             limit=query.limit,
         )
         if not question.terms and not question.vectors:
@@ -87,7 +103,7 @@ class Recall:
             judged = await self._rank(query, question, marks) if marks else None
             if judged is None:
                 return []
-            return await self._hits(query, *judged, {term_hash(term): term for term in terms})
+            return await self._hits(query, judged, {term_hash(term): term for term in terms})
 
     def forget_cache(self) -> None:
         """Drop every index; the next search reads the store anew."""
@@ -210,8 +226,11 @@ class Recall:
 
     # ---- the answer
 
-    async def _hits(self, query: Query, gathering: Gathering, ranked: Ranked, terms: Mapping[int, str]) -> list[Hit]:
+    async def _hits(self, query: Query, judged: _Judgement, terms: Mapping[int, str]) -> list[Hit]:
         hits: list[Hit] = []
+        gathering, ranked = judged.gathering, judged.ranked
+        relevant = is_relevant(judged.relevance)
+        cosines = next(iter(judged.near.cosines.values()), None)
         chosen = [gathering.place(int(row)) for row in ranked.passage[: query.limit]]
         wanted = [(int(s.columns.record[row]), int(s.columns.version[row])) for s, row in chosen]
         records = await self._store.fetch(wanted)
@@ -220,10 +239,16 @@ class Recall:
             # A record may have moved to another scope between two reads of this search. What is told is looked at last.
             if record is None or record.tenant != self._tenant or not query.filter.counts(record):
                 continue
+            likely = float(judged.relevance[place])
+            if likely < query.min_relevance:
+                continue
+            cosine = None if cosines is None or np.isnan(cosines[place]) else float(cosines[place])
             parts = {name: float(values[place]) for name, values in ranked.parts.items()}
             start, stop = int(segment.columns.start[row]), int(segment.columns.stop[row])
-            why = Why(parts, found[place], start, stop, float(ranked.words[place]))
-            hits.append(Hit(record, float(ranked.score[place]), why))
+            coverage = float(judged.near.coverage[place])
+            why = Why(parts, found[place], start, stop, float(ranked.words[place]), coverage, cosine)
+            score = float(ranked.score[place])
+            hits.append(Hit(record, score, why, relevance=likely, relevant=bool(relevant[place])))
         return hits
 
 
@@ -247,16 +272,24 @@ async def _judge(indexes: Sequence[Index], question: Question, query: Query, spr
     if not any(len(index) for index in indexes):
         return None
 
-    def work() -> tuple[Gathering, Ranked]:
+    def work() -> _Judgement:
         gathering = Gathering(indexes, question, spread)
         pool = gathering.pool()
         ranked = rank(pool, replace(question.weights, copies=0.0))
         if query.diversity:
             pool = replace(pool, copy=_copies(gathering, pool, ranked))
             ranked = rank(pool, question.weights)
-        return gathering, ranked
+        first = slice(max(query.limit, JUDGED))
+        near = _nearness(gathering, ranked.passage[first], question)
+        beside = [_nearness(gathering, rows[first], question) for rows in (ranked.before, ranked.after)]
+        return _Judgement(gathering, ranked, near, relevance(near, beside, gathering.passages, question.curves))
 
     return await asyncio.to_thread(work)
+
+
+def _nearness(gathering: Gathering, rows: Ints, question: Question) -> Nearness:
+    cosines = {name: gathering.cosines(name, rows) for name in question.vectors}
+    return Nearness(coverage=gathering.coverage(rows), cosines=cosines)
 
 
 def _copies(gathering: Gathering, pool: Pool, ranked: Ranked) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -298,6 +331,7 @@ def _check(query: Query) -> None:
         raise InvalidQuery(f"The limit is a whole number from 1 to {MAX_LIMIT}.")
     if query.mode not in get_args(Mode):
         raise InvalidQuery(f"{query.mode!r:.40} is no mode. Use one of {', '.join(get_args(Mode))}.")
+    check_relevance(query.min_relevance)
     if not isinstance(query.text, str) or not query.text.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidQuery("The question is empty. `list` shows records without one.")
     if len(query.text) > MAX_QUERY:

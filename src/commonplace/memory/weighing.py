@@ -25,6 +25,7 @@ _MEANINGS: Final[Mapping[str, str]] = {
     "pin": "What a pinned record gains.",
     "importance": "What a record of importance 100 gains; others by their share.",
     "copies": "What a near-copy of a better hit loses.",
+    "prior": "As how many passages of any memory the background counts beside those of a scope.",
 }
 _CONTEXTUAL: Final = "gte-"
 _SHARES: Final = {True: 1.75, False: 0.15}

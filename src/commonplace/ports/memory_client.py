@@ -232,9 +232,11 @@ class RecallClient(Protocol):
         everyone: bool = False,
         layer: LayerName | None = None,
         budget: int | None = None,
+        min_relevance: float = 0.0,
     ) -> builtins.list[Hit]:
         """
-        What answers the question, best first, each hit with its reasons (`hit.why`).
+        What fits the question, best first, each hit with its reasons (`hit.why`) and the chance that it answers (`hit.relevance`). If no hit is
+        `relevant`, no memory answers the question; hits below `min_relevance` are left out.
 
         `scopes` None reads what is shared and what is the caller's own; with `everyone`, which is for admins, other people's
         memory, too. `as_of` searches the memory as it stood at that moment. With a
@@ -251,10 +253,11 @@ class RecallClient(Protocol):
         budget: int | None = None,
         everyone: bool = False,
         layer: LayerChoice | None = None,
+        min_relevance: float | None = None,
     ) -> ContextBlock:
         """
-        A `<memory_context>` block for a prompt: the session so far and what the question recalls, within `budget`. `scopes` and
-        `everyone` as in a search. Each memory is told by its passage, or by `layer`; `auto` is the fullest layer that fits.
+        A `<memory_context>` block for a prompt: the session so far and the memories that answer the question, within `budget`; empty if there are
+        none. With `min_relevance`, all that are at least so relevant. `scopes` and `everyone` as in a search. Each memory is told by its passage, or by `layer`; `auto` is the fullest layer that fits.
         """
         ...
 

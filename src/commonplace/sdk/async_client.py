@@ -198,12 +198,13 @@ class AsyncClient(AsyncDaemonCatalog, AsyncKnowledge, MemoryClient):
         everyone: bool = False,
         layer: LayerName | None = None,
         budget: int | None = None,
+        min_relevance: float = 0.0,
     ) -> builtins.list[Hit]:
         filters: Filters = {"kinds": kinds, "sources": sources, "tags": tags, "trust": trust, "sessions": sessions}
         filters |= {"speaker": speaker, "pinned": pinned, "since": since, "until": until, "everyone": everyone}
         filter = Filter.parse(scopes, ("live",), filters)
         options = {"limit": limit, "mode": mode, "as_of": as_of, "diversity": diversity, "weights": weights}
-        options |= {"layer": layer, "budget": budget}
+        options |= {"layer": layer, "budget": budget, "min_relevance": min_relevance or None}
         return await self._daemon.ask(recall.search(text, filter, options))
 
     async def get(self, id: str, *, version: int | None = None) -> Record:
@@ -316,8 +317,10 @@ class AsyncClient(AsyncDaemonCatalog, AsyncKnowledge, MemoryClient):
         budget: int | None = None,
         everyone: bool = False,
         layer: LayerChoice | None = None,
+        min_relevance: float | None = None,
     ) -> ContextBlock:
         options = {"session": session, "budget": budget, "everyone": everyone or None, "layer": layer}
+        options |= {"min_relevance": min_relevance}
         return await self._daemon.ask(recall.context(query, scopes, options))
 
     async def sections(

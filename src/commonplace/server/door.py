@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends, Request
 
+from commonplace.errors import InvalidInput
 from commonplace.service.services import Services
 
 
@@ -21,3 +23,14 @@ class ApiDoor:
 
     routers: tuple[APIRouter, ...]
     use_cases: Callable[[Services], Sequence[object]] = _none
+
+
+def only_conditions(*names: str) -> Any:
+    """A dependency of a list that has these conditions: one that we do not know might have narrowed it, and is refused."""
+
+    async def require_known(request: Request) -> None:
+        if unknown := sorted(set(request.query_params) - set(names)):
+            conditions = f"Those there are: {', '.join(names)}." if names else "It has none."
+            raise InvalidInput(f"{', '.join(unknown)}: this list has no such condition. {conditions}")
+
+    return Depends(require_known)

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from commonplace.errors import InvalidInput, NotFound, NotInReview, ReviewRequired
 from commonplace.governance.access import require_role, require_scope
-from commonplace.guard.quarantine import signs_in
+from commonplace.guard.quarantine import judge_texts
 from commonplace.knowledge.findings import (
     Binding,
     KnowledgeBase,
@@ -26,7 +26,6 @@ from commonplace.knowledge.findings import (
     NewSpace,
     StatusChange,
     read_coverage_key,
-    reasons_of,
     require_transition,
 )
 from commonplace.ports.journal import Entries
@@ -116,12 +115,12 @@ class Registry:
         async with desk.account(who, "knowledge.create") as account:
             require_role(who, "writer")
             space = await self._space(who, account, finding.space)
-            against = _against(finding)
+            against, sentence = _against(finding)
             account.details |= {"quarantine": list[Json](against)} if against else {}
             id = new_id(desk.clock.now())
             await desk.store.approvals.add_author(who.tenant, id, who.subject)
             beside = partial(_recorded, account, scope_of(space))
-            return await self._of(who).record(replace(finding, id=id, against=against), beside)
+            return await self._of(who).record(replace(finding, id=id, against=against, sentence=sentence), beside)
 
     async def items(self, who: Principal, sought: Sought) -> list[Item]:
         """Those in reach, newest first; of those in quarantine only for reviewers who ask for them."""
@@ -208,10 +207,12 @@ class Registry:
                 coverage_key=item.coverage_key,
                 title=item.title,
                 summary=item.summary,
-                reasons=reasons_of(item),
+                reasons=note.reasons,
                 since=item.created_at,
+                sentence=note.sentence,
             )
             for item in items
+            if (note := item.quarantine)
         ]
 
     async def release(self, who: Principal, id: str, reason: str) -> Item:
@@ -336,10 +337,11 @@ class Registry:
         return item, space
 
 
-def _against(finding: NewFinding) -> tuple[str, ...]:
+def _against(finding: NewFinding) -> tuple[tuple[str, ...], str | None]:
+    """The signs of an attack in it, and the sentence that has them."""
     texts: list[Json] = [finding.title, finding.summary, finding.item_type, *finding.artifact_refs]
     texts += [text for text in (finding.coverage_key, finding.dedupe_key, finding.subject, finding.task_family) if text]
-    return signs_in(*texts, finding.payload)
+    return judge_texts(*texts, finding.payload)
 
 
 def _scope_of(new: NewSpace) -> Scope:

@@ -199,6 +199,7 @@ class LocalMemory(MemoryClient):
         everyone: bool = False,
         layer: LayerName | None = None,
         budget: int | None = None,
+        min_relevance: float = 0.0,
     ) -> builtins.list[Hit]:
         services = await self._searchable()
         filters: Filters = {"kinds": kinds, "sources": sources, "tags": tags, "trust": trust, "sessions": sessions}
@@ -213,6 +214,7 @@ class LocalMemory(MemoryClient):
             weights=weights or {},
             layer=layer,
             budget=budget,
+            min_relevance=min_relevance,
         )
         return await services.recall.search(self._principal, query)
 
@@ -248,6 +250,7 @@ class LocalMemory(MemoryClient):
         budget: int | None = None,
         everyone: bool = False,
         layer: LayerChoice | None = None,
+        min_relevance: float | None = None,
     ) -> ContextBlock:
         services = await self._searchable()
         tokens = self._token_budget if budget is None else budget
@@ -258,6 +261,7 @@ class LocalMemory(MemoryClient):
             session=session,
             budget=tokens,
             layer=layer,
+            min_relevance=min_relevance,
         )
 
     async def sections(

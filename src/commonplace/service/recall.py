@@ -52,9 +52,11 @@ class Recalling:
         budget: int = 2000,
         run: str | None = None,
         layer: LayerChoice | None = None,
+        min_relevance: float | None = None,
     ) -> ContextBlock:
         """
-        The `<memory_context>` block for a question, from the scopes of `filter`, each memory told by its passage, or by `layer`.
+        The `<memory_context>` block for a question, from the scopes of `filter`, each memory told by its passage, or by `layer`: those that
+        answer it, or with `min_relevance` all that are so relevant.
         What it shows is marked as recalled into the run, or else the session: it is not learned from it again.
         """
         desk = self._desk
@@ -65,7 +67,13 @@ class Recalling:
             engines = desk.engines(who)
             tell = None if layer is None else partial(engines.layers.tellings, choice=layer)
             block = await engines.contexts.context(
-                query, scopes=readable, session=session, budget=budget, charge=desk.charge(who), tell=tell
+                query,
+                scopes=readable,
+                session=session,
+                budget=budget,
+                min_relevance=min_relevance,
+                charge=desk.charge(who),
+                tell=tell,
             )
             ids: list[Json] = [record.id for record in block.records]
             await account.note_read(query=query_hash(query), ids=ids)

@@ -91,7 +91,10 @@ class Reviewing:
             every = source is None and session is None and cursor is None and not rejected
             findings = await self._registry.quarantined(who, scopes) if every else []
             waiting = tuple(_waiting(record, note) for record in page.records if (note := record.quarantine))
-            return WaitingPage(waiting, page.cursor, tuple(findings))
+            total: int | None = None
+            if cursor is None:
+                total = (await desk.store.statistics.tally(who.tenant, filter, ("state",), 1)).total + len(findings)
+            return WaitingPage(waiting, page.cursor, tuple(findings), total)
 
     async def release_finding(self, who: Principal, id: str, reason: str) -> Item:
         """Let an item of knowledge out of quarantine, as `working`. Raises NotInReview, NotFound."""

@@ -9,6 +9,7 @@ a thousand marks and more, which no script has, may an end fall between two of t
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from typing import Final, Literal, TypeAlias
@@ -16,6 +17,9 @@ from typing import Final, Literal, TypeAlias
 Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
 _PIECE: Final = 1_000
+_CJK: Final = re.compile(r"[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
+# A character of these scripts says about as much as this many letters of an alphabet.
+_LETTERS: Final = 3
 
 
 def normal_form(text: str, form: Form = "NFKC") -> str:
@@ -40,3 +44,11 @@ def _pieces(text: str) -> Iterator[str]:
 def _stands_alone(character: str) -> bool:
     """ASCII and Han: what comes before them is complete without them."""
     return character < "\x80" or "\u4e00" <= character <= "\u9fff"
+
+
+def reads_as_cjk(text: str) -> bool:
+    """Whether a text is mostly Chinese, Japanese or Korean, names and commands in Latin letters aside."""
+    if text.isascii() or not _CJK.search(text):
+        return False
+    characters = len(_CJK.findall(text))
+    return _LETTERS * characters >= sum(map(str.isalpha, text)) - characters

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, Literal, TypedDict
 
 from commonplace.errors import InvalidTransition
+from commonplace.values.quarantine import WHY, Quarantine, quarantine_of
 from commonplace.values.record import Json
 
 SpaceScope = Literal["run", "project", "global"]
@@ -16,8 +17,6 @@ TrustLevel = Literal["working", "promoted", "approved_default"]
 RecordingOutcome = Literal["created", "refreshed", "successor", "quarantined", "unchanged"]
 Decision = Literal["disabled", "no_prior_knowledge", "reuse_promoted", "reuse_approved_default", "refresh_required"]
 
-WHY: Final = "quarantine"
-"""The name in an item's payload under which it says why it is in quarantine."""
 REVIEW: Final = "review"
 """The name under which it says who let it out."""
 REFRESHABLE: Final[frozenset[ItemStatus]] = frozenset({"working", "promoted", "approved_default"})
@@ -69,6 +68,11 @@ class Item:
     approval: str | None = None
     freshness_expires_at: datetime | None = None
     supersedes: str | None = None
+
+    @property
+    def quarantine(self) -> Quarantine | None:
+        """Why it waits for a reviewer; None if it does not."""
+        return quarantine_of(self.payload.get(WHY)) if self.status == "quarantined" else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -59,8 +59,12 @@ def withheld(records: Iterable[Record]) -> tuple[Withheld, ...]:
 
 def quarantine_in(demoted: bool, tags: Collection[str], metadata: Mapping[str, Json]) -> Quarantine | None:
     """What a record with these says about its quarantine; None if it is not in quarantine."""
-    note = metadata.get(WHY)
-    if not (demoted and TAG in tags and isinstance(note, dict)):
+    return quarantine_of(metadata.get(WHY)) if demoted and TAG in tags else None
+
+
+def quarantine_of(note: Json) -> Quarantine | None:
+    """What is noted under `WHY`."""
+    if not isinstance(note, dict):
         return None
 
     def text(name: str) -> str | None:

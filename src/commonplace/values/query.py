@@ -149,7 +149,9 @@ def _refuse_others(what: str, names: Set[str], allowed: Sequence[str]) -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Query:
-    """`layer` is what each hit is told by, `budget` how many tokens all of them may have together."""
+    """
+    `layer` is what each hit is told by, `budget` how many tokens all of them may have together. Hits below `min_relevance` are left out.
+    """
 
     text: str
     filter: Filter = Filter()
@@ -160,6 +162,7 @@ class Query:
     weights: Mapping[str, float] = field(default_factory=dict[str, float])
     layer: LayerName | None = None
     budget: int | None = None
+    min_relevance: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +170,8 @@ class Why(JsonObject):
     """
     Why a hit is where it is. The parts sum to the hit's score. `words` are the analysed words of the question found in
     the passage; `start` and `stop` are the passage's place in the record's text. `bm25` is what the words scored before they
-    were weighed against the rest of the scope.
+    were weighed against the rest of the scope. `coverage` is the share of the question's words that the passage holds, rare words counting
+    for more; `cosine` how near their meanings are, None without an embedder.
     """
 
     parts: Mapping[str, float]
@@ -175,6 +179,8 @@ class Why(JsonObject):
     start: int
     stop: int
     bm25: float = field(default=0.0, compare=False)
+    coverage: float = field(default=0.0, compare=False)
+    cosine: float | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         parts = [f"{name} {value:+.2f}" for name, value in self.parts.items() if abs(value) >= 0.005]
@@ -184,11 +190,18 @@ class Why(JsonObject):
 
 @dataclass(frozen=True, slots=True)
 class Hit:
+    """
+    A record that was found. `score` is for the order of hits; `relevance` is the chance that this answers the question, from 0 to 1. `relevant`:
+    the best hit reaches the floor, and this one is not far behind it; if no hit is relevant, no memory answers the question.
+    """
+
     record: Record
     score: float
     why: Why
     layer: LayerText | None = None
     """What is told instead of the passage, if a layer was asked for."""
+    relevance: float = 1.0
+    relevant: bool = True
 
     @property
     def passage(self) -> str:

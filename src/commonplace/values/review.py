@@ -32,7 +32,7 @@ class Waiting(JsonObject):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WaitingFinding(JsonObject):
-    """An item of knowledge in quarantine, why and since when."""
+    """An item of knowledge in quarantine, why and since when; `sentence` is the one that caused it."""
 
     id: str
     space: str
@@ -42,15 +42,20 @@ class WaitingFinding(JsonObject):
     summary: str
     reasons: tuple[str, ...]
     since: Moment
+    sentence: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingPage(JsonObject):
-    """`cursor` continues it; None is the end. The first page has the newest thousand `findings` as well."""
+    """
+    `cursor` continues it; None is the end. The first page has the newest thousand `findings` as well, and how many there are in
+    all, `findings` included.
+    """
 
     waiting: tuple[Waiting, ...]
     cursor: str | None
     findings: tuple[WaitingFinding, ...] = ()
+    total: Natural | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

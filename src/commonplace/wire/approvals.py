@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from commonplace.values.approval import ApprovalKind, ApprovalState
-from commonplace.wire.shapes import Body, Line, RecordId
+from commonplace.wire.shapes import Body, Line, NarrowBody, RecordId
 
 
 class ApproveBody(Body):
@@ -26,7 +26,7 @@ class ApproveBody(Body):
     reason: Line | None = Field(default=None, description="Why; it is kept in the audit.")
 
 
-class ApprovalsQuery(Body):
+class ApprovalsQuery(NarrowBody):
     """Which approvals to list."""
 
     model_config = ConfigDict(extra="forbid", strict=False, frozen=True)

@@ -7,10 +7,10 @@ from pydantic import ConfigDict, Field
 from commonplace.values.capability import CapabilityFields
 from commonplace.values.moment import Moment
 from commonplace.values.principal import Tier
-from commonplace.wire.shapes import Body, Label
+from commonplace.wire.shapes import Label, NarrowBody
 
 
-class CapabilityIssueBody(Body):
+class CapabilityIssueBody(NarrowBody):
     """A capability to be issued: for which key, for which run, and how much of what your own key reaches."""
 
     model_config = ConfigDict(

@@ -10,7 +10,7 @@ from commonplace.values.changes import Changes, SuccessorFields
 from commonplace.values.moment import Moment
 from commonplace.values.record import Trust, Visibility
 from commonplace.wire.records import Importance, Metadata, Position
-from commonplace.wire.shapes import MAX_LIST, Body, KeyName, Label, Line, RecordId, ScopeName, Text, Version
+from commonplace.wire.shapes import MAX_LIST, Body, KeyName, Label, Line, NarrowBody, RecordId, ScopeName, Text, Version
 
 Tags = Annotated[list[Label], Field(max_length=MAX_LIST, json_schema_extra={"maxItems": 64})]
 Cleared = Literal["key", "at", "expires_at", "tags", "metadata"]
@@ -93,7 +93,7 @@ class ExpireBody(ChangeBody):
     at: Moment | None = None
 
 
-class PurgeBody(Body):
+class PurgeBody(NarrowBody):
     """
     What to remove for good. Name exactly one. `leave_files`: where a file of managed memory that the records follow cannot be removed,
     it stays; without it nothing is purged then.

@@ -13,10 +13,10 @@ from commonplace.values.layer import LayerChoice
 from commonplace.values.query import Hit
 from commonplace.values.record import Record
 from commonplace.wire.search import RecalledAnswer
-from commonplace.wire.shapes import Body, Everyone, Label, Question, ScopeName
+from commonplace.wire.shapes import Everyone, Label, NarrowBody, Question, ScopeName
 
 
-class ContextBody(Body):
+class ContextBody(NarrowBody):
     """
     A `query` gets the `<memory_context>` block of a prompt. An `agent`, a `workspace` or both get the sections
     `## Agent Memory` and `## Workspace Memory` instead.
@@ -42,6 +42,12 @@ class ContextBody(Body):
         description="Tell each memory by a layer instead of its passage; auto: by the fullest that fits the budget.",
     )
     budget: int | None = Field(default=None, ge=1, le=1_000_000, description="At most so many tokens.")
+    min_relevance: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="All memories at least so likely to answer; absent: those that do, which may be none.",
+    )
     run: Label | None = Field(
         default=None,
         description="Into which run it is recalled; absent: into the session. What is recalled is not learned from it again.",
@@ -61,12 +67,16 @@ class ContextAnswer(JsonObject):
 
     @classmethod
     def of(cls, block: ContextBlock) -> ContextAnswer:
-        hits = tuple(RecalledAnswer(hit.record.id, hit.score, hit.why) for hit in block.hits)
+        hits = tuple(RecalledAnswer(hit.record.id, hit.score, hit.why, round(hit.relevance, 4)) for hit in block.hits)
         return cls(**_fields(block), hits=hits)
 
     def block(self) -> ContextBlock:
         records_by_id = {record.id: record for record in self.records}
-        hits = tuple(Hit(records_by_id[hit.id], hit.score, hit.why) for hit in self.hits if hit.id in records_by_id)
+        hits = tuple(
+            Hit(records_by_id[hit.id], hit.score, hit.why, relevance=hit.relevance)
+            for hit in self.hits
+            if hit.id in records_by_id
+        )
         return ContextBlock(**_fields(self), hits=hits)
 
 

@@ -13,12 +13,12 @@ from commonplace.values.json import JsonObject, Natural
 from commonplace.values.moment import Moment
 from commonplace.values.record import Record
 from commonplace.wire.records import TurnBody
-from commonplace.wire.shapes import MAX_LIST, MAX_TEXT, Body, Label, RecordId, ScopeName
+from commonplace.wire.shapes import MAX_LIST, MAX_TEXT, Body, Label, NarrowBody, RecordId, ScopeName
 
 _MOST_AGENTS = 100
 
 
-class ExtractBody(Body):
+class ExtractBody(NarrowBody):
     """
     A finished run or conversation: as `turns`, as a `transcript` whose lines say who speaks (`user: …`), or as the `session`
     that its turns are kept under. `agents` are those of the run, the first of which learns; `workspace` is what they worked on;

@@ -18,7 +18,8 @@ from commonplace.values.knowledge import (
     TrustLevel,
 )
 from commonplace.values.moment import Moment
-from commonplace.wire.shapes import MAX_LINE, Answer, Body, Label, shared
+from commonplace.values.quarantine import Quarantine
+from commonplace.wire.shapes import MAX_LINE, Answer, Body, Label, NarrowBody, shared
 
 Metadata = dict[str, JsonValue]
 
@@ -156,14 +157,17 @@ class ItemAnswer(Answer):
 
 
 class RecordedItemAnswer(ItemAnswer):
-    """A finding, and what became of recording it."""
+    """A finding, and what became of recording it. `quarantine` is there if it waits for a reviewer, and says why."""
 
     outcome: RecordingOutcome
+    quarantine: Quarantine | None = Field(default=None, exclude_if=lambda value: value is None)
 
     @classmethod
     def of(cls, recording: Recording) -> RecordedItemAnswer:
         item = ItemAnswer.model_validate(recording.item)
-        return cls.model_validate({**item.model_dump(), "outcome": recording.outcome})
+        return cls.model_validate(
+            {**item.model_dump(), "outcome": recording.outcome, "quarantine": recording.item.quarantine}
+        )
 
     def recording(self) -> Recording:
         return Recording(item=self.value(), outcome=self.outcome)
@@ -218,7 +222,7 @@ class CoveragesAnswer(Answer):
     coverage: list[CoverageAnswer]
 
 
-class BindingBody(Body):
+class BindingBody(NarrowBody):
     """What a run would build on. `read_spaces` empty: those of the project and of the tenant with that namespace."""
 
     enabled: bool = True
@@ -231,7 +235,7 @@ class BindingBody(Body):
     freshness_ms: int | None = Field(default=None, ge=0, le=10_000_000_000_000)
 
 
-class PreflightBody(Body):
+class PreflightBody(NarrowBody):
     """What a run is about to find out."""
 
     model_config = ConfigDict(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from commonplace.values.task import ContextMode, TargetScope
-from commonplace.wire.shapes import Body, Text
+from commonplace.wire.shapes import Body, NarrowBody, Text
 
 
 class RememberBody(Body):
@@ -16,6 +16,6 @@ class RememberBody(Body):
     scope: TargetScope | None = Field(default=None, description="To file it there and nowhere else.")
 
 
-class ForgetBody(Body):
+class ForgetBody(NarrowBody):
     query: Text = Field(examples=["the release day"])
     scope: TargetScope | None = Field(default=None, description="To look there and nowhere else.")

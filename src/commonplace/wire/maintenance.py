@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from commonplace.values.json import JsonObject, Natural
 from commonplace.values.upkeep import Finding, Rule, Upkeep
-from commonplace.wire.shapes import MAX_COUNT, Answer, Body, ScopeName
+from commonplace.wire.shapes import MAX_COUNT, Answer, Body, NarrowBody, ScopeName
 
 _LONGEST = 3_155_760_000_000.0
 
@@ -38,7 +38,7 @@ class RulesAnswer(JsonObject):
     rules: tuple[Rule, ...]
 
 
-class TidyBody(Body):
+class TidyBody(NarrowBody):
     """`purge_after`: also remove for good what was deleted so many seconds ago or more."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"purge_after": 2592000}]})

@@ -11,7 +11,7 @@ from commonplace.values.json import JsonObject
 from commonplace.values.member import Member
 from commonplace.values.moment import Moment
 from commonplace.values.principal import Key, Principal, Role, ScopePattern, User
-from commonplace.wire.shapes import Answer, Body, Label, Line, ScopeName, shared
+from commonplace.wire.shapes import Answer, Body, Label, Line, NarrowBody, ScopeName, shared
 
 Pattern = Annotated[str, Field(min_length=1, max_length=300, examples=["workspace:web-*"])]
 
@@ -73,7 +73,7 @@ class CodeAnswer(Answer):
     expires_at: Moment
 
 
-class KeyBody(Body):
+class KeyBody(NarrowBody):
     """
     A key to be made. `scopes`: what it reaches, by pattern; absent: what is shared, and what is its person's own (an admin's:
     every scope of the tenant).

@@ -91,6 +91,7 @@ class SearchQuery(FilterQuery):
     diversity: float = Field(default=0.0, ge=0, le=1e6, allow_inf_nan=False)
     layer: LayerName | None = Field(default=None, description="Tell each hit by this layer, too.")
     budget: int | None = Field(default=None, ge=1, le=1_000_000, description="So many tokens for all layers together.")
+    min_relevance: float = Field(default=0.0, ge=0, le=1, description="Leave out hits less relevant than this.")
     explain: bool = Field(default=True, description="Whether each hit says why it is there.")
 
 

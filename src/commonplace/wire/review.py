@@ -11,7 +11,7 @@ from commonplace.values.json import JsonObject
 from commonplace.values.moment import Moment
 from commonplace.values.record import Record, Trust
 from commonplace.values.review import Origin
-from commonplace.wire.shapes import MAX_LIST, Body, Label, Line, RecordId, ScopeName, Version
+from commonplace.wire.shapes import MAX_LIST, Label, Line, NarrowBody, RecordId, ScopeName, Version
 
 Why = Annotated[Line, Field(json_schema_extra={"minLength": 1}, description="Why; it is kept in the audit.")]
 
@@ -24,7 +24,7 @@ SeenVersions = Annotated[
 ]
 
 
-class ReviewQuery(Body):
+class ReviewQuery(NarrowBody):
     """What to list of what is in quarantine."""
 
     model_config = ConfigDict(extra="forbid", strict=False, frozen=True)
@@ -37,7 +37,7 @@ class ReviewQuery(Body):
     cursor: Line | None = None
 
 
-class ReasonBody(Body):
+class ReasonBody(NarrowBody):
     model_config = ConfigDict(json_schema_extra={"examples": [{"reason": "spam from the import of 3 March"}]})
 
     reason: Why
@@ -50,7 +50,7 @@ class ReleaseBody(ReasonBody):
     expected: Version | None = Field(default=None, description="The version you looked at; another is not let out.")
 
 
-class SeveralBody(Body):
+class SeveralBody(NarrowBody):
     """Which of the records in quarantine: exactly one of `ids`, a `source`, a `session`."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"source": "web", "reason": "a poisoned page"}]})

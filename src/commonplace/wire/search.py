@@ -13,13 +13,13 @@ from commonplace.values.layer import LayerName, LayerText
 from commonplace.values.moment import Moment
 from commonplace.values.query import Hit, Mode, Why
 from commonplace.values.record import Record, Trust
-from commonplace.wire.shapes import Body, Everyone, Label, Line, Question, ScopeName
+from commonplace.wire.shapes import Everyone, Label, Line, NarrowBody, Question, ScopeName
 
 Labels = Annotated[list[Label], Field(max_length=100)]
 Weight = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]
 
 
-class SearchBody(Body):
+class SearchBody(NarrowBody):
     """A question, and which records may answer it. What is absent or empty narrows nothing."""
 
     model_config = ConfigDict(
@@ -55,6 +55,9 @@ class SearchBody(Body):
         le=1_000_000,
         description="So many tokens for the layers of all hits: one that does not fit gets a shorter layer, or ends the list.",
     )
+    min_relevance: float = Field(
+        default=0.0, ge=0, le=1, description="Leave out hits less likely than this to answer the question."
+    )
     explain: bool = Field(default=True, description="Whether each hit says why it is there.")
     run: Label | None = Field(
         default=None, description="Into which run it is recalled: it is not learned from it again."
@@ -63,16 +66,27 @@ class SearchBody(Body):
 
 @dataclass(frozen=True, slots=True)
 class HitAnswer(JsonObject):
-    """`passage` is the stretch of the text that was found, `layer` the text that was asked for instead."""
+    """
+    `passage` is the stretch of the text that was found, `layer` the text that was asked for instead. `relevance` is the chance that this answers
+    the question; if no hit is `relevant`, no memory does.
+    """
 
     record: Record
     score: float
     passage: str
     why: Why | None
     layer: LayerText | None = None
+    relevance: float = 1.0
+    relevant: bool = True
+
+    @classmethod
+    def of(cls, hit: Hit, *, explain: bool) -> HitAnswer:
+        why = hit.why if explain else None
+        return cls(hit.record, hit.score, hit.passage, why, hit.layer, round(hit.relevance, 4), hit.relevant)
 
     def hit(self) -> Hit:
-        return Hit(self.record, self.score, self.why or Why({}, (), 0, len(self.record.text)), self.layer)
+        why = self.why or Why({}, (), 0, len(self.record.text))
+        return Hit(self.record, self.score, why, self.layer, self.relevance, self.relevant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +97,7 @@ class HitsAnswer(JsonObject):
 
     @classmethod
     def of(cls, hits: Iterable[Hit], *, explain: bool = True) -> HitsAnswer:
-        return cls(
-            tuple(
-                HitAnswer(hit.record, hit.score, hit.passage, hit.why if explain else None, hit.layer) for hit in hits
-            )
-        )
+        return cls(tuple(HitAnswer.of(hit, explain=explain) for hit in hits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +107,4 @@ class RecalledAnswer(JsonObject):
     id: str
     score: float
     why: Why
+    relevance: float = 1.0

@@ -27,9 +27,15 @@ MAX_LIST: Final = 1_000
 
 
 class Body(BaseModel):
-    """What a caller sends. A field we do not know is refused: it would be lost without anybody noticing."""
+    """What a caller sends. A field we do not know is ignored, so that a client of another version works."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+
+class NarrowBody(Body):
+    """A body whose fields say which records count, or how much is allowed. A field we do not know is refused: it might have narrowed."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 class Answer(BaseModel):

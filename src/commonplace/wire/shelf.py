@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field
 
 from commonplace.values.json import JsonObject
 from commonplace.values.shelf import ShelfChange, ShelfFiles
-from commonplace.wire.shapes import MAX_LIST, MAX_TEXT, Body, Label, Question
+from commonplace.wire.shapes import MAX_LIST, MAX_TEXT, Body, Label, NarrowBody, Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class ShelfTextBody(Body):
     text: str = Field(max_length=MAX_TEXT)
 
 
-class ShelfRecallBody(Body):
+class ShelfRecallBody(NarrowBody):
     """`tools` are those at hand in the turn: what only tells how to use one of them is left out, but not what warns of it."""
 
     model_config = ConfigDict(

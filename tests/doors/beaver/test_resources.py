@@ -97,6 +97,15 @@ async def test_documents_are_listed_newest_first_page_by_page(door: InProcess, a
     assert len(rows) == 5
 
 
+async def test_a_list_refuses_a_condition_that_it_does_not_know(door: InProcess, ana: dict[str, str]) -> None:
+    headers = {"X-User-Id": ana["user_id"], "X-User-Key": ana["user_key"]}
+
+    known = await door.stranger.get("/resources", headers=headers, params={"app_id": "default", "limit": 5})
+    unknown = await door.stranger.get("/resources", headers=headers, params={"title": "Roses"})
+
+    assert (known.status_code, unknown.status_code, unknown.json()["code"]) == (200, 400, "invalid_input")
+
+
 @pytest.mark.parametrize("uri", ["plain", "docs/a b.md", "https://example.org/x?y=1#z", "文档/一", "a//b"])
 async def test_a_document_is_removed_by_its_address(door: InProcess, ana: dict[str, str], uri: str) -> None:
     await put(door.stranger, ana, "Deploys happen on Tuesdays.", uri=uri)

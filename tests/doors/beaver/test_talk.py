@@ -377,7 +377,7 @@ async def test_what_a_flush_learns_is_found_without_waiting_for_the_worker_to_lo
     working = asyncio.create_task(worker.run())
     await send(door.stranger, ana, *TALK)
     await flush(door.stranger, ana, wait=None)
-    body = {**ana, "query": "Where does Ana live?", "scope": ["all_user_memory"]}
+    body = {**ana, "query": "Where does Ana live?", "scope": ["all_user_memory"], "min_relevance": 0}
     kinds: set[str] = set()
     async with asyncio.timeout(5):
         while "fact" not in kinds:

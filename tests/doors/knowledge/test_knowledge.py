@@ -345,7 +345,6 @@ async def test_a_secret_does_not_become_knowledge(door: Door) -> None:
         ("spaces", {"scope": "galaxy"}),
         ("items", {"space": "no id!", "title": "x"}),
         ("items", {"space": NOWHERE, "title": ""}),
-        ("items", {"space": NOWHERE, "title": "x", "unknown": 1}),
         ("preflight", {"subject": "\ud800"}),
         (f"items/{NOWHERE}/promote", {"status": "working"}),
     ],

@@ -70,10 +70,38 @@ async def test_a_nearly_equal_text_is_dropped_where_asked(http: httpx.AsyncClien
     assert (again.status_code, again.json()["outcome"], again.json()["record"]["id"]) == (200, "unchanged", first["id"])
 
 
+async def test_a_write_with_a_field_that_is_none_of_ours_is_a_write(http: httpx.AsyncClient) -> None:
+    put = await http.post("/v1/records", json={"text": "x", "colour": "red"})
+    path = f"/v1/records/{put.json()['record']['id']}"
+    edit = await http.patch(path, json={"text": "y", "colour": "red"})
+
+    assert (put.status_code, edit.status_code) == (201, 200)
+    assert (await http.get(path)).json()["text"] == "y"
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/search", {"text": "x"}),
+        ("/v1/context", {"query": "x"}),
+        ("/v1/purge", {"scope": "workspace:web"}),
+        ("/v1/rollback", {"source": "web", "reason": "poisoned"}),
+        ("/v1/review/purge", {"source": "web", "reason": "poisoned"}),
+        ("/v1/keys", {"name": "bo"}),
+    ],
+)
+async def test_a_field_that_might_have_narrowed_is_refused_by_its_name(
+    http: httpx.AsyncClient, path: str, body: dict[str, Any]
+) -> None:
+    answer = await http.post(path, json={**body, "colour": "red"})
+
+    assert code(answer) == (400, "invalid_input")
+    assert [problem["where"] for problem in answer.json()["error"]["details"]["problems"]] == ["colour"]
+
+
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        ({"text": "x", "colour": "red"}, (400, "invalid_input")),
         ({"text": 7}, (400, "invalid_input")),
         ({"text": "x", "importance": "80"}, (400, "invalid_input")),
         ({"text": "x", "at": 1700000000}, (400, "invalid_input")),
@@ -261,6 +289,37 @@ async def test_a_parameter_we_do_not_know_is_refused(http: httpx.AsyncClient, qu
     answer = await http.get(f"/v1/records?{query}")
 
     assert code(answer) == (400, "invalid_input")
+
+
+LISTS = {
+    "/v1/records": {"limit": "5"},
+    "/v1/search": {"q": "x"},
+    "/v1/resources": {"limit": "5"},
+    "/v1/tree": {"depth": "1"},
+    "/v1/tasks": {"kind": "import", "state": "done", "limit": "5"},
+    "/v1/knowledge/items": {"status": "working", "limit": "5"},
+    "/v1/review": {"source": "web"},
+    "/v1/approvals": {"limit": "5"},
+    "/v1/audit": {"limit": "5"},
+    "/memory": {"q": "x", "project_tag": "web", "limit": "5"},
+    "/memory/audit": {"run_id": "r", "limit": "5"},
+    "/api/agents/ana/memories": {},
+    "/api/workspaces/web/memories": {"source": "manual", "pinned": "true"},
+}
+
+
+@pytest.mark.parametrize("path", LISTS)
+async def test_a_list_of_any_door_takes_its_conditions_and_refuses_another_by_its_name(
+    http: httpx.AsyncClient, put: Any, path: str
+) -> None:
+    for scope in ("agent:ana", "workspace:web"):
+        await put("x", scope=scope)
+
+    known = await http.get(path, params=LISTS[path])
+    unknown = await http.get(path, params={**LISTS[path], "colour": "red"})
+
+    assert (known.status_code, unknown.status_code) == (200, 400)
+    assert "colour" in unknown.text
 
 
 async def test_a_cursor_that_is_none_is_refused(http: httpx.AsyncClient) -> None:

@@ -150,7 +150,7 @@ def test_a_new_store_takes_the_static_table_and_keeps_it(tmp_path: Path) -> None
 def test_where_the_table_is_missing_words_are_searched_and_a_warning_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(static, "_find", lambda: None)
+    monkeypatch.setattr(static, "TABLE", tmp_path / "nothing")
 
     with pytest.warns(UserWarning, match="words only"):
         opened = open_memory(tmp_path / "a.db")

@@ -2,10 +2,9 @@ import pytest
 
 from commonplace.embedders.choose import make_embedder, make_embedders
 from commonplace.embedders.sentence_transformers import available
-from commonplace.embedders.sentences import SentenceModel
 from commonplace.errors import EmbedderUnavailable, InvalidInput
 
-STATIC = "static-256.2" if SentenceModel.installed() else "static-256.1"
+STATIC = "static-256.2"
 
 
 def name_of(spec: str) -> str:

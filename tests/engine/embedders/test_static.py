@@ -1,5 +1,4 @@
 import asyncio
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace.embedders import static
-from commonplace.embedders.sentences import SentenceModel
-from commonplace.embedders.static import StaticEmbedder, available
+from commonplace.embedders.static import TOKENIZER, StaticEmbedder
 from commonplace.embedders.vocabulary import Vocabulary
 from commonplace.errors import EmbedderUnavailable
 
-pytestmark = [
-    pytest.mark.anyio,
-    pytest.mark.skipif(not available(), reason="the static table is not installed"),
-]
-
-_TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
+pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(scope="module")
@@ -29,19 +22,12 @@ def embedder() -> StaticEmbedder:
 
 @pytest.fixture(scope="module")
 def vocabulary() -> Vocabulary:
-    return Vocabulary.read(tokenizer_file())
+    return Vocabulary.read(TOKENIZER)
 
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Any:
-    return pytest.importorskip("tokenizers").Tokenizer.from_file(str(tokenizer_file()))
-
-
-def tokenizer_file() -> Path:
-    spec = importlib.util.find_spec("wordllama")
-    assert spec
-    assert spec.submodule_search_locations
-    return Path(spec.submodule_search_locations[0]) / _TOKENIZER
+    return pytest.importorskip("tokenizers").Tokenizer.from_file(str(TOKENIZER))
 
 
 async def test_each_text_is_a_row_of_length_one_and_an_empty_one_is_zero(embedder: StaticEmbedder) -> None:
@@ -92,17 +78,18 @@ async def test_many_ask_at_once_before_it_is_loaded() -> None:
 
 
 async def test_the_name_says_size_and_recipe(embedder: StaticEmbedder) -> None:
-    assert embedder.name == ("static-256.2" if SentenceModel.installed() else "static-256.1")
+    assert embedder.name == "static-256.2"
 
 
-async def test_without_the_package_it_is_unavailable_and_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(static, "_PACKAGE", "a_package_that_nobody_has_installed")
+async def test_in_a_tree_that_was_never_built_it_is_unavailable_and_says_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(static, "TABLE", tmp_path / "table.safetensors")
 
-    assert not available()
     with pytest.raises(EmbedderUnavailable) as refused:
         StaticEmbedder()
 
-    assert refused.value.details == {"package": "a_package_that_nobody_has_installed"}
+    assert refused.value.details == {"file": "table.safetensors"}
 
 
 def test_tokens_are_counted_by_the_same_vocabulary(embedder: StaticEmbedder) -> None:

@@ -25,6 +25,7 @@ from commonplace.ports.recall import Entry, IndexChanges, Mark
 from commonplace.stores.postgres import PostgresStore
 from commonplace.stores.sqlite.connection import Readers, WriterThread
 from commonplace.stores.sqlite.recall import SqlRecall
+from commonplace.stores.sqlite.reserve import Reserve
 from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
 from commonplace.text.tokens import estimate
@@ -79,8 +80,10 @@ class GatedRecall(SqlRecall):
 class Gated(SqliteStore):
     """A store with such a gate."""
 
-    def __init__(self, path: Path, writer: WriterThread, readers: Readers, clock: Clock) -> None:
-        super().__init__(path, writer, readers, clock)
+    def __init__(
+        self, path: Path, writer: WriterThread, readers: Readers, clock: Clock, reserve: Reserve | None = None
+    ) -> None:
+        super().__init__(path, writer, readers, clock, reserve)
         self.gate = self.recall = GatedRecall(self._transactions)
 
 

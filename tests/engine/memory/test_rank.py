@@ -30,6 +30,7 @@ def pool_of(words: list[float], **changes: object) -> Pool:
         pinned=np.zeros(n, dtype=np.bool_),
         importance=np.full(n, 50.0),
         copy=np.full(n, -1),
+        passages=10_000,
     )
     return replace(pool, **changes)
 
@@ -133,14 +134,14 @@ def test_a_record_is_as_good_as_its_best_passage():
 
 
 def test_a_short_turn_borrows_from_its_neighbours_and_a_long_one_hardly():
-    short = pool_of([6.0, 0.0], before=np.array([-1, 0]))
+    short = pool_of([6.0, 0.0], before=np.array([-1, 0]), session=np.zeros(2, dtype=np.int64))
     long = replace(short, length=np.full(2, 6000.0))
 
     assert rank(short, DEFAULT).parts["neighbours"][1] > 20 * rank(long, DEFAULT).parts["neighbours"][1] > 0.0
 
 
 def test_a_turn_two_places_away_lends_less():
-    pool = pool_of([6.0, 0.0, 0.0], before=np.array([-1, 0, 1]))
+    pool = pool_of([6.0, 0.0, 0.0], before=np.array([-1, 0, 1]), session=np.zeros(3, dtype=np.int64))
 
     lent = dict(zip(rank(pool, DEFAULT).record.tolist(), rank(pool, DEFAULT).parts["neighbours"], strict=True))
     assert lent[1] > lent[2] > 0.0
@@ -149,7 +150,36 @@ def test_a_turn_two_places_away_lends_less():
 def test_a_session_lends_its_best_hit_and_a_lone_record_is_its_own_session():
     ranked = rank(pool_of([8.0, 1.0, 8.0], session=np.array([0, 0, -1])), DEFAULT)
 
-    assert np.allclose(ranked.parts["session"], DEFAULT.session * 8.0)
+    by_record = dict(zip(ranked.record.tolist(), ranked.parts["session"].tolist(), strict=True))
+    assert by_record == {0: DEFAULT.session * 8.0, 1: DEFAULT.session * 8.0, 2: 0.0}
+    assert ranked.score[0] == ranked.score[1]
+
+
+def test_notes_outside_of_any_session_have_no_part_of_a_session():
+    ranked = rank(pool_of([8.0, 1.0]), DEFAULT)
+
+    assert not {"session", "neighbours"} & set(ranked.parts)
+    assert ranked.parts["words"].tolist() == [12.0, 1.5]
+
+
+def test_words_that_match_by_chance_are_trusted_in_a_small_scope():
+    words = {WORDS: Channel(mean=0.0, std=1.0, best=2.0)}
+    small, large = (rank(pool_of([2.0], channels=words, passages=size), DEFAULT) for size in (3, 3_000))
+
+    assert small.parts["words"][0] > 2 * large.parts["words"][0] > 0.0
+
+
+@given(st.floats(0.01, 5.0), st.floats(-1.0, 1.0), st.integers(0, 100_000))
+def test_a_spread_is_mixed_with_the_background_by_their_sizes(std: float, mean: float, count: int):
+    background = Channel(mean=0.2, std=0.1, best=0.0)
+    mixed = Channel(mean=mean, std=std, best=1.0).mixed(count, background, 20.0)
+
+    assert min(mean, 0.2) - 1e-9 <= mixed.mean <= max(mean, 0.2) + 1e-9
+    assert mixed.best == 1.0
+    if count == 0:
+        assert (mixed.mean, mixed.std) == pytest.approx((0.2, 0.1))
+    if count == 100_000:
+        assert mixed.std == pytest.approx(std, abs=0.05)
 
 
 def test_words_that_cover_little_of_the_query_give_way_to_meaning():
@@ -201,7 +231,7 @@ def test_an_embedder_counts_what_its_weight_says():
     pool = pool_of([0.0], meaning={"one": np.array([1.0])})
     pool = replace(pool, channels={**pool.channels, "one": Channel(mean=0.0, std=1.0, best=1.0)})
 
-    assert rank(pool, Weights(embedders={"one": 2.0})).parts["meaning:one"].tolist() == [2.0]
+    assert rank(pool, Weights(embedders={"one": 2.0})).parts["meaning:one"].tolist() == [2.0 * (1 + DEFAULT.session)]
 
 
 def test_several_embedders_share_what_one_counts_and_a_little_more():

@@ -32,6 +32,7 @@ from commonplace.ports.recall import Entry, IndexChanges, Mark, RecallStore
 from commonplace.stores.rarity import MOST_PASSAGES, rarer_terms
 from commonplace.stores.sqlite.connection import Readers, WriterThread
 from commonplace.stores.sqlite.recall import SqlRecall
+from commonplace.stores.sqlite.reserve import Reserve
 from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
 from commonplace.text.postings import pack, term_hash
@@ -70,8 +71,10 @@ class CountedRecall(SqlRecall):
 class Counted(SqliteStore):
     """A store that counts."""
 
-    def __init__(self, path: Path, writer: WriterThread, readers: Readers, clock: Clock) -> None:
-        super().__init__(path, writer, readers, clock)
+    def __init__(
+        self, path: Path, writer: WriterThread, readers: Readers, clock: Clock, reserve: Reserve | None = None
+    ) -> None:
+        super().__init__(path, writer, readers, clock, reserve)
         self.counter = self.recall = CountedRecall(self._transactions)
         self.counter.lookups, self.counter.passages = [], []
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.embedders.static import StaticEmbedder, available
+from commonplace.embedders.static import StaticEmbedder
 from commonplace.text.tokens import estimate
 
 TEXTS = [
@@ -15,7 +15,6 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.skipif(not available(), reason="the static table is not installed")
 def test_the_estimate_is_near_what_a_tokenizer_counts(text: str) -> None:
     counted = StaticEmbedder().count_tokens(text)
 

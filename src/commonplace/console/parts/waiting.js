@@ -24,7 +24,7 @@ export async function showWaiting() {
   link.append(h('span', { 'class': 'badge waiting-count', 'title': label, 'aria-label': label }, sum));
 }
 
-const countQuarantined = async () => (await get('/v1/counts', { by: 'state', state: 'demoted', tag: 'quarantined' })).total;
+const countQuarantined = async () => (await get('/v1/review', { limit: 1 })).total;
 
 /** Requests that this person may decide: an admin's own, too. */
 async function countRequests() {

@@ -34,7 +34,7 @@ from commonplace.doors.beaver.shapes import (
 from commonplace.doors.beaver.use_cases import Gateway, PartHit
 from commonplace.errors import InvalidText, Unauthenticated
 from commonplace.server.auth import KeyedCaller, Pairing, Served, use_case
-from commonplace.server.door import ApiDoor
+from commonplace.server.door import ApiDoor, only_conditions
 from commonplace.service.resources import uri_of
 from commonplace.service.services import Services
 from commonplace.values.job import Job
@@ -90,10 +90,17 @@ async def create_user(body: NewUser, who: KeyedCaller, gateway: UseGateway) -> U
 async def search(body: Search, pair: Pairing, gateway: UseGateway) -> Results:
     """
     `current_chat` is the conversation named, `resources` the user's documents, `all_user_memory` everything that is theirs.
-    The best `top_k` of all of them together, each once.
+    The best `top_k` of all of them together, each once; none, if no memory answers the question.
     """
     who = await _user(pair, body)
-    hits = await gateway.search(who, body.query, set(body.scope), conversation=body.conversation_id, limit=body.top_k)
+    hits = await gateway.search(
+        who,
+        body.query,
+        set(body.scope),
+        conversation=body.conversation_id,
+        limit=body.top_k,
+        min_relevance=body.min_relevance,
+    )
     return Results(results=[_result(hit) for hit in hits])
 
 
@@ -152,7 +159,11 @@ async def put_resource(body: NewResource, pair: Pairing, served: Served) -> Reso
     )
 
 
-@router.get("/resources", summary="List a user's documents, newest first")
+@router.get(
+    "/resources",
+    summary="List a user's documents, newest first",
+    dependencies=[only_conditions("limit", "cursor", "app_id", "project_id", "user_id", "user_key")],
+)
 async def list_resources(
     who: Elsewhere,
     served: Served,
@@ -191,7 +202,7 @@ def _result(part_hit: PartHit) -> Result:
         id=record.id,
         session_id=record.session,
         text=hit.passage,
-        score=hit.score,
+        score=round(hit.relevance, 4),
         source_scope=part_hit.part,
         resource_uri=uri_of(record),
         raw=Raw(

@@ -85,6 +85,9 @@ class Search(Credentials):
     )
     conversation_id: Annotated[Line, Field(max_length=122)] | None = None
     top_k: Annotated[int, Field(ge=1, le=100)] = Field(default=8, validation_alias=AliasChoices("top_k", "topK"))
+    min_relevance: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        default=None, description="All that has at least this score; without: what answers, which may be nothing."
+    )
 
 
 class Raw(Answer):
@@ -99,7 +102,7 @@ class Raw(Answer):
 
 
 class Result(Answer):
-    """`score`: higher is better, within one answer."""
+    """`score`: the chance that it answers the question, from 0 to 1."""
 
     id: str
     session_id: str | None

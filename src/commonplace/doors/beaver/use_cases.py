@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 from commonplace.errors import Forbidden, InvalidQuery
 from commonplace.memory.recall import MAX_QUERY
+from commonplace.memory.relevance import answering
 from commonplace.service.desk import Desk
 from commonplace.service.episodes import NOTHING, Episodes, Flushed
 from commonplace.service.extraction import Extracting
@@ -76,10 +77,17 @@ class Gateway:
     # ---- search
 
     async def search(
-        self, who: Principal, query: str, parts: Collection[Part], *, conversation: str | None = None, limit: int = 8
+        self,
+        who: Principal,
+        query: str,
+        parts: Collection[Part],
+        *,
+        conversation: str | None = None,
+        limit: int = 8,
+        min_relevance: float | None = None,
     ) -> list[PartHit]:
         """
-        The best of all parts together, each record once. Their scores can be compared: one search over all of the user's
+        What answers the question, or all that is at least so relevant: the best of all parts together, each record once. Their scores can be compared: one search over all of the user's
         memory gives them. A question may be as long as a prompt; its beginning is searched for.
         """
         desk, scope = self._desk, who.home
@@ -96,7 +104,8 @@ class Gateway:
             }
             # The narrower part is told, where a record is in two of them.
             selection: dict[Part, Filter] = {part: filter for part, filter in filters.items() if part in parts}
-            hits = await self._hits(who, Query(text=query[:MAX_QUERY], filter=within, limit=limit), selection)
+            asked = Query(text=query[:MAX_QUERY], filter=within, limit=limit)
+            hits = answering(await self._hits(who, asked, selection), min_relevance)
             ids: list[Json] = [hit.record.id for hit in hits]
             await account.note(query=query_hash(query), ids=ids)
             return [PartHit(hit=hit, part=_part(selection, hit.record)) for hit in hits]

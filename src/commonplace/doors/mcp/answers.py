@@ -82,15 +82,18 @@ class Row(BaseModel):
 class Found(Row):
     """A memory that fits the question."""
 
-    score: float
-    similarity: float = Field(description="The same as score: how well it fits, among what was found.")
+    score: float = Field(description="The chance that it answers the question, from 0 to 1.")
+    similarity: float = Field(description="The same as score.")
     why: str = Field(description="What the score is made of, and the words that were found.")
 
     @classmethod
     def of_hit(cls, hit: Hit) -> Self:
-        score = round(hit.score, 4)
+        score = round(hit.relevance, 4)
         text = hit.layer.text if hit.layer else hit.passage
         return cls(**_told(hit.record, text), score=score, similarity=score, why=str(hit.why))
+
+
+NOTHING_RELEVANT: Final = "No memory answers this."
 
 
 class ToolOutput(BaseModel):

@@ -82,6 +82,7 @@ class RecordFindingOutput(ToolOutput):
         description="created; refreshed: it was known; successor: it waits to take the place of one; quarantined: a person looks first.",
     )
     finding: FindingRow | None = None
+    quarantine_reasons: list[str] | None = Field(default=None, description="Why; message says it in words.")
 
 
 class ListFindingsOutput(ToolOutput):
@@ -132,7 +133,14 @@ async def record_finding(asker: Asker, arguments: RecordFindingArguments) -> Too
         task_family=arguments.task_family,
         dedupe_key=arguments.dedupe_key or None,
     )
-    return RecordFindingOutput(ok=True, outcome=recording.outcome, finding=FindingRow.of(recording.item))
+    note = recording.item.quarantine
+    return RecordFindingOutput(
+        ok=True,
+        outcome=recording.outcome,
+        finding=FindingRow.of(recording.item),
+        quarantine_reasons=list(note.reasons) if note else None,
+        message=note.message if note else None,
+    )
 
 
 async def listed_findings(asker: Asker, arguments: ListFindingsArguments) -> ToolOutput:

@@ -11,6 +11,7 @@ from mcp_types import Tool, ToolAnnotations
 from pydantic import BaseModel, Field, ValidationError
 
 from commonplace.doors.mcp.answers import (
+    NOTHING_RELEVANT,
     ContextOutput,
     DeleteOutput,
     Found,
@@ -39,6 +40,7 @@ from commonplace.doors.mcp.knowledge import (
 )
 from commonplace.doors.mcp.places import TIERS, Asker, ScopeArguments, refused
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput, InvalidScope, ManagedMemoryUnavailable
+from commonplace.memory.relevance import answering
 from commonplace.values.layer import LayerName
 from commonplace.values.pauses import Pauses
 from commonplace.values.scope import Scope
@@ -92,6 +94,13 @@ class Scoped(Arguments):
 class SearchArguments(Scoped):
     query: Annotated[str, Field(description="What you want to know, as a question or in a few words.")] = ""
     limit: Annotated[int, Field(json_schema_extra={"minimum": 1, "maximum": MOST_FOUND})] = 5
+    min_relevance: Annotated[
+        float | None,
+        Field(
+            description="From 0 to 1: all memories at least so likely to answer. Without: those that do, which may be none.",
+            json_schema_extra={"minimum": 0, "maximum": 1},
+        ),
+    ] = None
     layer: Annotated[
         str | None,
         Field(
@@ -165,8 +174,11 @@ async def search(asker: Asker, arguments: SearchArguments) -> ToolOutput:
     hits = await asker.memory.search(
         arguments.query, scopes=scopes, limit=_within(arguments.limit, MOST_FOUND), layer=_layer(arguments.layer)
     )
-    results = [Found.of_hit(hit) for hit in hits]
-    return SearchOutput(ok=True, query=arguments.query, scopes=_names(scopes), count=len(results), results=results)
+    results = [Found.of_hit(hit) for hit in answering(hits, arguments.min_relevance)]
+    message = None if results else NOTHING_RELEVANT
+    return SearchOutput(
+        ok=True, message=message, query=arguments.query, scopes=_names(scopes), count=len(results), results=results
+    )
 
 
 async def store(asker: Asker, arguments: StoreArguments) -> ToolOutput:
@@ -252,7 +264,10 @@ async def context(asker: Asker, arguments: ContextArguments) -> ToolOutput:
     scopes = asker.place.reading(arguments.scope_arguments)
     block = await asker.memory.context(arguments.query, scopes=scopes, session=session, budget=arguments.budget)
     ids = [record.id for record in block.records]
-    return ContextOutput(ok=True, context=block.text, tokens=block.tokens, records=ids, left_out=block.left_out)
+    message = None if block.text else NOTHING_RELEVANT
+    return ContextOutput(
+        ok=True, message=message, context=block.text, tokens=block.tokens, records=ids, left_out=block.left_out
+    )
 
 
 async def tree(asker: Asker, arguments: TreeArguments) -> ToolOutput:

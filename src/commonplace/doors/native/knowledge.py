@@ -10,6 +10,7 @@ from fastapi import APIRouter, Path, Query
 from commonplace.doors.native.conditions import problems
 from commonplace.knowledge.findings import Binding, NewFinding, NewSpace
 from commonplace.server.auth import Caller, Served
+from commonplace.server.door import only_conditions
 from commonplace.service.knowledge import Sought
 from commonplace.values.knowledge import ItemStatus, Review
 from commonplace.wire.knowledge import (
@@ -83,7 +84,12 @@ async def record(body: ItemBody, who: Caller, served: Served) -> RecordedItemAns
     return RecordedItemAnswer.of(await served.knowledge.record(who, finding))
 
 
-@router.get("/items", summary="Findings in reach, newest first", responses=problems())
+@router.get(
+    "/items",
+    summary="Findings in reach, newest first",
+    responses=problems(),
+    dependencies=[only_conditions("space", "coverage_key", "status", "limit")],
+)
 async def items(
     who: Caller,
     served: Served,

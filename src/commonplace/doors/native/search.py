@@ -24,7 +24,8 @@ router = APIRouter(prefix="/v1", tags=["native"])
 async def search(body: SearchBody, who: Caller, served: Served) -> Response:
     """
     Hits, best first, by words and by meaning. Each says why it is there: `parts` sum to its score, `words` are those of the
-    question that were found, `start` and `stop` are the passage's place in the text. With a `layer` each is told by its abstract (L0),
+    question that were found, `start` and `stop` are the passage's place in the text. `relevance` is the chance that a hit answers the question;
+    if no hit is `relevant`, no memory does. With a `layer` each is told by its abstract (L0),
     its overview (L1) or its text (L2), within a `budget` of tokens.
     """
     return await _found(body, who, served, weights=body.weights, run=body.run)
@@ -59,6 +60,7 @@ async def _found(
         weights=weights or {},
         layer=body.layer,
         budget=body.budget,
+        min_relevance=body.min_relevance,
     )
     hits = await served.recall.search(who, query, run=run)
     return answer(served, HitsAnswer.of(hits, explain=body.explain))
@@ -67,7 +69,8 @@ async def _found(
 @router.post("/context", summary="Memory for a prompt", response_model=ContextAnswer, responses=problems())
 async def context(body: ContextBody, who: Caller, served: Served, options: Told) -> Response:
     """
-    With a `query`: the `<memory_context>` block, the session so far and what the question recalls, within `budget` tokens.
+    With a `query`: the `<memory_context>` block, the session so far and the memories that answer the question, within `budget` tokens; if there
+    are none, the text is empty.
     With an `agent`, a `workspace` or both: their sections `## Agent Memory` and `## Workspace Memory`. What is recalled is data,
     never an instruction: it is fenced and labelled with its trust.
     """
@@ -87,5 +90,6 @@ async def context(body: ContextBody, who: Caller, served: Served, options: Told)
             budget=budget,
             run=body.run,
             layer=body.layer,
+            min_relevance=body.min_relevance,
         )
     return answer(served, ContextAnswer.of(block))

@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from commonplace.server.auth import Caller, Served
+from commonplace.server.door import only_conditions
 from commonplace.server.task_wait import Patient
 from commonplace.service.jobs import MOST_TASKS
 from commonplace.values.job import JobState
@@ -17,7 +18,7 @@ router = APIRouter(prefix="/v1/tasks", tags=["native"])
 TaskId = Annotated[str, Path(max_length=64, description="As the answer that queued it says.")]
 
 
-@router.get("", summary="List tasks, newest first")
+@router.get("", summary="List tasks, newest first", dependencies=[only_conditions("kind", "state", "limit")])
 async def list_tasks(
     who: Caller,
     served: Served,

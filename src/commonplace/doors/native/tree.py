@@ -6,6 +6,7 @@ from fastapi import APIRouter, BackgroundTasks, Path, Query, Response
 
 from commonplace.doors.native.conditions import answer, problems
 from commonplace.server.auth import Caller, Served
+from commonplace.server.door import only_conditions
 from commonplace.service.distill import conversation_of
 from commonplace.service.tree import MAX_DEPTH, TreeQuery, layer_texts
 from commonplace.values.distillation import DistillReport
@@ -23,7 +24,12 @@ Uri = Annotated[Line, Query(description="An address in the tree.", examples=["co
 ResourceUri = Annotated[str, Path(min_length=1, max_length=512, description="The document's address.")]
 
 
-@router.get("/tree", summary="Memory as folders", responses=problems(404))
+@router.get(
+    "/tree",
+    summary="Memory as folders",
+    responses=problems(404),
+    dependencies=[only_conditions("uri", "depth", "everyone", "after")],
+)
 async def tree(
     who: Caller,
     served: Served,
@@ -71,7 +77,12 @@ async def put_resource(body: ResourceBody, who: Caller, served: Served) -> UserR
     return await served.resources.put(who, body.content, uri=body.uri, title=body.title)
 
 
-@router.get("/resources", summary="List the caller's documents, newest first", responses=problems())
+@router.get(
+    "/resources",
+    summary="List the caller's documents, newest first",
+    responses=problems(),
+    dependencies=[only_conditions("limit", "cursor")],
+)
 async def resources(
     who: Caller,
     served: Served,

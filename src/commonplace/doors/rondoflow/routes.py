@@ -24,7 +24,7 @@ from commonplace.doors.rondoflow.shapes import (
 )
 from commonplace.doors.rondoflow.use_cases import KeyedMemories, MemoryDraft, shown_key, shown_source
 from commonplace.server.auth import Caller, Served, use_case
-from commonplace.server.door import ApiDoor
+from commonplace.server.door import ApiDoor, only_conditions
 from commonplace.service.services import Services
 from commonplace.values.changes import Changes
 from commonplace.values.principal import Owner
@@ -79,7 +79,11 @@ async def remove_agent(agent: AgentId, who: Caller, served: Served) -> Envelope[
     return Envelope(data=Deleted())
 
 
-@router.get("/agents/{agentId}/memories", summary="List an agent's memories: pinned, then important, then by key")
+@router.get(
+    "/agents/{agentId}/memories",
+    summary="List an agent's memories: pinned, then important, then by key",
+    dependencies=[only_conditions()],
+)
 async def list_agent_memories(agent: AgentId, who: Caller, memories: UseMemories) -> Envelope[list[MemoryRow]]:
     return Envelope(data=[_row(record) for record in await memories.memories(who, "agent", agent)])
 
@@ -147,7 +151,11 @@ async def remove_workspace(workspace: WorkspaceId, who: Caller, served: Served) 
     return Envelope(data=Removed(id=workspace))
 
 
-@router.get("/workspaces/{workspaceId}/memories", summary="List its memories: pinned, then important, then newest")
+@router.get(
+    "/workspaces/{workspaceId}/memories",
+    summary="List its memories: pinned, then important, then newest",
+    dependencies=[only_conditions("source", "pinned")],
+)
 async def list_workspace_memories(
     workspace: WorkspaceId,
     who: Caller,

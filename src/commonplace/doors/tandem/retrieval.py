@@ -222,7 +222,8 @@ class Retrieval:
                 if cursor is None or len(matches) >= request.limit:
                     break
         newest = sorted(matches.values(), key=lambda record: (record.updated_at, record.id), reverse=True)
-        return [Hit(record, FALLBACK, Why({}, (), 0, len(record.text))) for record in newest]
+        why = [Why({}, (), 0, len(record.text)) for record in newest]
+        return [Hit(record, FALLBACK, reason, relevance=FALLBACK) for record, reason in zip(newest, why, strict=True)]
 
     # ---- how much of it
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, BackgroundTasks, Depends, Path, Query, Request
+from fastapi import APIRouter, BackgroundTasks, Path, Query
 
 from commonplace.doors.tandem.distill import DistillRequest, GovernedDistilling
 from commonplace.doors.tandem.partitions import (
@@ -68,7 +68,7 @@ from commonplace.doors.tandem.use_cases import ACTIONS, Governed, ListRequest, P
 from commonplace.errors import InvalidInput
 from commonplace.governance.budgets import RetrievalBudget, RetrievalGrant
 from commonplace.server.auth import Caller, Served, use_case
-from commonplace.server.door import ApiDoor
+from commonplace.server.door import ApiDoor, only_conditions
 from commonplace.service.distill import Conversation
 from commonplace.service.services import Services
 from commonplace.service.tree import DEPTH, TreeQuery
@@ -76,6 +76,7 @@ from commonplace.text.scrub import ScrubReport
 from commonplace.values.audit import AuditRow
 from commonplace.values.moment import to_ms
 from commonplace.values.principal import Principal
+from commonplace.values.query import Hit
 from commonplace.values.record import TRUSTED, Json, Outcome, Record
 from commonplace.values.scope import Scope
 from commonplace.values.transfer import ImportOptions
@@ -96,7 +97,7 @@ UseGoverned = Annotated[Governed, use_case(Governed)]
 UseRetrieval = Annotated[Retrieval, use_case(Retrieval)]
 UseDistilling = Annotated[GovernedDistilling, use_case(GovernedDistilling)]
 
-_CONDITIONS: Final = frozenset("q limit offset user_id project_id project_tag channel_tag host_tag".split())
+_CONDITIONS: Final = only_conditions(*"q limit offset user_id project_id project_tag channel_tag host_tag".split())
 _NOT_SHOWN: Final = frozenset({OURS, "memory_trust", "trust_label"})
 
 
@@ -150,7 +151,7 @@ async def search(body: SearchBody, who: Caller, served: Served, retrieval: UseRe
     who = await _presenting(body, who, served)
     report = await retrieval.search(who, _request(body, who))
     return SearchAnswer(
-        results=[memory_answer(item.hit.record, item.text, item.hit.score) for item in report.hits],
+        results=[memory_answer(item.hit.record, item.text, item.hit) for item in report.hits],
         count=len(report.hits),
         scopes_used=list(report.used),
         blocked_scopes=list(report.blocked),
@@ -159,16 +160,7 @@ async def search(body: SearchBody, who: Caller, served: Served, retrieval: UseRe
     )
 
 
-async def only_known(request: Request) -> None:
-    """Raises InvalidInput: a condition that we do not know might have narrowed the list."""
-    if unknown := sorted(set(request.query_params) - _CONDITIONS):
-        names = ", ".join(sorted(_CONDITIONS))
-        raise InvalidInput(f"{', '.join(unknown)}: a list has no such condition. Those there are: {names}.")
-
-
-@router.get(
-    "", summary="List memories, newest first", response_model_exclude_none=True, dependencies=[Depends(only_known)]
-)
+@router.get("", summary="List memories, newest first", response_model_exclude_none=True, dependencies=[_CONDITIONS])
 async def memories(
     who: Caller,
     governed: UseGoverned,
@@ -230,7 +222,12 @@ async def demote(body: DemoteBody, who: Caller, governed: UseGoverned) -> Change
     return ChangedAnswer(id=body.id, audit_id=row.id, outcome=_outcome(row))
 
 
-@router.get("/audit", summary="What was done, newest first", response_model_exclude_none=True)
+@router.get(
+    "/audit",
+    summary="What was done, newest first",
+    response_model_exclude_none=True,
+    dependencies=[only_conditions("run_id", "limit")],
+)
 async def audit(
     who: Caller,
     governed: UseGoverned,
@@ -375,7 +372,7 @@ def _import_scope(body: ImportBody) -> Scope:
 # ---- out
 
 
-def memory_answer(record: Record, text: str, score: float | None = None) -> MemoryAnswer:
+def memory_answer(record: Record, text: str, hit: Hit | None = None) -> MemoryAnswer:
     """A record as this door tells it. `text` is as much of it as may be told."""
     metadata, provenance, trusted = record.metadata, record.provenance, record.trust in TRUSTED
     redactions = metadata.get("redactions")
@@ -394,7 +391,8 @@ def memory_answer(record: Record, text: str, score: float | None = None) -> Memo
         id=record.id,
         text=text,
         content=text,
-        score=score,
+        score=hit.score if hit else None,
+        relevance=round(hit.relevance, 4) if hit else None,
         tier=tier_of(record),
         partition_key=partition_of_record(record),
         kind=record.kind,

@@ -329,6 +329,7 @@ class MemoryAnswer(Answer):
     text: str
     content: str
     score: float | None = None
+    relevance: float | None = Field(default=None, description="The chance that it answers the question, from 0 to 1.")
     tier: Tier
     partition_key: str | None = None
     kind: str

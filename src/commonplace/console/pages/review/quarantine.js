@@ -183,7 +183,7 @@ async function detail(one, place, signal, ways) {
     return fill(
       beside,
       h('h2', {}, t(isFinding ? 'review.finding' : 'review.text')),
-      isFinding && h('h3', {}, plain(one.title, 500)),
+      isFinding && h('h3', {}, marked(one.title, one.sentence, 500)),
       text(one.text, one.sentence),
     );
   }
