@@ -108,8 +108,6 @@ def written(results: Results) -> str:
     for name in sorted(results, key=lambda name: (name != "recall-sqlite", name)):
         if name.startswith("recall-"):
             parts += _recall(name, results[name])
-    if "embedding" in results:
-        parts += _section("Embedding", _EMBEDDING, results["embedding"], results["embedding"]["results"])
     if "scale" in results:
         parts += _section("Speed and size", _SCALE, results["scale"], rows_of_scale(results["scale"]["results"]))
     if "scope-in-store" in results:
@@ -129,6 +127,7 @@ def written(results: Results) -> str:
 
 def _rules(results: Results) -> Iterator[str]:
     for name, title, text in (
+        ("embedding", "Short texts a second, by embedder", _EMBEDDING),
         ("extraction", "Extraction by rules", _EXTRACTION),
         ("poisoning", "Attacks recognised", _POISONING),
     ):

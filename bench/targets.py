@@ -92,7 +92,8 @@ def _contextual(results: Results) -> Iterator[Judged]:
         )
     for one in results.get("embedding", {}).get("results", []):
         if one["embedder"] == "gte-small, eight bits":
-            yield _at_least("gte-small: short texts a second", 250, one["texts_per_s"])
+            # By the time of the processor: on a machine that others use, the clock tells of them.
+            yield _at_least("gte-small: short texts a second of two cores", 250, 2 * one["texts_per_core_s"])
 
 
 def _scale(results: Results) -> Iterator[Judged]:

@@ -165,7 +165,9 @@ OF_ITS_OWN = {
     "latency": "of the requests that a daemon answered",
     "sign_in_url": "of the console that a daemon serves",
 }
-NOT_MEMORY = {"restore", "version", "trust", "serve", "token", "open", "mcp", "tour", "unpin", "doctor"}
+NOT_MEMORY = {"restore", "version", "trust", "serve", "token", "open", "mcp", "tour", "unpin", "doctor"} | {
+    f"embedder {name}" for name in ("list", "add", "remove")
+}
 """Commands about this machine, and `unpin`, which is `pin` with False."""
 
 

@@ -21,6 +21,8 @@ ADMINS: list[tuple[str, str, dict[str, Any] | None]] = [
     ("POST", "/v1/tidy", {}),
     ("GET", "/v1/upkeep", None),
     ("POST", "/v1/reindex", None),
+    ("GET", "/v1/embedder", None),
+    ("POST", "/v1/embedder", {"embedder": "none"}),
     ("GET", "/v1/budgets", None),
     ("PUT", "/v1/budgets", {"daily_usd": 0}),
     ("POST", "/v1/keys", {"name": "x"}),
@@ -133,6 +135,21 @@ async def test_only_the_operator_reindexes(http: httpx.AsyncClient, put: Any, ke
 
     assert operator.json() == {"texts": 1}
     assert code(admin) == (403, "forbidden")
+
+
+async def test_only_the_operator_changes_the_embedder_and_the_settings_come_first(
+    http: httpx.AsyncClient, keyed: Any
+) -> None:
+    same = await http.post("/v1/embedder", json={"embedder": "none"})
+    other = await http.post("/v1/embedder", json={"embedder": "static"})
+    unknown = await http.post("/v1/embedder", json={"embedder": "no-such-embedder"})
+    admin = await http.post("/v1/embedder", json={"embedder": "none"}, headers=await keyed("admin"))
+
+    assert (same.json()["active"], same.json()["state"]) == ([], "queued")
+    assert code(other) == (409, "conflict")
+    assert code(unknown) == (400, "invalid_input")
+    assert code(admin) == (403, "forbidden")
+    assert (await http.get("/v1/embedder", headers=await keyed("admin"))).json()["state"] == "queued"
 
 
 # --- audit

@@ -81,6 +81,7 @@ class SqlEmbedderStages:
             await own_store(connection)
             if not set(names) <= (await known_embedders(connection)).keys():
                 raise EmbedderChanged
+            await connection.execute(_SQL["forget_stages"])
             await connection.execute(_SQL["promote"], {"names": list(names)})
 
         await self._transactions.write(work)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 
 import apsw
@@ -46,16 +47,19 @@ class SqlEmbedderStages:
 
 
 def _stages(db: apsw.Connection) -> dict[str, StagedEmbedder]:
-    return {name: StagedEmbedder(dimension, stage) for name, dimension, stage in rows(db, SQL["stages"])}
+    return {name: StagedEmbedder(dimension, stage) for name, dimension, stage, _ in rows(db, SQL["stages"])}
 
 
 def _announce(db: apsw.Connection, embedders: Mapping[str, int]) -> None:
-    for number, name, dimension, stage in rows(db, "SELECT number, name, dimension, stage FROM embedders"):
+    for name, dimension, stage, number in rows(db, SQL["stages"]):
         if stage == "active" or (stage == "coming" and embedders.get(name) == dimension):
             continue
         db.execute("DELETE FROM vectors WHERE embedder = ?", (number,))
         db.execute("DELETE FROM embedders WHERE number = ?", (number,))
-    db.executemany(SQL["announce"], list(embedders.items()))
+        db.execute("DELETE FROM embedder_stages WHERE name = ?", (name,))
+    for name in embedders.keys() - _stages(db).keys():
+        db.execute("INSERT INTO embedders (name, dimension) VALUES (?, ?)", (name, embedders[name]))
+        db.execute("INSERT INTO embedder_stages (name, stage) VALUES (?, 'coming')", (name,))
 
 
 def _unembedded(db: apsw.Connection, after: int, limit: int) -> list[Unembedded]:
@@ -90,5 +94,5 @@ def _add_vectors(db: apsw.Connection, vectors: Mapping[int, Sequence[Mapping[str
 def _promote(db: apsw.Connection, names: Collection[str]) -> None:
     if not set(names) <= _stages(db).keys():
         raise EmbedderChanged
-    db.execute("UPDATE embedders SET stage = 'leaving'")
-    db.executemany("UPDATE embedders SET stage = 'active' WHERE name = ?", [(name,) for name in names])
+    db.execute("DELETE FROM embedder_stages")
+    db.execute(SQL["promote"], (json.dumps(list(names)),))

@@ -139,7 +139,7 @@ def _stats(db: apsw.Connection, path: Path, tenant: str, now: int) -> Stats:
 
 
 def _embedders(db: apsw.Connection) -> dict[str, int]:
-    return dict[str, int](rows(db, "SELECT name, dimension FROM embedders WHERE stage = 'active' ORDER BY number"))
+    return dict[str, int](rows(db, SQL["active_embedders"]))
 
 
 def _set_embedders(db: apsw.Connection, embedders: Mapping[str, int]) -> None:
@@ -147,7 +147,7 @@ def _set_embedders(db: apsw.Connection, embedders: Mapping[str, int]) -> None:
         if embedders.get(name) != dimension:
             db.execute("DELETE FROM vectors WHERE embedder = ?", (number,))
             db.execute("DELETE FROM embedders WHERE number = ?", (number,))
-    db.execute("UPDATE embedders SET stage = 'active'")
+    db.execute("DELETE FROM embedder_stages")
     for name, dimension in embedders.items():
         db.execute("INSERT INTO embedders (name, dimension) VALUES (?, ?) ON CONFLICT DO NOTHING", (name, dimension))
     db.execute("UPDATE scopes SET epoch = epoch + 1")

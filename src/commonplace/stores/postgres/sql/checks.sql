@@ -55,7 +55,7 @@ WHERE p.content IS NULL OR p.scope IS DISTINCT FROM v.scope
 
 -- name: missing_vectors
 -- Live passages that one of the embedders that answer has no vector for.
-SELECT count(*) FROM passages p JOIN embedders e ON e.stage = 'active'
+SELECT count(*) FROM passages p JOIN embedders e ON e.name NOT IN (SELECT name FROM embedder_stages)
 WHERE p.scope IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM vectors v
     WHERE v.tenant = p.tenant AND v.content = p.content AND v.n = p.n AND v.embedder = e.number);

@@ -37,11 +37,11 @@ DELETE FROM embedders WHERE NOT number = ANY(%(kept)s::integer[]);
 
 -- name: active_embedders
 -- Those that answer.
-SELECT name, dimension FROM embedders WHERE stage = 'active' ORDER BY name;
+SELECT name, dimension FROM embedders WHERE name NOT IN (SELECT name FROM embedder_stages) ORDER BY name;
 
 -- name: activate
 -- Those that are left answer.
-UPDATE embedders SET stage = 'active' WHERE stage <> 'active';
+DELETE FROM embedder_stages;
 
 -- name: add_embedder
 -- From now on this one too.

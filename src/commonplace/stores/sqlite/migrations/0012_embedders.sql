@@ -1,3 +1,6 @@
 -- A store changes its embedders while it is searched: those that are coming have vectors of some texts, those that are leaving answer
--- nobody any more.
-ALTER TABLE embedders ADD COLUMN stage TEXT NOT NULL DEFAULT 'active' CHECK (stage IN ('active', 'coming', 'leaving'));
+-- nobody any more. One that is not here is active.
+CREATE TABLE embedder_stages (
+    name TEXT PRIMARY KEY,
+    stage TEXT NOT NULL CHECK (stage IN ('coming', 'leaving'))
+) WITHOUT ROWID;

@@ -19,7 +19,7 @@ SELECT count(*) FROM words_docsize w WHERE NOT EXISTS (
 -- name: missing_vectors
 SELECT count(*) FROM embedders e, records v
 JOIN passages p ON p.number BETWEEN v.content * 4096 AND v.content * 4096 + 4095
-WHERE e.stage = 'active' AND v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0 AND NOT EXISTS (
+WHERE e.name NOT IN (SELECT name FROM embedder_stages) AND v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0 AND NOT EXISTS (
     SELECT 1 FROM vectors x WHERE x.embedder = e.number AND x.scope = v.scope AND x.passage = p.number
 );
 

@@ -1,15 +1,19 @@
 -- name: stages
-SELECT name, dimension, stage FROM embedders ORDER BY number;
+SELECT e.name, e.dimension, ifnull(s.stage, 'active'), e.number
+FROM embedders e LEFT JOIN embedder_stages s ON s.name = e.name ORDER BY e.number;
 
--- name: announce
-INSERT INTO embedders (name, dimension, stage) VALUES (?, ?, 'coming') ON CONFLICT DO NOTHING;
+-- name: promote
+-- Those that are not named are leaving.
+INSERT INTO embedder_stages (name, stage)
+SELECT name, 'leaving' FROM embedders WHERE name NOT IN (SELECT value FROM json_each(?));
 
 -- name: unembedded
 -- A vector stands under the scope of its record, or under the negated one.
 SELECT c.number, c.text, v.speaker FROM contents c JOIN records v ON v.number = c.record
 WHERE c.number > :after AND EXISTS (
     SELECT 1 FROM passages p CROSS JOIN embedders e
-    WHERE p.number BETWEEN c.number * 4096 AND c.number * 4096 + 4095 AND e.stage <> 'leaving' AND NOT EXISTS (
+    WHERE p.number BETWEEN c.number * 4096 AND c.number * 4096 + 4095 
+        AND e.name NOT IN (SELECT name FROM embedder_stages WHERE stage = 'leaving') AND NOT EXISTS (
         SELECT 1 FROM vectors x WHERE x.embedder = e.number AND x.scope IN (v.scope, -v.scope) AND x.passage = p.number
     )
 )

@@ -18,6 +18,9 @@ SELECT EXISTS (SELECT 1 FROM records) OR EXISTS (SELECT 1 FROM audit) OR EXISTS 
     OR EXISTS (SELECT 1 FROM jobs) OR EXISTS (SELECT 1 FROM keys) OR EXISTS (SELECT 1 FROM users)
     OR EXISTS (SELECT 1 FROM owners) OR EXISTS (SELECT 1 FROM knowledge_spaces) OR EXISTS (SELECT 1 FROM seals);
 
+-- name: active_embedders
+SELECT name, dimension FROM embedders WHERE name NOT IN (SELECT name FROM embedder_stages) ORDER BY number;
+
 -- name: add_passage
 INSERT INTO passages (number, start, stop, length, terms) VALUES (?, ?, ?, ?, ?);
 
