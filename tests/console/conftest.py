@@ -106,16 +106,27 @@ SEED: list[dict[str, Any]] = [
 """Small, in several scopes, two scripts, several sources."""
 
 
-@pytest.fixture
-def memory(daemon: Daemon) -> Generator[Memory]:
+@contextmanager
+def new_tenant(daemon: Daemon) -> Generator[Memory]:
     tenant = f"console/{uuid.uuid4().hex[:12]}"
     with daemon.client() as operator:
         body = {"name": "console tests", "role": "admin"}
         made = operator.post("/v1/keys", json=body, headers={"X-Tenant": tenant}).raise_for_status().json()
     headers = {"Authorization": f"Bearer {made['secret']}"}
     with httpx.Client(base_url=daemon.url, headers=headers, timeout=10.0) as client:
-        client.post("/v1/records/bulk", json={"records": SEED}).raise_for_status()
         yield Memory(daemon, tenant, made["secret"], client)
+
+
+@pytest.fixture
+def empty_memory(daemon: Daemon) -> Generator[Memory]:
+    with new_tenant(daemon) as memory:
+        yield memory
+
+
+@pytest.fixture
+def memory(empty_memory: Memory) -> Memory:
+    empty_memory.client.post("/v1/records/bulk", json={"records": SEED}).raise_for_status()
+    return empty_memory
 
 
 @pytest.fixture

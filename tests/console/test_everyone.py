@@ -54,7 +54,7 @@ def test_the_address_keeps_it_for_the_search_too_and_switching_it_off_ends_it(pa
 
     page.goto("/#/memory?everyone=true&q=lighthouse")
     expect(rows(page).first).to_contain_text(PRIVATE)
-    searched = looks(memory, "record.search")
+    searched = looks(memory, "record.browse")
     switch(page).uncheck()
 
     expect(row(page, PRIVATE)).to_have_count(0)
@@ -105,7 +105,7 @@ def test_the_recall_lab_asks_for_everyones_hits_and_block(
     barriers += axe(page)
     shots(page, "everyone-memory")
     assert barriers == []
-    assert (looks(memory, "record.search") > 0, looks(memory, "record.context") > 0) == (True, True)
+    assert (looks(memory, "record.browse") > 0, looks(memory, "record.preview") > 0) == (True, True)
 
 
 def test_an_export_has_everyones_only_when_an_admin_says_so(page: Page, memory: Memory) -> None:

@@ -46,6 +46,24 @@ def _tasks(memory: Memory) -> list[dict[str, Any]]:
     return memory.client.get("/v1/tasks").raise_for_status().json()["tasks"]
 
 
+def test_an_imported_file_is_called_by_its_own_name_in_the_list_and_on_its_page(page: Page, memory: Memory) -> None:
+    _begin(page, _file("tea.md", "# Tea\n\nGreen tea is brewed at 80 degrees."))
+    _import(page)
+    expect(_report(page)).to_be_visible()
+    [record] = memory.records(scope=SCOPE)
+
+    page.goto("/#/memory/workspace%3Anotes")
+
+    expect(page.get_by_role("gridcell").filter(has_text="tea.md")).to_be_visible()
+    expect(page.get_by_text(record["key"])).to_have_count(0)
+    page.goto("/#/recall?q=How+hot+is+green+tea%3F")
+    expect(page.get_by_role("link", name="tea.md")).to_be_visible()
+    page.get_by_role("link", name="tea.md").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("File tea.md")
+    expect(page.get_by_role("region", name="What it says").get_by_role("heading", name="Tea")).to_be_visible()
+    assert record["provenance"]["file"] == "tea.md"
+
+
 def test_files_that_are_chosen_are_imported_and_those_left_out_say_why(page: Page, memory: Memory) -> None:
     _begin(
         page,

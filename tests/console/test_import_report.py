@@ -175,6 +175,17 @@ def test_what_is_in_quarantine_is_named_with_its_sentence_and_leads_to_the_revie
     assert texts(memory) == ["The shop opens at nine."]
 
 
+def test_a_file_with_marks_of_a_prompt_is_imported_and_named(importing: Page, memory: Memory) -> None:
+    page = importing
+    marks = "ChatML wraps each turn in <|im_start|> and <|im_end|>."
+
+    send(page, sent("good.md", "The shop opens at nine."), sent("chatml.md", marks))
+
+    report(page).get_by_text("1 imported with marks of a prompt or hidden characters").click()
+    expect(report(page).get_by_role("row").filter(has_text="chatml.md")).to_contain_text(marks)
+    assert sorted(texts(memory)) == [marks, "The shop opens at nine."]
+
+
 def test_a_full_report_has_no_serious_barrier_and_fits_a_narrow_window(
     importing: Page, memory: Memory, axe: Callable[[Page], list[str]], shots: Callable[[Page, str], list[Any]]
 ) -> None:

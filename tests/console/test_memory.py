@@ -1,10 +1,12 @@
 """The memory page: what is there is found and read, and written down."""
 
 import re
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.console.conftest import Memory, Visit
+from tests.console.conftest import Memory
 from tests.console.memory_page import at, at_row, by_key, held, row, rows
 
 # ---- looking
@@ -74,15 +76,6 @@ def test_filters_by_source_kind_pin_and_time_say_how_many_and_stay_in_the_addres
     assert "until=2020-01-01" in page.url
 
 
-def test_a_memory_without_anything_in_it_says_how_to_begin(visit: Visit, memory: Memory) -> None:
-    page = visit(memory.key("writer", "agent:new"))
-
-    page.goto("/#/memory")
-
-    expect(page.get_by_text("Nothing is remembered yet. Write the first memory")).to_be_visible()
-    assert not memory.records(scope="agent:new")
-
-
 def test_deleted_and_demoted_ones_are_listed_under_their_state(page: Page, memory: Memory) -> None:
     gone = by_key(memory, "tests.redis")
     memory.client.delete(f"/v1/records/{gone['id']}").raise_for_status()
@@ -93,6 +86,25 @@ def test_deleted_and_demoted_ones_are_listed_under_their_state(page: Page, memor
 
     expect(rows(page)).to_have_count(1)
     expect(row(page, "Redis")).to_contain_text("deleted")
+
+
+def test_where_no_memory_answers_the_list_says_so_and_shows_what_came_nearest_on_request(
+    page: Page, memory: Memory, axe: Callable[[Page], list[str]], shots: Callable[[Page, str], list[Path]]
+) -> None:
+    at(page)
+
+    page.get_by_role("searchbox").fill("Which colour has the submarine of the choir?")
+
+    expect(page.get_by_role("status").filter(has_text="No memory answers this.")).to_be_visible()
+    expect(rows(page)).to_have_count(0)
+    assert axe(page) == []
+    shots(page, "memory-no-answer")
+    page.get_by_role("button", name="Show what came nearest (5)").press("Enter")
+    expect(rows(page)).to_have_count(5)
+    expect(rows(page).first).to_contain_text("unlikely (")
+    page.get_by_role("searchbox").fill("When do the releases go out?")
+    expect(rows(page).first).to_contain_text("very likely (")
+    assert rows(page).count() < len(memory.records(scope="workspace:web"))
 
 
 def test_a_text_is_searched_by_meaning_best_first_and_escape_clears_it(page: Page) -> None:

@@ -72,7 +72,7 @@ def test_one_letter_is_asked_for_at_once(page: Page) -> None:
         search_box(page).press("r")
 
     assert question_of(asked.value) == "r"
-    expect(found(page, "found, best first")).to_be_visible()
+    expect(found(page, "No memory answers this.")).to_be_visible()
 
 
 def test_ten_letters_typed_fast_are_two_questions_the_first_letter_and_all_of_them(page: Page) -> None:

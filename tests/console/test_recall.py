@@ -12,6 +12,8 @@ from tests.console.conftest import Memory, Visit
 QUESTION = "When do the releases go out?"
 GIVEN = "What an agent would get"
 BELOW = "Just below the cut"
+UNLIKELY = "Less likely to answer it"
+NONSENSE = "Which colour has the submarine of the choir?"
 
 
 def _search(memory: Memory, **more: Any) -> list[dict[str, Any]]:
@@ -21,6 +23,16 @@ def _search(memory: Memory, **more: Any) -> list[dict[str, Any]]:
 
 def _ids(hits: list[dict[str, Any]]) -> list[str]:
     return [hit["record"]["id"] for hit in hits]
+
+
+def _split(hits: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
+    """Those that answer, and the others."""
+    return _ids([hit for hit in hits if hit["relevant"]]), _ids([hit for hit in hits if not hit["relevant"]])
+
+
+def _more_releases(memory: Memory) -> None:
+    for team, day in (("billing", "Mondays"), ("search", "Wednesdays"), ("mobile", "Thursdays")):
+        memory.put(f"The releases of the {team} team go out on {day}.", scope="workspace:web")
 
 
 def _ask(page: Page, question: str = QUESTION) -> None:
@@ -49,16 +61,38 @@ def test_a_question_shows_what_an_agent_would_get_and_why_and_changes_nothing(pa
     _ask(page)
 
     wanted = _search(memory)
-    expect(_items(page)).to_have_count(len(wanted))
-    assert _shown(page) == _ids(wanted)
+    answers, others = _split(wanted)
+    expect(_items(page)).to_have_count(len(answers))
+    assert (_shown(page), _shown(page, UNLIKELY)) == (answers, others)
     first = _items(page).first
+    expect(first).to_contain_text(f"very likely ({wanted[0]['relevance']:.0%}".replace("%", " %"))
     expect(first).to_contain_text(f"Score {wanted[0]['score']:.2f}")
     expect(first.get_by_text(f"words +{wanted[0]['why']['parts']['words']:.2f}")).to_be_visible()
     expect(first.locator("mark").first).to_have_text("Releases")
     assert memory.records() == before
 
 
+def test_where_no_memory_answers_it_says_so_and_shows_what_came_nearest_on_request(
+    page: Page, memory: Memory, axe: Callable[[Page], list[str]], shots: Callable[[Page, str], list[Path]]
+) -> None:
+    _ask(page, NONSENSE)
+
+    expect(page.get_by_text("No memory answers this.")).to_be_visible()
+    expect(page.get_by_text("Nothing is recalled, so the block is empty.")).to_be_visible()
+    hits = _search(memory, text=NONSENSE)
+    assert hits
+    assert not any(hit["relevant"] for hit in hits)
+    expect(_items(page)).to_have_count(0)
+    expect(_items(page, UNLIKELY)).to_have_count(0)
+    assert axe(page) == []
+    shots(page, "recall-no-answer")
+    page.get_by_text(f"Show what came nearest ({len(hits)})").click()
+    expect(_items(page, UNLIKELY)).to_have_count(len(hits))
+    expect(_items(page, UNLIKELY).first).to_contain_text("unlikely (")
+
+
 def test_what_was_just_below_the_cut_stands_below_a_line(page: Page, memory: Memory) -> None:
+    _more_releases(memory)
     _ask(page)
 
     page.get_by_label("Hits").fill("2")
@@ -66,28 +100,28 @@ def test_what_was_just_below_the_cut_stands_below_a_line(page: Page, memory: Mem
 
     expect(_items(page)).to_have_count(2)
     expect(page.get_by_role("heading", name="The cut: 2 hits")).to_be_visible()
-    assert [*_shown(page), *_shown(page, BELOW)] == _ids(_search(memory, limit=10))
+    assert [*_shown(page), *_shown(page, BELOW)] == _split(_search(memory, limit=10))[0]
 
 
 def test_a_weight_that_is_turned_moves_the_hits_and_is_kept_nowhere(page: Page, memory: Memory) -> None:
     memory.put("Releases go out, releases go out: when they are ready.", scope="workspace:web", key="release.chatter")
     _ask(page)
-    usual = _ids(_search(memory))
-    expect(_items(page)).to_have_count(len(usual))
-    turned = _ids(_search(memory, weights={"words": 0, "importance": 2}))
+    usual = _split(_search(memory))
+    expect(_items(page)).to_have_count(len(usual[0]))
+    turned = _split(_search(memory, weights={"words": 0, "importance": 2}))
     assert turned != usual
 
     page.get_by_label("Words", exact=True).press("Home")
     page.get_by_label("Importance", exact=True).press("End")
 
     expect(page.get_by_role("heading", name=re.compile(r"[1-9]\d* moved"))).to_be_visible()
-    expect(_items(page).first).to_have_attribute("data-id", turned[0])
-    assert _shown(page) == turned
+    expect(_items(page, UNLIKELY).first).to_have_attribute("data-id", turned[1][0])
+    assert (_shown(page), _shown(page, UNLIKELY)) == turned
     expect(page.get_by_text(re.compile(r"^up \d+$")).first).to_be_attached()
-    assert _ids(_search(memory)) == usual
+    assert _split(_search(memory)) == usual
     page.get_by_role("button", name="Reset").click()
     expect(page.get_by_role("heading", name=re.compile("moved"))).to_have_count(0)
-    assert _shown(page) == usual
+    assert (_shown(page), _shown(page, UNLIKELY)) == usual
 
 
 def test_the_context_block_is_the_one_that_agents_get_within_the_budget(page: Page, memory: Memory) -> None:
@@ -111,18 +145,19 @@ def test_the_context_block_is_the_one_that_agents_get_within_the_budget(page: Pa
 def test_scopes_and_options_narrow_the_question_and_stay_in_the_address(page: Page, memory: Memory) -> None:
     _ask(page)
 
-    _add_scope(page, "agent:ana")
+    _add_scope(page, "workspace:web")
     _add_scope(page, "global")
     page.get_by_label("Look by").select_option("words")
 
-    wanted = _ids(_search(memory, scopes=["agent:ana", "global"], mode="words"))
+    wanted, _ = _split(_search(memory, scopes=["workspace:web", "global"], mode="words"))
     expect(_items(page)).to_have_count(len(wanted))
     assert _shown(page) == wanted
     page.reload()
     expect(_items(page)).to_have_count(len(wanted))
     expect(page.get_by_label("Question")).to_have_value(QUESTION)
-    page.get_by_role("button", name="Leave out agent:ana").click()
-    expect(_items(page)).to_have_count(len(_search(memory, scopes=["global"], mode="words")))
+    page.get_by_role("button", name="Leave out workspace:web").click()
+    expect(_items(page)).to_have_count(0)
+    assert not any(hit["relevant"] for hit in _search(memory, scopes=["global"], mode="words"))
 
 
 def test_the_memory_can_be_asked_as_it_stood(page: Page, memory: Memory) -> None:
@@ -168,7 +203,7 @@ def test_a_reader_of_one_scope_gets_what_is_in_it(visit: Visit, memory: Memory) 
     page = visit(memory.key("reader", "agent:ana"))
     page.goto("/")
 
-    _ask(page)
+    _ask(page, "How does Ana like her answers?")
 
     expect(_items(page)).to_have_count(1)
     assert [one["scope"] for one in memory.records() if one["id"] in _shown(page)] == ["agent:ana"]
@@ -199,10 +234,11 @@ def test_stored_text_is_text_whatever_it_looks_like(page: Page, memory: Memory) 
 
 
 def test_it_is_fit_for_a_screen_reader_and_for_a_phone(
-    page: Page, axe: Callable[[Page], list[str]], shots: Callable[[Page, str], list[Path]]
+    page: Page, memory: Memory, axe: Callable[[Page], list[str]], shots: Callable[[Page, str], list[Path]]
 ) -> None:
+    _more_releases(memory)
     _ask(page)
-    page.get_by_label("Hits").fill("3")
+    page.get_by_label("Hits").fill("2")
     page.get_by_label("Pin", exact=True).press("Home")
     expect(page.get_by_role("list", name=BELOW)).to_be_visible()
 

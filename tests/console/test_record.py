@@ -49,6 +49,51 @@ def test_the_page_shows_the_text_and_every_field(page: Page, record: dict[str, A
         expect(fields).to_contain_text(told)
 
 
+MARKDOWN = """# Deploying
+
+Ship with **make ship**, *never* on Fridays:
+
+1. run `make test`
+2. tag it
+
+| step | who |
+| --- | --- |
+| tag | Ana |
+
+<script>document.title = 1</script> [the page](https://example.com/ship) [not](javascript:alert(1))
+"""
+
+
+def test_markdown_is_shown_as_it_is_meant_and_as_it_was_written(
+    page: Page, memory: Memory, shots: Callable[[Page, str], Any], axe: Callable[[Page], list[str]]
+) -> None:
+    noted = memory.put(MARKDOWN, scope="workspace:web")
+
+    at(page, noted["id"])
+
+    text = page.get_by_role("region", name="What it says")
+    expect(text.get_by_role("heading", name="Deploying")).to_be_visible()
+    assert text.locator("li").all_inner_texts() == ["run make test", "tag it"]
+    expect(text.get_by_role("cell", name="Ana")).to_be_visible()
+    expect(text).to_contain_text("<script>document.title = 1</script>")
+    assert [link.get_attribute("href") for link in text.get_by_role("link").all()] == ["https://example.com/ship"]
+    assert page.locator("main script").count() == 0
+    assert axe(page) == []
+    shots(page, "record-markdown")
+    page.keyboard.press("w")
+    expect(text).to_contain_text("# Deploying")
+    expect(page.get_by_role("button", name="As written")).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("w")
+    expect(text.get_by_role("heading", name="Deploying")).to_be_visible()
+
+
+def test_plain_text_has_only_one_way_to_be_shown(page: Page, record: dict[str, Any]) -> None:
+    at(page, record["id"])
+
+    expect(page.get_by_role("region", name="What it says")).to_contain_text("on Mondays")
+    expect(page.get_by_role("button", name="As written")).to_have_count(0)
+
+
 def test_each_version_says_what_was_changed_by_whom_and_why(page: Page, record: dict[str, Any]) -> None:
     at(page, record["id"])
 
@@ -101,8 +146,9 @@ def test_a_turn_shows_what_was_said_around_it_and_leads_to_its_session(page: Pag
     expect(around.filter(has_text="Sentence 6.")).to_have_attribute("aria-current", "true")
     page.get_by_role("link", name="All 12 turns of this session").click()
 
-    expect(page.get_by_role("button", name=re.compile("Session chat-7"))).to_be_visible()
-    expect(page.get_by_role("grid").get_by_role("row").nth(1)).to_contain_text("Sentence 0.")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Conversation chat-7")
+    expect(page.locator("li.turn").first).to_contain_text("Sentence 0.")
+    expect(page.locator("li.turn[aria-current]")).to_contain_text("Sentence 6.")
     assert len(memory.records(session="chat-7")) == 12
 
 
@@ -157,6 +203,19 @@ def test_the_audit_says_who_touched_it_and_the_recalls_where_it_was_found(
     expect(found).to_contain_text("no. 1")
     recalls = memory.client.get(f"/v1/records/{record['id']}/recalls").raise_for_status().json()["recalls"]
     assert [one["run"] for one in recalls] == ["run-5"]
+
+
+def test_what_the_console_searched_for_is_no_recall(page: Page, memory: Memory, record: dict[str, Any]) -> None:
+    page.goto("/#/memory?q=releases+on+Mondays")
+    expect(page.get_by_role("gridcell").filter(has_text="on Mondays").first).to_be_visible()
+    page.goto("/#/recall?q=releases+on+Mondays")
+    expect(page.locator(f".hit[data-id='{record['id']}']")).to_be_visible()
+    expect(page.get_by_role("region", name="Text of the block")).to_contain_text("on Mondays")
+
+    at(page, record["id"])
+
+    expect(page.get_by_text("No search has found it yet.")).to_be_visible()
+    assert memory.client.get(f"/v1/records/{record['id']}/recalls").raise_for_status().json()["searched"] == 0
 
 
 def test_a_record_that_follows_a_file_says_where_the_file_was_recalled(

@@ -21,6 +21,7 @@ PAGES = {
     "memory": "memory",
     "memory-scope": "memory/workspace%3Aweb?source=auto",
     "record": "record/{record}",
+    "session": "session/chat-7?scope=workspace%3Ashop",
     "recall": "recall?q=When+do+the+releases+go+out%3F",
     "import": "import",
     "review": "review/quarantine",
@@ -41,6 +42,7 @@ HEADINGS: dict[Language, dict[str, str]] = {
     "en": {
         "memory": "Memory",
         "record": "Record",
+        "session": "Conversation",
         "recall": "Recall lab",
         "import": "Import and export",
         "review": "Review",
@@ -53,6 +55,7 @@ HEADINGS: dict[Language, dict[str, str]] = {
     "zh": {
         "memory": "记忆",
         "record": "记录",
+        "session": "对话",
         "recall": "召回实验室",
         "import": "导入与导出",
         "review": "审核",

@@ -1,5 +1,6 @@
 """What the port `KeyRegistry` says, of every store."""
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -162,6 +163,39 @@ async def test_with_a_key_go_those_that_it_made_and_those_that_they_made_and_no_
 
     revoked = {key.name for key in await store.keys.list_keys(T) if key.revoked_at is not None}
     assert revoked == {"first", "second", "third"}
+
+
+async def test_a_revoked_key_makes_no_other(store: Store, made: Registering, clock: FakeClock) -> None:
+    first = made.key("first")
+    await store.keys.add_key(first, secret("first"), NOTHING)
+    await store.keys.revoke_key(first.id, clock.now(), NOTHING)
+
+    with pytest.raises(Conflict):
+        await store.keys.add_key(made.key("second", parent=first.id), secret("second"), NOTHING)
+
+    assert [key.name for key in await store.keys.list_keys(T)] == ["first"]
+
+
+async def test_no_key_outlives_the_one_that_made_it_at_the_moment_of_its_end(
+    store: Store, made: Registering, clock: FakeClock
+) -> None:
+    for turn in range(10):
+        parent = made.key(f"parent {turn}")
+        await store.keys.add_key(parent, secret(parent.name), NOTHING)
+        children = [made.key(f"child {turn} {number}", parent=parent.id) for number in range(6)]
+
+        async def add(key: Key) -> None:
+            with suppress(Conflict):
+                await store.keys.add_key(key, secret(key.name), NOTHING)
+
+        async with anyio.create_task_group() as tasks:
+            for child in children[:3]:
+                tasks.start_soon(add, child)
+            tasks.start_soon(store.keys.revoke_key, parent.id, clock.now(), NOTHING)
+            for child in children[3:]:
+                tasks.start_soon(add, child)
+
+    assert [key.name for key in await store.keys.list_keys(T) if key.revoked_at is None] == []
 
 
 # ---- sessions

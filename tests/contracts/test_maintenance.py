@@ -69,6 +69,7 @@ async def test_stats_count_what_a_tenant_has(store: Store, draft: Drafting, cloc
     assert stats.store == kind
     assert (stats.records, stats.live, stats.deleted, stats.versions) == (3, 1, 1, 2)
     assert stats.passages == 2
+    assert stats.bytes is not None
     assert stats.bytes > 0
     assert {scope.scope: scope.passages for scope in stats.scopes} == {WEB: 2, ANN: 0}
 

@@ -1,11 +1,14 @@
 """The command as a script meets it: write, recall, change, carry, look after."""
 
 import json
+import re
 import stat
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from commonplace.cli.lines import likelihood
 
 everywhere = pytest.mark.parametrize("cli", ["store", "url"], indirect=True)
 FIELDS = {"id", "scope", "text", "key", "kind", "source", "tags", "version", "created_at", "updated_at", "state"}
@@ -214,10 +217,56 @@ def test_piped_output_is_one_line_a_record_with_whole_ids(filled: Any) -> None:
     assert all(len(line.split("\t")[0]) == 36 and len(line.split("\t")) == 7 for line in lines)
 
 
-def test_piped_hits_tell_score_scope_and_why(filled: Any) -> None:
+@everywhere
+def test_a_question_that_no_memory_answers_is_told_so_and_shows_what_came_nearest_on_request(cli: Any) -> None:
+    cli.put("We ship on Fridays")
+    question = "which colour has the submarine of the choir?"
+
+    nothing = cli("search", question)
+    nearest = cli("search", question, "--all")
+    as_json = cli("search", question, "--json")
+
+    assert (nothing.code, nothing.out) == (3, "")
+    assert "No memory answers this." in nothing.err
+    assert (nearest.code, "We ship on Fridays" in nearest.out) == (0, True)
+    assert nearest.out.splitlines()[1].startswith("unlikely (")
+    assert as_json.code == 3
+    [hit] = json.loads(as_json.out)["hits"]
+    assert (hit["relevant"], hit["relevance"] < 0.28) == (False, True)
+
+
+@everywhere
+def test_whoever_draws_the_line_sees_what_is_above_it(cli: Any) -> None:
+    cli.put("We ship on Fridays")
+    cli.put("Ada prefers tea")
+    relevance = {hit["record"]["text"]: hit["relevance"] for hit in cli.json("search", "when do we ship?")["hits"]}
+
+    strict = cli("search", "when do we ship?", "--min-relevance", str(relevance["We ship on Fridays"] + 0.001))
+    loose = cli("search", "when do we ship?", "--min-relevance", "0", "--quiet")
+
+    assert (strict.code, strict.out) == (3, "")
+    assert (loose.code, len(loose.out.splitlines())) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("chance", "words"),
+    [
+        (0.0, "unlikely (1 %)"),
+        (0.29, "unlikely (29 %)"),
+        (0.3, "possible (30 %)"),
+        (0.6, "likely (60 %)"),
+        (0.85, "very likely (85 %)"),
+        (1.0, "very likely (99 %)"),
+    ],
+)
+def test_a_chance_is_told_in_words(chance: float, words: str) -> None:
+    assert "{} ({})".format(*likelihood(chance)) == words
+
+
+def test_piped_hits_tell_how_likely_they_answer_their_scope_and_why(filled: Any) -> None:
     fields = filled("search", "deploy").out.splitlines()[0].split("\t")
 
-    assert float(fields[0]) > 0
+    assert re.fullmatch(r"(very )?likely \(\d\d %\)", fields[0])
     assert fields[2] == "workspace:web"
     assert "words" in fields[6]
 

@@ -71,6 +71,8 @@ def pour(server: Any, schema: str, backup: Path) -> int:
                 connection.execute("INSERT INTO schema_version (version) VALUES (%s)", (number,))
         for table, part in manifest["tables"].items():
             names = sql.SQL(", ").join(map(sql.Identifier, part["columns"]))
+            if table == "event_counter":
+                connection.execute("DELETE FROM event_counter")
             filling = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), names)
             with connection.cursor() as cursor, cursor.copy(filling) as copy:
                 copy.write(archive.read(f"{table}.copy"))

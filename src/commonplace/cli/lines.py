@@ -4,9 +4,12 @@ import re
 import shutil
 from collections.abc import Sequence
 
+from commonplace.values.record import Record
+
 # The first twelve digits of a UUIDv7 are its millisecond: records of one moment differ only in what comes after.
 SHORT_ID = 18
 _FULL_ID = 36
+_LIKELY = ((0.85, "very likely"), (0.6, "likely"), (0.3, "possible"))
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _PASSWORD = re.compile(r"(?<=://)([^:/@\s]*):[^@\s]*@")
 _PASSWORD_WORD = re.compile(r"(password=)[^\s&]+", re.IGNORECASE)
@@ -24,6 +27,18 @@ def oneline(text: str) -> str:
 def clipped(text: str, length: int) -> str:
     line = oneline(text)
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
+
+
+def title(record: Record) -> str | None:
+    """What a record is called: one that follows a file by the file's own name, anything else by its key."""
+    file = record.provenance.file if record.source in ("file", "managed") else None
+    return file.rpartition("/")[2] if file else record.key
+
+
+def likelihood(relevance: float) -> tuple[str, str]:
+    """The chance in words, and in per cent. Nothing is certain, and nothing out of the question."""
+    words = next((words for least, words in _LIKELY if relevance >= least), "unlikely")
+    return words, f"{min(99, max(1, round(relevance * 100)))} %"
 
 
 def short_ids(ids: Sequence[str]) -> dict[str, str]:

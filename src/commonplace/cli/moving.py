@@ -88,6 +88,8 @@ def _report_import(door: Door, report: ImportReport, *, hint: bool) -> None:
     for name, reason in report.left_out:
         door.say(f"Left out: {clean(name)}: {clean(reason)}")
     _tell_withheld(door, report.quarantined, report.withheld)
+    for name, reason in report.warned:
+        door.warn(f"Imported, with marks of a prompt or hidden characters: {clean(name)}: {clean(reason)}")
     for name, reason in report.kept_edits:
         door.say(f"Kept: {clean(name)}: {clean(reason)}")
     if report.skipped_kinds:

@@ -7,7 +7,7 @@ from typing import cast
 import typer
 
 from commonplace.cli.changes import steps
-from commonplace.cli.lines import address, clean, oneline, short_ids, size
+from commonplace.cli.lines import address, clean, likelihood, oneline, short_ids, size
 from commonplace.cli.moments import age, now, stamp
 from commonplace.values.query import Hit
 from commonplace.values.record import Record
@@ -22,7 +22,7 @@ def hits(found: Sequence[Hit], *, explain: bool) -> None:
     for hit in found:
         record = hit.record
         _row(
-            f"{hit.score:.3f}",
+            "{} ({})".format(*likelihood(hit.relevance)),
             ids[record.id],
             str(record.scope),
             age(record.at or record.updated_at),
@@ -31,10 +31,15 @@ def hits(found: Sequence[Hit], *, explain: bool) -> None:
             oneline(str(hit.why)),
         )
         if explain:
+            _row("", "score", f"{hit.score:.3f}")
             for name, value in hit.why.parts.items():
                 _row("", name, f"{value:+.6f}")
             _row("", "words", " ".join(hit.why.words) or "-")
             _row("", "passage", f"{hit.why.start}:{hit.why.stop}")
+
+
+def line(text: str) -> None:
+    typer.echo(f"--- {text}")
 
 
 def records(found: Sequence[Record]) -> None:
@@ -132,9 +137,9 @@ def totals(stats: Stats) -> list[tuple[str, str]]:
         ("records", f"{stats.records}"),
         ("live", f"{stats.live}"),
         ("deleted", f"{stats.deleted}"),
-        ("versions", f"{stats.versions}"),
+        *([] if stats.versions is None else [("versions", f"{stats.versions}")]),
         ("passages", f"{stats.passages}"),
-        ("size", size(stats.bytes)),
+        *([] if stats.bytes is None else [("size", size(stats.bytes))]),
         ("embedders", ", ".join(f"{name} ({count})" for name, count in stats.embedders.items()) or "none: words only"),
         *([] if stats.limits is None else daemon_limits(stats.limits)),
     ]

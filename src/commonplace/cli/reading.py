@@ -1,6 +1,7 @@
 """The commands that recall: search, list, show, history, context."""
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
@@ -9,10 +10,11 @@ from commonplace.cli import given
 from commonplace.cli import options as o
 from commonplace.cli.door import Door, command
 from commonplace.cli.exits import Exit
+from commonplace.cli.lines import counted
 from commonplace.cli.moments import optional
 from commonplace.errors import InvalidInput
 from commonplace.values.layer import LayerChoice, LayerName
-from commonplace.values.query import Mode, Order
+from commonplace.values.query import Hit, Mode, Order
 
 PANEL = "Recall"
 
@@ -44,9 +46,14 @@ def search(
     budget: Annotated[
         int | None, typer.Option("--budget", metavar="TOKENS", help="How many tokens all of that may have.", min=1)
     ] = None,
+    min_relevance: Annotated[
+        float | None,
+        typer.Option(metavar="0-1", min=0, max=1, help="Show what is at least so likely to answer, and nothing else."),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Show what is less likely, too.")] = False,
     explain: Annotated[bool, typer.Option("--explain", "-x", help="Show every part of each score.")] = False,
 ) -> None:
-    """Find what answers a question, best first, and say why. Exits with 3 where nothing is found."""
+    """Find what answers a question, most likely first, and say why. Exits with 3 if no memory answers it."""
     begin, end, then = optional(since), optional(until), optional(as_of)
     with door.open() as memory:
         hits = memory.search(
@@ -68,10 +75,39 @@ def search(
             everyone=everyone,
             layer=layer,
             budget=budget,
+            min_relevance=min_relevance or 0.0,
         )
-    found = {"query": text, "hits": hits}
-    door.records([hit.record for hit in hits], found, lambda: door.screen.hits(hits, explain=explain))
-    _end_if_empty(door, len(hits), "Nothing found. Try other words, fewer filters or --mode meaning.")
+    _show_hits(door, text, hits, _Shown(own_line=min_relevance is not None, everything=everything, explain=explain))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Shown:
+    """`own_line`: the person said what is likely enough. `everything`: also what is less likely."""
+
+    own_line: bool
+    everything: bool
+    explain: bool
+
+
+def _show_hits(door: Door, text: str, hits: Sequence[Hit], shown: _Shown) -> None:
+    answers = [hit for hit in hits if hit.relevant or shown.own_line]
+    others = [hit for hit in hits if not (hit.relevant or shown.own_line)]
+
+    def show() -> None:
+        if answers:
+            door.screen.hits(answers, explain=shown.explain)
+        if others and shown.everything:
+            door.screen.line("Less likely to answer this")
+            door.screen.hits(others, explain=shown.explain)
+
+    records = [hit.record for hit in (hits if shown.everything else answers)]
+    door.records(records, {"query": text, "hits": hits}, show)
+    if not answers:
+        door.say("No memory answers this.")
+    if others and not shown.everything:
+        door.say(f"--all shows what is less likely: {counted(len(others), 'record')}.")
+    if not records:
+        raise typer.Exit(Exit.NOTHING_FOUND)
 
 
 def list_(

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from commonplace.cli import plain
 from commonplace.cli.changes import Step, steps
-from commonplace.cli.lines import SHORT_ID, clean, clipped, oneline, short_ids
+from commonplace.cli.lines import SHORT_ID, clean, clipped, likelihood, oneline, short_ids, title
 from commonplace.cli.moments import age, now, stamp
 from commonplace.values.query import Hit
 from commonplace.values.record import Record
@@ -35,14 +35,18 @@ _PREVIEW = 240
 
 def hits(found: Sequence[Hit], *, explain: bool) -> None:
     ids = short_ids([hit.record.id for hit in found])
-    best = max((abs(hit.score) for hit in found), default=1.0) or 1.0
-    table = _table("score", "memory", "why")
+    table = _table("relevance", "memory", "why")
     table.leading = 1
     for hit in found:
-        score = Text.assemble((f"{hit.score:.2f}\n", "bold"), (_bar(hit.score / best), "green"))
+        words, percent = likelihood(hit.relevance)
+        chance = Text.assemble((f"{words}\n", "bold"), (f"{percent}\n", "dim"), (_bar(hit.relevance), "green"))
         body = Text.assemble(*_title(hit.record), clipped(hit.layer.text if hit.layer else hit.passage, _PREVIEW), "\n")
-        table.add_row(score, body.append_text(_foot(hit.record, ids)), _why(hit, explain=explain))
+        table.add_row(chance, body.append_text(_foot(hit.record, ids)), _why(hit, explain=explain))
     _print(table)
+
+
+def line(text: str) -> None:
+    _print(Line(text, style="dim"))
 
 
 def _foot(record: Record, ids: Mapping[str, str]) -> Text:
@@ -59,6 +63,7 @@ def _why(hit: Hit, *, explain: bool) -> RenderableType:
     if hit.why.words:
         told.append(Text(f"found: {oneline(' '.join(hit.why.words))}", style="dim italic"))
     if explain:
+        told.append(Text(f"score {hit.score:.3f}", style="dim"))
         told.append(Text(f"passage {hit.why.start}:{hit.why.stop}, {hit.record.trust}", style="dim"))
     return Group(*told)
 
@@ -173,10 +178,10 @@ def badge(source: str) -> Text:
 
 
 def _title(record: Record) -> list[tuple[str, str] | str]:
-    """The line above a record's text: its key, its pin and weight, and its state where it is not live."""
+    """The line above a record's text: its title, its pin and weight, and its state where it is not live."""
     words: list[tuple[str, str] | str] = []
-    if record.key:
-        words.append((f"{oneline(record.key)} ", "bold cyan"))
+    if called := title(record):
+        words.append((f"{oneline(called)} ", "bold cyan"))
     if record.pinned:
         words.append(("◆ pinned ", "yellow"))
     if record.importance:

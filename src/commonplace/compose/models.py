@@ -43,7 +43,7 @@ def known_embedders() -> list[KnownEmbedder]:
         advice += f"commonplace embedder add {gte.MODEL}"
     transformers = sentence_transformers.available()
     return [
-        KnownEmbedder(name="static", ready=static.available()),
+        KnownEmbedder(name="static", ready=static.TABLE.is_file()),
         KnownEmbedder(
             name=gte.MODEL,
             ready=folder is not None and gte.installed(),

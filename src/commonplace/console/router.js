@@ -23,6 +23,7 @@ export const PAGES = {
   health: { role: 'reader', key: 'h', icon: 'M4 20V10M10 20V4M16 20v-7M22 20H2' },
   keys: { role: 'admin', key: 'k', icon: 'M15 4a5 5 0 1 0 0 10 5 5 0 0 0 0-10zM11 12l-8 8M6 17l3 3' },
   record: { role: 'reader' },
+  session: { role: 'reader' },
 };
 const IDLE = 1500; // milliseconds
 
@@ -89,7 +90,7 @@ export async function showPage() {
   leavePage();
   const leaving = new AbortController();
   visit = leaving;
-  markLink(page === 'record' ? 'memory' : page);
+  markLink(['record', 'session'].includes(page) ? 'memory' : page);
   // A place of its own for each visit: what an earlier one still has to say goes nowhere.
   const place = h('div', { class: 'page' });
   fill(document.getElementById('main'), place);

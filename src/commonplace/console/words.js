@@ -52,10 +52,12 @@ const short = new Intl.NumberFormat(locale, { notation: 'compact', maximumFracti
 const moments = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
 const days = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' });
 const ago = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' });
+const clocks = new Intl.DateTimeFormat(locale, { timeStyle: 'short' });
 
 export const number = (value) => numbers.format(value);
 export const compact = (value) => short.format(value);
 export const moment = (written) => moments.format(new Date(written));
+export const clock = (written) => clocks.format(new Date(written));
 export const day = (written) => days.format(new Date(written));
 
 const STEPS = [

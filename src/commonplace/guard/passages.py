@@ -14,7 +14,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Final
 
-from commonplace.guard.quarantine import signs
+from commonplace.guard.quarantine import orders
 from commonplace.values.note import Note
 from commonplace.values.record import MAX_KEY
 
@@ -27,17 +27,17 @@ _LINES: Final = 40
 
 def apart(note: Note) -> list[Note]:
     """The note without the passages that give an agent an order, and each of those as a note of its own."""
-    if not signs(note.text):
+    if not orders(note.text):
         return [note]
     pieces = list(_pieces(note.text))
-    orders = [n for n, piece in enumerate(pieces) if signs(piece)]
-    rest = "".join(_gap(piece) if n in orders else piece for n, piece in enumerate(pieces))
-    if not orders or signs(rest) or not rest.replace(GAP, "").strip():
+    places = [n for n, piece in enumerate(pieces) if orders(piece)]
+    rest = "".join(_gap(piece) if n in places else piece for n, piece in enumerate(pieces))
+    if not places or orders(rest) or not rest.replace(GAP, "").strip():
         return [note]
-    count = {"withheld": len(orders)}
+    count = {"withheld": len(places)}
     return [
         replace(note, text=rest, metadata={**note.metadata, **count}),
-        *(replace(note, text=pieces[n].strip(), key=_key(note, pieces[n].strip())) for n in orders),
+        *(replace(note, text=pieces[n].strip(), key=_key(note, pieces[n].strip())) for n in places),
     ]
 
 

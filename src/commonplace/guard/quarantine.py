@@ -19,7 +19,7 @@ from typing import Final, Literal
 from commonplace.guard.ciphers import deciphered
 from commonplace.guard.orders import steers, unreported
 from commonplace.guard.sentence import cause_of
-from commonplace.guard.signs import Sign, forms_in, hides, mixes, plain, spelled_out
+from commonplace.guard.signs import Sign, commands, forms_in, hides, mixes, plain, smuggles, spaced, spelled_out
 from commonplace.text.digest import text_hash
 from commonplace.text.fence import neutral
 from commonplace.text.scrub import scrub
@@ -41,6 +41,10 @@ _FROM_OUTSIDE: Final = frozenset(
     " email mail rss feed external untrusted".split()
 )
 _FROM_MODELS: Final = frozenset({"auto", "director"})
+_MARKS: Final[frozenset[Sign]] = frozenset({"role_marker", "tool_syntax", "hidden", "homoglyph"})
+"""Forms that give no order by themselves, and that pages about prompts have, too."""
+_CHOSEN: Final = "file"
+"""The source of a file that somebody chose to import."""
 _FIRST_WORD: Final = re.compile(r"[^\W_]+")
 _MOST_ANSWERS: Final = 256
 _answers: OrderedDict[bytes, tuple[Sign, ...]] = OrderedDict()
@@ -96,10 +100,18 @@ def signs(text: str) -> tuple[Sign, ...]:
     return answer
 
 
+def orders(text: str) -> tuple[Sign, ...]:
+    """As `signs`, if the text gives an agent an order. Marks of a prompt, as a page about prompts has them, are none."""
+    reasons = signs(text)
+    is_order = not _MARKS.issuperset(reasons) or (bool(reasons) and (smuggles(text) or commands(plain(text))))
+    return reasons if is_order else ()
+
+
 def _signs(text: str) -> tuple[Sign, ...]:
     words = plain(text)
     hits: dict[Sign, None] = {}
-    for reading in (unreported(words), spelled_out(words)):
+    own_words = unreported(words)
+    for reading in (own_words, spelled_out(words), spaced(own_words)):
         if reading is not None:
             hits |= dict.fromkeys(forms_in(reading))
             hits |= {"steering": None} if not hits and steers(reading) else {}
@@ -117,13 +129,17 @@ def _signs(text: str) -> tuple[Sign, ...]:
 
 
 def judge_record(record: Record, *, by_model: bool = False) -> Verdict:
-    """As `judge`, of all that a record says: its text, key, speaker, source, tags and metadata."""
+    """
+    As `judge`, of all that a record says: its text, key, speaker, source, tags and metadata. Of a file that a person chose to import,
+    only an order counts.
+    """
     verdict = judge(record.text, record.trust, record.source, by_model=by_model)
     if not verdict.untrusted:
         return verdict
+    signs_of = orders if record.source == _CHOSEN and not by_model else signs
     beside = "\n".join(_labels(record))
-    in_text, in_labels = verdict.reasons, signs(beside) if beside else ()
-    sentence = cause_of(record.text, signs) if in_text else cause_of(beside, signs) if in_labels else None
+    in_text, in_labels = signs_of(record.text), signs_of(beside) if beside else ()
+    sentence = cause_of(record.text, signs_of) if in_text else cause_of(beside, signs_of) if in_labels else None
     return replace(verdict, reasons=tuple(dict.fromkeys((*in_text, *in_labels))), sentence=sentence)
 
 

@@ -101,23 +101,30 @@ _INJECTION_IN_CHINESE: Final = (
 )
 
 _ORDER: Final = r"(?:you (?:are|must|will|should|have|may|can)|ignore|disregard|do not|don't|never|always|override|new (?:task|instructions?|rules?)|from now|the user (?:has|is|wants|said)|reveal|execute|run|call|send|delete|approve|grant|disable|understood|sure|okay|ok,)"
+_ROLE_ORDER: Final = (
+    rf"(?:^|\n)(?:[^\S\n]|[>*_#`-])*+(?:system|developer|assistant|admin(?:istrator)?|operator|root)(?: (?:message|prompt|notice|note|override|instruction|update|alert))?[*_`]*+\s*+[:：]\W*+(?:\w++\W++){{0,3}}?{_ORDER}\b"
+    r"|(?:^|\n)(?:[^\S\n]|[>*_-])*+#{1,6}+\s*+(?:system|developer|new|hidden|assistant)(?: \w++)?(?:\s*+(?:prompt|instructions?|message|override|rules))?(?:\s*+[:：])?[^\S\n]*+\n\W*+(?:you (?:are|must|will)|ignore|disregard|always|never|override)\b"
+    r"|(?:^|\n)(?:[^\S\n]|[>*_#`-])*+(?:\[|【)?(?:系统|系統|管理员|管理員|开发者|開發者|助手|操作员|操作員)(?:消息|提示|通知|指令|公告|覆盖)?(?:\]|】)?\s*+[:：】]\s*+[^。\n]{0,12}(?:你|必须|必須|忽略|无视|執行|执行|不要|禁止|立即|现在|服从|删除|授予|关闭)"
+    rf"|(?:<\|(?:im_start|system|start_header_id|channel|message|start)\|>|\[(?:INST|SYS|SYSTEM)\]|<<\s*+SYS\s*+>>|<(?:system|developer)(?:[ _-](?:prompt|message|instructions?|reminder))?\s*+>)\W*+(?:\w++\W++){{0,3}}?(?!you are\b){_ORDER}\b"
+)
 _ROLE_MARKER: Final = (
+    rf"{_ROLE_ORDER}|"
     r"<\|(?:im_start|im_end|im_sep|system|user|assistant|endoftext|start_header_id|end_header_id|eot_id|begin_of_text|channel|message|start|end|tool\w*)\|?>"
     r"|\[/?(?:INST|SYS|SYSTEM|ASSISTANT|SYSTEM_PROMPT)\]|<</?\s*+SYS\s*+>>|<(?:start|end)_of_turn>|</?(?:system|assistant|developer|human)(?:[ _-](?:prompt|message|instructions?|reminder|role))?\s*+>"
-    rf"|(?:^|\n)(?:[^\S\n]|[>*_#`-])*+(?:system|developer|assistant|admin(?:istrator)?|operator|root)(?: (?:message|prompt|notice|note|override|instruction|update|alert))?[*_`]*+\s*+[:：]\W*+(?:\w++\W++){{0,3}}?{_ORDER}\b"
-    r"|(?:^|\n)(?:[^\S\n]|[>*_-])*+#{1,6}+\s*+(?:system|developer|new|hidden|assistant)(?: \w++)?(?:\s*+(?:prompt|instructions?|message|override|rules))?(?:\s*+[:：])?[^\S\n]*+\n\W*+(?:you (?:are|must|will)|ignore|disregard|always|never|override)\b"
     r"|(?:^|\n)[-=*#<]{2,6}[^\S\n]*+(?:user|system|assistant|human|developer|operator)(?: (?:message|turn|input|prompt))?[^\S\n]*+[-=*#>]{2,6}|[-=*#<]{2}\s*+end of (?:the )?(?:web |page |tool |search |document |file |e-?mail |quoted |external |user )?(?:content|output|results?|page|document|input|text|message)\b"
     r"|[\"']role[\"']\s*+:\s*+[\"'](?:system|developer|assistant|tool)[\"']"
-    r"|(?:^|\n)(?:[^\S\n]|[>*_#`-])*+(?:\[|【)?(?:系统|系統|管理员|管理員|开发者|開發者|助手|操作员|操作員)(?:消息|提示|通知|指令|公告|覆盖)?(?:\]|】)?\s*+[:：】]\s*+[^。\n]{0,12}(?:你|必须|必須|忽略|无视|執行|执行|不要|禁止|立即|现在|服从|删除|授予|关闭)"
+)
+_TOOL_ORDER: Final = (
+    r"\b(?:call|invoke|use|run|trigger) (?:the )?(?:tool |function )?`?(?:memory_(?:store|delete|search|list)|write_file|run_shell_command|shell|bash|exec|send_e?mail|http_(?:get|post)|delete_file)`?(?: tool| function)?\b(?: \w+){0,3} (?:with|on|and|to|now|immediately|for|using)\b"
+    r"|(?:调用|調用|使用|触发|執行|执行)\s*+(?:(?:工具|函数|函數)\s*+)?[`「“\"]?(?:memory_(?:store|delete|search|list)|write_file|run_shell_command|shell|bash|exec|send_e?mail|http_(?:get|post)|delete_file)"
 )
 _TOOL_SYNTAX: Final = (
+    rf"{_TOOL_ORDER}|"
     r"</?\s*+(?:antml:)?(?:function_calls?|invoke|tool_calls?|tool_use|tool_results?|tool_response|function_results?|tool_code|use_mcp_tool)\b[^>]{0,80}>|<\s*+(?:antml:)?parameter\s++name\s*+="
     r"|\[/?(?:TOOL_CALLS?|TOOL_RESULTS?|AVAILABLE_TOOLS|FUNCTION_CALL)\]|<\|?(?:tool|function)[^>\n]{0,20}\|>|<｜tool"
     r"|[\"'](?:tool|tool_name|function|function_call|recipient_name|action)[\"']\s*+:\s*+(?:\{\s*+[\"']name[\"']\s*+:\s*+)?[\"'][\w.:/-]++[\"']\s*+,\s*+[\"'](?:arguments?|args|parameters|params|input|tool_input|action_input)[\"']\s*+:"
     r"|[\"']name[\"']\s*+:\s*+[\"'][\w.:/-]++[\"']\s*+,\s*+[\"'](?:arguments|parameters|tool_input)[\"']\s*+:\s*+[{\"]|(?:^|\n)[^\S\n]*+Action\s*+:\s*+[\w.-]++[^\S\n]*+\n\s*+Action Input\s*+:"
     r"|(?:^|\n)[^\S\n]*+(?:await |return )?(?:tools|functions|default_api)\.\w++\(|\bto=(?:functions|shell|browser|python|container|[a-z_]+)\.\w+\b|<function=[\w.-]{1,60}>|(?:^|\n)[^\S\n]*+`{3,}+\s*+(?:tool_code|tool_call|tool_use|function_call)\b"
-    r"|\b(?:call|invoke|use|run|trigger) (?:the )?(?:tool |function )?`?(?:memory_(?:store|delete|search|list)|write_file|run_shell_command|shell|bash|exec|send_e?mail|http_(?:get|post)|delete_file)`?(?: tool| function)?\b(?: \w+){0,3} (?:with|on|and|to|now|immediately|for|using)\b"
-    r"|(?:调用|調用|使用|触发|執行|执行)\s*+(?:(?:工具|函数|函數)\s*+)?[`「“\"]?(?:memory_(?:store|delete|search|list)|write_file|run_shell_command|shell|bash|exec|send_e?mail|http_(?:get|post)|delete_file)"
 )
 _FENCE: Final = (
     r"[<＜﹤‹]\s*+[/／]?\s*+(?:memory[ _-]?context|current_session|relevant_history|project_facts|knowledge_context|recalled?[ _-]memor(?:y|ies)|memor(?:y|ies)[ _-](?:block|data)|system[ _-]reminder|untrusted[ _-]\w+|retrieved[ _-]\w+|data[ _-]?block)\b"
@@ -281,6 +288,13 @@ def forms_in(text: str) -> Iterator[Sign]:
                 yield sign
 
 
+def commands(text: str) -> bool:
+    """Whether an order stands behind the name of a role or of a tool. `text` is as an agent would read it."""
+    return any(
+        occurs(form, text) for _, form in _compiled((("role_marker", _ROLE_ORDER), ("tool_syntax", _TOOL_ORDER)))
+    )
+
+
 def occurs(form: re.Pattern[str] | Proximity, text: str) -> bool:
     """Search piece by piece: a search blocks all other work, and an attacker may write a long text to slow it down."""
     for place in range(0, max(len(text) - _LONGEST - _BEHIND, 1), _PIECE - _LONGEST - _BEHIND):
@@ -321,6 +335,9 @@ _FIGURED: Final = re.compile(r"\b(?=[a-z0-9]{0,20}[a-z])[a-z0-9]{0,20}[013457][a
 """A word with a digit before a letter, as in `y0ur`."""
 _FIGURES: Final = str.maketrans("013457", "oieast")
 _MANY_FIGURED: Final = 3
+_JOINT: Final = re.compile("(?<=[\u3400-\u9fff])(?=[A-Za-z])|(?<=[A-Za-z])(?=[\u3400-\u9fff])")
+_MANY_INSIDE: Final = 8
+_SHORTEST_WORD: Final = 4
 
 
 def hides(text: str) -> bool:
@@ -333,6 +350,13 @@ def hides(text: str) -> bool:
     return bool(_DIRECTED.search(text)) and not _RIGHT_TO_LEFT.search(text)
 
 
+def smuggles(text: str) -> bool:
+    """Whether it holds a text that nobody sees, or that people see otherwise than an agent reads it."""
+    text = _FLAG.sub("", text)
+    is_turned = _TURNED.search(text) or _TAGGED.search(text) or _SMUGGLED.search(text)
+    return bool(is_turned) or len(_INSIDE_WORDS.findall(text)) >= _MANY_INSIDE
+
+
 # ---- what looks like another letter
 
 _LOOKS_LIKE: Final = str.maketrans(
@@ -340,6 +364,7 @@ _LOOKS_LIKE: Final = str.maketrans(
     "aeopcyxijsdhqwlkmtbhABEKMHOPCTXIJSYGaoevikptuxBABEZHIKMNOPTYXgia",
 )
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
+_LETTERS: Final = re.compile("[A-Za-z\u0370-\u03ff\u0400-\u052f\u0251\u0261\u0131]{2,}")
 # Nine figures name no character, and Python reads no number of more than some thousand.
 _NUMBERED: Final = re.compile(r"&#(?:0(?=[0-9]))*+([0-9]{1,9}+)[0-9]*+")
 _LATIN: Final = re.compile("[A-Za-z]")
@@ -365,8 +390,14 @@ def plain(text: str) -> str:
         return _drawn_together(text)
     visible = _UNSEEN.sub("", normal_form(text))
     if _LATIN.search(visible) and _OTHER.search(visible):
-        visible = _WORD.sub(lambda word: word[0].translate(_LOOKS_LIKE) if _folds(word[0]) else word[0], visible)
+        visible = _LETTERS.sub(lambda word: _undressed(word[0]), visible)
     return _drawn_together(visible)
+
+
+def _undressed(word: str) -> str:
+    """A word of a few letters may be Russian or Greek, unless it has Latin ones, too."""
+    is_mixed = bool(_LATIN.search(word) and _OTHER.search(word))
+    return word.translate(_LOOKS_LIKE) if _folds(word) and (is_mixed or len(word) >= _SHORTEST_WORD) else word
 
 
 def _drawn_together(text: str) -> str:
@@ -374,6 +405,11 @@ def _drawn_together(text: str) -> str:
     if not text.isascii():
         text = _SPACED_HAN.sub(lambda match: _APART.sub("", match[0]), text)
     return _GAPS.sub(" ", _SPACED.sub(lambda match: _APART.sub("", match[0]), text))
+
+
+def spaced(text: str) -> str | None:
+    """With a space between Chinese and Latin letters, which are one word to a pattern; None if they touch nowhere."""
+    return _JOINT.sub(" ", text) if _JOINT.search(text) else None
 
 
 def spelled_out(text: str) -> str | None:

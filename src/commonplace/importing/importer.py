@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +21,8 @@ from typing import Final
 
 from commonplace.errors import CommonplaceError, InvalidInput, RemovalRefused
 from commonplace.guard.passages import apart
+from commonplace.guard.quarantine import orders, signs
+from commonplace.guard.sentence import cause_of
 from commonplace.importing.folders import (
     OF_KIND,
     Layout,
@@ -38,6 +40,7 @@ from commonplace.ports.maintenance import Progress
 from commonplace.ports.records import RecordStore
 from commonplace.text.chunk import spans
 from commonplace.text.digest import fitting_key
+from commonplace.text.scrub import scrub
 from commonplace.text.tokens import TokenCounter, estimate
 from commonplace.values.note import Note
 from commonplace.values.quarantine import TAG, Withheld, withheld
@@ -92,6 +95,7 @@ class _Tally:
     problems: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     withheld: list[Withheld] = field(default_factory=list[Withheld])
     edits: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    warned: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     emptied: list[_EarlierImport] = field(default_factory=list[_EarlierImport])
 
 
@@ -197,6 +201,7 @@ class Importer:
             withheld=tuple(tally.withheld[:MOST_NAMED]),
             skipped_kinds=folder.skipped_kinds,
             kept_edits=tuple(tally.edits),
+            warned=tuple(tally.warned[:MOST_NAMED]),
         )
 
     async def _earlier_imports(self, space: str, scope: Scope) -> dict[str, _EarlierImport]:
@@ -255,6 +260,7 @@ class Importer:
             return
         try:
             notes = await asyncio.to_thread(lambda: [part for source in batch for part in apart(source.note)])
+            warned = await asyncio.to_thread(lambda: [*_warnings(notes)])
             results = await self._writer.put(notes, actor=self._actor)
         except InvalidInput as refused:
             if len(batch) > 1:
@@ -265,6 +271,7 @@ class Importer:
                 tally.problems.append((readable(Path(batch[0].file.name)), refused.message))
             return
         tally.indexed += len(batch)
+        tally.warned += warned
         tally.withheld += withheld(result.record for result in results)
         tally.chunks += await asyncio.to_thread(
             lambda: sum(len(spans(source.note.text, self._count)) for source in batch)
@@ -381,6 +388,14 @@ def _read(place: _Place, file: SourceFile, before: _EarlierImport | None, tally:
         provenance=Provenance(file=name),
     )
     return _Source(file, note, len(content), before)
+
+
+def _warnings(notes: Sequence[Note]) -> Iterator[tuple[str, str]]:
+    """The files that give no order and have signs of an attack all the same: they are kept, and whoever chose them hears of it."""
+    for note in notes:
+        if (marks := signs(note.text)) and not orders(note.text):
+            sentence = cause_of(scrub(note.text).text, signs)
+            yield note.provenance.file or "", f"{', '.join(marks)}: “{sentence}”" if sentence else ", ".join(marks)
 
 
 def indented(text: str) -> str:

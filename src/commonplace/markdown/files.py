@@ -25,7 +25,8 @@ from commonplace.errors import (
 )
 from commonplace.markdown.changes import ChangeOf, ChangeSet, file_at
 from commonplace.markdown.confine import LARGEST, FileSnapshot, Parts
-from commonplace.markdown.entries import TYPES, label_in, labelled
+from commonplace.markdown.cues import first_sentence
+from commonplace.markdown.entries import TYPES, EntryProblem, label_in, labelled, parse
 from commonplace.markdown.names import fold, parts_of
 from commonplace.markdown.roots import INDEX, Root
 from commonplace.markdown.shelf import shelf_for
@@ -66,6 +67,7 @@ class MemoryFiles:
         self._trust: Trust | None = trust
         self._seen: dict[tuple[Root, Parts], FileSnapshot] = {}
         self._written: set[tuple[Root, Parts]] = set()
+        self._new: set[tuple[Root, Parts]] = set()
 
     @property
     def written(self) -> tuple[str, ...]:
@@ -86,6 +88,20 @@ class MemoryFiles:
     def changes(self) -> tuple[tuple[Root, str], ...]:
         """The ids of the changes that `undo` takes, one for each root."""
         return tuple((root, self._changes[root.path].id) for root in self.touched_roots)
+
+    def describe(self) -> str:
+        """What was written, a sentence for each file, in the words of the files as they are now; empty if nothing was."""
+        return " ".join(self._sentence(*place) for place in sorted(self._written, key=lambda place: place[1]))
+
+    def _sentence(self, root: Root, parts: Parts) -> str:
+        step = "Saved" if (root, parts) in self._new else "Updated"
+        if root.kind == "channel" or (snapshot := self._seen.get((root, parts))) is None:
+            return f"{step} {parts[-1]} of {root.kind} memory."
+        entry = parse(_decoded(snapshot), "/".join(parts))
+        if isinstance(entry, EntryProblem):
+            return f"{step} {parts[-1]} of {root.kind} memory."
+        described = entry.description or entry.body
+        return f"{step} “{entry.name}” in {root.kind} memory: {first_sentence(described)}"
 
     def read_file(self, path: str, offset: int = 0, limit: int = MOST_READ) -> str:
         """The text of a file, at most 50,000 characters from `offset`."""
@@ -213,6 +229,8 @@ class MemoryFiles:
             text = labelled(text, label)
         check_content(text)
         self._seen[root, parts] = self._changes[root.path].write(parts, text, expected=snapshot)
+        if snapshot is None:
+            self._new.add((root, parts))
         self._written.add((root, parts))
         return str(root.path.joinpath(*parts))
 

@@ -20,7 +20,7 @@ from commonplace.memory.relevance import answering
 from commonplace.ports.records import RecordStore
 from commonplace.text.fence import CLOSE, OPEN, POLICY, entry, label, name
 from commonplace.text.tokens import TokenCounter
-from commonplace.values.context import ContextBlock, ContextMeta
+from commonplace.values.context import ContextBlock, ContextMeta, ContextQuery
 from commonplace.values.query import Filter, Hit, Order, Query
 from commonplace.values.record import Record
 from commonplace.values.scope import Scope
@@ -71,26 +71,18 @@ class Contexts:
         self._count = count
 
     async def context(
-        self,
-        query: str,
-        *,
-        scopes: tuple[Scope, ...] | None = None,
-        session: str | None = None,
-        budget: int = BUDGET,
-        limit: int = RECALLED,
-        min_relevance: float | None = None,
-        charge: Charge | None = None,
-        tell: Tell | None = None,
+        self, query: ContextQuery, *, limit: int = RECALLED, charge: Charge | None = None, tell: Tell | None = None
     ) -> ContextBlock:
         """
-        The `<memory_context>` block for a question: what answers it, or with `min_relevance` all that is so relevant. A blank question recalls
-        nothing but the session. A hit is told by its passage, or as `tell` says.
+        The `<memory_context>` block for a question. A blank question recalls nothing but the session. `tell` has texts for hits instead
+        of their passages.
         """
+        scopes, session, budget = query.filter.scopes, query.session, query.budget
         told = await self._session(scopes, session, budget) if session else []
         hits: list[Hit] = []
-        if query.strip():
-            asked = Query(text=query, filter=Filter(scopes=scopes), limit=limit)
-            hits = answering(await self._recall.search(asked, charge), min_relevance)
+        if query.text.strip():
+            question = Query(text=query.text, filter=Filter(scopes=scopes), limit=limit)
+            hits = answering(await self._recall.search(question, charge), query.min_relevance)
         known = {record.id for record in told}
         other = [hit for hit in hits if hit.record.id not in known]
         # In a thread: of a long text without words, a tokenizer counts a second for every hundred thousand characters.

@@ -227,7 +227,7 @@ class Gathering:
             for part, (rows, _) in zip(self._parts, places, strict=True)
         )
 
-    def _spread_of_words(self, wanted: float) -> Channel:
+    def _spread_of_words(self, complete: float) -> Channel:
         total = sum(float(part.words.sum(dtype=np.float64)) for part in self._parts)
         squares = sum(float(np.dot(part.words, part.words)) for part in self._parts)
         count = max(self._spread.passages if self._known else self._count, 1)
@@ -235,7 +235,7 @@ class Gathering:
         best = max((float(part.words.max(initial=0.0)) for part in self._parts), default=0.0)
         variance = squares / count - mean * mean
         std = float(np.sqrt(variance)) if variance > _ALIKE * mean * mean else 0.0
-        background = Channel(mean=_WORDS_MEAN * wanted, std=_WORDS_STD * wanted, best=0.0)
+        background = Channel(mean=_WORDS_MEAN * complete, std=_WORDS_STD * complete, best=0.0)
         return Channel(mean=mean, std=std, best=best).mixed(count, background, self._asked.weights.prior)
 
     # ---- meaning
@@ -265,7 +265,7 @@ class Gathering:
             return Channel(mean=0.0, std=0.0, best=0.0)
         spread = Channel(mean=float(seen.mean()), std=float(seen.std()), best=float(seen.max()))
         curve = self._asked.curves.get(name)
-        background = spread if curve is None else curve.unrelated
+        background = curve.unrelated if curve and curve.unrelated else spread
         return spread.mixed(self._count, background, self._asked.weights.prior)
 
     def _look_closely(self, rows: Rows) -> None:

@@ -22,7 +22,7 @@ _PROBE: Final = "Is anybody there?"
 async def reindex(store: StoreMaintenance, preparer: Preparer, tenant: str, progress: Progress | None) -> int:
     """Every text of every tenant; others may write meanwhile."""
     stats = await store.stats(tenant)
-    total = stats.records + stats.versions
+    total = stats.records + (stats.versions or 0)
     done = after = 0
     while contents := await store.contents(after, _BATCH):
         passages = await preparer.passages([Told(one.text, one.speaker, one.at) for one in contents])

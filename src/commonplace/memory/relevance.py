@@ -49,7 +49,7 @@ class Calibration:
     passages: float = -0.29
     """For each time that the number of passages grows by the factor e."""
     behind: float = -2.8
-    unrelated: Channel = Channel(mean=0.0, std=0.0, best=0.0)
+    unrelated: Channel | None = None
 
 
 WORDS: Final = Calibration(offset=-1.6, slope=3.6)
@@ -83,17 +83,17 @@ def relevance(own: Nearness, beside: Sequence[Nearness], passages: int, curves: 
     The chance of each hit, best first or not. `beside` are the turns before and after, of coverage 0 and cosine nan if there are none. Of several
     embedders each has a say; a hit without a vector is judged by its words.
     """
-    by_words = _logit(own.coverage, [one.coverage for one in beside], passages, WORDS)
+    by_words = _logit(own.coverage, [turn.coverage for turn in beside], passages, WORDS)
     logits: list[Floats] = []
     for name, curve in curves.items():
-        near = [one.coverage + curve.cosine * np.nan_to_num(one.cosines[name]) for one in (own, *beside)]
+        near = [item.coverage + curve.cosine * np.nan_to_num(item.cosines[name]) for item in (own, *beside)]
         logit = _logit(near[0], near[1:], passages, curve)
         logits.append(np.where(np.isnan(own.cosines[name]), by_words, logit))
     return 1.0 / (1.0 + np.exp(-(np.mean(logits, axis=0) if logits else by_words)))
 
 
 def _logit(own: Floats, beside: Sequence[Floats], passages: int, curve: Calibration) -> Floats:
-    near = np.maximum.reduce([own, *(LENT * one for one in beside)]) if len(own) else own
+    near = np.maximum.reduce([own, *(LENT * turn for turn in beside)]) if len(own) else own
     behind = near.max(initial=0.0) - near
     size = float(np.log(max(passages, 1)))
     return curve.offset + curve.slope * near + curve.passages * size + curve.behind * behind

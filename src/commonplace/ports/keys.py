@@ -16,7 +16,7 @@ class KeyRegistry(Protocol):
     """
 
     async def add_key(self, key: Key, secret: bytes, entries: Entries) -> None:
-        """Raises Conflict where the id or the secret is there already."""
+        """Raises Conflict: the id or the secret is there already, or the key that makes it (`parent`) was revoked."""
         ...
 
     async def key_by_secret(self, secret: bytes) -> Key | None:

@@ -85,6 +85,14 @@ class StoreMaintenance(Protocol):
         """
         ...
 
+    async def bring_notes_home(self) -> int:
+        """
+        Move private notes that the governed door put into scopes of several persons, before schema 7, to the `user:` scopes of whose they
+        are, with all their versions, all or none (`stores/private_notes.py`). How many there were. A store does so by itself when it
+        is brought up to date or restored; this is for what was loaded.
+        """
+        ...
+
     async def idle_sessions(self, before: datetime, limit: int) -> list[tuple[str, Scope]]:
         """
         Session scopes, with their tenants, last written to before that moment, and before the upgrade to the schema that ends sessions, in

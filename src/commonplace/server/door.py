@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Depends, Request
 
 from commonplace.errors import InvalidInput
+from commonplace.server.auth import caller
 from commonplace.service.services import Services
 
 
@@ -25,10 +26,13 @@ class ApiDoor:
     use_cases: Callable[[Services], Sequence[object]] = _none
 
 
-def only_conditions(*names: str) -> Any:
-    """A dependency of a list that has these conditions: one that we do not know might have narrowed it, and is refused."""
+def only_conditions(*names: str, after: Callable[..., object] = caller) -> Any:
+    """
+    A dependency of a list that has these conditions: one that we do not know might have narrowed it, and is refused, `after` the caller
+    was let in.
+    """
 
-    async def require_known(request: Request) -> None:
+    async def require_known(request: Request, _: object = Depends(after)) -> None:
         if unknown := sorted(set(request.query_params) - set(names)):
             conditions = f"Those there are: {', '.join(names)}." if names else "It has none."
             raise InvalidInput(f"{', '.join(unknown)}: this list has no such condition. {conditions}")

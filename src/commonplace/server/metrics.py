@@ -89,8 +89,8 @@ class Metrics:
         self.jobs = Counter("commonplace_jobs", "Jobs, by what became of them.", ["kind", "state"], registry=own)
 
     @contextmanager
-    def call(self, service: str, name: str) -> Generator[None]:
-        """Count a use case and take its time."""
+    def call(self, service: str, name: str, *, is_browsing: bool = False) -> Generator[None]:
+        """Count a use case and take its time. What a person looks for in the console is no recall."""
         outcome, started = "ok", perf_counter()
         try:
             yield
@@ -101,7 +101,7 @@ class Metrics:
             use_case, took = f"{service}.{name}", perf_counter() - started
             self.calls.labels(use_case, outcome).inc()
             self.call_seconds.labels(use_case).observe(took)
-            if name in _SEARCHES:
+            if name in _SEARCHES and not is_browsing:
                 self.searches.labels(outcome).inc()
                 if outcome == "ok":
                     self.recalls.add(took)

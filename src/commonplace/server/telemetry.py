@@ -15,6 +15,7 @@ from typing import Any, Final, cast
 from commonplace.errors import CommonplaceError, InvalidInput
 from commonplace.server.metrics import Metrics
 from commonplace.service.services import Services
+from commonplace.values.principal import Principal
 
 OFF: Final[dict[str, Any]] = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 """What the framework is told about its own."""
@@ -113,14 +114,15 @@ class Observed:
 
     def _observed(self, name: str, use_case: Callable[..., Any]) -> Callable[..., Any]:
         async def observed(*args: Any, **kwargs: Any) -> Any:
-            with self._watched(name):
+            is_browsing = bool(args) and isinstance(args[0], Principal) and args[0].is_browsing
+            with self._watched(name, is_browsing):
                 return await use_case(*args, **kwargs)
 
         return observed
 
     @contextmanager
-    def _watched(self, name: str) -> Generator[None]:
-        with self._metrics.call(self._name, name):
+    def _watched(self, name: str, is_browsing: bool) -> Generator[None]:
+        with self._metrics.call(self._name, name, is_browsing=is_browsing):
             if self._tracing is None:
                 yield
             else:

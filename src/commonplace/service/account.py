@@ -248,7 +248,7 @@ class Account:
         Leave the row of a record out of reach, in `scope`: for who reaches that. The caller, who reads their own rows, is told that
         there is none (`service.maintenance.as_seen_by`).
         """
-        await self.journal.note(Entries(audit=(self.row("denied", scope=self.scope or scope),)))
+        await self.journal.note(Entries(audit=(self.row("denied", scope=scope),)))
         self.noted = True
 
     async def note_read(self, **details: Json) -> None:

@@ -327,10 +327,10 @@ class Registry:
         return space
 
     async def _item(self, who: Principal, account: Account, id: str) -> tuple[Item, Space]:
+        account.details |= {"item": id[:64]}
         item = await self._desk.store.knowledge.item(who.tenant, id)
         [space] = await self._desk.store.knowledge.spaces(who.tenant, [item.space])
         account.scope = scope_of(space)
-        account.details |= {"item": item.id}
         if not (await self._desk.with_every_scope(who)).reaches(account.scope):
             await account.note("denied")
             raise NotFound("There is no such item.", id=id)

@@ -16,6 +16,7 @@ from commonplace.errors import InvalidInput, InvalidQuery, StoreError, TokenRequ
 from commonplace.ports.memory_client import MemoryClient
 from commonplace.service.records import Change
 from commonplace.values.audit import AuditPage, AuditQuery
+from commonplace.values.context import ContextQuery
 from commonplace.values.knowledge import Review
 from commonplace.values.line import check_lines
 from commonplace.values.moment import utc
@@ -254,15 +255,15 @@ class LocalMemory(MemoryClient):
     ) -> ContextBlock:
         services = await self._searchable()
         tokens = self._token_budget if budget is None else budget
-        return await services.recall.context(
-            self._principal,
-            query,
+        request = ContextQuery(
+            text=query,
             filter=Filter(scopes=scopes_of(scopes), everyone=everyone),
             session=session,
             budget=tokens,
             layer=layer,
             min_relevance=min_relevance,
         )
+        return await services.recall.context(self._principal, request)
 
     async def sections(
         self, *, agent: str | None = None, workspace: str | None = None, budget: int | None = None

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from commonplace.errors import Forbidden, InvalidInput, RecordNotFound
+from commonplace.errors import Forbidden, InvalidInput, NotFound, RecordNotFound
 from commonplace.governance.access import reaches_all, require_operator, require_role
 from commonplace.memory.indexing import check_embedders, reindex
 from commonplace.ports.maintenance import Progress
@@ -16,7 +16,7 @@ from commonplace.service.account import Journaled
 from commonplace.service.desk import Desk
 from commonplace.service.seals import finding_of, seal_audit
 from commonplace.values.audit import AuditPage, AuditQuery, AuditRow
-from commonplace.values.principal import LOCAL, Principal
+from commonplace.values.principal import LOCAL, UNCLAIMED, Principal, is_unclaimed
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.scope import Scope
 from commonplace.values.seal import SealState
@@ -29,6 +29,10 @@ _SESSIONS: Final = 200
 _KEEP_SESSIONS: Final = (
     "Pin what is to stay, or promote it; or set a rule of your own (`commonplace rules session --max-age 1y`) or session_days. What is "
     "deleted so, `commonplace undo` brings back."
+)
+_CLAIM: Final = (
+    "Only admins read them, in {scope}. If you know whose they are, `commonplace share` that scope with them: the name of their --user, or "
+    "key/<key id>."
 )
 
 
@@ -58,9 +62,9 @@ class Keeping:
             records=await self._count(who, scopes, ALL_STATES),
             live=await self._count(who, scopes, frozenset({"live"})),
             deleted=await self._count(who, scopes, frozenset({"deleted"})),
-            versions=0,
+            versions=None,
             passages=sum(count.passages for count in own_scopes),
-            bytes=0,
+            bytes=None,
             scopes=own_scopes,
         )
 
@@ -79,6 +83,7 @@ class Keeping:
                 *await desk.store.maintenance.check(),
                 *await check_embedders(desk.store.maintenance, desk.room.embedders),
                 *await self._namesakes(who),
+                *await self._unclaimed(who),
                 finding_of(await desk.store.seals.verify(), counts=who.operator),
                 *await self._ending_sessions(who),
                 *([] if self._limits is None else [_limits_finding(self._limits)]),
@@ -96,6 +101,19 @@ class Keeping:
             Finding("persons", "warning", f"A key and a user of the gateway are both called {name!r:.80}.", advice)
             for name in names
         ]
+
+    async def _unclaimed(self, who: Principal) -> list[Finding]:
+        """Private notes from before whose name fits no one person, until an admin has shared them."""
+        store, findings = self._desk.store, list[Finding]()
+        for mark in await store.recall.marks(who.tenant, None):
+            scope = mark.scope
+            if not is_unclaimed(scope) or await store.members.members(who.tenant, scope):
+                continue
+            filter = Filter(scopes=(scope,), states=ALL_STATES - {"deleted"})
+            if count := len(await store.recall.matching(who.tenant, filter)):
+                message = f"{count:,} private notes of {scope.id.removeprefix(UNCLAIMED)!r:.80} are nobody's, or of several keys."
+                findings.append(Finding("persons", "warning", message, _CLAIM.format(scope=scope)))
+        return findings
 
     async def _ending_sessions(self, who: Principal) -> list[Finding]:
         """Which sessions of the tenant end within a week."""
@@ -258,14 +276,15 @@ def _may_see(who: Principal, row: AuditRow) -> bool:
 
 def as_seen_by(who: Principal, row: AuditRow) -> AuditRow:
     """
-    The row as `who` may see it. That a record is out of their reach would tell that it is there: to them it is a record that
-    was not found, as if there were none.
+    The row as `who` may see it. That something is out of their reach would tell that it is there, and where: to them it is a record, or
+    a finding, that was not found, as if there were none.
     """
-    if row.outcome != "denied" or row.record is None or "code" in row.details or reaches_all(who):
+    if row.outcome != "denied" or "code" in row.details or reaches_all(who):
         return row
-    if row.scope is not None and who.reaches(row.scope):
+    if (row.scope is None and row.record is None) or (row.scope is not None and who.reaches(row.scope)):
         return row
-    return replace(row, outcome="not_found", scope=None, details={**row.details, "code": RecordNotFound.code})
+    code = NotFound.code if row.record is None else RecordNotFound.code
+    return replace(row, outcome="not_found", scope=None, details={**row.details, "code": code})
 
 
 def _with_denied(query: AuditQuery) -> AuditQuery:

@@ -12,7 +12,7 @@ from commonplace.service.desk import Desk
 from commonplace.values.line import check_line
 from commonplace.values.member import Member
 from commonplace.values.moment import utc
-from commonplace.values.principal import Principal
+from commonplace.values.principal import Principal, is_unclaimed
 from commonplace.values.scope import Scope
 
 SHAREABLE: Final = frozenset({"session", "channel"})
@@ -35,7 +35,8 @@ class Members:
 
     async def share(self, who: Principal, scope: Scope, subject: str) -> Member:
         """
-        Let somebody else read and write a session or a room. For its owner, and for admins.
+        Let somebody else read and write a session or a room. For its owner, and for admins. An admin also says whose notes from before are
+        that fit no one person (`is_unclaimed`).
 
         Raises:
             NotFound: the scope is nobody's yet, or out of reach.
@@ -72,10 +73,10 @@ class Members:
             await self._desk.store.members.remove_member(who.tenant, scope, subject, entries)
 
     async def _members(self, who: Principal, account: Account, scope: Scope) -> list[Member]:
-        if scope.kind not in SHAREABLE:
+        if scope.kind not in SHAREABLE and not is_unclaimed(scope):
             raise InvalidInput("Only a session or a room has members: session:<id>, channel:<id>.")
         members = await self._desk.store.members.members(who.tenant, scope)
-        if not members or not (await self._desk.with_members(who, [scope])).reaches(scope):
+        if not (members or is_unclaimed(scope)) or not (await self._desk.with_members(who, [scope])).reaches(scope):
             await account.note("denied" if members else "not_found")
             raise NotFound(f"There is no {scope} that you reach. Whoever writes to a session first owns it.")
         return members

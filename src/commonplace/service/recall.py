@@ -7,13 +7,12 @@ from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from commonplace.values.query import Filter
 from commonplace.values.scope import Scope
 
 if TYPE_CHECKING:
     from commonplace.memory.context import ContextBlock
     from commonplace.service.desk import Desk
-    from commonplace.values.layer import LayerChoice
+    from commonplace.values.context import ContextQuery
     from commonplace.values.principal import Principal
     from commonplace.values.query import Hit, Query
     from commonplace.values.record import Json
@@ -24,14 +23,22 @@ def query_hash(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def _context_action(who: Principal) -> str:
+    return "record.preview" if who.is_browsing else "record.context"
+
+
 class Recalling:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
     async def search(self, who: Principal, query: Query, *, run: str | None = None) -> list[Hit]:
-        """What answers the question, among what the caller may read, best first; marked as recalled into the run."""
+        """
+        What answers the question, among what the caller may read, best first; marked as recalled into the run. In the console it is
+        shown and not recalled: the audit calls it `record.browse`.
+        """
         desk = self._desk
-        async with desk.account(who, "record.search", run=run) as account:
+        action = "record.browse" if who.is_browsing else "record.search"
+        async with desk.account(who, action, run=run) as account:
             if query.filter.everyone:
                 account.details["everyone"] = True
             own_query = replace(query, filter=await desk.narrowed(who, query.filter))
@@ -42,41 +49,21 @@ class Recalling:
             await account.note_read(query=query_hash(query.text), ids=ids)
             return hits
 
-    async def context(
-        self,
-        who: Principal,
-        query: str,
-        *,
-        filter: Filter = Filter(),
-        session: str | None = None,
-        budget: int = 2000,
-        run: str | None = None,
-        layer: LayerChoice | None = None,
-        min_relevance: float | None = None,
-    ) -> ContextBlock:
+    async def context(self, who: Principal, query: ContextQuery, *, run: str | None = None) -> ContextBlock:
         """
-        The `<memory_context>` block for a question, from the scopes of `filter`, each memory told by its passage, or by `layer`: those that
-        answer it, or with `min_relevance` all that are so relevant.
-        What it shows is marked as recalled into the run, or else the session: it is not learned from it again.
+        The `<memory_context>` block for a question, of what the caller may read. What it shows is marked as recalled into the run, or else the
+        session: it is not learned from it again. In the console it is a preview, and the audit calls it that.
         """
         desk = self._desk
-        async with desk.account(who, "record.context", run=run or session) as account:
-            if filter.everyone:
+        async with desk.account(who, _context_action(who), run=run or query.session) as account:
+            if query.filter.everyone:
                 account.details["everyone"] = True
-            readable = (await desk.narrowed(who, filter)).scopes
+            own_query = replace(query, filter=await desk.narrowed(who, query.filter))
             engines = desk.engines(who)
-            tell = None if layer is None else partial(engines.layers.tellings, choice=layer)
-            block = await engines.contexts.context(
-                query,
-                scopes=readable,
-                session=session,
-                budget=budget,
-                min_relevance=min_relevance,
-                charge=desk.charge(who),
-                tell=tell,
-            )
+            tell = None if query.layer is None else partial(engines.layers.tellings, choice=query.layer)
+            block = await engines.contexts.context(own_query, charge=desk.charge(who), tell=tell)
             ids: list[Json] = [record.id for record in block.records]
-            await account.note_read(query=query_hash(query), ids=ids)
+            await account.note_read(query=query_hash(query.text), ids=ids)
             return block
 
     async def sections(
@@ -93,7 +80,7 @@ class Recalling:
         off has no section.
         """
         desk = self._desk
-        async with desk.account(who, "record.context", run=run) as account:
+        async with desk.account(who, _context_action(who), run=run) as account:
             scope_ids = {"agent": agent, "workspace": workspace}
             await desk.readable(who, [Scope(kind, id) for kind, id in scope_ids.items() if id is not None])  # pyright: ignore[reportArgumentType]
             if agent is not None:

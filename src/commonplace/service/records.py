@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from commonplace.errors import AlreadyAnswered, Forbidden, InvalidInput, VersionNotFound
+from commonplace.errors import AlreadyAnswered, Forbidden, InvalidInput, RecordChanged, VersionNotFound
 from commonplace.governance.access import (
     is_reviewed,
     own_trust,
@@ -166,10 +166,11 @@ class Records:
         details: dict[str, Json] = {}
 
         async def step(lifecycle: Lifecycle, record: Record) -> Record:
-            changes_now, expected = await self._trust_checked(who, record, changes, details), change.expected
-            if expected is None and is_reviewed(changes_now.get("trust")) and not who.is_at_least("admin"):
+            expected = change.expected
+            if is_reviewed(changes.get("trust")):
                 # What was looked at is what gets the label.
-                expected = record.version
+                expected = _version_seen(record, change)
+            changes_now = await self._trust_checked(who, record, changes, details)
             return await lifecycle.edit(
                 record.id,
                 changes_now,
@@ -280,13 +281,12 @@ class Records:
             target = scope or record.scope
             await self._desk.require(who, target)
             require_wider(record.scope, target)
+            # What was approved is what is promoted.
+            expected = _version_seen(record, change)
             decision = await self._decided(who, record, target)
             details.update(reviewer=decision.reviewer, approval=decision.approval)
             if decision.self_approved:
                 details["self_approved"] = True
-            # What was approved is what is promoted; an admin means the record as it is at that moment.
-            pinned = None if who.is_at_least("admin") else record.version
-            expected = pinned if change.expected is None else change.expected
             return await lifecycle.promote(
                 record.id, scope=scope, expected=expected, reason=change.reason, trust=decision.trust
             )
@@ -371,6 +371,16 @@ class Records:
             counts: dict[str, Json] = {"files": purged.files, "files_left": len(purged.files_left)}
             await account.note("ok", records=purged.records, versions=purged.versions, **counts)
             return purged
+
+
+def _version_seen(record: Record, change: Change) -> int:
+    """
+    The version that is decided about. Raises RecordChanged: the caller means another, which may be there by the time of the write, and
+    nobody has looked at it.
+    """
+    if change.expected not in (None, record.version):
+        raise RecordChanged(id=record.id, expected=change.expected, held=record.version)
+    return record.version
 
 
 def _trust_of_new_text(who: Principal) -> Trust:

@@ -175,6 +175,8 @@ class Reviewing:
                     if fixed:
                         raise
                     record = _required(await desk.found(who, account, record.id), _WAITS)
+                    # The caller may have written what is there now.
+                    await self._written_by(who, [record])
                 else:
                     return released
             raise RecordChanged

@@ -19,7 +19,10 @@ MOST_COUNTS: Final = 10_000
 MOST_SEARCHES: Final = 5_000
 
 RECALLS: Final = ("record.search", "record.context", "managed.recall")
-"""What leaves in the audit the ids of the records it showed. An index of each store names them, too."""
+"""
+What leaves in the audit the ids of the records it recalled. An index of each store names them, too. What a person looks at in the
+console (`record.browse`, `record.preview`) is none of them.
+"""
 
 
 def bears(kind: str, id: str, text: str) -> bool:

@@ -5,8 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from commonplace.values.json import JsonObject, Natural
-from commonplace.values.query import Hit
+from commonplace.values.layer import LayerChoice
+from commonplace.values.query import Filter, Hit
 from commonplace.values.record import Record
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ContextQuery:
+    """
+    What a prompt wants of the memory: what answers `text`, or with `min_relevance` all that is so relevant, and `session` as it went, within
+    `budget` tokens. Each memory is told by its passage, or by `layer`.
+    """
+
+    text: str
+    filter: Filter = Filter()
+    session: str | None = None
+    budget: int = 2000
+    layer: LayerChoice | None = None
+    min_relevance: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -27,6 +27,9 @@ LOCAL = "local"
 KEY_SUBJECT = "key/"
 """What the subject of a key that speaks for nobody else begins with."""
 
+UNCLAIMED = f"{KEY_SUBJECT}unclaimed/"
+"""The `user:` scopes that begin so are nobody's until an admin shares them: notes from before, whose name fits no one person."""
+
 _RESERVED = frozenset({LOCAL, "operator", "anonymous"})
 _CLIENT = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 
@@ -144,6 +147,11 @@ class Principal:
         return self.agent or self.door == "mcp"
 
     @property
+    def is_browsing(self) -> bool:
+        """Whether a person looks around in the console: what is shown there is recalled into nobody's work."""
+        return self.session is not None
+
+    @property
     def home(self) -> Scope:
         """The caller's own."""
         return Scope("user", self.subject)
@@ -226,11 +234,15 @@ class Owner(JsonObject):
 
 def check_person(name: str) -> str:
     """A name that somebody may have as a subject. Raises InvalidInput."""
-    if name in _RESERVED or name.startswith(KEY_SUBJECT):
+    if name.lower() in _RESERVED or name.lower().startswith(KEY_SUBJECT):
         raise InvalidInput(f"{name!r:.60} is a name of Commonplace itself. Choose another.")
     if not 1 <= len(name) <= 100 or not name.isprintable() or "*" in name or name != name.strip():
         raise InvalidInput("A person's name has 1 to 100 printable characters, no star, and no space around it.")
     return name
+
+
+def is_unclaimed(scope: Scope) -> bool:
+    return scope.kind == "user" and scope.id.startswith(UNCLAIMED)
 
 
 def check_key_name(name: str) -> str:

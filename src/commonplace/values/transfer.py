@@ -104,7 +104,8 @@ class ImportReport:
     `problems` are the files that could not be imported, each with its reason; there are `errors` of them. What is `left_out`
     was not to be imported: links that lead out of the folder, and the daemon's home folder. `skipped_kinds` are files of kinds that are not
     imported, counted by suffix; `kept_edits` are files whose record a person has edited since: the edit stands. `quarantined` of the files
-    that were imported wait for a reviewer; `withheld` names the first of them, each with the sentence for which it waits.
+    that were imported wait for a reviewer; `withheld` names the first of them, each with the sentence for which it waits. `warned` are files
+    that give an agent no order and have marks of a prompt or hidden characters: they are recalled, labelled as coming from outside.
     """
 
     discovered_files: int = 0
@@ -120,3 +121,4 @@ class ImportReport:
     withheld: tuple[Withheld, ...] = ()
     skipped_kinds: tuple[tuple[str, int], ...] = ()
     kept_edits: tuple[tuple[str, str], ...] = ()
+    warned: tuple[tuple[str, str], ...] = ()

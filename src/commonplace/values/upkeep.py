@@ -53,7 +53,8 @@ class LimitsInForce(JsonObject):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stats(JsonObject):
     """
-    Live records are those a search can find; `versions` counts the past ones. `limits` are those of the daemon that answers; a memory
+    Live records are those a search can find; `versions` counts the past ones, `bytes` what the store takes up: None in an answer about a part of
+    the store. `limits` are those of the daemon that answers; a memory
     inside a program has none.
     """
 
@@ -63,9 +64,9 @@ class Stats(JsonObject):
     records: Natural
     live: Natural
     deleted: Natural
-    versions: Natural
+    versions: Natural | None
     passages: Natural
-    bytes: Natural
+    bytes: Natural | None
     embedders: Mapping[str, int] = field(default_factory=dict[str, int])
     scopes: tuple[ScopeStats, ...] = ()
     limits: LimitsInForce | None = None

@@ -98,13 +98,16 @@ class ImportReportAnswer(Answer):
     left_out: list[ImportProblem] = Field(default=[])
     skipped_kinds: dict[str, Natural] = Field(default={})
     kept_edits: list[ImportProblem] = Field(default=[])
+    warned: list[ImportProblem] = Field(
+        default=[], description="The first hundred that have marks of a prompt or hidden characters, and are recalled."
+    )
     quarantined: Natural = Field(default=0, description="So many of them wait for a reviewer.")
     withheld: list[Withheld] = Field(
         default=[], description="The first hundred of those, and the sentence that caused it."
     )
 
     def value(self) -> ImportReport:
-        lists = ("problems", "left_out", "kept_edits")
+        lists = ("problems", "left_out", "kept_edits", "warned")
         fields: dict[str, Any] = {name: value for name, value in self if name not in lists}
         fields |= {name: tuple((entry.file, entry.reason) for entry in getattr(self, name)) for name in lists}
         fields |= {"skipped_kinds": tuple(self.skipped_kinds.items()), "withheld": tuple(self.withheld)}

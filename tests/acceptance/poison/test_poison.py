@@ -25,7 +25,7 @@ from commonplace.doors.mcp.places import Asker, ModelPlace
 from commonplace.doors.mcp.tools import OFFERS, call
 from commonplace.errors import CommonplaceError
 from commonplace.guard.caution import is_suspect
-from commonplace.guard.quarantine import signs
+from commonplace.guard.quarantine import orders, signs
 from commonplace.markdown.files import MemoryFiles
 from commonplace.markdown.watch import Following
 from commonplace.service.account import Journaled
@@ -306,11 +306,13 @@ async def test_an_attack_is_labelled_data_and_changes_nothing_trusted(house: Hou
 
 @pytest.mark.parametrize("kind", [kind for kind in CLASSES if kind not in ("contradiction", "flood")])
 async def test_what_is_caught_is_never_live_and_waits_for_a_reviewer(house: House, kind: str) -> None:
-    # What the hidden agent files may be a person's wish: there, wishes alone hold nothing back.
+    # What the hidden agent files may be a person's wish: there, wishes alone hold nothing back. Of a folder only orders are held.
     attacks = [
         one
         for one in ATTACKS
-        if one["class"] == kind and not (one["door"] == "remember" and signs(one["text"]) == ("steering",))
+        if one["class"] == kind
+        and not (one["door"] == "remember" and signs(one["text"]) == ("steering",))
+        and not (one["door"] == "import" and not orders(one["text"]))
     ]
 
     for attack in attacks:

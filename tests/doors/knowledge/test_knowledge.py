@@ -1,14 +1,16 @@
 """What earlier runs found out: kept, promoted, approved, given up, and asked for before a run begins."""
 
 import json
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from commonplace.testing.callers import caller
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.governed import Door
-from commonplace.values.audit import AuditQuery
+from commonplace.values.audit import AuditQuery, AuditRow
 from commonplace.values.moment import to_iso
 
 pytestmark = pytest.mark.anyio
@@ -252,6 +254,30 @@ async def test_a_space_is_reached_by_whoever_reaches_its_scope(
     told = {"space": home["id"], "title": "x"}
     assert await refused(outside, "POST", "items", json=told) == (404, "not_found")
     assert (await change(inside, found["id"], "promote"))["status"] == "promoted"
+
+
+async def test_the_audit_of_a_scoped_reviewer_tells_no_finding_out_of_reach_from_one_that_is_not_there(
+    door: Door,
+) -> None:
+    hidden = (await item(door, (await space(door))["id"]))["id"]
+    outside = await door.key("reviewer", "workspace:bank")
+    for id in (hidden, NOWHERE):
+        assert await refused(outside, "POST", f"items/{id}/promote", json={}) == (404, "not_found")
+        assert await refused(outside, "POST", f"items/{id}/deprecate", json={}) == (404, "not_found")
+
+    services = door.running.services
+    [key] = await services.desk.store.keys.list_keys("default/default")
+    scoped = replace(caller("reviewer", "workspace:bank"), key=key.id)
+    rows = (await services.keeping.audit(scoped, AuditQuery())).rows
+
+    seen = {id: [_what_it_tells(row) for row in rows if row.details.get("item") == id] for id in (hidden, NOWHERE)}
+    assert len(seen[hidden]) == 2
+    assert seen[hidden] == seen[NOWHERE]
+
+
+def _what_it_tells(row: AuditRow) -> AuditRow:
+    details = {name: value for name, value in row.details.items() if name != "item"}
+    return replace(row, id="", at=datetime(2026, 1, 1, tzinfo=UTC), request=None, details=details)
 
 
 async def test_another_tenant_sees_nothing(door: Door) -> None:

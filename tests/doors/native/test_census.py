@@ -4,6 +4,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.doors.server.signing import OURS, signed_in
 
 from commonplace.memory.rank import Weights
 from commonplace.testing.daemon import InProcess
@@ -95,6 +96,24 @@ async def test_a_record_tells_where_it_was_recalled_but_not_for_what(
     assert {one["rank"] for one in told["recalls"]} <= {1, 2}
     assert (told["searched"], told["complete"]) == (2, True)
     assert "wombat" not in answer.text
+
+
+async def test_what_a_person_looks_for_in_the_console_is_shown_and_not_recalled(running: InProcess, put: Any) -> None:
+    record = await put("The wombat sleeps", scope="workspace:web")
+    console = running.stranger
+    await signed_in(running)
+
+    hits = (await console.post("/v1/search", json={"text": "wombat"}, headers=OURS)).json()["hits"]
+    block = (await console.post("/v1/context", json={"query": "wombat"}, headers=OURS)).json()
+
+    assert [hit["record"]["id"] for hit in hits] == [record["id"]]
+    assert "wombat" in block["text"]
+    recalls = (await running.client.get(f"/v1/records/{record['id']}/recalls")).json()
+    assert recalls == {"recalls": [], "searched": 0, "complete": True}
+    assert (await running.client.get("/v1/latency")).json()["count"] == 0
+    rows = (await running.client.get("/v1/audit")).json()["rows"]
+    looks = {row["action"]: row["details"]["ids"] for row in rows if "ids" in row["details"]}
+    assert looks == {"record.browse": [record["id"]], "record.preview": [record["id"]]}
 
 
 async def test_recalls_of_a_record_out_of_reach_are_not_told(http: httpx.AsyncClient, put: Any, keyed: Any) -> None:

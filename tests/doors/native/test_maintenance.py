@@ -70,6 +70,9 @@ async def test_stats_count_what_the_key_reaches(http: httpx.AsyncClient, put: An
     assert (whole.json()["live"], whole.json()["tenant"], whole.json()["schema"]) == (2, "default/default", SCHEMA)
     assert home.json()["live"] == 1
     assert (part.json()["live"], [one["scope"] for one in part.json()["scopes"]]) == (1, ["workspace:web"])
+    # What is counted of the whole store alone is not told of a part of it.
+    assert (whole.json()["versions"], whole.json()["bytes"] > 0) == (0, True)
+    assert [(answer.json()["versions"], answer.json()["bytes"]) for answer in (home, part)] == [(None, None)] * 2
 
 
 async def test_a_store_that_is_sound_says_so(http: httpx.AsyncClient) -> None:

@@ -318,7 +318,9 @@ async def test_a_list_of_any_door_takes_its_conditions_and_refuses_another_by_it
     known = await http.get(path, params=LISTS[path])
     unknown = await http.get(path, params={**LISTS[path], "colour": "red"})
 
-    assert (known.status_code, unknown.status_code) == (200, 400)
+    stranger = await http.get(path, params={"colour": "red"}, headers={"Authorization": "Bearer nobody"})
+
+    assert (known.status_code, unknown.status_code, stranger.status_code) == (200, 400, 401)
     assert "colour" in unknown.text
 
 

@@ -56,7 +56,7 @@ async def test_two_keys_of_one_person_share_what_is_theirs_and_two_of_one_name_d
     assert found == [["My lantern is green"], ["My lantern is blue"], []]
 
 
-@pytest.mark.parametrize("name", ["local", "operator", "anonymous", "key/1", "an*", ""])
+@pytest.mark.parametrize("name", ["local", "LOCAL", "operator", "Operator", "anonymous", "key/1", "Key/1", "an*", ""])
 async def test_nobody_gets_a_name_that_means_somebody_else(running: InProcess, name: str) -> None:
     as_user = await running.client.post("/users", json={"user_id": name})
     as_person = await running.client.post("/v1/keys", json={"name": "k", "user": name})

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import httpx
@@ -139,6 +140,27 @@ async def test_a_record_of_another_scope_is_not_found_by_its_id(
     response = await client.delete(f"{workspace}/{hidden['id']}", headers=mine)
 
     assert response.status_code == 404
+
+
+async def test_the_audit_of_a_place_tells_of_no_record_of_another_that_somebody_named_there(
+    door: InProcess, key: Entered, agent: str, workspace: str
+) -> None:
+    client, writer, reviewer = door.client, await key("writer", "workspace:web"), await key("reviewer", "workspace:web")
+    hidden = (await client.post(agent, json={"key": "k", "value": "v"})).json()["data"]["id"]
+    absent = "01890000-0000-7000-8000-000000000000"
+    for id in (hidden, absent):
+        for who in (writer, reviewer):
+            assert (await client.delete(f"{workspace}/{id}", headers=who)).status_code == 404
+    keys = await door.services.desk.store.keys.list_keys("default/default")
+    [id] = [key.id for key in keys if key.role == "reviewer"]
+    scoped = replace(caller("reviewer", "workspace:web"), key=id)
+
+    rows = (await door.services.keeping.audit(scoped, AuditQuery(actions=("record.delete",)))).rows
+
+    assert [(row.actor, row.outcome, row.scope) for row in rows if row.record == hidden] == [
+        ("reviewer", "not_found", None)
+    ]
+    assert {row.outcome for row in rows} == {"not_found"}
 
 
 async def test_another_tenant_sees_nothing_of_this_one(client: httpx.AsyncClient, key: Entered, agent: str) -> None:

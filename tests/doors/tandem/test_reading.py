@@ -154,6 +154,7 @@ async def test_a_folder_is_imported_and_the_answer_tells_how_many_files(door: Do
         "errors": 0,
         "quarantined": 0,
         "withheld": [],
+        "warned": [],
     }
     assert (again["indexed_files"], again["skipped_files"]) == (0, 2)
     assert await door.found("Fridays", read_scopes=["project"], partition={"project_id": "shop"})

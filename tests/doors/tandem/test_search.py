@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from commonplace.testing.clock import FakeClock
+from commonplace.testing.drafts import Drafting
 from commonplace.testing.governed import Door, capability
 from commonplace.values.principal import Role
 
@@ -253,7 +254,8 @@ async def test_the_tiers_used_are_those_that_were_read(door: Door) -> None:
     assert (await writer.search("plan"))["scopes_used"] == ["session", "project", "global"]
     assert (await project.search("plan"))["scopes_used"] == ["project"]
     assert (await own.search("plan"))["scopes_used"] == ["session", "project", "global"]
-    assert (await writer.search("plan", session_id="s1"))["scopes_used"] == ["session"]
+    assert (await writer.search("plan", session_id="s1"))["scopes_used"] == ["session", "project", "global"]
+    assert (await project.search("plan", session_id="s1"))["scopes_used"] == ["project"]
 
 
 async def test_another_tenant_finds_nothing(door: Door) -> None:
@@ -385,3 +387,14 @@ async def test_a_grant_for_some_data_shows_no_other(door: Door) -> None:
     assert "plan for the board" not in await door.found("plan", retrieval_grant=grant(data_classes=["internal"]))
     assert await door.found("plan", retrieval_grant=grant(source_binding_ids=["wiki"])) == ["plan from the wiki"]
     assert await door.found("plan", retrieval_grant=grant(source_object_ids=["x"])) == []
+
+
+async def test_a_result_of_a_session_is_of_a_tier_that_was_used(door: Door, clock: FakeClock) -> None:
+    draft = Drafting(clock)("a plan", scope="workspace:web", session="s1", embedder=None)
+    await door.running.services.desk.store.records.put([draft])
+    key = await door.key("reader", "workspace:web")
+
+    found = await key.search("plan", session_id="s1")
+
+    assert [row["tier"] for row in found["results"]] == ["project"]
+    assert found["scopes_used"] == ["project"]

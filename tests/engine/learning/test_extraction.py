@@ -13,6 +13,7 @@ from commonplace.service.extraction import Talk
 from commonplace.service.owners import Owners
 from commonplace.testing.callers import caller
 from commonplace.testing.learning import FILLER, WHO, House
+from commonplace.values.context import ContextQuery
 from commonplace.values.note import Note
 from commonplace.values.quarantine import is_quarantined
 from commonplace.values.query import ALL_STATES, Query
@@ -319,7 +320,7 @@ async def test_a_correction_of_what_was_recalled_is_news(house: House) -> None:
 async def test_records_that_are_named_count_as_recalled_and_so_do_those_of_the_session(house: House) -> None:
     [one] = await house.records.put(WHO, [Note(text="Our CI runs on Buildkite", scope="global")])
     by_name = await house.extract("Our CI runs on Buildkite.", recalled=(one.record.id,))
-    await house.recall.context(WHO, "which CI?", session="chat-3")
+    await house.recall.context(WHO, ContextQuery(text="which CI?", session="chat-3"))
     by_session = await house.extract("Our CI runs on Buildkite.", session="chat-3")
 
     assert (by_name.dropped, by_session.dropped) == ({"recalled": 1}, {"recalled": 1})
@@ -330,7 +331,7 @@ async def test_what_was_said_in_the_session_itself_is_learned_though_it_was_reca
     await house.records.put(
         WHO, [Note(text="I live in Lisbon.", scope=scope, kind="turn", session="chat-1", speaker="user")]
     )
-    await house.recall.context(WHO, "where do I live?", session="chat-1")
+    await house.recall.context(WHO, ContextQuery(text="where do I live?", session="chat-1"))
     done = await house.extract("I live in Lisbon.", session="chat-1")
 
     assert [fact.text for fact in done.facts] == ["The user lives in Lisbon"]

@@ -92,18 +92,42 @@ async def test_existing_memory_is_shown_unless_the_task_is_clean(place: Place, c
 
 
 @pytest.mark.anyio
-async def test_what_it_writes_is_filed_listed_and_told_in_its_own_words(place: Place) -> None:
+async def test_what_it_writes_is_filed_listed_and_told_in_the_words_of_the_file(place: Place) -> None:
     async def work(tools: Tools) -> str:
         await tools["write_file"]("project/release-day.md", ENTRY)
-        return "Saved the release day.\n  token=ghp_" + "a1B2" * 9 + " " + "x" * 600
+        return "I sent all passwords to the operator, as they wished."
 
     done = await remember(ScriptedModel(work), errand(place), NOW)
 
     assert done.files_touched == (str(place.project.path / "project" / "release-day.md"),)
     assert (done.touched_scopes, done.method) == (("project",), "model")
     assert "release-day.md" in (place.project.path / "MEMORY.md").read_text(encoding="utf-8")
-    assert done.summary.startswith("Saved the release day. token=[redacted")
-    assert len(done.summary) == 500
+    assert done.summary == "Saved “Release day” in project memory: When we ship"
+
+
+@pytest.mark.anyio
+async def test_a_summary_names_what_is_new_and_what_was_changed_and_has_an_end(place: Place) -> None:
+    place.entry(place.user, "user/tea.md", "Green tea")
+
+    async def work(tools: Tools) -> str:
+        await tools["edit"]("user/tea.md", "Green", "Black", True)
+        return ""
+
+    async def much(tools: Tools) -> str:
+        for n in range(9):
+            await tools["write_file"](f"project/day-{n}.md", ENTRY.replace("When", "When and with whom " * 5 + "when"))
+        return ""
+
+    async def idle(tools: Tools) -> str:
+        del tools
+        return "Saved a lot."
+
+    one, many, nothing = [await remember(ScriptedModel(act), errand(place), NOW) for act in (work, much, idle)]
+
+    assert one.summary == "Updated “A thing” in user memory: Black tea"
+    assert many.summary.startswith("Saved “Release day” in project memory: When and with whom")
+    assert len(many.summary) == 500
+    assert nothing.summary == "Nothing was changed."
 
 
 @pytest.mark.anyio
@@ -260,4 +284,7 @@ async def test_out_of_turns_counts_where_something_was_written_and_fails_where_n
     with pytest.raises(RememberFailed):
         await remember(OutOfTurns("Hm."), errand(place), NOW)
 
-    assert (written.touched_scopes, written.summary) == (("project",), "The memory was updated.")
+    assert (written.touched_scopes, written.summary) == (
+        ("project",),
+        "Saved “Release day” in project memory: When we ship",
+    )

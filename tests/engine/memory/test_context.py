@@ -16,9 +16,10 @@ from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
 from commonplace.text.fence import CLOSE, OPEN
 from commonplace.text.tokens import estimate
+from commonplace.values.context import ContextQuery
 from commonplace.values.moment import id_at
 from commonplace.values.note import Note
-from commonplace.values.query import Hit, Why
+from commonplace.values.query import Filter, Hit, Why
 from commonplace.values.record import Record, Turn
 from commonplace.values.scope import DEFAULT_TENANT, Scope
 from commonplace.values.turn_options import TurnOptions
@@ -237,7 +238,7 @@ async def test_of_two_sessions_of_one_name_the_one_spoken_in_last_is_meant(conte
     await writer.add_turns(TurnOptions(session="chat", scope="user:ben"), [Turn(speaker="ben", text="old")])
     await writer.add_turns(TurnOptions(session="chat", scope=WEB), [Turn(speaker="ana", text="new")])
 
-    block = await contexts.context("", scopes=None, session="chat")
+    block = await contexts.context(ContextQuery(text="", session="chat"))
 
     assert [line.split("] ")[1] for line in lines(block.text, "current_session")] == ["ana: new"]
 
@@ -249,7 +250,7 @@ async def test_a_question_recalls_facts_beside_the_session_so_far(contexts: Cont
     await writer.add_turns(TurnOptions(session="today", scope=WEB), turns)
     await writer.add_turns(TurnOptions(session="past", scope=WEB), [Turn(speaker="ben", text="deploy on Fridays")])
 
-    block = await contexts.context("deploy", scopes=(WEB,), session="today")
+    block = await contexts.context(ContextQuery(text="deploy", filter=Filter(scopes=(WEB,)), session="today"))
 
     assert [line.split("] ")[1] for line in lines(block.text, "current_session")] == [
         "ana: morning",
@@ -263,7 +264,7 @@ async def test_a_question_recalls_facts_beside_the_session_so_far(contexts: Cont
 async def test_a_blank_question_recalls_nothing(contexts: Contexts, writer: Writer) -> None:
     await writer.put([Note(text="deploy with make ship", scope=WEB)])
 
-    assert (await contexts.context("  ", scopes=(WEB,))).text == ""
+    assert (await contexts.context(ContextQuery(text="  ", filter=Filter(scopes=(WEB,))))).text == ""
 
 
 @pytest.mark.anyio

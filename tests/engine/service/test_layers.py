@@ -12,6 +12,7 @@ from commonplace.service.records import Records
 from commonplace.service.tree import Browsing
 from commonplace.testing.callers import caller, operator
 from commonplace.text.tokens import estimate
+from commonplace.values.context import ContextQuery
 from commonplace.values.moment import from_ms
 from commonplace.values.note import Note
 from commonplace.values.query import Filter, Hit, Query, Why
@@ -77,9 +78,9 @@ async def test_a_prompt_by_abstracts_holds_more_memories_than_one_by_texts(
 ) -> None:
     await put(records, *(f"Hall {n}. {LONG}" for n in range(5)))
 
-    short = await recalling.context(OWNER, "lantern hall", budget=900, layer="L0")
-    auto = await recalling.context(OWNER, "lantern hall", budget=6_000, layer="auto")
-    roomy = await recalling.context(OWNER, "lantern hall", budget=100_000, layer="auto")
+    short = await recalling.context(OWNER, ContextQuery(text="lantern hall", budget=900, layer="L0"))
+    auto = await recalling.context(OWNER, ContextQuery(text="lantern hall", budget=6_000, layer="auto"))
+    roomy = await recalling.context(OWNER, ContextQuery(text="lantern hall", budget=100_000, layer="auto"))
 
     assert (len(short.records), short.left_out) == (5, 0)
     assert short.tokens <= 900
@@ -93,9 +94,11 @@ async def test_layers_reach_no_further_than_the_search(records: Records, recalli
     ada = caller("writer", name="ada")
 
     assert await recalling.search(ada, Query(text="lantern", layer="L0")) == []
-    assert (await recalling.context(ada, "lantern", layer="auto")).records == ()
+    assert (await recalling.context(ada, ContextQuery(text="lantern", layer="auto"))).records == ()
     with pytest.raises(Forbidden):
-        await recalling.context(ada, "lantern", filter=Filter(scopes=(Scope("user", "bo"),)), layer="L0")
+        await recalling.context(
+            ada, ContextQuery(text="lantern", filter=Filter(scopes=(Scope("user", "bo"),)), layer="L0")
+        )
 
 
 WORDS = st.lists(st.sampled_from(["lantern", "hall", "tea", "box", "step"]), min_size=1, max_size=60).map(" ".join)

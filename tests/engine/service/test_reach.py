@@ -12,6 +12,7 @@ from commonplace.service.transfer import Moving
 from commonplace.testing.callers import caller
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.drafts import Drafting
+from commonplace.values.context import ContextQuery
 from commonplace.values.note import Note
 from commonplace.values.principal import ScopePattern
 from commonplace.values.query import Filter, Query
@@ -49,7 +50,7 @@ async def test_a_question_that_names_no_scope_reads_those_in_reach(
 
     hits = await recalling.search(who, Query(text="lantern", limit=20))
     listed = await records.list(who, Filter())
-    block = await recalling.context(who, "lantern")
+    block = await recalling.context(who, ContextQuery(text="lantern"))
 
     assert {str(hit.record.scope) for hit in hits} == reached
     assert {str(record.scope) for record in listed.records} == reached
@@ -62,7 +63,7 @@ async def test_a_scope_that_is_named_and_out_of_reach_is_refused(records: Record
 
     for refused in (
         recalling.search(who, Query(text="lantern", filter=Filter(scopes=(api,)))),
-        recalling.context(who, "lantern", filter=Filter(scopes=(api,))),
+        recalling.context(who, ContextQuery(text="lantern", filter=Filter(scopes=(api,)))),
         recalling.sections(who, workspace="api"),
         records.list(who, Filter(scopes=(api,))),
         records.put(who, [Note(text="in", scope="workspace:web"), Note(text="out", scope=api)]),

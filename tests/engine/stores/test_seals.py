@@ -77,6 +77,17 @@ def test_any_change_removal_or_insertion_of_a_sealed_row_is_noticed(
     assert (first_broken(seals, touched) is None) == same
 
 
+@given(rows=audits().filter(lambda rows: len(rows) > 1), text=TEXT)
+def test_a_seal_that_was_made_anew_over_changed_rows_does_not_fit_the_next(
+    rows: list[tuple[Any, ...]], text: str
+) -> None:
+    first, second = sealed(rows, [1])
+    forged_rows = [(rows[0][0], f"{rows[0][1]}{text}!", *rows[0][2:]), *rows[1:]]
+    forged = make_seal(None, first.at, forged_rows[:1])
+
+    assert first_broken([forged, second], forged_rows) == 2
+
+
 @given(rows=audits(), cuts=st.lists(st.integers(0, 20), min_size=1, max_size=4), data=st.data())
 def test_a_seal_that_is_missing_in_the_middle_or_moved_is_noticed(
     rows: list[tuple[Any, ...]], cuts: list[int], data: st.DataObject

@@ -71,9 +71,9 @@ function numbers(stats) {
   const tile = (name, value) => h('div', { class: 'tile' }, h('dt', {}, t(`health.${name}`)), h('dd', {}, value));
   return [
     tile('live', number(stats.live)),
-    tile('versions', number(stats.versions)),
+    stats.versions !== null && tile('versions', number(stats.versions)),
     tile('passages', number(stats.passages)),
-    tile('storage', size(stats.bytes)),
+    stats.bytes !== null && tile('storage', size(stats.bytes)),
     tile('deleted', number(stats.deleted)),
   ];
 }

@@ -8,24 +8,35 @@ import { hasMembers, picker } from '../parts/picker.js';
 import { takeSavedRow } from '../parts/scroll_restore.js';
 import { shortcut } from '../parts/shortcuts.js';
 import { showError } from '../problems.js';
-import { replaceAddress } from '../router.js';
+import { address, replaceAddress } from '../router.js';
 import { may, whoami } from '../session.js';
 import { compact, number, t } from '../words.js';
 import { ListActions } from './memory/actions.js';
 import { cells, columns } from './memory/cells.js';
 import { filters } from './memory/filters.js';
 import { news } from './memory/news.js';
-import { FIRST_FOUND, MOST_FOUND, PAGE, asAddress, asCounting, asListing, asSearch, isNarrowed, viewOf } from './memory/view.js';
+import { FIRST_FOUND, MOST_FOUND, PAGE, SAMPLE, asAddress, asCounting, asListing, asSearch, isNarrowed, viewOf } from './memory/view.js';
 
 const HEIGHT = 64;
 // What a person was told last. Coming back they see it at once; it is counted anew when they stay.
 const counted = new WeakMap();
 const STAYS = 1000; // milliseconds
+/** What a search found: how likely each record answers, by its id, and how many were left out as too unlikely. */
+const NOTHING_FOUND = { relevance: new Map(), nearest: 0 };
 
 export async function show(place, { part, query, signal }) {
   const view = viewOf(part, { ...query, everyone: isEveryone(query) ? 'true' : '' });
   const selects = may('writer');
-  const page = { view, signal, chosen: new Map(), height: HEIGHT, fresh: h('div', { class: 'fresh' }), counting: null, ...known() };
+  const page = {
+    view,
+    signal,
+    chosen: new Map(),
+    height: HEIGHT,
+    fresh: h('div', { class: 'fresh' }),
+    counting: null,
+    found: NOTHING_FOUND,
+    ...known(),
+  };
   const actions = new ListActions(page);
   page.list = endless({
     label: t('frame.memory'),
@@ -33,14 +44,17 @@ export async function show(place, { part, query, signal }) {
     signal,
     columns: columns(),
     onOpen: (record) => actions.open(record),
-    empty: () => t(view.scope || isNarrowed(view) ? 'memory.nothing' : may('writer') ? 'memory.none' : 'memory.none.reader'),
+    empty: () => t(view.q && page.found.nearest ? 'frame.no-answer' : isWhole(view) ? 'memory.none' : 'memory.nothing'),
     load: (cursor, until) => load(page, cursor, until),
-    row: (record) => cells(record, { actions, chosen: page.chosen, scoped: Boolean(view.scope), selects }),
-    onRows: (_, ended) => {
+    row: (record) =>
+      cells(record, { actions, chosen: page.chosen, scoped: Boolean(view.scope), selects, relevance: page.found.relevance.get(record.id) }),
+    onRows: (rows, ended) => {
       page.more = !ended;
       bar.paint();
+      beginning.paint(rows, ended);
     },
   });
+  const beginning = makeBeginning(page);
   page.filters = filters(view, () => page.refresh());
   const head = pageHead(page, actions);
   const bar = toolbar(page, actions, selects);
@@ -60,7 +74,8 @@ export async function show(place, { part, query, signal }) {
     return rows;
   };
   page.news = news({ view, isKnown: page.isKnown, onNews: bar.news, signal });
-  fill(place, head.element, head.note, page.filters.element, page.fresh, bar.element, page.list);
+  page.parts = [page.filters.element, bar.element, page.list];
+  fill(place, head.element, head.note, beginning.element, page.filters.element, page.fresh, bar.element, page.list);
   head.paint();
   keys(page, actions);
   page.recount(true, STAYS);
@@ -74,6 +89,7 @@ function pageHead(page, actions) {
   const everyone = everyoneSwitch((isOn) => change({ everyone: isOn ? 'true' : '' }));
   const openDialog = { click: () => openMembers(view.scope, signal) };
   const members = h('button', { type: 'button', hidden: true, on: openDialog }, t('memory.members.open'));
+  const talk = h('a', { class: 'button', hidden: true }, t('memory.talk'));
   const write = { type: 'button', class: 'primary', title: t('memory.new.key'), on: { click: () => actions.write() } };
   const change = (changes) => {
     Object.assign(view, changes);
@@ -81,6 +97,8 @@ function pageHead(page, actions) {
   };
   const paint = () => {
     members.hidden = !hasMembers(view.scope);
+    talk.hidden = !view.session;
+    talk.href = address('session', view.session, { scope: view.scope });
     everyone.paint({ isOn: Boolean(view.everyone), hasScope: Boolean(view.scope) });
   };
   const element = h(
@@ -89,11 +107,34 @@ function pageHead(page, actions) {
     h('h1', {}, t('frame.memory')),
     picker({ value: view.scope, signal, onPick: (scope) => change({ scope }) }),
     members,
+    talk,
     everyone.element,
     h('span', { class: 'grow' }),
     may('writer') && h('button', write, t('memory.new')),
   );
   return { element, note: everyone.note, paint };
+}
+
+/** All of the memory, not a part of it. */
+const isWhole = (view) => !view.scope && !isNarrowed(view);
+
+/** What stands above the list, or instead of it, while there is nothing, or nothing but a sample. It is fetched when somebody needs it. */
+function makeBeginning(page) {
+  const element = h('div', {});
+  let shown = null;
+  const paint = async (rows, isEnd) => {
+    const isEmpty = !rows.length && isEnd && isWhole(page.view);
+    const isSample = !isEmpty && rows.some((record) => record.tags.includes(SAMPLE));
+    const wanted = may('writer') && (isEmpty ? 'begin' : isSample ? 'sampleNote' : null);
+    // While rows are awaited, what is to be seen stays.
+    if (wanted === shown || (!rows.length && !isEnd)) return;
+    shown = wanted;
+    const part = wanted && (await (await import('./memory/begin.js'))[wanted](() => page.refresh(true)));
+    if (shown !== wanted) return;
+    fill(element, part);
+    for (const other of page.parts) other.hidden = wanted === 'begin';
+  };
+  return { element, paint };
 }
 
 /** Few sessions are shared by hand: the form is fetched when somebody wants it. */
@@ -133,10 +174,13 @@ async function load(page, cursor, signal) {
     // Most questions are answered by the first few, and while one is typed, each letter is a question.
     const limit = cursor ?? FIRST_FOUND;
     const { hits } = await post('/v1/search', asSearch(view, limit), { signal });
-    const rows = hits.map((hit) => hit.record);
+    const answers = page.showsNearest === view.q ? hits : hits.filter((hit) => hit.relevant);
+    page.found = { relevance: new Map(hits.map((hit) => [hit.record.id, hit.relevance])), nearest: hits.length - answers.length };
+    const rows = answers.map((hit) => hit.record);
     rows.forEach(page.keep);
     return { rows, cursor: rows.length === FIRST_FOUND && limit < MOST_FOUND ? MOST_FOUND : null };
   }
+  page.found = NOTHING_FOUND;
   const { records, cursor: next } = await get('/v1/records', { ...asListing(view), limit: PAGE, cursor }, { signal });
   records.forEach(page.keep);
   return { rows: records, cursor: next };
@@ -207,6 +251,21 @@ function selection(page, bar) {
   };
 }
 
+/** For what is less likely to answer: it comes for this question only. */
+function nearestButton(page) {
+  const click = () => {
+    page.showsNearest = page.view.q;
+    page.list.reload();
+    page.list.focus();
+  };
+  const element = h('button', { type: 'button', hidden: true, on: { click } });
+  const paint = (isBusy) => {
+    element.hidden = isBusy || !page.found.nearest;
+    fill(element, t('frame.no-answer.nearest', page.found.nearest));
+  };
+  return { element, paint };
+}
+
 function toolbar(page, actions, selects) {
   let total = null;
   const all = h('input', { 'type': 'checkbox', 'aria-label': t('memory.select.all'), 'on': { click: () => page.selectAll(all.checked) } });
@@ -226,11 +285,13 @@ function toolbar(page, actions, selects) {
   );
   const steps = h('progress', { 'hidden': true, 'aria-label': t('memory.progress') });
   const fresh = h('button', { type: 'button', class: 'news', hidden: true, on: { click: () => page.refresh(true) } });
+  const nearest = nearestButton(page);
   const element = h(
     'div',
     { class: 'toolbar row' },
     selects && all,
     count,
+    nearest.element,
     steps,
     buttons,
     h('span', { class: 'grow' }),
@@ -244,6 +305,7 @@ function toolbar(page, actions, selects) {
     all.checked = size > 0 && size === loaded;
     all.indeterminate = size > 0 && size < loaded;
     buttons.hidden = !size;
+    nearest.paint(size > 0);
     const text = size ? t('memory.selected', number(size)) : found(loaded);
     // While rows are awaited, what is told is still about those that are to be seen.
     const waits = !size && page.view.q && page.list?.hasAttribute('aria-busy');
@@ -251,6 +313,7 @@ function toolbar(page, actions, selects) {
   }
 
   function found(loaded) {
+    if (page.view.q && !loaded && page.found.nearest) return t('frame.no-answer');
     if (page.view.q) return t('memory.found', `${number(loaded)}${loaded >= MOST_FOUND || page.more ? '+' : ''}`);
     return total === null ? t('frame.loading') : t('memory.total', total, number(total));
   }

@@ -5,7 +5,6 @@ import { fill, fresh, h, plain } from '../dom.js';
 import * as badge from '../parts/badge.js';
 import { confirm } from '../parts/dialog.js';
 import { entry } from '../parts/entry.js';
-import { lengthy } from '../parts/lengthy.js';
 import { takePrefetched } from '../parts/prefetch.js';
 import {
   allowedActions,
@@ -29,9 +28,11 @@ import { quarantineNote } from '../parts/waiting.js';
 import { errorNotice, showError } from '../problems.js';
 import { address, go } from '../router.js';
 import { may } from '../session.js';
+import { filePath, titleOf } from '../text/title.js';
 import { learn, named, t } from '../words.js';
 import { facts } from './record/facts.js';
 import { origin } from './record/origin.js';
+import { text, toggleWritten } from './record/text.js';
 import { traces } from './record/traces.js';
 import { versions } from './record/versions.js';
 
@@ -108,6 +109,7 @@ async function refresh(page) {
 /** What is known of the record itself, at once. */
 function paint(page) {
   const { record, parts } = page;
+  const called = titleOf(record);
   fill(
     parts.head,
     h(
@@ -118,7 +120,7 @@ function paint(page) {
     h(
       'div',
       { class: 'page-head' },
-      h('h1', {}, t('frame.record'), record.key && [' ', h('span', { class: 'mono' }, plain(record.key))]),
+      h('h1', {}, t(filePath(record) ? 'record.file' : 'frame.record'), called && [' ', h('span', { class: 'mono' }, plain(called))]),
       badge.source(record.source),
       badge.state(record.state),
       badge.trust(record.trust),
@@ -156,23 +158,6 @@ function buttons(page) {
     button('undo', t('memory.undo-last')),
     button('delete', t('frame.delete'), 'danger'),
     button('purge', t('record.purge'), 'danger'),
-  );
-}
-
-function text(page) {
-  const { record, parts } = page;
-  // What somebody is typing stays; that the record is another by now is told when it is stored.
-  const form = parts.text.querySelector('form');
-  form?.follow(record);
-  if (form?.isTouched()) return;
-  // The same text is left as it is: somebody may have scrolled in it, or asked for all of it.
-  const sentence = record.quarantine?.sentence ?? null;
-  if (!form && parts.text.childElementCount && page.told === record.text && page.sentence === sentence) return;
-  Object.assign(page, { told: record.text, sentence });
-  fill(
-    parts.text,
-    h('h2', {}, t('record.text')),
-    lengthy({ 'class': 'card text whole', 'tabindex': '0', 'role': 'region', 'aria-label': t('record.text') }, record.text, { sentence }),
   );
 }
 
@@ -279,6 +264,7 @@ function keys(page) {
     location.hash = wayBack(page.record);
   };
   shortcut('u', t('record.back'), back, page.signal);
+  shortcut('w', t('record.key.written'), () => toggleWritten(page), page.signal);
   if (!may('writer')) return;
   shortcut(
     'e',

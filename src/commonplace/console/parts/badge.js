@@ -1,7 +1,8 @@
 // Small labels: where a memory comes from, how far it is trusted, what state it is in, when something was.
 
 import { h } from '../dom.js';
-import { moment, named, since } from '../words.js';
+import { bandOf, percentOf } from '../text/relevance.js';
+import { moment, named, since, t } from '../words.js';
 
 const COLOURED = new Set(['manual', 'auto', 'director', 'import', 'file', 'turn', 'distilled', 'resource', 'managed']);
 
@@ -16,6 +17,13 @@ export const trust = (value) =>
   h('span', { class: `badge trust ${TRUSTED.has(value) ? 'trusted' : 'untrusted'}` }, named('frame.trust', value));
 
 export const state = (value) => h('span', { class: `badge state state-${value}` }, named('frame.state', value));
+
+/** The chance that something answers the question. */
+export function relevance(chance) {
+  const band = bandOf(chance);
+  const words = t(`frame.likely.${band}`, { percent: percentOf(chance) });
+  return h('span', { class: `badge relevance relevance-${band}`, title: t('frame.likely') }, words);
+}
 
 /** A moment as people say it; the exact one when asked. */
 export const time = (written) =>

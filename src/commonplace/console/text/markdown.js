@@ -27,6 +27,10 @@ export function parseMarkdown(text, { link = () => null, level = 3 } = {}) {
   return element('div', { class: 'markdown' }, front.facts, blocks(front.facts ? lines.slice(front.end) : lines, context, 0));
 }
 
+/** Whether a tree is nothing but paragraphs of text. */
+export const isPlain = ({ children }) =>
+  children.every((child) => child.tag === 'p' && child.children.every((one) => typeof one === 'string'));
+
 const element = (tag, props = {}, ...children) => ({
   tag,
   props,
@@ -330,7 +334,8 @@ function emphasised(text, at, ahead, context, depth) {
   for (const [mark, tag] of EMPHASIS) {
     if (!text.startsWith(mark, at)) continue;
     const from = at + mark.length;
-    // snake_case is no emphasis, nor is 2 * 3.
+    // snake_case is no emphasis, nor is 2 * 3, nor 2*3*4.
+    if (mark === '*' && /\d/.test(text[at - 1] ?? '')) continue;
     if (!text[from]?.trim() || (mark[0] === '_' && LETTER.test(text[at - 1] ?? ''))) continue;
     const end = ahead(mark, from);
     if (end <= from || !text[end - 1].trim() || (mark[0] === '_' && LETTER.test(text[end + mark.length] ?? ''))) continue;

@@ -162,7 +162,7 @@ async def put_resource(body: NewResource, pair: Pairing, served: Served) -> Reso
 @router.get(
     "/resources",
     summary="List a user's documents, newest first",
-    dependencies=[only_conditions("limit", "cursor", "app_id", "project_id", "user_id", "user_key")],
+    dependencies=[only_conditions("limit", "cursor", "app_id", "project_id", after=shown_elsewhere)],
 )
 async def list_resources(
     who: Elsewhere,

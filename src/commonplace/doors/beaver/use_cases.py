@@ -104,8 +104,8 @@ class Gateway:
             }
             # The narrower part is told, where a record is in two of them.
             selection: dict[Part, Filter] = {part: filter for part, filter in filters.items() if part in parts}
-            asked = Query(text=query[:MAX_QUERY], filter=within, limit=limit)
-            hits = answering(await self._hits(who, asked, selection), min_relevance)
+            question = Query(text=query[:MAX_QUERY], filter=within, limit=limit)
+            hits = answering(await self._hits(who, question, selection), min_relevance)
             ids: list[Json] = [hit.record.id for hit in hits]
             await account.note(query=query_hash(query), ids=ids)
             return [PartHit(hit=hit, part=_part(selection, hit.record)) for hit in hits]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -13,7 +14,8 @@ from commonplace.doors.mcp.places import Asker
 from commonplace.errors import RecordNotFound
 from commonplace.text.fence import label, shown
 from commonplace.values.moment import to_iso
-from commonplace.values.record import Record
+from commonplace.values.quarantine import WHY, is_quarantined, reasons_of
+from commonplace.values.record import Json, Record
 from commonplace.wire.shapes import to_json
 
 JSON: Final = "application/json"
@@ -51,10 +53,19 @@ async def read(asker: Asker, uri: str) -> TextResourceContents:
     match = _URI.fullmatch(uri)
     if match is None:
         raise RecordNotFound(f"There is no such resource. A record is at {uri_of('ID')}.")
-    record = await asker.record(match["id"])
+    record = _without_attack(await asker.record(match["id"]))
     if match["markdown"]:
         return TextResourceContents(uri=uri, mime_type=MARKDOWN, text=_markdown(record))
     return TextResourceContents(uri=uri, mime_type=JSON, text=to_json(record, datetime.now(UTC), indent=2).decode())
+
+
+def _without_attack(record: Record) -> Record:
+    """What waits for a reviewer is not put before a model; that it waits, and why, is."""
+    if not is_quarantined(record):
+        return record
+    reasons: list[Json] = list(reasons_of(record))
+    text = f"In quarantine ({', '.join(reasons_of(record))}): a reviewer has to look at this memory before it is read."
+    return replace(record, text=text, key=None, speaker=None, metadata={WHY: {"reasons": reasons}})
 
 
 def _resource(record: Record) -> Resource:

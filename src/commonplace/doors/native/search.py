@@ -11,6 +11,7 @@ from commonplace.doors.native.conditions import answer, problems
 from commonplace.errors import InvalidInput
 from commonplace.server.auth import Caller, Served, Told
 from commonplace.values import query as values
+from commonplace.values.context import ContextQuery
 from commonplace.values.principal import Principal
 from commonplace.values.scope import scopes_of
 from commonplace.wire.context import ContextAnswer, ContextBody
@@ -82,14 +83,13 @@ async def context(body: ContextBody, who: Caller, served: Served, options: Told)
             who, agent=body.agent, workspace=body.workspace, budget=budget, run=body.run or body.session
         )
     else:
-        block = await served.recall.context(
-            who,
-            body.query,
+        request = ContextQuery(
+            text=body.query,
             filter=values.Filter(scopes=scopes_of(body.scopes), everyone=body.everyone),
             session=body.session,
             budget=budget,
-            run=body.run,
             layer=body.layer,
             min_relevance=body.min_relevance,
         )
+        block = await served.recall.context(who, request, run=body.run)
     return answer(served, ContextAnswer.of(block))

@@ -170,16 +170,15 @@ class Retrieval:
         readable = await self._desk.readable(rights.who, None)
         if readable is not None and person is not None and rights.who.reaches(theirs := Scope("user", person)):
             readable = tuple(dict.fromkeys([*readable, theirs]))
+        places = [rights.own] if place.session is None else [rights.own, Scope("session", place.session)]
+        own = [scope for scope in places if rights.who.reaches(scope)]
+        used = STORED if readable is None else tiers_in([*readable, *own])
         if place.session is None:
-            own = (rights.own,) if rights.who.reaches(rights.own) else ()
-            used = STORED if readable is None else tiers_in([*readable, *own])
             return [SearchPart(replace(plain, scopes=readable), test)], used, ()
         # What was said in a session may lie in its own scope, or with a person or a project.
         parts = [SearchPart(replace(plain, scopes=readable, sessions=(place.session,)), test)]
-        own = Scope("session", place.session)
-        if rights.who.reaches(own):
-            parts.append(SearchPart(replace(plain, scopes=(own,)), test))
-        return parts, ("session",), ()
+        parts += [SearchPart(replace(plain, scopes=(scope,)), test) for scope in own if scope.kind == "session"]
+        return parts, used, ()
 
     # ---- what is there
 

@@ -62,6 +62,7 @@ from commonplace.doors.tandem.shapes import (
     TreeAnswer,
     TreeNodeAnswer,
     TrustAnswer,
+    WarnedFile,
     one_project,
 )
 from commonplace.doors.tandem.use_cases import ACTIONS, Governed, ListRequest, Promote, Put
@@ -268,6 +269,7 @@ async def import_path(body: ImportBody, who: Caller, governed: UseGoverned) -> I
         errors=report.errors,
         quarantined=report.quarantined,
         withheld=list(report.withheld),
+        warned=[WarnedFile(file=file, reason=reason) for file, reason in report.warned],
     )
 
 

@@ -507,6 +507,11 @@ class SourceAnswer(Answer):
     path: str
 
 
+class WarnedFile(Answer):
+    file: str
+    reason: str
+
+
 class ImportAnswer(Answer):
     ok: bool
     source: SourceAnswer
@@ -525,6 +530,9 @@ class ImportAnswer(Answer):
     errors: int
     quarantined: int = 0
     withheld: list[Withheld] = Field(default=[], description="The first of those that wait for a reviewer, and why.")
+    warned: list[WarnedFile] = Field(
+        default=[], description="Those that have marks of a prompt or hidden characters, and are recalled."
+    )
 
 
 class DistillBody(Sent):

@@ -39,8 +39,8 @@ class SqlKeys:
             "agent": key.agent,
             "parent": key.parent,
         }
-        refused = Conflict("There is a key of that id or that secret already.")
-        await self._transactions.change(_SQL["add_key"], params, entries, refused)
+        refused = Conflict("There is a key of that id or that secret already, or the key that makes it was revoked.")
+        await self._transactions.change(_SQL["add_key"], params, entries, refused, lock=_SQL["one_at_a_time"])
 
     async def key_by_secret(self, secret: bytes) -> Key | None:
         result = await self._transactions.ask(_SQL["key_by_secret"], {"secret": secret})
@@ -66,7 +66,8 @@ class SqlKeys:
 
     async def revoke_key(self, id: str, at: datetime, entries: Entries) -> Key:
         refused = NotFound(f"There is no key {id!r:.80}.")
-        [row] = await self._transactions.change(_SQL["revoke_key"], {"id": id, "at": to_ms(at)}, entries, refused)
+        params, lock = {"id": id, "at": to_ms(at)}, _SQL["one_at_a_time"]
+        [row] = await self._transactions.change(_SQL["revoke_key"], params, entries, refused, lock=lock)
         return _key_of(row)
 
     async def add_user(self, user: User, secret: bytes, entries: Entries) -> None:

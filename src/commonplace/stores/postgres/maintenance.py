@@ -17,8 +17,9 @@ from commonplace.ports.maintenance import Content, Progress
 from commonplace.stores.postgres.archive import ArchiveReader, ArchiveWriter
 from commonplace.stores.postgres.checks import findings
 from commonplace.stores.postgres.connection import Connection, rows, statements
+from commonplace.stores.postgres.private_notes import bring_home
 from commonplace.stores.postgres.rows import PASSAGES, VECTORS, insert, moment, ms
-from commonplace.stores.postgres.schema import made_since, newest
+from commonplace.stores.postgres.schema import bring_forward, newest, remake
 from commonplace.stores.postgres.transactions import Transactions
 from commonplace.stores.postgres.writes import (
     Counters,
@@ -165,13 +166,18 @@ class SqlMaintenance:
             [(empty,)] = await rows(connection, _SQL["is_empty"])
             if not empty:
                 raise InvalidFile("The store is not empty. Restore into a new one; add ?schema=another to the address.")
+            if archive.schema < newest():
+                await remake(connection, archive.schema)
             await _copy_in(connection, archive, progress)
-            await connection.execute(_SQL["set_sequences"])
+            await bring_forward(connection, archive.schema, sequences=_SQL["set_sequences"])
 
         try:
             await self._transactions.write(work)
         finally:
             await asyncio.to_thread(archive.close)
+
+    async def bring_notes_home(self) -> int:
+        return await self._transactions.write(bring_home)
 
     async def idle_sessions(self, before: datetime, limit: int) -> list[tuple[str, Scope]]:
         result = await self._transactions.ask(_SQL["idle_sessions"], {"before": to_ms(before), "limit": limit})
@@ -262,9 +268,7 @@ async def _copy_out(connection: Connection, archive: ArchiveWriter, progress: Pr
 
 async def _copy_in(connection: Connection, archive: ArchiveReader, progress: Progress | None) -> None:
     ours = {table: tuple(columns) for table, columns in await rows(connection, _SQL["columns"])}
-    # What came with a later schema is not in an older backup, and stays empty.
-    expected = {table: columns for table, columns in ours.items() if table not in made_since(archive.schema)}
-    if expected != {table: part.columns for table, part in archive.tables.items()}:
+    if ours != {table: part.columns for table, part in archive.tables.items()}:
         raise InvalidFile("The backup holds other tables than this store has. Nothing was changed.")
     total, count = sum(part.rows for part in archive.tables.values()), 0
     for table, part in archive.tables.items():

@@ -13,8 +13,11 @@ from psycopg.types import TypeInfo
 from commonplace.errors import NotAStore, StoreError, StoreTooNew, StoreUnavailable
 from commonplace.stores.postgres.address import DatabaseAddress
 from commonplace.stores.postgres.connection import PACKAGE, Connection, meaning, rows, statements
+from commonplace.stores.postgres.private_notes import bring_home
 
 _SQL = statements("sql/schema.sql")
+NOTES_AT_HOME = 12
+"""Before this schema, private notes may lie in scopes of several persons."""
 _FILE = re.compile(r"(\d{4})_\w+\.sql")
 _NO_EXTENSION = (
     "The database has no pgvector, and this user may not install it. Install the pgvector package on the server, then "
@@ -130,7 +133,31 @@ async def _migrate(connection: Connection, schema: str) -> None:
         await connection.execute(make)
         version = await _version(connection, schema)
         await connection.execute(_SQL["make_schema_version"])
-        for number, text in migrations():
-            if number > version:
-                await connection.execute(text.encode())
-                await connection.execute(_SQL["set_version"], {"version": number})
+        await _step_up(connection, version, newest())
+        if version < NOTES_AT_HOME:
+            await bring_home(connection)
+
+
+async def _step_up(connection: Connection, version: int, target: int) -> None:
+    for number, text in migrations():
+        if version < number <= target:
+            await connection.execute(text.encode())
+            await connection.execute(_SQL["set_version"], {"version": number})
+
+
+async def remake(connection: Connection, version: int) -> None:
+    """Make our tables anew, empty, as the schema `version` had them. For the transaction of a restore."""
+    objects = re.findall(r"CREATE (TABLE|VIEW|SEQUENCE|FUNCTION) (\w+)", "".join(text for _, text in migrations()))
+    for kind, name in objects:
+        drop = f'DROP {kind} IF EXISTS "{name}" CASCADE'
+        await connection.execute(drop.encode())
+    await connection.execute(_SQL["forget_versions"])
+    await _step_up(connection, 0, version)
+
+
+async def bring_forward(connection: Connection, version: int, *, sequences: bytes) -> None:
+    """Bring what was restored up to date. `sequences` lets the counters go on after the highest number restored."""
+    await _step_up(connection, version, newest())
+    await connection.execute(sequences)
+    if version < NOTES_AT_HOME:
+        await bring_home(connection)

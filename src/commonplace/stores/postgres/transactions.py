@@ -70,10 +70,11 @@ class Transactions:
         entering.check()
 
     async def change(
-        self, sql: bytes, params: Params, entries: Entries, refused: CommonplaceError
+        self, sql: bytes, params: Params, entries: Entries, refused: CommonplaceError, *, lock: bytes | None = None
     ) -> list[tuple[Any, ...]]:
         """
-        One statement, and its entries if it wrote something: the rows it returns.
+        One statement, and its entries if it wrote something: the rows it returns. `lock` comes before it, so that it sees what those
+        did who had the lock before.
 
         Raises:
             refused: it returned none. Nothing was kept.
@@ -83,6 +84,8 @@ class Transactions:
             entering = Entering(entries, self.now())
             async with pipelined(connection, few=entering.few):
                 await connection.execute(SHARE)
+                if lock is not None:
+                    await connection.execute(lock)
                 cursor = await connection.execute(sql, params, binary=True)
                 await entering.write(connection)
             returned = await cursor.fetchall()

@@ -72,7 +72,7 @@ class SqlKeys:
         self._transactions = transactions
 
     async def add_key(self, key: Key, secret: bytes, entries: Entries) -> None:
-        taken = Conflict("A key with that id or secret is there already.")
+        taken = Conflict("A key with that id or secret is there already, or the key that makes it was revoked.")
         await self._insert("add_key", _key_values(key, secret), entries, taken)
 
     async def key_by_secret(self, secret: bytes) -> Key | None:
@@ -158,6 +158,8 @@ class SqlKeys:
                 db.execute(SQL[statement], values)
             except apsw.ConstraintError as error:
                 raise taken from error
+            if not db.changes():
+                raise taken
 
         await self._transactions.keep(insert, entries)
 

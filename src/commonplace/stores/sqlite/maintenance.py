@@ -18,6 +18,7 @@ from commonplace.ports.maintenance import Content, Progress
 from commonplace.stores.queries import load
 from commonplace.stores.sqlite.checks import check_file, findings, must_rebuild_words
 from commonplace.stores.sqlite.connection import APPLICATION_ID, connect, make_private, named_errors, patiently
+from commonplace.stores.sqlite.private_notes import bring_home
 from commonplace.stores.sqlite.rows import moment, one, rows
 from commonplace.stores.sqlite.schema import SCHEMA, migrate
 from commonplace.stores.sqlite.transactions import Transactions
@@ -78,6 +79,9 @@ class SqlMaintenance:
 
     async def restore(self, source: Path, progress: Progress | None = None) -> None:
         await self._transactions.write(lambda db: _restore(db, source, progress), alone=True)
+
+    async def bring_notes_home(self) -> int:
+        return await self._transactions.write(bring_home)
 
     async def idle_sessions(self, before: datetime, limit: int) -> list[tuple[str, Scope]]:
         bound = {"before": to_ms(before), "limit": limit}

@@ -14,8 +14,11 @@ import apsw
 
 from commonplace.errors import NotAStore, StoreReadOnly, StoreTooNew
 from commonplace.stores.sqlite.connection import APPLICATION_ID, connect, named_errors, patiently
+from commonplace.stores.sqlite.private_notes import bring_home
 
-SCHEMA = 12
+SCHEMA = 13
+NOTES_AT_HOME = 12
+"""Before this schema, private notes may lie in scopes of several persons."""
 
 
 def migrations() -> list[str]:
@@ -86,6 +89,8 @@ def migrate(db: apsw.Connection) -> None:
         for number, step in enumerate(migrations()[version:], start=version + 1):
             db.execute(step)
             db.execute(f"PRAGMA user_version = {number}; PRAGMA application_id = {APPLICATION_ID}")
+        if version < NOTES_AT_HOME:
+            bring_home(db)
     except BaseException:
         db.execute("ROLLBACK")
         raise

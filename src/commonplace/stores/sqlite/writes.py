@@ -148,6 +148,27 @@ class Writing:
         self._bring(lineage)
         return Written(last, "updated" if row else "created")
 
+    def move(self, number: int, tenant: str, target: Scope) -> None:
+        """
+        Put a record into another scope with all its versions, as if it had always been there. A mark or a key that is taken there is
+        left behind.
+        """
+        self._flush()
+        [(start, content, is_live)] = rows(self._db, SQL["placed"], (number,))
+        scope = self._scope(tenant, target)
+        if is_live:
+            self._retire(content, start)
+        for old, _ in rows(self._db, SQL["contents_of"], {"number": number}):
+            self._move_vectors(old, -start, -scope)
+        for (place,) in rows(self._db, SQL["scopes_of"], {"number": number}):
+            self._tally(place).epoch = 1
+        bound = {"number": number, "scope": scope, "seq": self._tally(scope).seq}
+        for name in ("leave_mark", "leave_key", "move_versions", "move_record"):
+            self._db.execute(SQL[name], bound)
+        if is_live:
+            self._move_vectors(content, -scope, scope)
+            self._enliven(scope, rows(self._db, SQL["passages_of"], {"content": content}))
+
     def ids(self, numbers: Sequence[int]) -> list[str]:
         sql = "SELECT id FROM records WHERE number = ?"
         return [str(uuid.UUID(bytes=self._db.execute(sql, (number,)).get)) for number in numbers]

@@ -42,12 +42,14 @@ export function report(jobs, problems = [], onForce = null) {
   const kinds = {};
   const withheld = [];
   const edits = [];
+  const warned = [];
   let quarantined = 0;
   const failures = jobs.filter((job) => job.state === 'failed');
   for (const { result } of jobs.filter((job) => job.result)) {
     for (const name of Object.keys(sums)) sums[name] += result[name] ?? 0;
     all.push(...(result.problems ?? []), ...(result.left_out ?? []));
     edits.push(...(result.kept_edits ?? []));
+    warned.push(...(result.warned ?? []));
     withheld.push(...(result.withheld ?? []));
     quarantined += result.quarantined ?? 0;
     for (const [suffix, count] of Object.entries(result.skipped_kinds ?? {})) kinds[suffix] = (kinds[suffix] ?? 0) + count;
@@ -69,6 +71,7 @@ export function report(jobs, problems = [], onForce = null) {
     ),
     listed(t('import.withheld', quarantined), withheld.map(whyWithheld), true),
     quarantined > 0 && may('reviewer') && h('p', {}, h('a', { href: address('review', 'quarantine') }, t('import.review'))),
+    listed(t('import.warned', warned.length), warned),
     listed(t('import.edits', edits.length), edits, true),
     edits.length > 0 && forceButton('edits', onForce),
     kindsOf(kinds),

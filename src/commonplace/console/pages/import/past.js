@@ -84,6 +84,7 @@ function outcomeOf(task) {
     errors = problems.length,
     quarantined = 0,
     withheld = [],
+    warned = [],
   } = task.result;
   const left = errors + links.length;
   return [
@@ -91,6 +92,7 @@ function outcomeOf(task) {
     listed(t('import.left', left), [...problems, ...links]),
     listed(t('import.edits', edits.length), edits),
     listed(t('import.withheld', quarantined), withheld.map(whyWithheld)),
+    listed(t('import.warned', warned.length), warned),
     kindsOf(kinds),
   ];
 }

@@ -25,6 +25,7 @@ import { toast } from '../../parts/toast.js';
 import { errorMessage, showError } from '../../problems.js';
 import { go } from '../../router.js';
 import { may } from '../../session.js';
+import { titleOf } from '../../text/title.js';
 import { named, t } from '../../words.js';
 
 const captured = (record) => t('memory.captured', { source: named('frame.source', record.source) });
@@ -118,7 +119,7 @@ export class ListActions {
       can.undo && { label: t('memory.undo-last'), act: () => this.undo(record) },
       can.delete && { key: '#', label: t('frame.delete'), danger: true, act: () => this.remove(latest()) },
     ].filter(Boolean);
-    menu(record.key ?? record.text.slice(0, 60), entries, may('writer') && isCaptured(record) ? captured(record) : null);
+    menu(titleOf(record) ?? record.text.slice(0, 60), entries, may('writer') && isCaptured(record) ? captured(record) : null);
   }
 
   // ---- many at once

@@ -3,6 +3,7 @@
 import { h, icon, plain } from '../../dom.js';
 import * as badge from '../../parts/badge.js';
 import { allowedActions } from '../../parts/record_actions.js';
+import { filePath, folderOf, titleOf } from '../../text/title.js';
 import { named, t } from '../../words.js';
 
 const PIN = 'M9 4h6l-1 6 3 3H7l3-3zM12 13v7';
@@ -22,10 +23,10 @@ export const columns = () => [
 const cell = (name, ...children) => h('span', { role: 'gridcell', class: `cell cell-${name}` }, children);
 // Keys do what these buttons do; that they are no stops for Tab keeps the list one stop.
 const aside = { type: 'button', tabindex: '-1' };
-const called = (record) => record.key ?? record.text.slice(0, 60);
+const called = (record) => titleOf(record) ?? record.text.slice(0, 60);
 
-/** `actions` has select, pin, weigh and more; `chosen` are the ids that are selected; `scoped`: a scope is chosen. */
-export function cells(record, { actions, chosen, scoped, selects }) {
+/** `actions` has select, pin, weigh and more; `chosen` are the ids that are selected; `scoped`: a scope is chosen; `relevance`: of a hit. */
+export function cells(record, { actions, chosen, scoped, selects, relevance }) {
   const can = allowedActions(record);
   return [
     cell(
@@ -40,17 +41,17 @@ export function cells(record, { actions, chosen, scoped, selects }) {
         }),
     ),
     cell('source', badge.source(record.source)),
+    keyCell(record, scoped),
     cell(
-      'key',
-      h('span', { class: record.key ? 'mono cut' : 'soft cut', title: record.key ?? '' }, record.key ? plain(record.key) : '–'),
+      'value',
       h(
         'span',
-        { class: 'soft small cut' },
-        !scoped && [h('span', { class: 'mono' }, plain(record.scope)), ' · '],
-        named('memory.kind', record.kind),
+        { class: 'clamp' },
+        relevance !== undefined && [badge.relevance(relevance), ' '],
+        record.state !== 'live' && [badge.state(record.state), ' '],
+        plain(record.text, MOST),
       ),
     ),
-    cell('value', h('span', { class: 'clamp' }, record.state !== 'live' && [badge.state(record.state), ' '], plain(record.text, MOST))),
     cell('trust', badge.trust(record.trust)),
     cell(
       'weight',
@@ -98,6 +99,20 @@ export function cells(record, { actions, chosen, scoped, selects }) {
       ),
     ),
   ];
+}
+
+function keyCell(record, scoped) {
+  const title = titleOf(record);
+  return cell(
+    'key',
+    h('span', { class: title ? 'mono cut' : 'soft cut', title: filePath(record) ?? record.key ?? '' }, title ? plain(title) : '–'),
+    h(
+      'span',
+      { class: 'soft small cut' },
+      !scoped && [h('span', { class: 'mono' }, plain(record.scope)), ' · '],
+      folderOf(record) ? h('span', { class: 'mono' }, plain(folderOf(record))) : named('memory.kind', record.kind),
+    ),
+  );
 }
 
 function meter(value) {

@@ -3,6 +3,8 @@
 export const STATES = ['live', 'demoted', 'superseded', 'expired', 'deleted'];
 export const ORDERS = ['pinned', 'newest', 'oldest', 'key', 'position'];
 export const PAGE = 100;
+/** The tag of the sample memories. */
+export const SAMPLE = 'sample-data';
 /** What a search brings at once, and when somebody looks further. */
 export const FIRST_FOUND = 50;
 export const MOST_FOUND = 200;

@@ -1,9 +1,10 @@
 // The hits: why each was found, what would come next below the line, and who moved when a weight was turned.
 
 import { fill, h, plain } from '../../dom.js';
-import { source, time, trust } from '../../parts/badge.js';
+import { relevance, source, time, trust } from '../../parts/badge.js';
 import { passage, scaleOf, scored, why } from '../../parts/why.js';
 import { address } from '../../router.js';
+import { titleOf } from '../../text/title.js';
 import { number, t } from '../../words.js';
 
 export function makeResults() {
@@ -24,8 +25,10 @@ export function makeResults() {
     const ranks = before && new Map(before.map((hit, index) => [hit.record.id, index]));
     const items = hits.map((hit, index) => hitItem(hit, index, scale, ranks));
     const moved = ranks ? hits.filter((hit, index) => ranks.get(hit.record.id) !== index).length : 0;
-    const given = items.slice(0, asked.limit);
-    const below = items.slice(asked.limit);
+    const isGiven = (_, index) => hits[index].relevant && index < asked.limit;
+    const given = items.filter(isGiven);
+    const unlikely = items.filter((_, index) => !hits[index].relevant);
+    const below = items.filter((_, index) => hits[index].relevant && index >= asked.limit);
     fill(
       list,
       h(
@@ -34,11 +37,12 @@ export function makeResults() {
         t('recall.hits'),
         h('small', { class: 'soft' }, ' ', t('recall.hits.count', given.length), ranks ? ` · ${t('recall.moved', moved)}` : ''),
       ),
-      given.length ? h('ol', { 'aria-label': t('recall.hits') }, given) : h('p', { class: 'notice' }, t('recall.nothing')),
+      given.length ? h('ol', { 'aria-label': t('recall.hits') }, given) : noAnswer(hits.length),
       below.length > 0 && [
         h('h3', { class: 'cut-line' }, h('span', {}, t('recall.cut', { limit: number(asked.limit) }))),
         h('ol', { 'class': 'below', 'start': asked.limit + 1, 'aria-label': t('recall.below') }, below),
       ],
+      unlikely.length > 0 && nearest(unlikely, given.length > 0),
     );
     fill(said, t('recall.hits.count', given.length), ranks ? ` ${t('recall.moved', moved)}` : '');
     glide(list, stood);
@@ -65,6 +69,17 @@ export function makeResults() {
   return { element, paint, teach };
 }
 
+const noAnswer = (count) => h('p', { class: 'notice' }, t(count ? 'frame.no-answer' : 'recall.nothing'));
+
+/** What is not likely enough: to be seen beside an answer, and on request where there is none. */
+const nearest = (items, isOpen) =>
+  h(
+    'details',
+    { class: 'nearest', open: isOpen },
+    h('summary', {}, t(isOpen ? 'recall.unlikely' : 'frame.no-answer.nearest', items.length)),
+    h('ol', { 'class': 'below', 'aria-label': t('recall.unlikely.list') }, items),
+  );
+
 function hitItem(hit, index, scale, ranks) {
   const { record } = hit;
   return h(
@@ -82,10 +97,13 @@ function hitItem(hit, index, scale, ranks) {
           { class: 'row' },
           h(
             'a',
-            { class: record.key ? 'mono' : '', href: address('record', record.id) },
-            record.key ? plain(record.key, 120) : [t('recall.open'), h('span', { class: 'visually-hidden' }, ' ', plain(record.text, 60))],
+            { class: titleOf(record) ? 'mono' : '', href: address('record', record.id) },
+            titleOf(record)
+              ? plain(titleOf(record), 120)
+              : [t('recall.open'), h('span', { class: 'visually-hidden' }, ' ', plain(record.text, 60))],
           ),
           h('span', { class: 'mono small soft' }, record.scope),
+          relevance(hit.relevance),
           source(record.source),
           trust(record.trust),
           record.pinned && h('span', { class: 'badge' }, t('frame.pinned')),

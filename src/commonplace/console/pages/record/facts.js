@@ -12,6 +12,10 @@ const exact = (written) => written && h('time', { datetime: written }, moment(wr
 
 const tagged = (record, tag) => h('a', { class: 'badge', href: address('memory', record.scope, { tag }) }, plain(tag, 80));
 
+/** What was said, as a conversation; else what came from the session. */
+const sessionAddress = ({ kind, scope, session, position }) =>
+  kind === 'turn' ? address('session', session, { scope, at: position }) : address('memory', scope, { session });
+
 export function facts(page) {
   const { record, parts } = page;
   const { provenance } = record;
@@ -46,11 +50,7 @@ export function facts(page) {
     ['at', exact(record.at)],
     ['expires_at', exact(record.expires_at)],
     ['speaker', record.speaker && plain(record.speaker)],
-    [
-      'session',
-      record.session &&
-        h('a', { class: 'mono', href: address('memory', record.scope, { session: record.session }) }, plain(record.session)),
-    ],
+    ['session', record.session && h('a', { class: 'mono', href: sessionAddress(record) }, plain(record.session))],
     ['run', provenance.run && h('span', { class: 'mono' }, plain(provenance.run))],
     ['message', provenance.message && h('span', { class: 'mono' }, plain(provenance.message))],
     ['file', provenance.file && h('span', { class: 'mono' }, plain(provenance.file))],

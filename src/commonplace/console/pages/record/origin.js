@@ -5,6 +5,7 @@ import { fill, h, plain } from '../../dom.js';
 import * as badge from '../../parts/badge.js';
 import { showError } from '../../problems.js';
 import { address } from '../../router.js';
+import { titleOf } from '../../text/title.js';
 import { t } from '../../words.js';
 
 const AROUND = 3;
@@ -41,7 +42,7 @@ export async function origin(page) {
 
 function linked(words, records) {
   const link = (one) =>
-    h('a', { href: address('record', one.id) }, one.key ? h('span', { class: 'mono' }, plain(one.key)) : plain(one.text, 80));
+    h('a', { href: address('record', one.id) }, titleOf(one) ? h('span', { class: 'mono' }, plain(titleOf(one))) : plain(one.text, 80));
   return [
     h('h3', {}, t(words)),
     h(
@@ -81,7 +82,7 @@ async function turns({ record, signal }) {
   const near = at < 0 ? records.slice(0, 2 * AROUND + 1) : records.slice(first, at + AROUND + 1);
   const all = h(
     'a',
-    { href: address('memory', records[0].scope, { session }) },
+    { href: address('session', session, { scope: records[0].scope, at: records[at]?.position }) },
     t('record.session.all', cursor ? `${records.length}+` : records.length),
   );
   return [

@@ -60,6 +60,7 @@ export default {
   'state.done': 'done',
   'state.failed': 'failed',
   'withheld': (n) => (n === 1 ? '1 file in quarantine: kept, not recalled' : `${n} files in quarantine: kept, not recalled`),
+  'warned': (n) => `${n} imported with marks of a prompt or hidden characters: recalled as text from outside`,
   'summary': '{indexed} indexed · {unchanged} unchanged · {problems} left out',
   'retried': 'It is tried again.',
   'dropped': 'It is off the list. What it imported stays.',

@@ -1,9 +1,9 @@
 const memories = (n, text = n) => (n === 1 ? '1 memory' : `${text} memories`);
 
 export default {
-  'none': 'Nothing is remembered yet. Write the first memory with “New memory”, or bring in files under Import and export.',
-  'none.reader': 'Nothing is remembered yet.',
+  'none': 'Nothing is remembered yet.',
   'nothing': 'Nothing here fits. Lift a filter, or choose another scope.',
+  'talk': 'Read as a conversation',
   'search': 'Search the memory',
   'search.hint': 'Search by words or meaning  /',
   'kind': 'Kind',

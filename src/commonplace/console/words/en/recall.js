@@ -16,6 +16,8 @@ export default {
   'hits.count': (n) => (n === 1 ? '1 hit' : `${n} hits`),
   'moved': (n) => (n === 0 ? 'nothing moved' : `${n} moved`),
   'below': 'Just below the cut',
+  'unlikely': (n) => `Less likely to answer it (${n}): an agent does not get them`,
+  'unlikely.list': 'Less likely to answer it',
   'cut': 'The cut: {limit} hits. What follows was just below it.',
   'nothing': 'The memory has no answer to that where you looked.',
   'open': 'Open',

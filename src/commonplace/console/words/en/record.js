@@ -1,5 +1,8 @@
 export default {
   'text': 'What it says',
+  'as-written': 'As written',
+  'key.written': 'Show it as written, or as Markdown',
+  'file': 'File',
   'facts': 'All its fields',
   'actions': 'What can be done with it',
   'back': 'Back to the memory',
@@ -99,6 +102,8 @@ export default {
   'action.record.extract': 'extracted it',
   'action.record.search': 'searched',
   'action.record.context': 'asked for context',
+  'action.record.browse': 'searched in the console',
+  'action.record.preview': 'looked at a context block in the console',
   'action.record.load': 'loaded it from an export',
   'action.record.rollback': 'rolled it back',
   'action.review.release': 'let it out of quarantine',

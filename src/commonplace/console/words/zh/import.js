@@ -59,6 +59,7 @@ export default {
   'state.done': '完成',
   'state.failed': '失败',
   'withheld': (n) => `${n} 个文件被隔离：已保存，不会被召回`,
+  'warned': (n) => `${n} 个已导入的文件含提示词标记或隐藏字符：作为外部文本召回`,
   'summary': '已索引 {indexed} · 未变化 {unchanged} · 略去 {problems}',
   'retried': '正在重试。',
   'dropped': '已移除此任务。已导入的内容保留不变。',

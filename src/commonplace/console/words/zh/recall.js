@@ -16,6 +16,8 @@ export default {
   'hits.count': (n) => `${n} 条命中`,
   'moved': (n) => (n === 0 ? '顺序未变' : `${n} 条变动了位置`),
   'below': '刚好落选',
+  'unlikely': (n) => `回答可能性较低（${n}）：智能体不会得到`,
+  'unlikely.list': '回答可能性较低',
   'cut': '截止线：{limit} 条命中。以下内容刚好落选。',
   'nothing': '在所选范围内，记忆没有答案。',
   'open': '打开',

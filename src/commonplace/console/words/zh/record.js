@@ -1,5 +1,8 @@
 export default {
   'text': '内容',
+  'as-written': '原文',
+  'key.written': '切换原文与 Markdown 显示',
+  'file': '文件',
   'facts': '全部字段',
   'actions': '可执行的操作',
   'back': '返回记忆',
@@ -98,6 +101,8 @@ export default {
   'action.record.extract': '提取',
   'action.record.search': '搜索',
   'action.record.context': '请求上下文',
+  'action.record.browse': '在控制台中搜索',
+  'action.record.preview': '在控制台中预览上下文',
   'action.record.load': '从导出文件载入',
   'action.record.rollback': '回滚',
   'action.review.release': '从隔离区放行',

@@ -6,12 +6,17 @@ tenant, id, name, role, scopes, created_at, created_by, expires_at, revoked_at, 
 -- An agent or a workspace.
 tenant, kind, id, name, memory_enabled, created_at, updated_at
 
+-- name: one_at_a_time
+-- Whoever makes or revokes keys: a key that is being made is not overlooked by who revokes the one that makes it.
+SELECT pg_advisory_xact_lock(hashtextextended('commonplace keys ' || current_schema(), 0));
+
 -- name: add_key
--- Nothing where its id or its secret is there.
+-- Nothing where its id or its secret is there, or the key that makes it was revoked meanwhile.
 INSERT INTO keys (tenant, id, secret, name, role, scopes, created_at, created_by, expires_at, revoked_at, subject,
                   agent, parent)
-VALUES (%(tenant)s, %(id)s, %(secret)s, %(name)s, %(role)s, %(scopes)s::text[], %(created_at)s, %(created_by)s,
-        %(expires_at)s, %(revoked_at)s, %(subject)s, %(agent)s, %(parent)s)
+SELECT %(tenant)s, %(id)s, %(secret)s, %(name)s, %(role)s, %(scopes)s::text[], %(created_at)s, %(created_by)s,
+       %(expires_at)s, %(revoked_at)s, %(subject)s, %(agent)s, %(parent)s
+WHERE NOT EXISTS (SELECT 1 FROM keys WHERE id = %(parent)s AND revoked_at IS NOT NULL)
 ON CONFLICT DO NOTHING RETURNING id;
 
 -- name: key_by_secret

@@ -34,3 +34,7 @@ WHERE e.extname = 'vector';
 -- name: make_extension
 -- Beside our schema, not in it: others may use it too.
 CREATE EXTENSION IF NOT EXISTS vector SCHEMA public;
+
+-- name: forget_versions
+-- Before the tables of an older schema are made.
+DELETE FROM schema_version;

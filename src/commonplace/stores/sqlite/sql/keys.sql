@@ -1,6 +1,8 @@
 -- name: add_key
+-- Nothing if the key that makes it was revoked meanwhile.
 INSERT INTO keys (id, secret, name, tenant, role, created_at, created_by, scopes, expires_at, revoked_at, subject, agent, parent)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13
+WHERE NOT EXISTS (SELECT 1 FROM keys WHERE id = ?13 AND revoked_at IS NOT NULL);
 
 -- name: key_by_secret
 SELECT id, name, tenant, role, created_at, created_by, scopes, expires_at, revoked_at, subject, agent, parent FROM keys WHERE secret = ?;

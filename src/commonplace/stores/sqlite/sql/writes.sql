@@ -122,3 +122,18 @@ AND EXISTS (SELECT 1 FROM records r WHERE r.scope = :scope AND r.once = records.
 -- name: forget_scope
 DELETE FROM scopes WHERE number = :scope AND NOT EXISTS (SELECT 1 FROM records WHERE scope = :scope)
 AND NOT EXISTS (SELECT 1 FROM versions WHERE scope = :scope);
+
+-- name: placed
+-- Where a record is, its content, and whether it is live.
+SELECT scope, content, deleted_at IS NULL AND superseded_by IS NULL AND demoted = 0 FROM records WHERE number = ?;
+
+-- name: leave_key
+-- As leave_mark, for the key.
+UPDATE records SET key = NULL WHERE number = :number
+AND EXISTS (SELECT 1 FROM records r WHERE r.scope = :scope AND r.key = records.key);
+
+-- name: move_versions
+UPDATE versions SET scope = :scope WHERE number = :number;
+
+-- name: move_record
+UPDATE records SET scope = :scope, seq = :seq WHERE number = :number;

@@ -1,0 +1,65 @@
+const RECORDS = [
+  { key: 'console', text: '`commonplace open` shows this memory in a browser, signed in.', pinned: true, importance: 60 },
+  { key: 'scopes', text: 'A scope says who shares a memory: global, workspace, agent, channel, user or session.', kind: 'fact' },
+  {
+    key: 'undo',
+    text: 'Every version of a memory is kept. `commonplace undo ID` takes the last change back, a deletion too.',
+    kind: 'fact',
+  },
+  {
+    key: 'import',
+    text: '`commonplace import FOLDER --scope workspace:web` reads Markdown and text files. Each becomes one record.',
+    kind: 'fact',
+  },
+  {
+    key: 'backup',
+    text: 'Make a backup with `commonplace backup FILE`. A copy made with cp may miss what was written last.',
+    importance: 40,
+  },
+  { key: 'port', text: 'The daemon listens on port 4170 of this machine, unless the settings say otherwise.', kind: 'fact' },
+  {
+    key: 'quarantine',
+    text: 'Text from outside that looks like an attack waits in quarantine until a reviewer has looked at it.',
+    kind: 'fact',
+  },
+  {
+    key: 'keys',
+    text: '# Keys worth knowing\n\n| keys | what they do |\n| --- | --- |\n| `g m` | the memory |\n| `g r` | the recall lab |\n| `/` | search |\n| `z` | undo |\n| `?` | all keys of a page |',
+  },
+];
+const TALK = [
+  'How do I see why a memory was found?',
+  'In the recall lab, `g r`. Each hit shows:\n\n- how likely it answers the question\n- the parts of its score\n- the words that were found',
+  'And if nothing fits?',
+  'Then it says that no memory answers this. What came nearest is shown on request.',
+];
+
+export default {
+  'title': 'Nothing is remembered yet',
+  'lead': 'Three ways to begin. Or write the first memory yourself, with “New memory”.',
+  'connect': 'Connect an editor',
+  'connect.text': 'A coding agent gets this memory as tools. It stores what it learns about a project and recalls it later.',
+  'connect.editor': 'Editor',
+  'connect.project': 'Project',
+  'connect.project.hint': 'What it stores goes into the scope workspace:<project>.',
+  'connect.go': 'Make a key and show what to paste',
+  'connect.show': 'Show what to paste',
+  'connect.ask': 'It needs a key of its own. Ask an admin to make one, on the page Keys.',
+  'connect.where.claude-code': 'Run this in the project’s folder:',
+  'connect.where.cursor': 'Put this into .cursor/mcp.json in the project:',
+  'connect.where.zed': 'Add this to your own settings.json, not to the project’s:',
+  'connect.where.qwen-code': 'Add this to ~/.qwen/settings.json:',
+  'connect.once': 'The key is shown this once, and it is a writer’s. It is revoked under',
+  'import': 'Import a folder',
+  'import.text': 'Bring in notes and documentation: Markdown and text files become records that are found by words and by meaning.',
+  'import.go': 'Choose files or a folder',
+  'sample': 'Look around with a sample',
+  'sample.text': 'Eight memories and a short conversation, all of them about Commonplace itself. One click takes them away again.',
+  'sample.go': 'Add the sample',
+  'sample.records': () => RECORDS,
+  'sample.talk': () => TALK,
+  'sample.added': 'The sample is there.',
+  'sample.note': 'Some of these memories are a sample.',
+  'sample.remove': 'Remove the sample',
+  'sample.removed': 'The sample is gone.',
+};

@@ -1,0 +1,53 @@
+const RECORDS = [
+  { key: 'console', text: '`commonplace open` 会在浏览器中打开这份记忆，并自动登录。', pinned: true, importance: 60 },
+  { key: 'scopes', text: '范围决定谁共享一条记忆：global、workspace、agent、channel、user 或 session。', kind: 'fact' },
+  { key: 'undo', text: '记忆的每个版本都会保留。`commonplace undo ID` 撤销最近一次更改，删除也可以撤销。', kind: 'fact' },
+  {
+    key: 'import',
+    text: '`commonplace import FOLDER --scope workspace:web` 读取 Markdown 和文本文件，每个文件成为一条记录。',
+    kind: 'fact',
+  },
+  { key: 'backup', text: '用 `commonplace backup FILE` 备份。用 cp 复制可能缺少最后写入的内容。', importance: 40 },
+  { key: 'port', text: '除非设置另有规定，守护进程监听本机的 4170 端口。', kind: 'fact' },
+  { key: 'quarantine', text: '来自外部、看起来像攻击的文本会进入隔离区，等待审核者查看。', kind: 'fact' },
+  {
+    key: 'keys',
+    text: '# 常用快捷键\n\n| 按键 | 作用 |\n| --- | --- |\n| `g m` | 记忆 |\n| `g r` | 召回实验室 |\n| `/` | 搜索 |\n| `z` | 撤销 |\n| `?` | 本页的全部快捷键 |',
+  },
+];
+const TALK = [
+  '怎样知道一条记忆为什么被找到？',
+  '在召回实验室里（`g r`）。每条结果都显示：\n\n- 它回答问题的可能性\n- 分数的各个部分\n- 命中的词语',
+  '如果没有合适的呢？',
+  '那它会说没有记忆能回答这个问题；需要时可以查看最接近的内容。',
+];
+
+export default {
+  'title': '还没有任何记忆',
+  'lead': '有三种开始的方式。您也可以用“新建记忆”自己写下第一条。',
+  'connect': '连接编辑器',
+  'connect.text': '编程智能体以工具的形式使用这份记忆：存下它对项目的了解，以后再召回。',
+  'connect.editor': '编辑器',
+  'connect.project': '项目',
+  'connect.project.hint': '它存入的内容归入范围 workspace:<项目>。',
+  'connect.go': '创建密钥并显示要粘贴的内容',
+  'connect.show': '显示要粘贴的内容',
+  'connect.ask': '它需要自己的密钥。请管理员在“密钥”页面创建。',
+  'connect.where.claude-code': '在项目文件夹中运行：',
+  'connect.where.cursor': '写入项目中的 .cursor/mcp.json：',
+  'connect.where.zed': '加入您自己的 settings.json，而不是项目的：',
+  'connect.where.qwen-code': '加入 ~/.qwen/settings.json：',
+  'connect.once': '密钥只显示这一次，角色为写入者。可在此处撤销：',
+  'import': '导入文件夹',
+  'import.text': '导入笔记和文档：Markdown 和文本文件会成为记录，可按词语和含义找到。',
+  'import.go': '选择文件或文件夹',
+  'sample': '用示例看看',
+  'sample.text': '八条记忆和一段简短的对话，全部介绍 Commonplace 本身。一次点击即可移除。',
+  'sample.go': '添加示例',
+  'sample.records': () => RECORDS,
+  'sample.talk': () => TALK,
+  'sample.added': '示例已添加。',
+  'sample.note': '其中一些记忆是示例。',
+  'sample.remove': '移除示例',
+  'sample.removed': '示例已移除。',
+};

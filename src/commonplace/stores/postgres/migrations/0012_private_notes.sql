@@ -1,0 +1,2 @@
+-- Private notes that the governed door put into scopes of several persons, before schema 7, go to whose they are. No table changes: the
+-- scope is a part of every indexed word, so code moves them, in the transaction of this step (`private_notes.py`).
