@@ -28,9 +28,9 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from commonplace.embedders.static import reads_as_cjk
 from commonplace.errors import EmbedderUnavailable
 from commonplace.ports.embedder import Floats
+from commonplace.text.unicode import reads_as_cjk
 from commonplace.values.vector import to_unit
 
 MODEL: Final = "gte-small"

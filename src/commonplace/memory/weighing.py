@@ -28,7 +28,7 @@ _MEANINGS: Final[Mapping[str, str]] = {
     "prior": "As how many passages of any memory the background counts beside those of a scope.",
 }
 _CONTEXTUAL: Final = "gte-"
-_SHARES: Final = {True: 1.75, False: 0.15}
+_SHARES: Final = {True: 2.5, False: 0.15}
 WEIGHTS: Final[tuple[Weight, ...]] = tuple(
     Weight(name=name, default=float(getattr(Weights(), name)), meaning=meaning) for name, meaning in _MEANINGS.items()
 )
@@ -36,11 +36,10 @@ WEIGHTS: Final[tuple[Weight, ...]] = tuple(
 
 def default_weights(embedders: Collection[str]) -> Weights:
     """
-    The weights of a question that these embedders have a vector of. Beside one that reads whole sentences the others count little, a turn
-    needs less of the turn before it, and short passages are told apart by meaning rather than by length. Chosen on a plateau over the
-    development sets.
+    The weights of a question that these embedders have a vector of. Beside one that reads whole sentences the others count little, and a turn
+    needs less of the turn before it. Chosen on a plateau over the development sets.
     """
     if not any(name.startswith(_CONTEXTUAL) for name in embedders):
         return Weights()
     shares = {name: _SHARES[name.startswith(_CONTEXTUAL)] for name in embedders}
-    return Weights(embedders=shares, before=0.4, after=0.5, shortest=80.0)
+    return Weights(embedders=shares, before=0.4, after=0.5)
