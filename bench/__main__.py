@@ -98,7 +98,9 @@ def relevance(asked: argparse.Namespace) -> None:
         _store("sqlite", "relevance") as address,
         open_memory(address, embedder=asked.embedder) as memory,
     ):
-        figures = answers.measure(memory, asked.data, asked.questions, "held-back" if asked.held_back else "development")
+        figures = answers.measure(
+            memory, asked.data, asked.questions, "held-back" if asked.held_back else "development"
+        )
     sample = figures.pop("sample")
     print(*(table(figures[name]) for name in ("results", "notebooks", "reliability")), sep="\n\n")
     print(f"\nExpected calibration error: {figures['calibration_error']}")
@@ -331,12 +333,7 @@ def _parser() -> argparse.ArgumentParser:
 
     _named(named, "embedding", embedding, "short texts a second, by embedder")
 
-    one = _named(named, "relevance", relevance, "whether answers are told from questions that nothing answers")
-    _data(one)
-    one.add_argument("--embedder", default="static", help="static, gte-small, none, or sentence-transformers:MODEL")
-    one.add_argument("--questions", type=int, default=answers.MOST, help="of each size of small memories")
-    one.add_argument("--held-back", action="store_true", help="the half of the notebooks that is looked at once")
-    one.add_argument("--fit", action="store_true", help="print the curve that fits best")
+    _of_relevance(named)
 
     one = _named(named, "scale", scale, "ingest, search, memory and file by the number of records")
     one.add_argument("--sizes", type=_numbers, default=[1_000, 10_000, 100_000, 1_000_000])
@@ -380,6 +377,15 @@ def _parser() -> argparse.ArgumentParser:
     one = _named(named, "report", write_report, "docs/benchmarks.md from the results kept")
     one.add_argument("--results", type=Path, default=report.RESULTS)
     return parser
+
+
+def _of_relevance(named: Any) -> None:
+    one = _named(named, "relevance", relevance, "whether answers are told from questions that nothing answers")
+    _data(one)
+    one.add_argument("--embedder", default="static", help="static, gte-small, none, or sentence-transformers:MODEL")
+    one.add_argument("--questions", type=int, default=answers.MOST, help="of each size of small memories")
+    one.add_argument("--held-back", action="store_true", help="the half of the notebooks that is looked at once")
+    one.add_argument("--fit", action="store_true", help="print the curve that fits best")
 
 
 def _of_learning(named: Any) -> None:

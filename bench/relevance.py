@@ -105,9 +105,7 @@ def _grounds(data: Path | None, most: int) -> list[tuple[str, int | str, list[Gr
         worlds = {name: load(data) for name, load in PUBLIC.items()}
         grounds += [("LoCoMo turns as notes", size, locomo_notes(data, size, most)) for size in SIZES]
         foreign = {"longmemeval": worlds["locomo"]}
-        grounds += [
-            (name, "whole", with_strangers(found, foreign.get(name, found))) for name, found in worlds.items()
-        ]
+        grounds += [(name, "whole", with_strangers(found, foreign.get(name, found))) for name, found in worlds.items()]
         grounds.append(("own-english", "whole", with_strangers(english, worlds["locomo"])))
     grounds.append(("own-chinese", "whole", with_strangers(own("chinese"), [])))
     return grounds

@@ -96,6 +96,14 @@ them, and in the two columns that compare, the time to make them is added to the
 (`stored` then says how far it came)."""
 
 
+_RELEVANCE = """\
+Whether the memory knows when it knows nothing. `AUC`: the chance that the best hit of a question with an answer is more relevant than that of a
+question without one. `first`: the right one stands first. `kept`: what answerable questions still get at the default floor, as a share of what
+they get without it. `nothing`: the share of unrelated questions that get nothing. `error`: expected calibration error of the first ten hits.
+*LoCoMo turns as notes*: so many turns of one conversation, one of them the answer; the unrelated question is one of another conversation
+(`bench/small.py`). *whole*: all of a conversation, chat or pool, asked its own questions and those of others. For LongMemEval, `kept` counts all@5."""
+
+
 def kept(folder: Path = RESULTS) -> dict[str, dict[str, Any]]:
     """All results by name."""
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
@@ -108,18 +116,16 @@ def written(results: Results) -> str:
     for name in sorted(results, key=lambda name: (name != "recall-sqlite", name)):
         if name.startswith("recall-"):
             parts += _recall(name, results[name])
+    for name in sorted(results):
+        if name.startswith("relevance"):
+            parts += _relevance(name, results[name])
     if "scale" in results:
         parts += _section("Speed and size", _SCALE, results["scale"], rows_of_scale(results["scale"]["results"]))
-    if "scope-in-store" in results:
-        parts += _inside(results["scope-in-store"])
-    if "shell" in results:
-        parts += _section("Cold starts", _SHELL, results["shell"], [_plain(results["shell"])])
-    if "install" in results:
-        parts += _install(results["install"])
+    for name, section in (("scope-in-store", _inside), ("shell", _shell), ("install", _install)):
+        parts += section(results[name]) if name in results else ()
     parts += _rules(results)
-    for name, told in (("learning", _learning), ("daemon", _daemon), ("console", _console)):
-        if name in results:
-            parts += told(results[name])
+    for name, section in (("learning", _learning), ("daemon", _daemon), ("console", _console)):
+        parts += section(results[name]) if name in results else ()
     if "peers" in results:
         parts += _section("Peers", _PEERS, results["peers"], rows_of_peers(results["peers"]))
     return "\n".join(parts).rstrip() + "\n"
@@ -157,6 +163,20 @@ def _recall(name: str, result: Mapping[str, Any]) -> Iterator[str]:
         rows = rows_of_recall([one for one in result["results"] if counted in one["figures"]])
         if rows:
             yield table(rows) + "\n"
+
+
+def _relevance(name: str, result: Mapping[str, Any]) -> Iterator[str]:
+    held_back = ", the notebooks' held-back half" if name.endswith("-held-back") else ""
+    title = f"Relevance: embedder {result['embedder']}{held_back}"
+    yield from _section(title, _RELEVANCE if name == "relevance" else "", result, result["results"])
+    yield "Notebooks that a stranger to the code wrote (`tests/evaluation/notes`):\n"
+    yield table(result["notebooks"]) + "\n"
+    yield f"Of hits that were said to be so relevant, how many were answers (expected calibration error {result['calibration_error']}):\n"
+    yield table(result["reliability"]) + "\n"
+
+
+def _shell(result: Mapping[str, Any]) -> Iterator[str]:
+    yield from _section("Cold starts", _SHELL, result, [_plain(result)])
 
 
 def _inside(result: Mapping[str, Any]) -> Iterator[str]:

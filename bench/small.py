@@ -31,9 +31,14 @@ def locomo_notes(folder: Path, size: int, most: int) -> list[Ground]:
     """A scope a question, for at most so many questions that a single turn answers."""
     chosen = random.Random(size)
     worlds = locomo(folder)
-    turns = [[(id, turn) for talk in world.talks for id, turn in zip(talk.ids, talk.turns, strict=True)] for world in worlds]
+    turns = [
+        [(id, turn) for talk in world.talks for id, turn in zip(talk.ids, talk.turns, strict=True)] for world in worlds
+    ]
     every = [
-        (place, question) for place, world in enumerate(worlds) for question in world.questions if len(question.evidence) == 1
+        (place, question)
+        for place, world in enumerate(worlds)
+        for question in world.questions
+        if len(question.evidence) == 1
     ]
     grounds: list[Ground] = []
     for number, (place, question) in enumerate(chosen.sample(every, min(most, len(every)))):

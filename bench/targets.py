@@ -35,6 +35,7 @@ class Judged(NamedTuple):
 def judged(results: Results) -> Iterator[Judged]:
     """Each target that something was measured for."""
     yield from _recall(results)
+    yield from _relevance(results)
     yield from _stores(results)
     yield from _contextual(results)
     yield from _scale(results)
@@ -61,6 +62,29 @@ def _recall(results: Results) -> Iterator[Judged]:
             yield _at_least(
                 f"{name} {figure}: hybrid no lower than the better channel", single, found[name, mode][figure]
             )
+
+
+def _relevance(results: Results) -> Iterator[Judged]:
+    """That the number beside a hit is true, at the default floor."""
+    result = results.get("relevance", {})
+    rows = {(row["set"], row["records"]): row for row in result.get("results", [])}
+    for size, auc in ((1, 0.97), (3, 0.96), (10, 0.94), (30, 0.92)):
+        row = rows.get(("LoCoMo turns as notes", size))
+        if row is not None:
+            yield _at_least(f"{size} notes: AUC of relevance", auc, row["AUC"])
+            yield _at_least(f"{size} notes: unrelated questions that get nothing", 0.9, row["nothing"])
+            yield _at_least(f"{size} notes: answerable questions that keep theirs", 0.95, row["kept"])
+    for size, first in ((3, 0.89), (10, 0.82)):
+        row = rows.get(("LoCoMo turns as notes", size))
+        if row is not None:
+            yield _at_least(f"{size} notes: the right one first", first, row["first"])
+    for name in ("locomo", "longmemeval", "beam"):
+        row = rows.get((name, "whole"))
+        if row is not None:
+            yield _at_least(f"{name}: unrelated questions that get nothing", 0.9, row["nothing"])
+            yield _at_least(f"{name}: share of recall kept at the floor", 0.85, row["kept"])
+    if result:
+        yield _at_most("expected calibration error", 0.05, result["calibration_error"])
 
 
 def _stores(results: Results) -> Iterator[Judged]:

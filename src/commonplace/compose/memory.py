@@ -11,6 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TextIO, Unpack
 
+from commonplace.compose.memory_catalog import MemoryCatalog
 from commonplace.compose.sync_memory import SyncMemory
 from commonplace.service.local import Progress
 from commonplace.values.audit import AuditPage, AuditQuery
@@ -35,21 +36,10 @@ if TYPE_CHECKING:
     from commonplace.values.embedder import EmbedderStatus
     from commonplace.values.event import Heard
     from commonplace.values.extraction import Extracted, TalkFields
-    from commonplace.values.knowledge import (
-        FindingFields,
-        FindingFilters,
-        Item,
-        Preflight,
-        PreflightFields,
-        Recording,
-        ReviewFields,
-        Space,
-        SpaceFields,
-    )
-    from commonplace.values.layer import LayerChoice, LayerName, LayerText
+    from commonplace.values.knowledge import ReviewFields
+    from commonplace.values.layer import LayerChoice, LayerName
     from commonplace.values.member import Member
-    from commonplace.values.principal import Key, Owner, Role, User
-    from commonplace.values.resource import ResourcePage, UserResource
+    from commonplace.values.principal import Key, Role, User
     from commonplace.values.review import Origin, RolledBack, WaitingPage
     from commonplace.values.shelf import (
         ShelfChange,
@@ -62,18 +52,16 @@ if TYPE_CHECKING:
     )
     from commonplace.values.task import ContextMode, MemoryTask, TargetScope
     from commonplace.values.transfer import ExportCount, ImportFields, ImportReport
-    from commonplace.values.tree import Node, TreeNode
     from commonplace.values.upkeep import Finding, Purged, Rule, Stats, Upkeep
     from commonplace.values.usage import Budget
 
 
-class Memory(SyncMemory):
+class Memory(SyncMemory, MemoryCatalog):
     """
     One tenant's memory in one store. `open_memory` opens it; any thread may use it.
 
-    Wherever a record's `id` is asked for, its first eight digits or more will do, while only one record has them. A scope
-    is written `kind:id`. Every change of a record makes a new version of it; `expected` refuses the change if the record
-    is no longer at that version. What is written leaves an audit row and an event in the same transaction; the audit rows of
+    Any unique prefix of an `id` works, of at least 16 digits; delete and demote take all of it. A scope is written `kind:id`. Every change makes
+    a new version of a record; `expected` refuses the change if the record is no longer at that version. What is written leaves an audit row and an event in the same transaction; the audit rows of
     searches follow within a second, and when the memory is closed.
     """
 
@@ -543,83 +531,6 @@ class Memory(SyncMemory):
         """Take a change back; files that somebody edited since are left. Raises NothingToUndo."""
         return self._run(self._memory.undo_managed_change(id))
 
-    def agents(self) -> builtins.list[Owner]:
-        """The agents in reach, by name. What one remembers are the records of the scope `agent:<id>`."""
-        return self._run(self._memory.agents())
-
-    def agent(self, id: str) -> Owner:
-        """Raises NotFound: nobody created it, and its scope is empty."""
-        return self._run(self._memory.agent(id))
-
-    def create_agent(self, name: str, *, id: str | None = None, memory_enabled: bool = False) -> Owner:
-        """A new agent, with its memory switched on or off. Raises Conflict: the id is taken."""
-        return self._run(self._memory.create_agent(name, id=id, memory_enabled=memory_enabled))
-
-    def edit_agent(self, id: str, *, name: str | None = None, memory_enabled: bool | None = None) -> Owner:
-        """Rename an agent, or switch its memory on or off: while it is off, no prompt has a section for it."""
-        return self._run(self._memory.edit_agent(id, name=name, memory_enabled=memory_enabled))
-
-    def remove_agent(self, id: str) -> int:
-        """Remove an agent and delete all that it remembers; answers how many records that were."""
-        return self._run(self._memory.remove_agent(id))
-
-    def workspaces(self) -> builtins.list[Owner]:
-        """The workspaces in reach, by name. What one remembers are the records of the scope `workspace:<id>`."""
-        return self._run(self._memory.workspaces())
-
-    def workspace(self, id: str) -> Owner:
-        """Raises NotFound: nobody created it, and its scope is empty."""
-        return self._run(self._memory.workspace(id))
-
-    def create_workspace(self, name: str, *, id: str | None = None) -> Owner:
-        """A new workspace. Raises Conflict: the id is taken."""
-        return self._run(self._memory.create_workspace(name, id=id))
-
-    def edit_workspace(self, id: str, *, name: str) -> Owner:
-        """Rename a workspace."""
-        return self._run(self._memory.edit_workspace(id, name=name))
-
-    def remove_workspace(self, id: str) -> int:
-        """Remove a workspace and delete all that it remembers; answers how many records that were."""
-        return self._run(self._memory.remove_workspace(id))
-
-    def put_resource(self, content: str, *, uri: str | None = None, title: str | None = None) -> UserResource:
-        """Keep a document of the caller's own; under a `uri` that is known, its next version."""
-        return self._run(self._memory.put_resource(content, uri=uri, title=title))
-
-    def resources(self, *, limit: int = 100, cursor: str | None = None) -> ResourcePage:
-        """The caller's own documents, newest first, a page at a time."""
-        return self._run(self._memory.resources(limit=limit, cursor=cursor))
-
-    def resource(self, uri: str) -> Record:
-        """A document of the caller's own. Raises NotFound."""
-        return self._run(self._memory.resource(uri))
-
-    def remove_resource(self, uri: str) -> None:
-        """Delete a document of the caller's own; `undo` brings it back. Raises NotFound."""
-        self._run(self._memory.remove_resource(uri))
-
-    def tree(
-        self, uri: str = "commonplace://", *, depth: int = 1, everyone: bool = False, after: str | None = None
-    ) -> TreeNode:
-        """
-        Memory as folders: what is in the folder at `uri`, at most five levels deep. `after` is the `cursor` of the page before, of
-        one level. Only shared scopes and the caller's own are listed; for an admin, `everyone` lists other people's, too.
-        """
-        return self._run(self._memory.tree(uri, depth=depth, everyone=everyone, after=after))
-
-    def resolve(self, uri: str) -> Node:
-        """What an address in the tree names. Raises NotFound."""
-        return self._run(self._memory.resolve(uri))
-
-    def layer(self, node: str, name: LayerName = "L0") -> LayerText:
-        """A record or a folder, by its id or its address, as a layer tells it: L0 an abstract, L1 an overview, L2 the text itself."""
-        return self._run(self._memory.layer(node, name))
-
-    def make_layers(self, node: str) -> builtins.list[LayerText]:
-        """Make the layers L0 and L1 of a record, by the model if there is one, and keep them. Those that are there stay."""
-        return self._run(self._memory.make_layers(node))
-
     def review(
         self,
         *,
@@ -712,39 +623,6 @@ class Memory(SyncMemory):
     def withdraw_approval(self, id: str, *, reason: str | None = None) -> Approval:
         """Take back one's own approval or request; for admins, anybody's. A reviewer declines a request by it."""
         return self._run(self._memory.withdraw_approval(id, reason=reason))
-
-    def create_space(self, namespace: str = "general", **fields: Unpack[SpaceFields]) -> Space:
-        """Make a space for findings: of a project, of a run, or (neither) of everybody. One that is there already is answered."""
-        return self._run(self._memory.create_space(namespace, **fields))
-
-    def spaces(self) -> builtins.list[Space]:
-        """The spaces in reach, by namespace."""
-        return self._run(self._memory.spaces())
-
-    def record_finding(self, space: str, title: str, **fields: Unpack[FindingFields]) -> Recording:
-        """
-        Record what was found out, as `working`. The same finding again is `refreshed`; with other words under the same `dedupe_key` it is
-        the working `successor` of the one there; one that looks like an attack is `quarantined`. `outcome` says which.
-        """
-        return self._run(self._memory.record_finding(space, title, **fields))
-
-    def findings(self, **filters: Unpack[FindingFilters]) -> builtins.list[Item]:
-        """Findings in reach, newest first."""
-        return self._run(self._memory.findings(**filters))
-
-    def finding(self, id: str) -> Item:
-        """One finding. Raises NotFound."""
-        return self._run(self._memory.finding(id))
-
-    def refresh_finding(
-        self, id: str, *, freshness_expires_at: datetime | None = None, reason: str | None = None
-    ) -> Item:
-        """Confirm a finding: it is fresh until then, or (None) for as long again as it was. For reviewers. Raises InvalidTransition."""
-        return self._run(self._memory.refresh_finding(id, freshness_expires_at=freshness_expires_at, reason=reason))
-
-    def preflight(self, subject: str, **fields: Unpack[PreflightFields]) -> Preflight:
-        """Whether what a run is about to find out is known already, trusted enough and fresh."""
-        return self._run(self._memory.preflight(subject, **fields))
 
     def rollback(self, origin: Origin, *, reason: str, dry_run: bool = False) -> RolledBack:
         """

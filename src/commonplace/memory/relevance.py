@@ -26,9 +26,9 @@ from commonplace.values.query import Hit
 
 Floats = NDArray[np.float64]
 
-FLOOR: Final = 0.28
+FLOOR: Final = 0.235
 """If the best hit is less relevant than this, no memory answers the question."""
-DISTANCE: Final = 0.1
+DISTANCE: Final = 0.02
 """A hit is relevant if it has at least this share of the best one's relevance."""
 LENT: Final = 0.8
 """What a turn has of the nearness of the turns beside it."""
@@ -55,13 +55,13 @@ class Calibration:
 
 WORDS: Final = Calibration(offset=-1.5, slope=3.9, unrelated=Channel(mean=0.0, std=0.0, best=0.0), passages=-0.2)
 STATIC: Final = Calibration(
-    offset=-1.25, slope=2.63, cosine=1.5, behind=-2.75, unrelated=Channel(mean=0.16, std=0.13, best=0.0)
+    offset=-1.43, slope=2.9, cosine=1.5, passages=-0.32, behind=-4.5, unrelated=Channel(mean=0.16, std=0.13, best=0.0)
 )
 STATIC_CJK: Final = Calibration(
-    offset=-1.5, slope=2.86, cosine=1.5, behind=-6.0, unrelated=Channel(mean=0.2, std=0.12, best=0.0)
+    offset=-1.65, slope=2.86, cosine=1.5, behind=-6.0, unrelated=Channel(mean=0.2, std=0.12, best=0.0)
 )
-MINILM: Final = Calibration(offset=-1.83, slope=2.26, cosine=2.0, unrelated=Channel(mean=0.05, std=0.09, best=0.0))
-GTE: Final = Calibration(offset=-1.85, slope=2.16, cosine=8.0, unrelated=Channel(mean=0.765, std=0.03, best=0.0))
+MINILM: Final = Calibration(offset=-1.95, slope=2.26, cosine=2.0, unrelated=Channel(mean=0.05, std=0.09, best=0.0))
+GTE: Final = Calibration(offset=-1.95, slope=2.16, cosine=8.0, unrelated=Channel(mean=0.765, std=0.03, best=0.0))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,8 +1,7 @@
 """
 A memory in this process: every operation of a client, over the use cases, in the name of one principal.
 
-It is the one way in for whoever is not behind HTTP: an embedded memory, the command without a daemon, the tools of MCP and
-agents. So what they write is authorised, guarded, audited and published like everything else.
+It is the one way in for an embedded memory, the command without a daemon, MCP and agents: what they write is guarded and audited like all else.
 """
 
 from __future__ import annotations
@@ -85,9 +84,8 @@ class LocalMemory(MemoryClient):
     """
     One tenant's memory, as `principal` may use it.
 
-    Wherever a record's `id` is asked for, its first 16 digits or more will do, while only one record has them; delete and demote take all of it. A scope
-    is written `kind:id`. Every change of a record makes a new version of it; `expected` refuses the change if the record
-    is no longer at that version.
+    Any unique prefix of an `id` works, of at least 16 digits; delete and demote take all of it. A scope is written `kind:id`. Every change makes
+    a new version of a record; `expected` refuses the change if the record is no longer at that version.
     """
 
     def __init__(self, services: Services, principal: Principal, *, token_budget: int = 2_000) -> None:
@@ -465,11 +463,7 @@ class LocalMemory(MemoryClient):
     # ---- talk becomes memory
 
     async def extract(
-        self,
-        talk: str | Sequence[Turn] | None = None,
-        *,
-        wait: bool = True,
-        **fields: Unpack[TalkFields],
+        self, talk: str | Sequence[Turn] | None = None, *, wait: bool = True, **fields: Unpack[TalkFields]
     ) -> Extracted:
         del wait
         # Rules of two languages load slowly, and few programs learn.
@@ -600,12 +594,7 @@ class LocalMemory(MemoryClient):
         await self._now.resources.remove(self._principal, uri)
 
     async def tree(
-        self,
-        uri: str = "commonplace://",
-        *,
-        depth: int = 1,
-        everyone: bool = False,
-        after: str | None = None,
+        self, uri: str = "commonplace://", *, depth: int = 1, everyone: bool = False, after: str | None = None
     ) -> TreeNode:
         # As above.
         from commonplace.service.tree import TreeQuery  # noqa: PLC0415
