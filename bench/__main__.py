@@ -107,8 +107,8 @@ def relevance(asked: argparse.Namespace) -> None:
     if asked.fit:
         print("Fitted:", answers.fitted(sample, answers.curve_of(asked.embedder)))
     embedder = "" if asked.embedder == "static" else f"-{asked.embedder.split(':')[0]}"
-    half = "-held-back" if asked.held_back else ""
-    _keep(asked, f"relevance{embedder}{half}", {"embedder": asked.embedder, **figures})
+    narrowed = ("-small" if asked.small else "") + ("-held-back" if asked.held_back else "")
+    _keep(asked, f"relevance{embedder}{narrowed}", {"embedder": asked.embedder, **figures})
 
 
 # ---- speed and size
@@ -269,8 +269,8 @@ FULL = (
     f"recall --embedder {_SEVERAL}",
     "recall --embedder gte-small --mode hybrid",
     "relevance",
-    "relevance --embedder gte-small",
-    "relevance --embedder none",
+    "relevance --embedder gte-small --small",
+    "relevance --embedder none --small",
     "embedding",
     "scale",
     "scale --scope-in-store",
@@ -385,6 +385,7 @@ def _of_relevance(named: Any) -> None:
     one.add_argument("--embedder", default="static", help="static, gte-small, none, or sentence-transformers:MODEL")
     one.add_argument("--questions", type=int, default=answers.MOST, help="of each size of small memories")
     one.add_argument("--held-back", action="store_true", help="the half of the notebooks that is looked at once")
+    one.add_argument("--small", action="store_true", help="small memories only")
     one.add_argument("--fit", action="store_true", help="print the curve that fits best")
 
 

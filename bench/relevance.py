@@ -77,11 +77,15 @@ class Tally:
         return figures | {"error": round(calibration_error(self.sample), 3)}
 
 
-def measure(memory: Memory, data: Path | None, most: int = MOST, half: str = "development") -> dict[str, Any]:
-    """All sets whose data is here. The held-back half of the notebooks is to be looked at once."""
+def measure(
+    memory: Memory, data: Path | None, most: int = MOST, half: str = "development", *, small: bool = False
+) -> dict[str, Any]:
+    """All sets whose data is here, or small memories only. The held-back half of the notebooks is to be looked at once."""
     rows: list[dict[str, Any]] = []
     everything = Sample()
     for name, size, grounds in _grounds(data, most):
+        if small and size == "whole":
+            continue
         tally = Tally()
         for ground in grounds:
             _ask(memory, ground, tally)

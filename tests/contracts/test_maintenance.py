@@ -241,7 +241,8 @@ async def test_a_damaged_backup_is_refused_and_changes_nothing(
     await store.records.put([draft(f"number {n} " * 50) for n in range(400)])
     await store.maintenance.backup(tmp_path / "copy")
     whole = (tmp_path / "copy").read_bytes()
-    middle = len(whole) // 2
+    # Of a file that is not packed, where a text lies: half of an empty store are pages with nothing on them.
+    middle = max(whole.find(b"number 200 "), len(whole) // 2 if whole.startswith(b"PK") else 0)
     damages = {
         "cut": whole[:middle],
         "empty": b"",

@@ -28,7 +28,7 @@ def switchable(request: pytest.FixtureRequest, cli: Any, home: Path) -> Generato
 
 
 def parts(cli: Any, question: str) -> set[str]:
-    hits = cli.json("search", question)["hits"]
+    hits = cli.json("search", question, "--all")["hits"]
     return {
         name.removeprefix("meaning:") for hit in hits for name in hit["why"]["parts"] if name.startswith("meaning:")
     }

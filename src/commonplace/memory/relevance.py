@@ -26,7 +26,7 @@ from commonplace.values.query import Hit
 
 Floats = NDArray[np.float64]
 
-FLOOR: Final = 0.235
+FLOOR: Final = 0.24
 """If the best hit is less relevant than this, no memory answers the question."""
 DISTANCE: Final = 0.02
 """A hit is relevant if it has at least this share of the best one's relevance."""

@@ -8,7 +8,7 @@ from commonplace.values.json import Natural
 from commonplace.values.moment import Moment
 from commonplace.values.usage import Budget, Usage, UsageTotal, to_micro, to_usd
 from commonplace.wire.queries import UrlQuery
-from commonplace.wire.shapes import Answer, Body, shared
+from commonplace.wire.shapes import Answer, NarrowBody, shared
 
 
 class BudgetQuery(UrlQuery):
@@ -16,7 +16,7 @@ class BudgetQuery(UrlQuery):
     limit: int = Field(default=20, ge=0, le=1000, description="How many of the latest tasks are told.")
 
 
-class BudgetBody(Body):
+class BudgetBody(NarrowBody):
     """`daily_usd`: what may be spent in a day (UTC). 0 turns models off; null goes back to the daemon's own setting."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"daily_usd": 0.5}]})

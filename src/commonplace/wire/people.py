@@ -42,7 +42,7 @@ class MeAnswer(Answer):
         return Principal(**{name: value for name, value in self if name != "open"})
 
 
-class SignInBody(Body):
+class SignInBody(NarrowBody):
     """A key, or a one-time code. `stay` false: the browser forgets the session when it is closed."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"key": "cp_…"}]})

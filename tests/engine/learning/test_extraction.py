@@ -274,7 +274,7 @@ async def test_what_a_person_wrote_or_vouched_for_stays_and_the_news_waits_for_r
     house: House, fields: dict[str, str]
 ) -> None:
     note = Note(text="The main branch is main", scope="user:ana", kind="fact", **fields)  # pyright: ignore[reportArgumentType]
-    [own] = await house.records.put(caller("reviewer", name="ana"), [note])
+    [own] = await house.records.put(caller("admin", name="ana"), [note])
     for _ in range(2):
         await house.extract("The main branch is trunk.")
 
