@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from bench import console as consoles
+from bench import contradictions as disagreements
 from bench import daemon as daemons
 from bench import embedding as embeddings
 from bench import extraction as extractions
@@ -147,6 +148,13 @@ def poisoning(asked: argparse.Namespace) -> None:
     _keep(asked, "poisoning", {"results": rows})
 
 
+def contradictions(asked: argparse.Namespace) -> None:
+    """Hits that say which others contradict them, on a set of a stranger's."""
+    rows = disagreements.measure_all(asked.halves)
+    print(table(rows))
+    _keep(asked, "contradictions", {"results": rows})
+
+
 def learning(asked: argparse.Namespace) -> None:
     """What learning costs those who wait."""
     quiet = daemons.calm()
@@ -234,6 +242,7 @@ QUICK = (
     "shell --records 1000 --times 5",
     "extraction",
     "poisoning",
+    "contradictions",
     "learning --runs 2 --facts 20 --pairs 20",
     "daemon --records 10000 --seconds 5",
     "routing --times 100",
@@ -254,6 +263,7 @@ FULL = (
     "install",
     "extraction",
     "poisoning",
+    "contradictions",
     "learning",
     "daemon",
     "routing",
@@ -336,6 +346,9 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     _named(named, "poisoning", poisoning, "how many attacks the guard recognises, and how many look-alikes it holds")
+
+    one = _named(named, "contradictions", contradictions, "how many contradictions a search names, and how many by mistake")
+    one.add_argument("--halves", type=lambda told: told.split(","), default=disagreements.HALVES, help="development, held-back")
 
     _of_learning(named)
     _of_the_daemon(named)

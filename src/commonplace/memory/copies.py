@@ -3,8 +3,8 @@ One sentence, one place: of records that say the same, a search shows one, with 
 
 Two things count as the same. Near-copies: texts whose terms are all but the same. And the same words kept twice: a turn, the facts learned from
 it and the episode of its conversation. What is compared is the passage that was found, always with the hit that is shown. Texts that
-contradict one another are never folded, however alike they are. Nor are two turns by different speakers, nor turns of a word or
-two: "Yes, on Friday" says something else behind every question.
+contradict one another are never folded, however alike they are. Nor are copies in two scopes (what Ana and Ben both
+eat), turns of two conversations or by two speakers, or turns of a word or two: "Yes, on Friday" says something else behind every question.
 """
 
 from __future__ import annotations
@@ -97,8 +97,11 @@ def _keys(item: Group) -> set[Hashable]:
 
 
 def _is_copy(one: Group, other: Group) -> bool:
+    if one.record.scope != other.record.scope:
+        return False
     if one.record.kind == other.record.kind == "turn":
-        if one.record.speaker != other.record.speaker or min(len(one.words), len(other.words)) < _TELLING:
+        here, there = ((item.record.session, item.record.speaker) for item in (one, other))
+        if here != there or min(len(one.words), len(other.words)) < _TELLING:
             return False
     if not one.terms and not other.terms:
         return one.text.strip() == other.text.strip()

@@ -16,8 +16,8 @@ from commonplace.text.conflict import conflict
 from commonplace.values.query import Hit
 from commonplace.values.record import Record, Trust
 
-MARGIN: Final = 1.0
-"""Scores that are nearer than this fit about equally. A standard deviation of one channel is 1."""
+MARGIN: Final = 0.15
+"""Hits fit about equally if their chances to answer the question differ by no more than this."""
 COMPARED: Final = 40
 """So many of the best hits are compared, each with each."""
 _STEP: Final = 1e-6
@@ -56,7 +56,7 @@ def _lowered(hits: Sequence[Hit], against: dict[str, list[Hit]]) -> dict[str, fl
     for hit in sorted(hits, key=lambda hit: -_LEVELS[hit.record.trust]):
         id = hit.record.id
         for other in against.get(id, ()):
-            is_near = abs(hit.score - other.score) <= MARGIN
+            is_near = abs(hit.relevance - other.relevance) <= MARGIN
             if is_near and _LEVELS[other.record.trust] > _LEVELS[hit.record.trust]:
                 scores[id] = min(scores[id], scores[other.record.id] - _STEP)
     return scores

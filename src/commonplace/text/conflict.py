@@ -75,8 +75,11 @@ _SAME: Final = {
 }  # fmt: skip
 _FILLERS: Final = frozenset("now currently already still just really also actually moved changed every each".split())
 _AT: Final = frozenset("in at on under behind beside inside near below above".split())
+_STANDS: Final = frozenset("is are was were lies sits stays lives stands goes kept stored parked hidden located hosted deployed".split())
 _BESIDE: Final = frozenset({*_AT, "is", "are", "was", "with", "from", "by", "to", "for", "via", "called", "named", ":"})
-_PLACED: Final = re.compile("^(?P<about>[^，,。]{2,24}?)(?P<link>定在|放在|住在|存在|在|叫|由|归)(?P<object>[^，,。在]{2,16})")
+_PLACED: Final = re.compile(
+    "^(?P<about>[^，,。]{2,24}?)(?P<link>定在|放在|住在|存在|在|叫|由|归)(?P<object>[^，,。在]{2,16})"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +187,7 @@ def _read(sentence: str) -> Statement:
     frozen = {kind: frozenset(of) for kind, of in values.items()}
     poles = _poles(sentence)
     place = None if values or numbers else _place(sentence)
-    return Statement(
-        words, frozen, numbers, names, subject, len(_NO.findall(sentence)) % 2 == 1, poles, place
-    )
+    return Statement(words, frozen, numbers, names, subject, len(_NO.findall(sentence)) % 2 == 1, poles, place)
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -293,7 +294,7 @@ def _place(sentence: str) -> tuple[frozenset[str], frozenset[str]] | None:
         return frozenset(match["about"]) - frozenset("的"), frozenset(match["object"])
     tokens = re.findall(r"[A-Za-z'’-]+", sentence)
     ends = [n for n, token in enumerate(tokens) if token.lower() in _AT]
-    if not ends or not 1 <= ends[-1] or len(tokens) - ends[-1] > 6:
+    if not ends or not ends[-1] >= 1 or len(tokens) - ends[-1] > 6:
         return None
     thing, where = _content(tokens[: ends[-1]]), _content(tokens[ends[-1] + 1 :])
     return (thing, where) if thing and where else None

@@ -213,6 +213,8 @@ def _result(part_hit: PartHit) -> Result:
             trust=record.trust,
             title=_told(record, "title"),
         ),
+        evidence=[*hit.evidence],
+        contradicted_by=[*hit.contradicted_by],
     )
 
 

@@ -102,7 +102,10 @@ class Raw(Answer):
 
 
 class Result(Answer):
-    """`score`: the chance that it answers the question, from 0 to 1."""
+    """
+    `score`: the chance that it answers the question, from 0 to 1. `evidence`: the ids of records that say the same and are not listed.
+    `contradicted_by`: those of results that say otherwise.
+    """
 
     id: str
     session_id: str | None
@@ -111,6 +114,8 @@ class Result(Answer):
     source_scope: SearchScope
     resource_uri: str | None
     raw: Raw | None
+    evidence: list[str] = Field(default=[])
+    contradicted_by: list[str] = Field(default=[])
 
 
 class Results(Answer):
