@@ -347,8 +347,12 @@ def _parser() -> argparse.ArgumentParser:
 
     _named(named, "poisoning", poisoning, "how many attacks the guard recognises, and how many look-alikes it holds")
 
-    one = _named(named, "contradictions", contradictions, "how many contradictions a search names, and how many by mistake")
-    one.add_argument("--halves", type=lambda told: told.split(","), default=disagreements.HALVES, help="development, held-back")
+    one = _named(
+        named, "contradictions", contradictions, "how many contradictions a search names, and how many by mistake"
+    )
+    one.add_argument(
+        "--halves", type=lambda told: told.split(","), default=disagreements.HALVES, help="development, held-back"
+    )
 
     _of_learning(named)
     _of_the_daemon(named)

@@ -33,14 +33,11 @@ def measure_all(halves: Sequence[str] = HALVES) -> list[dict[str, Any]]:
 
 def section(results: Sequence[dict[str, Any]]) -> str:
     """For the page of benchmarks."""
-    return "\n\n".join(
-        [
-            "## Contradictions",
-            "Two notes that give different values for the same thing, and pairs on one subject that do not (`tests/evaluation/contradictions`, written by a "
-            "stranger to the code; the rules were tuned on the development half, and the held-back half was run once).",
-            table(list(results)),
-        ]
+    lead = (
+        "Two notes that give different values for the same thing, and pairs on one subject that do not (`tests/evaluation/contradictions`,"
+        " written by a stranger to the code). The rules were tuned on the development half; the held-back half was run once."
     )
+    return "\n\n".join(["## Contradictions", lead, table(list(results))])
 
 
 def _judged(memory: Memory, case: dict[str, Any]) -> dict[str, Any]:

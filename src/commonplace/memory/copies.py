@@ -93,7 +93,7 @@ def _keys(item: Group) -> set[Hashable]:
     first = sorted(item.terms, key=lambda term: (-len(term), term))
     few = first[: len(first) - ceil(ALIKE * len(first)) + 1] or [item.text.strip()]
     session = item.record.session
-    return {*few} | ({("session", session)} if session is not None else set[Hashable]())
+    return {*few, *([("session", session)] if session is not None else [])}
 
 
 def _is_copy(one: Group, other: Group) -> bool:
@@ -127,7 +127,8 @@ def _least_share(one: Record, other: Record) -> float | None:
     if one.session is None or one.session != other.session or one.kind == other.kind:
         return None
     if "episode" in (one.kind, other.kind):
-        return SUMMED if one.scope == other.scope else None
+        # A fact may have been filed with the person whom it is about.
+        return SUMMED if one.scope == other.scope or "fact" in (one.kind, other.kind) else None
     return LEARNED if _names(one) & _names(other) else None
 
 

@@ -75,7 +75,10 @@ _SAME: Final = {
 }  # fmt: skip
 _FILLERS: Final = frozenset("now currently already still just really also actually moved changed every each".split())
 _AT: Final = frozenset("in at on under behind beside inside near below above".split())
-_STANDS: Final = frozenset("is are was were lies sits stays lives stands goes kept stored parked hidden located hosted deployed".split())
+_STANDS: Final = frozenset(
+    "is are was were lies sits stays lives stands goes kept stored parked hidden located hosted deployed".split()
+)
+_IS: Final = frozenset({"is", "are", "was", "were", ":"})
 _BESIDE: Final = frozenset({*_AT, "is", "are", "was", "with", "from", "by", "to", "for", "via", "called", "named", ":"})
 _PLACED: Final = re.compile(
     "^(?P<about>[^，,。]{2,24}?)(?P<link>定在|放在|住在|存在|在|叫|由|归)(?P<object>[^，,。在]{2,16})"
@@ -87,13 +90,15 @@ class Statement:
     """What one sentence is about, and what it says of it."""
 
     words: frozenset[str]
+    following: Mapping[str, str]
+    """Each word with the one behind it."""
     values: Mapping[str, frozenset[str]]
     numbers: Mapping[str, frozenset[str]]
     """By the word beside them; those without one under the empty text."""
     names: Mapping[str, str]
     """Behind which small word each stands."""
-    subject: str
-    """The word it begins with, if that is a name."""
+    entities: frozenset[str]
+    """Names among the words."""
     negated: bool
     poles: frozenset[str]
     place: tuple[frozenset[str], frozenset[str]] | None
@@ -114,26 +119,37 @@ def statements(text: str) -> tuple[Statement, ...]:
 
 
 def _conflict(a: Statement, b: Statement) -> bool:
-    shared, whole = len(a.words & b.words), len(a.words | b.words)
-    if not shared or (a.subject and b.subject and a.subject not in b.words and b.subject not in a.words):
+    opposed = _opposed(a, b, _OPPOSITES)
+    mine, theirs = a.words - opposed, b.words - opposed
+    shared, whole = len(mine & theirs), len(mine | theirs)
+    are_ends = bool(_opposed(a, b, _ENDS) and (a.values or a.numbers) and (b.values or b.numbers))
+    if not shared or are_ends or _are_others(a, b):
         return False
-    least, alike = shared / min(len(a.words), len(b.words)), shared / whole
-    denied = (a.negated != b.negated) != bool(_opposed(a, b, _OPPOSITES) % 2)
-    if denied and alike >= 0.65 and (shared >= 2):
+    least, alike = shared / min(len(mine), len(theirs)), shared / whole
+    is_denied = (a.negated != b.negated) != bool(opposed)
+    if is_denied and alike >= 0.65 and (shared >= 2 or alike == 1.0):
         return True
-    if a.negated or b.negated or _opposed(a, b, _ENDS):
+    if a.negated or b.negated:
         return False
     return (least >= 0.5 and (_values_differ(a, b) or _numbers_differ(a, b, alike))) or (
         _names_differ(a, b, shared, alike) or _places_differ(a, b)
     )
 
 
-def _opposed(a: Statement, b: Statement, pairs: tuple[tuple[str, str], ...]) -> int:
-    return sum(
-        (one in a.poles and other in b.poles and one not in b.poles and other not in a.poles)
-        or (one in b.poles and other in a.poles and one not in a.poles and other not in b.poles)
-        for one, other in pairs
-    )
+def _are_others(a: Statement, b: Statement) -> bool:
+    """Whether each is about something of its own: Ana's brother and Ben's, the web team and the billing team."""
+    mine, theirs = a.words - b.words, b.words - a.words
+    heads = {a.following[word] for word in mine} & {b.following[word] for word in theirs} & a.words & b.words
+    return bool(a.entities & mine and b.entities & theirs) or any(_LETTERS.match(head) for head in heads)
+
+
+def _opposed(a: Statement, b: Statement, pairs: tuple[tuple[str, str], ...]) -> frozenset[str]:
+    """The words of pairs of which each statement has one."""
+    mine, theirs = a.poles - b.poles, b.poles - a.poles
+    opposed = [
+        pair for pair in pairs if (pair[0] in mine and pair[1] in theirs) or (pair[1] in mine and pair[0] in theirs)
+    ]
+    return frozenset(_base(word) for pair in opposed for word in pair)
 
 
 def _differ(a: frozenset[str], b: frozenset[str]) -> bool:
@@ -157,11 +173,14 @@ def _all(numbers: Mapping[str, frozenset[str]]) -> frozenset[str]:
 
 
 def _names_differ(a: Statement, b: Statement, shared: int, alike: float) -> bool:
-    mine = {name: link for name, link in a.names.items() if name not in b.names and name not in b.words}
-    theirs = {name: link for name, link in b.names.items() if name not in a.names and name not in a.words}
+    mine, theirs = _own_names(a, b), _own_names(b, a)
     if not mine or not theirs or shared < 2:
         return False
     return alike >= (0.35 if set(mine.values()) & set(theirs.values()) else 0.6)
+
+
+def _own_names(a: Statement, b: Statement) -> dict[str, str]:
+    return {name: link for name, link in a.names.items() if name not in b.names and name not in b.words}
 
 
 def _places_differ(a: Statement, b: Statement) -> bool:
@@ -183,15 +202,19 @@ def _read(sentence: str) -> Statement:
             values.setdefault(kind, set()).add(_normal(kind, match[0]))
         rest = pattern.sub(_blank, rest)
     numbers, rest = _numbers(rest)
-    names, words, subject = _names_and_words(rest)
+    names, words, entities = _names_and_words(rest)
     frozen = {kind: frozenset(of) for kind, of in values.items()}
     poles = _poles(sentence)
     place = None if values or numbers else _place(sentence)
-    return Statement(words, frozen, numbers, names, subject, len(_NO.findall(sentence)) % 2 == 1, poles, place)
+    return Statement(
+        frozenset(words), words, frozen, numbers, names, entities, len(_NO.findall(sentence)) % 2 == 1, poles, place
+    )
 
 
 def _blank(match: re.Match[str]) -> str:
-    return f" {'_' * (len(match[0]) > 2)} "
+    """A value is no neighbour of the words beside it."""
+    del match
+    return " , "
 
 
 def _normal(kind: str, value: str) -> str:
@@ -232,7 +255,7 @@ def _numbers(sentence: str) -> tuple[dict[str, frozenset[str]], str]:
             numbers.setdefault(beside, set()).add(value)
         if not unit:
             numbers.setdefault("", set()).add(value)
-    return {beside: frozenset(of) for beside, of in numbers.items()}, _NUMBER.sub(r" \g<glued> ", plain)
+    return {beside: frozenset(of) for beside, of in numbers.items()}, _NUMBER.sub(" , ", plain)
 
 
 def _spelled(match: re.Match[str]) -> str:
@@ -253,25 +276,34 @@ def _word_before(text: str) -> str:
     return _base(words[-1]) if words and text[-60:].isascii() else ""
 
 
-def _names_and_words(sentence: str) -> tuple[dict[str, str], frozenset[str], str]:
+def _names_and_words(sentence: str) -> tuple[dict[str, str], dict[str, str], frozenset[str]]:
+    """
+    Names behind the verb, each with the small word before it; the other words that count, each with the one that follows it; and those of
+    them that are names: what the sentence is about.
+    """
+    tokens = _TOKEN.findall(sentence)
+    verb = max((n for n, token in enumerate(tokens) if token.lower() in _IS), default=-1)
     names: dict[str, str] = {}
-    words: set[str] = set()
-    before, was_name, subject = "", False, ""
-    for n, token in enumerate(_TOKEN.findall(sentence)):
+    words: dict[str, str] = {}
+    entities: set[str] = set()
+    before = last = ""
+    for n, token in enumerate(tokens):
         plain = re.sub(r"['’]s$|[.'’-]+$", "", token)
         low = plain.lower()
-        is_capital = plain[:1].isupper() and low != "i"
-        if is_capital and n and (before in _BESIDE or was_name):
-            names[low] = names[before] if before in names else before
-            was_name = True
+        is_name = plain[:1].isupper() and low != "i"
+        if is_name and n > max(verb, 0) and (before in _BESIDE or before in names):
+            names[low] = names.get(before, before)
+        elif low not in STOP_WORDS | _FILLERS | {":", ","} or low in _SAME:
+            word = _SAME.get(low) or _base(plain)
+            if is_name and (n or (plain.isalpha() and chance(word) < _RARE)):
+                entities.add(word)
+            words |= {last: word} if last else {}
+            words[word] = ""
+            last = word
         else:
-            was_name = False
-            if not n and is_capital and plain.isalpha() and chance(_base(plain)) < _RARE:
-                subject = _base(plain)
-            if low not in STOP_WORDS | _FILLERS | {":", ","} or low in _SAME:
-                words.add(_SAME.get(low) or _base(plain))
+            last = ""
         before = low
-    return names, frozenset(words), subject
+    return names, words, frozenset(entities)
 
 
 def _base(word: str) -> str:

@@ -212,9 +212,9 @@ def _result(part_hit: PartHit) -> Result:
             at=record.at,
             trust=record.trust,
             title=_told(record, "title"),
+            evidence=[*hit.evidence],
+            contradicted_by=[*hit.contradicted_by],
         ),
-        evidence=[*hit.evidence],
-        contradicted_by=[*hit.contradicted_by],
     )
 
 

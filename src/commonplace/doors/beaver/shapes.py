@@ -91,7 +91,10 @@ class Search(Credentials):
 
 
 class Raw(Answer):
-    """What else is known of a result."""
+    """
+    What else is known of a result. `evidence`: the ids of records that say the same and are not listed; `contradicted_by`: those of results
+    that say otherwise.
+    """
 
     kind: str
     role: str | None
@@ -99,13 +102,12 @@ class Raw(Answer):
     at: Moment | None
     trust: str
     title: str | None
+    evidence: list[str]
+    contradicted_by: list[str]
 
 
 class Result(Answer):
-    """
-    `score`: the chance that it answers the question, from 0 to 1. `evidence`: the ids of records that say the same and are not listed.
-    `contradicted_by`: those of results that say otherwise.
-    """
+    """`score`: the chance that it answers the question, from 0 to 1."""
 
     id: str
     session_id: str | None
@@ -114,8 +116,6 @@ class Result(Answer):
     source_scope: SearchScope
     resource_uri: str | None
     raw: Raw | None
-    evidence: list[str] = Field(default=[])
-    contradicted_by: list[str] = Field(default=[])
 
 
 class Results(Answer):

@@ -94,8 +94,14 @@ class Found(Row):
     def of_hit(cls, hit: Hit) -> Self:
         score = round(hit.relevance, 4)
         text = hit.layer.text if hit.layer else hit.passage
-        others = {"evidence": [*hit.evidence], "contradicted_by": [*hit.contradicted_by]}
-        return cls(**_told(hit.record, text), score=score, similarity=score, why=str(hit.why), **others)
+        return cls(
+            **_told(hit.record, text),
+            score=score,
+            similarity=score,
+            why=str(hit.why),
+            evidence=[*hit.evidence],
+            contradicted_by=[*hit.contradicted_by],
+        )
 
 
 NOTHING_RELEVANT: Final = "No memory answers this."
