@@ -269,7 +269,11 @@ def test_it_speaks_chinese(visit: Visit, memory: Memory, shots: Callable[[Page, 
 def test_a_hit_leads_to_what_says_the_same_and_to_what_says_otherwise(
     visit: Visit, memory: Memory, language: Language, same: str, otherwise: str
 ) -> None:
-    texts = ("The harbour office opens at 9:00", "The harbour office opens at 9:00!", "The harbour office opens at 11:00")
+    texts = (
+        "The harbour office opens at 9:00",
+        "The harbour office opens at 9:00!",
+        "The harbour office opens at 11:00",
+    )
     ids = [memory.put(text, scope="workspace:web")["id"] for text in texts]
     page = visit(memory.secret, language=language)
 

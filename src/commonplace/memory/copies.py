@@ -96,40 +96,40 @@ def _keys(item: Group) -> set[Hashable]:
     return {*few, *([("session", session)] if session is not None else [])}
 
 
-def _is_copy(one: Group, other: Group) -> bool:
-    if one.record.scope != other.record.scope:
+def _is_copy(a: Group, b: Group) -> bool:
+    if a.record.scope != b.record.scope:
         return False
-    if one.record.kind == other.record.kind == "turn":
-        here, there = ((item.record.session, item.record.speaker) for item in (one, other))
-        if here != there or min(len(one.words), len(other.words)) < _TELLING:
+    if a.record.kind == b.record.kind == "turn":
+        here, there = ((item.record.session, item.record.speaker) for item in (a, b))
+        if here != there or min(len(a.words), len(b.words)) < _TELLING:
             return False
-    if not one.terms and not other.terms:
-        return one.text.strip() == other.text.strip()
-    alike = len(one.terms & other.terms) > ALIKE * len(one.terms | other.terms)
-    return alike and not conflict(one.text, other.text)
+    if not a.terms and not b.terms:
+        return a.text.strip() == b.text.strip()
+    alike = len(a.terms & b.terms) > ALIKE * len(a.terms | b.terms)
+    return alike and not conflict(a.text, b.text)
 
 
-def _is_same_words(one: Group, other: Group) -> bool:
-    """Whether one was learned from the other."""
-    share = _least_share(one.record, other.record)
+def _is_same_words(a: Group, b: Group) -> bool:
+    """Whether one of them was learned from the other."""
+    share = _least_share(a.record, b.record)
     if share is None:
         return False
-    shorter, longer = sorted((one, other), key=lambda item: len(item.words))
+    shorter, longer = sorted((a, b), key=lambda item: len(item.words))
     # A fact names its speaker, who says "I".
-    named = {term for item in (one, other) for term in terms(item.record.speaker or "")} | {"user"}
-    words = shorter.words - named
+    speakers = {term for item in (a, b) for term in terms(item.record.speaker or "")} | {"user"}
+    words = shorter.words - speakers
     contained = bool(words) and len(words & longer.words) >= share * len(words)
-    return contained and not conflict(one.text, other.text)
+    return contained and not conflict(a.text, b.text)
 
 
-def _least_share(one: Record, other: Record) -> float | None:
+def _least_share(a: Record, b: Record) -> float | None:
     """How much of the shorter text the longer must hold, None if they do not come from the same words."""
-    if one.session is None or one.session != other.session or one.kind == other.kind:
+    if a.session is None or a.session != b.session or a.kind == b.kind:
         return None
-    if "episode" in (one.kind, other.kind):
+    if "episode" in (a.kind, b.kind):
         # A fact may have been filed with the person whom it is about.
-        return SUMMED if one.scope == other.scope or "fact" in (one.kind, other.kind) else None
-    return LEARNED if _names(one) & _names(other) else None
+        return SUMMED if a.scope == b.scope or "fact" in (a.kind, b.kind) else None
+    return LEARNED if _names(a) & _names(b) else None
 
 
 def _names(record: Record) -> set[str]:

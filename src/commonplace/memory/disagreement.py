@@ -34,10 +34,10 @@ _LEVELS: Final[dict[Trust, int]] = {
 def compare(hits: Sequence[Hit]) -> list[Hit]:
     """The hits, best first, each with those that contradict it, and in the order of their trust where they fit about equally."""
     against: dict[str, list[Hit]] = {}
-    for one, other in combinations([hit for hit in hits if hit.relevant][:COMPARED], 2):
-        if _is_comparable(one.record, other.record) and conflict(one.passage, other.passage):
-            against.setdefault(one.record.id, []).append(other)
-            against.setdefault(other.record.id, []).append(one)
+    for better, other in combinations([hit for hit in hits if hit.relevant][:COMPARED], 2):
+        if _is_comparable(better.record, other.record) and conflict(better.passage, other.passage):
+            against.setdefault(better.record.id, []).append(other)
+            against.setdefault(other.record.id, []).append(better)
     if not against:
         return list(hits)
     scores = _lowered(hits, against)
@@ -45,9 +45,9 @@ def compare(hits: Sequence[Hit]) -> list[Hit]:
     return sorted(marked, key=lambda hit: -hit.score)
 
 
-def _is_comparable(one: Record, other: Record) -> bool:
+def _is_comparable(a: Record, b: Record) -> bool:
     """Two people may say "I live in …" and both be right."""
-    return one.speaker is None or other.speaker is None or one.speaker == other.speaker
+    return a.speaker is None or b.speaker is None or a.speaker == b.speaker
 
 
 def _lowered(hits: Sequence[Hit], against: dict[str, list[Hit]]) -> dict[str, float]:

@@ -240,8 +240,8 @@ class Recall:
             more = query.limit + (0 if query.copies else _AHEAD)
             await self._group(query, judged, groups, slice(looked, looked + more))
             looked += more
-        shown = groups[: max(query.limit, JUDGED)]
-        return await asyncio.to_thread(_written, query, judged, shown, looked, terms)
+        best = groups[: max(query.limit, JUDGED)]
+        return await asyncio.to_thread(_written, query, judged, best, looked, terms)
 
     async def _group(self, query: Query, judged: _Judgement, groups: Groups, stretch: slice) -> None:
         """Read a stretch of the ranked records and fold what says the same."""
@@ -270,11 +270,11 @@ def _written(
     likely = relevance(near, beside, gathering.passages, judged.question.curves)
     relevant = is_relevant(likely)
     cosines = next(iter(near.cosines.values()), None)
-    shown = groups[: query.limit]
-    chosen = [gathering.place(int(ranked.passage[group.place])) for group in shown]
+    first = groups[: query.limit]
+    chosen = [gathering.place(int(ranked.passage[group.place])) for group in first]
     words = _words_found(chosen, {term: terms[term] for term in gathering.terms})
     hits: list[Hit] = []
-    for n, (group, (segment, row)) in enumerate(zip(shown, chosen, strict=True)):
+    for n, (group, (segment, row)) in enumerate(zip(first, chosen, strict=True)):
         if float(likely[n]) < query.min_relevance:
             continue
         cosine = None if cosines is None or np.isnan(cosines[n]) else float(cosines[n])

@@ -86,7 +86,7 @@ _PLACED: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Assertion:
     """What one sentence is about, and what it says of it."""
 
     words: frozenset[str]
@@ -105,20 +105,20 @@ class Statement:
     """What is where."""
 
 
-def conflict(one: str, other: str) -> bool:
-    """Whether a sentence of `one` and a sentence of `other` cannot both be true."""
-    return any(_conflict(a, b) for a in statements(one) for b in statements(other))
+def conflict(text: str, other: str) -> bool:
+    """Whether a sentence of `text` and a sentence of `other` cannot both be true."""
+    return any(_conflict(a, b) for a in statements(text) for b in statements(other))
 
 
 @lru_cache(maxsize=2048)
-def statements(text: str) -> tuple[Statement, ...]:
+def statements(text: str) -> tuple[Assertion, ...]:
     """The sentences of a text, as far as they state something."""
     sentences = [part.strip() for part in _END.split(text[: _MOST_SENTENCES * _LONGEST]) if part and part.strip()]
     stating = [part for part in sentences if not part.endswith(("?", "？")) and len(part) <= _LONGEST]
     return tuple(_read(part) for part in stating[:_MOST_SENTENCES])
 
 
-def _conflict(a: Statement, b: Statement) -> bool:
+def _conflict(a: Assertion, b: Assertion) -> bool:
     opposed = _opposed(a, b, _OPPOSITES)
     mine, theirs = a.words - opposed, b.words - opposed
     shared, whole = len(mine & theirs), len(mine | theirs)
@@ -136,14 +136,14 @@ def _conflict(a: Statement, b: Statement) -> bool:
     )
 
 
-def _are_others(a: Statement, b: Statement) -> bool:
+def _are_others(a: Assertion, b: Assertion) -> bool:
     """Whether each is about something of its own: Ana's brother and Ben's, the web team and the billing team."""
     mine, theirs = a.words - b.words, b.words - a.words
     heads = {a.following[word] for word in mine} & {b.following[word] for word in theirs} & a.words & b.words
     return bool(a.entities & mine and b.entities & theirs) or any(_LETTERS.match(head) for head in heads)
 
 
-def _opposed(a: Statement, b: Statement, pairs: tuple[tuple[str, str], ...]) -> frozenset[str]:
+def _opposed(a: Assertion, b: Assertion, pairs: tuple[tuple[str, str], ...]) -> frozenset[str]:
     """The words of pairs of which each statement has one."""
     mine, theirs = a.poles - b.poles, b.poles - a.poles
     opposed = [
@@ -157,11 +157,11 @@ def _differ(a: frozenset[str], b: frozenset[str]) -> bool:
     return bool(a and b) and not (a <= b or b <= a)
 
 
-def _values_differ(a: Statement, b: Statement) -> bool:
+def _values_differ(a: Assertion, b: Assertion) -> bool:
     return any(_differ(a.values[kind], b.values[kind]) for kind in a.values.keys() & b.values.keys())
 
 
-def _numbers_differ(a: Statement, b: Statement, alike: float) -> bool:
+def _numbers_differ(a: Assertion, b: Assertion, alike: float) -> bool:
     if any(_differ(a.numbers[beside], b.numbers[beside]) for beside in a.numbers.keys() & b.numbers.keys() if beside):
         return True
     bare = "" in a.numbers or "" in b.numbers
@@ -172,18 +172,18 @@ def _all(numbers: Mapping[str, frozenset[str]]) -> frozenset[str]:
     return frozenset[str]().union(*numbers.values())
 
 
-def _names_differ(a: Statement, b: Statement, shared: int, alike: float) -> bool:
+def _names_differ(a: Assertion, b: Assertion, shared: int, alike: float) -> bool:
     mine, theirs = _own_names(a, b), _own_names(b, a)
     if not mine or not theirs or shared < 2:
         return False
     return alike >= (0.35 if set(mine.values()) & set(theirs.values()) else 0.6)
 
 
-def _own_names(a: Statement, b: Statement) -> dict[str, str]:
+def _own_names(a: Assertion, b: Assertion) -> dict[str, str]:
     return {name: link for name, link in a.names.items() if name not in b.names and name not in b.words}
 
 
-def _places_differ(a: Statement, b: Statement) -> bool:
+def _places_differ(a: Assertion, b: Assertion) -> bool:
     if a.place is None or b.place is None:
         return False
     (thing, here), (other, there) = a.place, b.place
@@ -194,7 +194,7 @@ def _places_differ(a: Statement, b: Statement) -> bool:
 # ---- reading a sentence
 
 
-def _read(sentence: str) -> Statement:
+def _read(sentence: str) -> Assertion:
     values: dict[str, set[str]] = {}
     rest = sentence
     for kind, pattern in _VALUES:
@@ -206,7 +206,7 @@ def _read(sentence: str) -> Statement:
     frozen = {kind: frozenset(of) for kind, of in values.items()}
     poles = _poles(sentence)
     place = None if values or numbers else _place(sentence)
-    return Statement(
+    return Assertion(
         frozenset(words), words, frozen, numbers, names, entities, len(_NO.findall(sentence)) % 2 == 1, poles, place
     )
 
@@ -316,8 +316,8 @@ def _poles(sentence: str) -> frozenset[str]:
     words = {*re.findall(r"[a-z]+", low)}
     stems = {_base(word): word for word in words}
     of_pairs = {word for pair in (*_OPPOSITES, *_ENDS) for word in pair}
-    found = {pole for pole in of_pairs if (pole in words or _base(pole) in stems if pole.isascii() else pole in low)}
-    return frozenset(found | {_SAME[word] for word in words & _SAME.keys()})
+    poles = {pole for pole in of_pairs if (pole in words or _base(pole) in stems if pole.isascii() else pole in low)}
+    return frozenset(poles | {_SAME[word] for word in words & _SAME.keys()})
 
 
 def _place(sentence: str) -> tuple[frozenset[str], frozenset[str]] | None:
