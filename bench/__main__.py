@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from bench import console as consoles
+from bench import contradictions as disagreements
 from bench import daemon as daemons
 from bench import embedding as embeddings
 from bench import extraction as extractions
@@ -168,6 +169,13 @@ def poisoning(asked: argparse.Namespace) -> None:
     _keep(asked, "poisoning", {"results": rows})
 
 
+def contradictions(asked: argparse.Namespace) -> None:
+    """Hits that say which others contradict them, on a set of a stranger's."""
+    rows = disagreements.measure_all(asked.halves)
+    print(table(rows))
+    _keep(asked, "contradictions", {"results": rows})
+
+
 def learning(asked: argparse.Namespace) -> None:
     """What learning costs those who wait."""
     quiet = daemons.calm()
@@ -256,6 +264,7 @@ QUICK = (
     "shell --records 1000 --times 5",
     "extraction",
     "poisoning",
+    "contradictions",
     "learning --runs 2 --facts 20 --pairs 20",
     "daemon --records 10000 --seconds 5",
     "routing --times 100",
@@ -279,6 +288,7 @@ FULL = (
     "install",
     "extraction",
     "poisoning",
+    "contradictions",
     "learning",
     "daemon",
     "routing",
@@ -363,6 +373,13 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     _named(named, "poisoning", poisoning, "how many attacks the guard recognises, and how many look-alikes it holds")
+
+    one = _named(
+        named, "contradictions", contradictions, "how many contradictions a search names, and how many by mistake"
+    )
+    one.add_argument(
+        "--halves", type=lambda told: told.split(","), default=disagreements.HALVES, help="development, held-back"
+    )
 
     _of_learning(named)
     _of_the_daemon(named)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.console.conftest import Memory, Visit
+from tests.console.conftest import Language, Memory, Visit
 
 QUESTION = "When do the releases go out?"
 GIVEN = "What an agent would get"
@@ -257,3 +257,29 @@ def test_it_speaks_chinese(visit: Visit, memory: Memory, shots: Callable[[Page, 
     expect(page.locator("mark", has_text="发布").first).to_be_visible()
     assert _search(memory, text="什么时候发布")[0]["record"]["key"] == "release.zh"
     shots(page, "recall-zh")
+
+
+@pytest.mark.parametrize(
+    ("language", "same", "otherwise"),
+    [
+        ("en", "1 more memory says the same:", "Another memory says otherwise:"),
+        ("zh", "另有 1 条记忆内容相同：", "有 1 条记忆与此矛盾："),
+    ],
+)
+def test_a_hit_leads_to_what_says_the_same_and_to_what_says_otherwise(
+    visit: Visit, memory: Memory, language: Language, same: str, otherwise: str
+) -> None:
+    texts = (
+        "The harbour office opens at 9:00",
+        "The harbour office opens at 9:00!",
+        "The harbour office opens at 11:00",
+    )
+    ids = [memory.put(text, scope="workspace:web")["id"] for text in texts]
+    page = visit(memory.secret, language=language)
+
+    page.goto("/#/recall?q=When+does+the+harbour+office+open")
+
+    hit = page.locator(f".hit[data-id='{ids[0]}'], .hit[data-id='{ids[1]}']")
+    expect(hit.locator(".evidence")).to_contain_text(same)
+    expect(hit.locator(".contradicted")).to_contain_text(otherwise)
+    expect(hit.locator(".contradicted a")).to_have_attribute("href", re.compile(ids[2]))

@@ -2,8 +2,9 @@
 
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from commonplace.values.query import Hit
 from commonplace.values.record import Record
 
 # The first twelve digits of a UUIDv7 are its millisecond: records of one moment differ only in what comes after.
@@ -39,6 +40,12 @@ def likelihood(relevance: float) -> tuple[str, str]:
     """The chance in words, and in per cent. Nothing is certain, and nothing out of the question."""
     words = next((words for least, words in _LIKELY if relevance >= least), "unlikely")
     return words, f"{min(99, max(1, round(relevance * 100)))} %"
+
+
+def beside(hit: Hit, ids: Mapping[str, str]) -> list[str]:
+    """What a hit says of other records, a line each: which contradict it, and which say the same."""
+    others = (("another memory says otherwise", hit.contradicted_by), ("the same", hit.evidence))
+    return [f"{words}: {', '.join(ids.get(id, id) for id in of)}" for words, of in others if of]
 
 
 def short_ids(ids: Sequence[str]) -> dict[str, str]:

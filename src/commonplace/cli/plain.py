@@ -7,7 +7,7 @@ from typing import cast
 import typer
 
 from commonplace.cli.changes import steps
-from commonplace.cli.lines import address, clean, likelihood, oneline, short_ids, size
+from commonplace.cli.lines import address, beside, clean, likelihood, oneline, short_ids, size
 from commonplace.cli.moments import age, now, stamp
 from commonplace.values.query import Hit
 from commonplace.values.record import Record
@@ -29,6 +29,7 @@ def hits(found: Sequence[Hit], *, explain: bool) -> None:
             record.key or "-",
             oneline(hit.layer.text if hit.layer else hit.passage),
             oneline(str(hit.why)),
+            *beside(hit, ids),
         )
         if explain:
             _row("", "score", f"{hit.score:.3f}")

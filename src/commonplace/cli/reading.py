@@ -38,6 +38,7 @@ def search(
         str | None, typer.Option(metavar="TIME", help="As it stood then: old texts, deleted ones too.")
     ] = None,
     diversity: Annotated[float, typer.Option(metavar="0-1", help="How much to avoid hits that say the same.")] = 0.0,
+    copies: Annotated[bool, typer.Option("--copies", help="Show each of several records that say the same.")] = False,
     everyone: o.Everyone = False,
     layer: Annotated[
         LayerName | None,
@@ -76,6 +77,7 @@ def search(
             layer=layer,
             budget=budget,
             min_relevance=min_relevance or 0.0,
+            copies=copies,
         )
     _show_hits(door, text, hits, _Shown(own_line=min_relevance is not None, everything=everything, explain=explain))
 
@@ -182,6 +184,7 @@ def context(
     agent: Annotated[str | None, typer.Option(metavar="ID", help="The agent whose memory to print.")] = None,
     workspace: Annotated[str | None, typer.Option(metavar="ID", help="The workspace whose memory to print.")] = None,
     budget: o.Budget = None,
+    copies: Annotated[bool, typer.Option("--copies", help="Show each of several records that say the same.")] = False,
     everyone: o.Everyone = False,
     layer: Annotated[
         LayerChoice | None,

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from commonplace.cli import plain
 from commonplace.cli.changes import Step, steps
-from commonplace.cli.lines import SHORT_ID, clean, clipped, likelihood, oneline, short_ids, title
+from commonplace.cli.lines import SHORT_ID, beside, clean, clipped, likelihood, oneline, short_ids, title
 from commonplace.cli.moments import age, now, stamp
 from commonplace.values.query import Hit
 from commonplace.values.record import Record
@@ -41,7 +41,7 @@ def hits(found: Sequence[Hit], *, explain: bool) -> None:
         words, percent = likelihood(hit.relevance)
         chance = Text.assemble((f"{words}\n", "bold"), (f"{percent}\n", "dim"), (_bar(hit.relevance), "green"))
         body = Text.assemble(*_title(hit.record), clipped(hit.layer.text if hit.layer else hit.passage, _PREVIEW), "\n")
-        table.add_row(chance, body.append_text(_foot(hit.record, ids)), _why(hit, explain=explain))
+        table.add_row(chance, body.append_text(_foot(hit, ids)), _why(hit, explain=explain))
     _print(table)
 
 
@@ -49,10 +49,12 @@ def line(text: str) -> None:
     _print(Line(text, style="dim"))
 
 
-def _foot(record: Record, ids: Mapping[str, str]) -> Text:
+def _foot(hit: Hit, ids: Mapping[str, str]) -> Text:
+    record = hit.record
     scope = (oneline(str(record.scope)), "blue")
     told = f" {age(record.at or record.updated_at)} "
-    return Text.assemble(scope, (told, "dim"), badge(record.source), (f" {ids[record.id]}", "dim"))
+    foot = Text.assemble(scope, (told, "dim"), badge(record.source), (f" {ids[record.id]}", "dim"))
+    return foot.append("".join(f"\n{line}" for line in beside(hit, ids)), style="yellow")
 
 
 def _why(hit: Hit, *, explain: bool) -> RenderableType:

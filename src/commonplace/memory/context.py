@@ -18,7 +18,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 from commonplace.memory.relevance import answering
 from commonplace.ports.records import RecordStore
-from commonplace.text.fence import CLOSE, OPEN, POLICY, entry, label, name
+from commonplace.text.fence import CLOSE, OPEN, OTHERWISE, POLICY, entry, label, name
 from commonplace.text.tokens import TokenCounter
 from commonplace.values.context import ContextBlock, ContextMeta, ContextQuery
 from commonplace.values.query import Filter, Hit, Order, Query
@@ -275,7 +275,11 @@ def _context_line(piece: Piece) -> str:
     when = f"{record.at:%Y-%m-%d} " if record.at is not None else ""
     who = f"{name(record.speaker)}: " if record.speaker else ""
     key = f"**{name(record.key)}**: " if record.key and not record.speaker else ""
-    return entry(f"{label(record)} {when}{who}{key}", piece.text)
+    return entry(f"{label(record)} {when}{who}{key}", piece.text, OTHERWISE if _is_contradicted(piece) else "")
+
+
+def _is_contradicted(piece: Piece) -> bool:
+    return piece.hit is not None and bool(piece.hit.contradicted_by)
 
 
 def _section_line(piece: Piece) -> str:

@@ -20,6 +20,8 @@ import numpy as np
 
 from commonplace.errors import EmbedderError, InvalidQuery
 from commonplace.memory.context import Charge
+from commonplace.memory.copies import Group, Groups
+from commonplace.memory.disagreement import compare
 from commonplace.memory.gather import Gathering, Question, Spread
 from commonplace.memory.holdings import CACHE_BYTES, COLD, Held, Holdings, IndexBudget
 from commonplace.memory.index import Floats, Index, Ints, Segment
@@ -45,16 +47,21 @@ MAX_LIMIT = 1_000
 _NEAR = 500
 _ALIKE = 0.8
 _COMPARED = 60
+_AHEAD = 10
+"""So many more records than wanted are read: what says the same as a better one is shown as its evidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Judgement:
-    """The candidates in order, and of the first of them how near each is to the question, and how likely it answers it."""
+    """The candidates in order."""
 
     gathering: Gathering
     ranked: Ranked
-    near: Nearness
-    relevance: np.ndarray[tuple[int], np.dtype[np.float64]]
+    question: Question
+
+    def nearness(self, rows: Ints) -> Nearness:
+        cosines = {name: self.gathering.cosines(name, rows) for name in self.question.vectors}
+        return Nearness(coverage=self.gathering.coverage(rows), cosines=cosines)
 
 
 Judged = _Judgement | None
@@ -227,29 +234,59 @@ class Recall:
     # ---- the answer
 
     async def _hits(self, query: Query, judged: _Judgement, terms: Mapping[int, str]) -> list[Hit]:
-        hits: list[Hit] = []
-        gathering, ranked = judged.gathering, judged.ranked
-        relevant = is_relevant(judged.relevance)
-        cosines = next(iter(judged.near.cosines.values()), None)
-        chosen = [gathering.place(int(row)) for row in ranked.passage[: query.limit]]
-        wanted = [(int(s.columns.record[row]), int(s.columns.version[row])) for s, row in chosen]
-        records = await self._store.fetch(wanted)
-        found = _words_found(chosen, {term: terms[term] for term in gathering.terms})
-        for place, ((segment, row), record) in enumerate(zip(chosen, records, strict=True)):
-            # A record may have moved to another scope between two reads of this search. What is told is looked at last.
-            if record is None or record.tenant != self._tenant or not query.filter.counts(record):
-                continue
-            likely = float(judged.relevance[place])
-            if likely < query.min_relevance:
-                continue
-            cosine = None if cosines is None or np.isnan(cosines[place]) else float(cosines[place])
-            parts = {name: float(values[place]) for name, values in ranked.parts.items()}
-            start, stop = int(segment.columns.start[row]), int(segment.columns.stop[row])
-            coverage = float(judged.near.coverage[place])
-            why = Why(parts, found[place], start, stop, float(ranked.words[place]), coverage, cosine)
-            score = float(ranked.score[place])
-            hits.append(Hit(record, score, why, relevance=likely, relevant=bool(relevant[place])))
-        return hits
+        groups = Groups(apart=query.copies)
+        looked = 0
+        while len(groups) < query.limit and looked < len(judged.ranked.passage):
+            more = query.limit + (0 if query.copies else _AHEAD)
+            await self._group(query, judged, groups, slice(looked, looked + more))
+            looked += more
+        best = groups[: max(query.limit, JUDGED)]
+        return await asyncio.to_thread(_written, query, judged, best, looked, terms)
+
+    async def _group(self, query: Query, judged: _Judgement, groups: Groups, stretch: slice) -> None:
+        """Read a stretch of the ranked records and fold what says the same."""
+        chosen = [judged.gathering.place(int(row)) for row in judged.ranked.passage[stretch]]
+        records = await self._store.fetch([(int(s.columns.record[n]), int(s.columns.version[n])) for s, n in chosen])
+
+        def work() -> None:
+            for place, ((segment, row), record) in enumerate(zip(chosen, records, strict=True), stretch.start):
+                # A record may have moved to another scope between two reads of this search. What is told is looked at last.
+                if record is not None and record.tenant == self._tenant and query.filter.counts(record):
+                    start, stop = int(segment.columns.start[row]), int(segment.columns.stop[row])
+                    groups.add(place, record, record.text[start:stop])
+
+        await asyncio.to_thread(work)
+
+
+def _written(
+    query: Query, judged: _Judgement, groups: Sequence[Group], looked: int, terms: Mapping[int, str]
+) -> list[Hit]:
+    """The hits of the groups that are shown. The best answer is looked for among so many records, however few are wanted."""
+    gathering, ranked = judged.gathering, judged.ranked
+    places = [group.place for group in groups]
+    places += range(looked, min(looked + max(JUDGED - len(places), 0), len(ranked.passage)))
+    near = judged.nearness(ranked.passage[places])
+    beside = [judged.nearness(rows[places]) for rows in (ranked.before, ranked.after)]
+    likely = relevance(near, beside, gathering.passages, judged.question.curves)
+    relevant = is_relevant(likely)
+    cosines = next(iter(near.cosines.values()), None)
+    first = groups[: query.limit]
+    chosen = [gathering.place(int(ranked.passage[group.place])) for group in first]
+    words = _words_found(chosen, {term: terms[term] for term in gathering.terms})
+    hits: list[Hit] = []
+    for n, (group, (segment, row)) in enumerate(zip(first, chosen, strict=True)):
+        if float(likely[n]) < query.min_relevance:
+            continue
+        cosine = None if cosines is None or np.isnan(cosines[n]) else float(cosines[n])
+        parts = {name: float(values[group.place]) for name, values in ranked.parts.items()}
+        score = float(ranked.score[group.best])
+        if group.best != group.place:
+            parts["trust"] = score - float(ranked.score[group.place])
+        start, stop = int(segment.columns.start[row]), int(segment.columns.stop[row])
+        why = Why(parts, words[n], start, stop, float(ranked.words[group.place]), float(near.coverage[n]), cosine)
+        hit = Hit(group.record, score, why, relevance=float(likely[n]), relevant=bool(relevant[n]))
+        hits.append(replace(hit, evidence=tuple(group.evidence)))
+    return compare(hits)
 
 
 def _words_found(chosen: Sequence[tuple[Segment, int]], terms: Mapping[int, str]) -> list[tuple[str, ...]]:
@@ -279,17 +316,9 @@ async def _judge(indexes: Sequence[Index], question: Question, query: Query, spr
         if query.diversity:
             pool = replace(pool, copy=_copies(gathering, pool, ranked))
             ranked = rank(pool, question.weights)
-        first = slice(max(query.limit, JUDGED))
-        near = _nearness(gathering, ranked.passage[first], question)
-        beside = [_nearness(gathering, rows[first], question) for rows in (ranked.before, ranked.after)]
-        return _Judgement(gathering, ranked, near, relevance(near, beside, gathering.passages, question.curves))
+        return _Judgement(gathering, ranked, question)
 
     return await asyncio.to_thread(work)
-
-
-def _nearness(gathering: Gathering, rows: Ints, question: Question) -> Nearness:
-    cosines = {name: gathering.cosines(name, rows) for name in question.vectors}
-    return Nearness(coverage=gathering.coverage(rows), cosines=cosines)
 
 
 def _copies(gathering: Gathering, pool: Pool, ranked: Ranked) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -199,12 +199,13 @@ class AsyncClient(AsyncDaemonCatalog, AsyncKnowledge, MemoryClient):
         layer: LayerName | None = None,
         budget: int | None = None,
         min_relevance: float = 0.0,
+        copies: bool = False,
     ) -> builtins.list[Hit]:
         filters: Filters = {"kinds": kinds, "sources": sources, "tags": tags, "trust": trust, "sessions": sessions}
         filters |= {"speaker": speaker, "pinned": pinned, "since": since, "until": until, "everyone": everyone}
         filter = Filter.parse(scopes, ("live",), filters)
         options = {"limit": limit, "mode": mode, "as_of": as_of, "diversity": diversity, "weights": weights}
-        options |= {"layer": layer, "budget": budget, "min_relevance": min_relevance or None}
+        options |= {"layer": layer, "budget": budget, "min_relevance": min_relevance or None, "copies": copies or None}
         return await self._daemon.ask(recall.search(text, filter, options))
 
     async def get(self, id: str, *, version: int | None = None) -> Record:

@@ -208,10 +208,12 @@ class Client(DaemonCatalog, Knowledge):
         layer: LayerName | None = None,
         budget: int | None = None,
         min_relevance: float = 0.0,
+        copies: bool = False,
     ) -> builtins.list[Hit]:
         """
         What fits the question, best first, each hit with its reasons (`hit.why`) and the chance that it answers (`hit.relevance`). If no hit is
-        `relevant`, no memory answers the question; hits below `min_relevance` are left out.
+        `relevant`, no memory answers the question; hits below `min_relevance` are left out. Of
+        records that say the same one is shown, the others are its `evidence`; `copies` shows each.
 
         `scopes` None reads what is shared and what is the caller's own; with `everyone`, which is for admins, other people's
         memory, too. `as_of` searches the memory as it stood at that moment. With a
@@ -221,7 +223,7 @@ class Client(DaemonCatalog, Knowledge):
         filters |= {"speaker": speaker, "pinned": pinned, "since": since, "until": until, "everyone": everyone}
         filter = Filter.parse(scopes, ("live",), filters)
         options = {"limit": limit, "mode": mode, "as_of": as_of, "diversity": diversity, "weights": weights}
-        options |= {"layer": layer, "budget": budget, "min_relevance": min_relevance or None}
+        options |= {"layer": layer, "budget": budget, "min_relevance": min_relevance or None, "copies": copies or None}
         return self._daemon.ask(recall.search(text, filter, options))
 
     def get(self, id: str, *, version: int | None = None) -> Record:

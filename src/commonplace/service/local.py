@@ -199,6 +199,7 @@ class LocalMemory(MemoryClient):
         layer: LayerName | None = None,
         budget: int | None = None,
         min_relevance: float = 0.0,
+        copies: bool = False,
     ) -> builtins.list[Hit]:
         services = await self._searchable()
         filters: Filters = {"kinds": kinds, "sources": sources, "tags": tags, "trust": trust, "sessions": sessions}
@@ -214,6 +215,7 @@ class LocalMemory(MemoryClient):
             layer=layer,
             budget=budget,
             min_relevance=min_relevance,
+            copies=copies,
         )
         return await services.recall.search(self._principal, query)
 

@@ -150,7 +150,8 @@ def _refuse_others(what: str, names: Set[str], allowed: Sequence[str]) -> None:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Query:
     """
-    `layer` is what each hit is told by, `budget` how many tokens all of them may have together. Hits below `min_relevance` are left out.
+    `layer` is what each hit is told by, `budget` how many tokens all of them may have together. Hits below `min_relevance` are left out. Of
+    records that say the same one is shown, with the others as its evidence; `copies` shows each.
     """
 
     text: str
@@ -163,6 +164,7 @@ class Query:
     layer: LayerName | None = None
     budget: int | None = None
     min_relevance: float = 0.0
+    copies: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +194,8 @@ class Why(JsonObject):
 class Hit:
     """
     A record that was found. `score` is for the order of hits; `relevance` is the chance that this answers the question, from 0 to 1. `relevant`:
-    the best hit reaches the floor, and this one is not far behind it; if no hit is relevant, no memory answers the question.
+    the best hit reaches the floor, and this one is not far behind it; if no hit is relevant, no memory answers the question. `evidence`
+    has the ids of records that say the same and are not shown, `contradicted_by` those of hits that say otherwise.
     """
 
     record: Record
@@ -202,6 +205,8 @@ class Hit:
     """What is told instead of the passage, if a layer was asked for."""
     relevance: float = 1.0
     relevant: bool = True
+    evidence: tuple[str, ...] = ()
+    contradicted_by: tuple[str, ...] = ()
 
     @property
     def passage(self) -> str:

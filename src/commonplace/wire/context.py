@@ -10,7 +10,6 @@ from pydantic import ConfigDict, Field
 from commonplace.values.context import ContextBlock, ContextMeta
 from commonplace.values.json import JsonObject, Natural
 from commonplace.values.layer import LayerChoice
-from commonplace.values.query import Hit
 from commonplace.values.record import Record
 from commonplace.wire.search import RecalledAnswer
 from commonplace.wire.shapes import Everyone, Label, NarrowBody, Question, ScopeName
@@ -67,16 +66,11 @@ class ContextAnswer(JsonObject):
 
     @classmethod
     def of(cls, block: ContextBlock) -> ContextAnswer:
-        hits = tuple(RecalledAnswer(hit.record.id, hit.score, hit.why, round(hit.relevance, 4)) for hit in block.hits)
-        return cls(**_fields(block), hits=hits)
+        return cls(**_fields(block), hits=tuple(map(RecalledAnswer.of, block.hits)))
 
     def block(self) -> ContextBlock:
         records_by_id = {record.id: record for record in self.records}
-        hits = tuple(
-            Hit(records_by_id[hit.id], hit.score, hit.why, relevance=hit.relevance)
-            for hit in self.hits
-            if hit.id in records_by_id
-        )
+        hits = tuple(hit.hit(records_by_id[hit.id]) for hit in self.hits if hit.id in records_by_id)
         return ContextBlock(**_fields(self), hits=hits)
 
 

@@ -92,6 +92,7 @@ class SearchQuery(FilterQuery):
     layer: LayerName | None = Field(default=None, description="Tell each hit by this layer, too.")
     budget: int | None = Field(default=None, ge=1, le=1_000_000, description="So many tokens for all layers together.")
     min_relevance: float = Field(default=0.0, ge=0, le=1, description="Leave out hits less relevant than this.")
+    copies: bool = Field(default=False, description="Show each of several records that say the same.")
     explain: bool = Field(default=True, description="Whether each hit says why it is there.")
 
 

@@ -58,6 +58,10 @@ class SearchBody(NarrowBody):
     min_relevance: float = Field(
         default=0.0, ge=0, le=1, description="Leave out hits less likely than this to answer the question."
     )
+    copies: bool = Field(
+        default=False,
+        description="Show each of several records that say the same, not one with the others as evidence.",
+    )
     explain: bool = Field(default=True, description="Whether each hit says why it is there.")
     run: Label | None = Field(
         default=None, description="Into which run it is recalled: it is not learned from it again."
@@ -68,7 +72,7 @@ class SearchBody(NarrowBody):
 class HitAnswer(JsonObject):
     """
     `passage` is the stretch of the text that was found, `layer` the text that was asked for instead. `relevance` is the chance that this answers
-    the question; if no hit is `relevant`, no memory does.
+    the question; if no hit is `relevant`, no memory does. `evidence`: records that say the same; `contradicted_by`: hits that say otherwise.
     """
 
     record: Record
@@ -78,15 +82,19 @@ class HitAnswer(JsonObject):
     layer: LayerText | None = None
     relevance: float = 1.0
     relevant: bool = True
+    evidence: tuple[str, ...] = ()
+    contradicted_by: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, hit: Hit, *, explain: bool) -> HitAnswer:
         why = hit.why if explain else None
-        return cls(hit.record, hit.score, hit.passage, why, hit.layer, round(hit.relevance, 4), hit.relevant)
+        likely, others = round(hit.relevance, 4), (hit.evidence, hit.contradicted_by)
+        return cls(hit.record, hit.score, hit.passage, why, hit.layer, likely, hit.relevant, *others)
 
     def hit(self) -> Hit:
         why = self.why or Why({}, (), 0, len(self.record.text))
-        return Hit(self.record, self.score, why, self.layer, self.relevance, self.relevant)
+        others = (self.evidence, self.contradicted_by)
+        return Hit(self.record, self.score, why, self.layer, self.relevance, self.relevant, *others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +116,14 @@ class RecalledAnswer(JsonObject):
     score: float
     why: Why
     relevance: float = 1.0
+    evidence: tuple[str, ...] = ()
+    contradicted_by: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, hit: Hit) -> RecalledAnswer:
+        likely = round(hit.relevance, 4)
+        return cls(hit.record.id, hit.score, hit.why, likely, hit.evidence, hit.contradicted_by)
+
+    def hit(self, record: Record) -> Hit:
+        others = (self.evidence, self.contradicted_by)
+        return Hit(record, self.score, self.why, None, self.relevance, True, *others)

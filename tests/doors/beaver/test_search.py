@@ -53,6 +53,19 @@ async def test_a_result_has_the_fields_of_the_seed(door: InProcess, told: dict[s
     assert (result["raw"]["kind"], result["raw"]["role"], result["raw"]["sender_id"]) == ("turn", "user", "ana")
 
 
+async def test_a_result_names_what_says_the_same_and_what_says_otherwise(door: InProcess, told: dict[str, str]) -> None:
+    texts_told = ("The tea shop closes at 18:00", "The tea shop closes at 18:00.", "The tea shop closes at 20:00")
+    notes = [Note(text=text, scope="user:ana", kind="fact") for text in texts_told]
+    await door.services.records.put(caller("writer", name="ana"), notes)
+
+    results = await ask(door.stranger, told, query="When does the tea shop close?")
+
+    shop = {result["id"]: result["raw"] for result in results if "shop" in result["text"]}
+    assert len(shop) == 2
+    assert sorted(len(raw["evidence"]) for raw in shop.values()) == [0, 1]
+    assert {id: set(raw["contradicted_by"]) for id, raw in shop.items()} == {id: shop.keys() - {id} for id in shop}
+
+
 @pytest.mark.parametrize(
     ("scope", "expected"),
     [

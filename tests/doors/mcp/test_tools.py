@@ -291,6 +291,18 @@ async def test_what_came_from_outside_is_evidence(memory: AsyncMemory) -> None:
     }
 
 
+async def test_a_result_names_what_says_the_same_and_what_says_otherwise(memory: AsyncMemory) -> None:
+    copies = {(await memory.put(f"Tea for the team is at four{mark}", scope="workspace:web")).id for mark in (".", "!")}
+    other = (await memory.put("Tea for the team is at five", scope="workspace:web")).id
+
+    async with at(memory) as model:
+        rows = {row["id"]: row for row in (await model("memory_search", query="When is tea for the team?"))["results"]}
+
+    [shown] = copies & rows.keys()
+    assert {shown, *rows[shown]["evidence"]} == copies
+    assert (rows[shown]["contradicted_by"], rows[other]["contradicted_by"]) == ([other], [shown])
+
+
 async def test_storing_under_a_key_again_makes_a_new_version(memory: AsyncMemory) -> None:
     async with at(memory) as model:
         first = await model("memory_store", content="Tea is at four.", key="tea", metadata={"by": "ana"})

@@ -126,3 +126,20 @@ async def test_a_block_is_for_a_question_or_for_sections(http: httpx.AsyncClient
     answer = await http.post("/v1/context", json=body)
 
     assert code(answer) == (400, "invalid_input")
+
+
+async def test_a_hit_names_what_says_the_same_and_what_says_otherwise(http: httpx.AsyncClient, put: Any) -> None:
+    copies = {(await put(f"We ship the web shop on Fridays{mark}"))["id"] for mark in (".", "!")}
+    other = (await put("We ship the web shop on Mondays"))["id"]
+
+    hits = (await http.post("/v1/search", json={"text": "when do we ship the web shop?"})).json()["hits"]
+    apart = (await http.get("/v1/search?q=when+do+we+ship+the+web+shop&copies=true")).json()["hits"]
+    block = (await http.post("/v1/context", json={"query": "when do we ship the web shop?"})).json()
+
+    by_id = {hit["record"]["id"]: hit for hit in hits}
+    [shown] = copies & by_id.keys()
+    assert {shown, *by_id[shown]["evidence"]} == copies
+    assert (by_id[shown]["contradicted_by"], by_id[other]["contradicted_by"]) == ([other], [shown])
+    assert len(apart) == 3
+    assert {hit["id"]: hit["contradicted_by"] for hit in block["hits"]} == {shown: [other], other: [shown]}
+    assert block["text"].count("(another memory says otherwise)") == 2

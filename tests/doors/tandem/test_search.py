@@ -398,3 +398,14 @@ async def test_a_result_of_a_session_is_of_a_tier_that_was_used(door: Door, cloc
 
     assert [row["tier"] for row in found["results"]] == ["project"]
     assert found["scopes_used"] == ["project"]
+
+
+async def test_copies_are_rows_of_their_own_and_a_row_names_what_says_otherwise(door: Door) -> None:
+    for text in ("We ship the shop on Fridays", "We ship the shop on Fridays.", "We ship the shop on Mondays"):
+        await door.put(text)
+
+    rows = (await door.search("ship the shop"))["results"]
+
+    assert len(rows) == 3
+    [monday] = [row["id"] for row in rows if "Mondays" in row["content"]]
+    assert [row["contradicted_by"] for row in rows if row["id"] != monday] == [[monday], [monday]]

@@ -153,7 +153,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Generator[SqliteStore]:
 
 def query(question: tuple[str, Mode, tuple[Scope, ...] | None], filter: Filter | None = None) -> Query:
     text, mode, scopes = question
-    return Query(text=text, mode=mode, filter=filter or Filter(scopes=scopes), limit=EVERYTHING)
+    return Query(text=text, mode=mode, filter=filter or Filter(scopes=scopes), limit=EVERYTHING, copies=True)
 
 
 def scores(hits: Sequence[Hit]) -> dict[tuple[str, int], float]:
@@ -265,7 +265,7 @@ def test_a_search_in_the_past_finds_what_stood_then(
         stood: list[tuple[Query, dict[str, Record]]] = []
         for step in (*steps, *others):
             await world.take(step)
-            asked = Query(text=question, mode="meaning", as_of=world.clock.now(), limit=EVERYTHING)
+            asked = Query(text=question, mode="meaning", as_of=world.clock.now(), limit=EVERYTHING, copies=True)
             stood.append((asked, await world.live()))
             world.clock.advance(timedelta(seconds=1))
         recall = world.recall()

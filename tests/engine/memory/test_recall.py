@@ -291,8 +291,8 @@ async def test_near_copies_lose_to_what_says_something_else(writer: Writer, reca
     await put(writer, "A heron was seen far out at sea")
     await put(writer, "Boats lie in the harbour")
 
-    plain = await recall.search(replace(words("heron pond water"), limit=2))
-    diverse = await recall.search(replace(words("heron pond water"), limit=2, diversity=5.0))
+    plain = await recall.search(replace(words("heron pond water"), limit=2, copies=True))
+    diverse = await recall.search(replace(words("heron pond water"), limit=2, copies=True, diversity=5.0))
 
     assert "A heron was seen far out at sea" not in found(plain)
     assert "A heron was seen far out at sea" in found(diverse)
@@ -357,7 +357,7 @@ async def test_texts_that_are_all_alike_are_not_told_apart_by_rounding(store: Sq
     for n in range(7):
         await put(writer, "A bird in the reeds", scope=Scope("user", f"u{n % 3}"))
 
-    hits = await Recall(store.recall, [moody], clock, DEFAULT_TENANT).search(Query(text="bird"))
+    hits = await Recall(store.recall, [moody], clock, DEFAULT_TENANT).search(Query(text="bird", copies=True))
 
     assert len(hits) == 7
     assert {round(hit.score, 6) for hit in hits} == {round(hits[0].score, 6)}

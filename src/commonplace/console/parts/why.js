@@ -4,7 +4,7 @@ import { h, plain } from '../dom.js';
 import { named } from '../words.js';
 
 // In the order of the bars; what a later version adds comes last, in grey.
-const FAMILIES = ['words', 'meaning', 'neighbours', 'session', 'recency', 'pin', 'importance', 'copies'];
+const FAMILIES = ['words', 'meaning', 'neighbours', 'session', 'recency', 'pin', 'importance', 'copies', 'trust'];
 const SMALLEST = 0.005;
 
 const signed = (value) => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(2)}`;

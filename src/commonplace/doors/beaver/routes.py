@@ -212,6 +212,8 @@ def _result(part_hit: PartHit) -> Result:
             at=record.at,
             trust=record.trust,
             title=_told(record, "title"),
+            evidence=[*hit.evidence],
+            contradicted_by=[*hit.contradicted_by],
         ),
     )
 

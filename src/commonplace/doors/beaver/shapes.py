@@ -91,7 +91,10 @@ class Search(Credentials):
 
 
 class Raw(Answer):
-    """What else is known of a result."""
+    """
+    What else is known of a result. `evidence`: the ids of records that say the same and are not listed; `contradicted_by`: those of results
+    that say otherwise.
+    """
 
     kind: str
     role: str | None
@@ -99,6 +102,8 @@ class Raw(Answer):
     at: Moment | None
     trust: str
     title: str | None
+    evidence: list[str]
+    contradicted_by: list[str]
 
 
 class Result(Answer):

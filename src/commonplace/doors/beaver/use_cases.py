@@ -117,7 +117,7 @@ class Gateway:
         if len(filters) == 1:
             [filter] = filters.values()
             return await recall.search(replace(query, filter=filter), charge)
-        wide = await recall.search(replace(query, limit=max(_WIDE, query.limit)), charge)
+        wide = await recall.search(replace(query, limit=max(_WIDE, query.limit), copies=True), charge)
         hits = [hit for hit in wide if any(filter.counts(hit.record) for filter in filters.values())]
         if len(hits) < query.limit and len(wide) >= _WIDE:
             ids = {hit.record.id for hit in wide}

@@ -85,12 +85,23 @@ class Found(Row):
     score: float = Field(description="The chance that it answers the question, from 0 to 1.")
     similarity: float = Field(description="The same as score.")
     why: str = Field(description="What the score is made of, and the words that were found.")
+    evidence: list[str] = Field(description="The ids of memories that say the same; they are not listed again.")
+    contradicted_by: list[str] = Field(
+        description="The ids of results that say otherwise. Say so, or ask; prefer the one of more trust."
+    )
 
     @classmethod
     def of_hit(cls, hit: Hit) -> Self:
         score = round(hit.relevance, 4)
         text = hit.layer.text if hit.layer else hit.passage
-        return cls(**_told(hit.record, text), score=score, similarity=score, why=str(hit.why))
+        return cls(
+            **_told(hit.record, text),
+            score=score,
+            similarity=score,
+            why=str(hit.why),
+            evidence=[*hit.evidence],
+            contradicted_by=[*hit.contradicted_by],
+        )
 
 
 NOTHING_RELEVANT: Final = "No memory answers this."

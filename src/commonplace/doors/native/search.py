@@ -26,7 +26,8 @@ async def search(body: SearchBody, who: Caller, served: Served) -> Response:
     """
     Hits, best first, by words and by meaning. Each says why it is there: `parts` sum to its score, `words` are those of the
     question that were found, `start` and `stop` are the passage's place in the text. `relevance` is the chance that a hit answers the question;
-    if no hit is `relevant`, no memory does. With a `layer` each is told by its abstract (L0),
+    if no hit is `relevant`, no memory does. Of records that say the same one is a hit, and the others are its `evidence`; `contradicted_by` names
+    hits that say otherwise. With a `layer` each is told by its abstract (L0),
     its overview (L1) or its text (L2), within a `budget` of tokens.
     """
     return await _found(body, who, served, weights=body.weights, run=body.run)
@@ -62,6 +63,7 @@ async def _found(
         layer=body.layer,
         budget=body.budget,
         min_relevance=body.min_relevance,
+        copies=body.copies,
     )
     hits = await served.recall.search(who, query, run=run)
     return answer(served, HitsAnswer.of(hits, explain=body.explain))

@@ -8,7 +8,7 @@ hold the question letter by letter follow, with a low fixed score.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeAlias
@@ -189,7 +189,7 @@ class Retrieval:
                 previous = hits.get(hit.record.id)
                 if previous is None or previous.why.bm25 < hit.why.bm25:
                     hits[hit.record.id] = replace(hit, score=hit.why.bm25 / (1.0 + hit.why.bm25))
-        best = sorted(hits.values(), key=lambda hit: -hit.score)[: request.limit]
+        best = [_narrowed(hit, hits) for hit in sorted(hits.values(), key=lambda hit: -hit.score)[: request.limit]]
         if len(best) < request.limit:
             best += await self._literally(rights, request, parts, except_ids=set(hits))
         return best[: request.limit]
@@ -198,6 +198,8 @@ class Retrieval:
         """The best that count. What does not count may stand before them, so that it is looked for deeper if need be."""
         for depth in (MOST, _DEEPEST):
             query = Query(text=request.text, filter=part.filter, limit=depth, mode="words", weights=_WORDS_ALONE)
+            # Who may see what is said record by record, so that nothing is folded into what they may not see.
+            query = replace(query, copies=True)
             hits = await self._desk.engines(rights.who).recall.search(query, self._desk.charge(rights.who))
             counted = [hit for hit in hits if part.test(hit.record)]
             if len(counted) >= request.limit or len(hits) < depth:
@@ -249,6 +251,11 @@ class Retrieval:
         if hits:
             raise _exhausted(grant)
         return (), 0
+
+
+def _narrowed(hit: Hit, counted: Container[str]) -> Hit:
+    """A hit names only such others as count."""
+    return replace(hit, contradicted_by=tuple(id for id in hit.contradicted_by if id in counted))
 
 
 def _exhausted(grant: RetrievalGrant) -> BudgetExhausted:

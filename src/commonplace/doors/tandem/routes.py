@@ -395,6 +395,7 @@ def memory_answer(record: Record, text: str, hit: Hit | None = None) -> MemoryAn
         content=text,
         score=hit.score if hit else None,
         relevance=round(hit.relevance, 4) if hit else None,
+        contradicted_by=[*hit.contradicted_by] if hit else None,
         tier=tier_of(record),
         partition_key=partition_of_record(record),
         kind=record.kind,

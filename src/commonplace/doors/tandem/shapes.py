@@ -330,6 +330,7 @@ class MemoryAnswer(Answer):
     content: str
     score: float | None = None
     relevance: float | None = Field(default=None, description="The chance that it answers the question, from 0 to 1.")
+    contradicted_by: list[str] | None = Field(default=None, description="The ids of hits that say otherwise.")
     tier: Tier
     partition_key: str | None = None
     kind: str

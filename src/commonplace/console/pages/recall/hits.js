@@ -117,10 +117,25 @@ function hitItem(hit, index, scale, ranks) {
         ),
       ),
       passage(hit),
+      others(hit.contradicted_by, 'recall.contradicted', 'contradicted'),
+      others(hit.evidence, 'recall.evidence', 'evidence soft'),
       why(hit, scale, 'recall'),
     ),
   );
 }
+
+/** Other memories that a hit names, each to be opened. */
+const others = (ids, words, name) =>
+  ids?.length > 0 &&
+  h(
+    'p',
+    { class: `small ${name}` },
+    t(words, ids.length),
+    ids.map((id, index) => [
+      ' ',
+      h('a', { 'href': address('record', id), 'aria-label': t('recall.other', { n: number(index + 1) }) }, number(index + 1)),
+    ]),
+  );
 
 function movement(was, now) {
   if (was === undefined) return h('span', { class: 'move up' }, t('recall.move.new'));
