@@ -99,7 +99,7 @@ SEARCH: Final = """(question) => {
   for (const row of list().querySelectorAll('.endless-row')) row.dataset.before = 'true';
   return timed(
     () => { box.value = question; box.dispatchEvent(new Event('input', { bubbles: true })); },
-    () => list().querySelector('.endless-row:not([data-before])'));
+    () => !document.querySelector('.endless-row[data-before]'));
 }"""
 # Letter by letter, as quickly as people do who are quick at it; counted from the last one, until what is listed answers the whole.
 LETTERS: Final = """async ({ question, pause }) => {
@@ -116,7 +116,7 @@ LETTERS: Final = """async ({ question, pause }) => {
   const asked = () => new URLSearchParams(location.hash.split('?')[1]).get('q') === question.trim();
   return timed(
     () => type(question.length),
-    () => asked() && !list().hasAttribute('aria-busy') && list().querySelector('.endless-row:not([data-before])'));
+    () => asked() && !list()?.hasAttribute('aria-busy') && !document.querySelector('.endless-row[data-before]'));
 }"""
 SCOPES: Final = """async (letter) => {
   const box = document.querySelector('.picker input');
