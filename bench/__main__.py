@@ -374,13 +374,7 @@ def _parser() -> argparse.ArgumentParser:
 
     _named(named, "poisoning", poisoning, "how many attacks the guard recognises, and how many look-alikes it holds")
 
-    one = _named(
-        named, "contradictions", contradictions, "how many contradictions a search names, and how many by mistake"
-    )
-    one.add_argument(
-        "--halves", type=lambda told: told.split(","), default=disagreements.HALVES, help="development, held-back"
-    )
-
+    _of_contradictions(named)
     _of_learning(named)
     _of_the_daemon(named)
 
@@ -429,6 +423,15 @@ def _of_the_daemon(named: Any) -> None:
     one.add_argument("--records", type=int, default=consoles.RECORDS)
     one.add_argument("--visits", type=int, default=consoles.VISITS, help="how often the first page is opened")
     one.add_argument("--times", type=int, default=consoles.TIMES, help="how often each interaction is done")
+
+
+def _of_contradictions(named: Any) -> None:
+    one = _named(
+        named, "contradictions", contradictions, "how many contradictions a search names, and how many by mistake"
+    )
+    one.add_argument(
+        "--halves", type=lambda told: told.split(","), default=disagreements.HALVES, help="development, held-back"
+    )
 
 
 def _named(named: Any, name: str, work: Callable[[argparse.Namespace], None], told: str) -> argparse.ArgumentParser:

@@ -55,7 +55,6 @@ def search(
     explain: Annotated[bool, typer.Option("--explain", "-x", help="Show every part of each score.")] = False,
 ) -> None:
     """Find what answers a question, most likely first, and say why. Exits with 3 if no memory answers it."""
-    begin, end, then = optional(since), optional(until), optional(as_of)
     with door.open() as memory:
         hits = memory.search(
             text,
@@ -69,9 +68,9 @@ def search(
             sessions=tuple(session or ()),
             speaker=speaker,
             pinned=pinned,
-            since=begin,
-            until=end,
-            as_of=then,
+            since=optional(since),
+            until=optional(until),
+            as_of=optional(as_of),
             diversity=diversity,
             everyone=everyone,
             layer=layer,

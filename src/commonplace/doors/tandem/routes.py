@@ -377,8 +377,7 @@ def _import_scope(body: ImportBody) -> Scope:
 def memory_answer(record: Record, text: str, hit: Hit | None = None) -> MemoryAnswer:
     """A record as this door tells it. `text` is as much of it as may be told."""
     metadata, provenance, trusted = record.metadata, record.provenance, record.trust in TRUSTED
-    redactions = metadata.get("redactions")
-    count = redactions if isinstance(redactions, int) else 0
+    count = redactions if isinstance(redactions := metadata.get("redactions"), int) else 0
     classification = str(metadata.get("classification") or "internal")
     promotion = metadata.get(PROMOTION)
     project = project_of(record)
