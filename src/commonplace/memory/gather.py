@@ -7,7 +7,7 @@ them; how a channel's scores are spread is then taken from all passages (words) 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -30,6 +30,8 @@ _PASSAGES_BESIDE = 8
 _DAY = 86_400_000
 _WORDS_MEAN, _WORDS_STD = 0.03, 0.08
 """What passages of any memory score in words, as shares of what a text with the whole question would."""
+_MANY = 1_000.0
+"""In a scope of a few passages the shortest that counts as short is twice as long as in a large one; of this many, half as much more."""
 _ALIKE = 1e-6
 """Squares below this share of their whole are rounding."""
 
@@ -209,11 +211,14 @@ class Gathering:
         rarity = idf(self._spread.passages + prior, holding + prior * chance)
         weight = np.array([self._asked.terms[term] for term in terms])
         mean = self._spread.length / max(self._spread.passages, 1)
+        # Among a few passages, which of them is longer says nothing.
+        few = 1.0 + _MANY / (self._spread.passages + _MANY)
+        weights = replace(self._asked.weights, shortest=self._asked.weights.shortest * few)
         for places, worth in zip(found, rarity * weight, strict=True):
             for part, (rows, times) in zip(self._parts, places, strict=True):
                 if len(rows):
                     length = part.segment.columns.length[rows].astype(np.float64)
-                    part.words[rows] += worth * bm25(times.astype(np.float64), length, mean, self._asked.weights)
+                    part.words[rows] += worth * bm25(times.astype(np.float64), length, mean, weights)
         for part in self._parts:
             if not part.full:
                 part.words[~part.alive] = 0.0

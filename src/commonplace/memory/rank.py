@@ -41,7 +41,7 @@ class Weights:
 
     k1: float = 1.2
     """How soon repeats of a word in one passage stop counting."""
-    shortest: float = 80.0
+    shortest: float = 40.0
     """Passages below this many terms are not preferred for being short: "Wow!" answers nothing."""
     words: float = 1.0
     meaning: float = 1.25

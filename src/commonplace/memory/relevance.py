@@ -26,7 +26,7 @@ from commonplace.values.query import Hit
 
 Floats = NDArray[np.float64]
 
-FLOOR: Final = 0.24
+FLOOR: Final = 0.25
 """If the best hit is less relevant than this, no memory answers the question."""
 DISTANCE: Final = 0.02
 """A hit is relevant if it has at least this share of the best one's relevance."""
@@ -55,7 +55,7 @@ class Calibration:
 
 WORDS: Final = Calibration(offset=-1.5, slope=3.9, unrelated=Channel(mean=0.0, std=0.0, best=0.0), passages=-0.2)
 STATIC: Final = Calibration(
-    offset=-1.43, slope=2.9, cosine=1.5, passages=-0.32, behind=-4.5, unrelated=Channel(mean=0.16, std=0.13, best=0.0)
+    offset=-1.43, slope=2.9, cosine=1.5, passages=-0.31, behind=-4.5, unrelated=Channel(mean=0.16, std=0.13, best=0.0)
 )
 STATIC_CJK: Final = Calibration(
     offset=-1.65, slope=2.86, cosine=1.5, behind=-6.0, unrelated=Channel(mean=0.2, std=0.12, best=0.0)
