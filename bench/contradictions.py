@@ -15,7 +15,6 @@ from typing import Any, Final
 
 from bench.machine import ROOT
 from bench.scale import scratch
-from bench.tables import table
 from commonplace import Hit, Memory, Note, open_memory
 from commonplace.memory.disagreement import MARGIN
 
@@ -29,15 +28,6 @@ def measure_all(halves: Sequence[str] = HALVES) -> list[dict[str, Any]]:
     with scratch("contradictions") as folder, open_memory(str(folder / "memory.db")) as memory:
         judged = [case | _judged(memory, case) for case in cases if case["half"] in halves]
     return [_row(judged, half, language) for half in halves for language in (*LANGUAGES, "both")]
-
-
-def section(results: Sequence[dict[str, Any]]) -> str:
-    """For the page of benchmarks."""
-    lead = (
-        "Two notes that give different values for the same thing, and pairs on one subject that do not (`tests/evaluation/contradictions`,"
-        " written by a stranger to the code). The rules were tuned on the development half; the held-back half was run once."
-    )
-    return "\n\n".join(["## Contradictions", lead, table(list(results))])
 
 
 def _judged(memory: Memory, case: dict[str, Any]) -> dict[str, Any]:

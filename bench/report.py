@@ -96,6 +96,9 @@ them, and in the two columns that compare, the time to make them is added to the
 (`stored` then says how far it came)."""
 
 
+_CONTRADICTIONS = """\
+Two notes that give different values for the same thing, and pairs on one subject that do not (`tests/evaluation/contradictions`, written by a
+stranger to the code). The rules were tuned on the development half; the held-back half was run once."""
 _RELEVANCE = """\
 Whether the memory knows when it knows nothing. `AUC`: the chance that the best hit of a question with an answer is more relevant than that of a
 question without one. `first`: the right one stands first. `kept`: what answerable questions still get at the default floor, as a share of what
@@ -136,6 +139,7 @@ def _rules(results: Results) -> Iterator[str]:
         ("embedding", "Short texts a second, by embedder", _EMBEDDING),
         ("extraction", "Extraction by rules", _EXTRACTION),
         ("poisoning", "Attacks recognised", _POISONING),
+        ("contradictions", "Contradictions", _CONTRADICTIONS),
     ):
         if name in results:
             yield from _section(title, text, results[name], results[name]["results"])

@@ -3,7 +3,8 @@ Which entries to show for a question, by counting words.
 
 Two points for each word of the question that an entry's type, title, description or body has, one more where the word is
 typical of the type, one for having a body. At most five, each cut to 1,200 characters; one that is older than a day says
-so, since the world moved on. An entry that only explains a tool of the present turn is left out, unless it warns of the tool.
+so, since the world moved on. An entry that only explains a tool of the present turn is left out, unless it warns of the tool. If no entry
+holds enough of the question's words to answer it (`memory/relevance`), none is shown.
 """
 
 from __future__ import annotations
@@ -14,11 +15,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+import numpy as np
+
 from commonplace.markdown.entries import EntryFile, EntryType
 from commonplace.markdown.roots import Root
 from commonplace.markdown.shelf import Shelf
+from commonplace.memory.relevance import Nearness, is_relevant, relevance
+from commonplace.text.analyse import query_terms, terms
 from commonplace.text.english import STOP_WORDS
 from commonplace.text.fence import CLOSE, OPEN, POLICY, entry, name
+from commonplace.text.rarity import shares
 from commonplace.text.similarity import words
 from commonplace.values.moment import from_ms
 from commonplace.values.record import TRUSTED
@@ -123,7 +129,22 @@ def _line_of(hit: ShelfRecalled) -> str:
 def _scored(entries: Iterable[EntryFile], query: str, tools: Sequence[str]) -> list[tuple[int, EntryFile]]:
     tokens = _tokens(query)
     scored = [(_score(file, tokens), file) for file in entries if not _explains(file, tools)]
-    return [(score, file) for score, file in scored if score]
+    matches = [(score, file) for score, file in scored if score]
+    return matches if _answers(query, [file for _, file in matches], len(scored)) else []
+
+
+def _answers(query: str, files: Sequence[EntryFile], entries: int) -> bool:
+    """Whether one of the files is likely to answer the question, judged by its words."""
+    parts = shares(query_terms(query))
+    texts = [set(terms(_text(file))) for file in files]
+    coverage = np.array([sum(share for term, share in parts.items() if term in known) for known in texts])
+    likely = relevance(Nearness(coverage=coverage, cosines={}), (), entries, {})
+    return bool(is_relevant(likely).any())
+
+
+def _text(file: EntryFile) -> str:
+    entry = file.entry
+    return f"{entry.type}\n{entry.name}\n{entry.description}\n{entry.body}"
 
 
 def _place(score: int, file: EntryFile) -> tuple[int, int, str]:
@@ -139,7 +160,7 @@ def _tokens(query: str) -> frozenset[str]:
 
 def _score(file: EntryFile, tokens: frozenset[str]) -> int:
     entry = file.entry
-    text = f"{entry.type}\n{entry.name}\n{entry.description}\n{entry.body}".lower()
+    text = _text(file).lower()
     hits = sum(2 for token in tokens if token in text) + len(tokens & _KEYWORDS[entry.type])
     return hits + bool(entry.body.strip()) if hits else 0
 
