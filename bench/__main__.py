@@ -368,9 +368,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--records", type=int, default=versions.RECORDS)
     one.add_argument("--rounds", type=int, default=versions.ROUNDS)
 
-    _named(
-        named, "extraction", extraction, "how many facts the rules find in our own transcripts, and how many are right"
-    )
+    _named(named, "extraction", extraction, "how many facts the rules find in our transcripts, and how many are right")
 
     _named(named, "poisoning", poisoning, "how many attacks the guard recognises, and how many look-alikes it holds")
 

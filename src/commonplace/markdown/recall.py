@@ -137,7 +137,7 @@ def _answers(query: str, files: Sequence[EntryFile], entries: int) -> bool:
     """Whether one of the files is likely to answer the question, judged by its words."""
     parts = shares(query_terms(query))
     texts = [set(terms(_text(file))) for file in files]
-    coverage = np.array([sum(share for term, share in parts.items() if term in known) for known in texts])
+    coverage = np.array([sum(share for term, share in parts.items() if term in own_terms) for own_terms in texts])
     likely = relevance(Nearness(coverage=coverage, cosines={}), (), entries, {})
     return bool(is_relevant(likely).any())
 

@@ -53,7 +53,7 @@ class Calibration:
     """For each unit of nearness that a hit is behind the best."""
 
 
-WORDS: Final = Calibration(offset=-1.5, slope=3.9, unrelated=Channel(mean=0.0, std=0.0, best=0.0), passages=-0.2)
+WORDS: Final = Calibration(offset=-1.66, slope=3.9, unrelated=Channel(mean=0.0, std=0.0, best=0.0), passages=-0.2)
 STATIC: Final = Calibration(
     offset=-1.43, slope=2.9, cosine=1.5, passages=-0.31, behind=-4.5, unrelated=Channel(mean=0.16, std=0.13, best=0.0)
 )

@@ -6,7 +6,7 @@ It is the one way in for an embedded memory, the command without a daemon, MCP a
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TextIO, TypeAlias, Unpack, get_args
@@ -76,8 +76,7 @@ if TYPE_CHECKING:
 
 Progress: TypeAlias = Callable[[int, int], None]
 MAX_PAGE: Final = 1_000_000
-PATIENCE: Final = 20.0
-"""Seconds that `remember_workspace_memory` waits for a fact to be filed. A model may take longer; the work goes on."""
+PATIENCE: Final = 20.0  # seconds that `remember_workspace_memory` waits for a fact to be filed; the work goes on
 
 
 class LocalMemory(MemoryClient):
@@ -776,7 +775,6 @@ class LocalMemory(MemoryClient):
 
     @property
     def _now(self) -> Services:
-        """The use cases, or an error that says why they cannot be used now."""
         return self._services
 
     async def _searchable(self) -> Services:
@@ -798,5 +796,5 @@ class LocalMemory(MemoryClient):
         from commonplace.jobs.waiter import Wait  # noqa: PLC0415
 
         services, principal = await self._learning(), self._known()
-        look: Callable[[], Awaitable[MemoryTask]] = partial(services.lanes.task, principal, kind, id)
+        look = partial(services.lanes.task, principal, kind, id)
         return await services.job_waiter.until(principal, id, Wait(seconds=wait), look)
