@@ -45,7 +45,7 @@ _VALUES: Final = tuple(
     )
 )  # fmt: skip
 _NUMBER: Final = re.compile(
-    rf"(?P<n>(?<![\w.])[$€£¥]? ?v?\d[\d,]*(?:\.\d+)*|[{_HAN}]+(?=[^\W\d_{_HAN}]))(?P<glued>%|[a-zA-Z]{{1,4}}\b)?"
+    rf"(?P<n>(?<![\w.])[$€£¥]? ?v?\d[\d,]*+(?:\.\d++)*+|(?<![{_HAN}])[{_HAN}]++(?=[^\W\d_]))(?P<glued>%|[a-zA-Z]{{1,4}}\b)?"
 )
 _NOT_NUMBERS: Final = re.compile("[统第唯万][一二]|一[下些样起直般定共切旦边会]|千万|万一|十分")
 _TOKEN: Final = re.compile(r"[A-Za-z][\w.'’-]*\w|[A-Za-z]|\d[\w.,:]*|[:,]|[^\W\d_a-zA-Z]")
@@ -225,7 +225,7 @@ def _normal(kind: str, value: str) -> str:
     if kind == "clock" and plain.isascii():
         return plain.replace(".", ":").replace(" ", "").removeprefix("0")
     if kind == "date" and plain.isascii():
-        return " ".join(sorted(re.findall(r"\d+|[a-z]{3}(?=[a-z]*)", re.sub(r"(?<=\d)(?:st|nd|rd|th)", "", plain))[:3]))
+        return " ".join(sorted(re.findall(r"\d+|[a-z]{3}", re.sub(r"(?<=\d)(?:st|nd|rd|th)", "", plain))[:3]))
     return re.sub(f"[{_HAN}]+", lambda match: str(_han(match[0])), plain)
 
 
@@ -288,7 +288,7 @@ def _names_and_words(sentence: str) -> tuple[dict[str, str], dict[str, str], fro
     entities: set[str] = set()
     before = last = ""
     for n, token in enumerate(tokens):
-        plain = re.sub(r"['’]s$|[.'’-]+$", "", token)
+        plain = token[:-2] if token.endswith(("'s", "’s")) else token.rstrip(".'’-")
         low = plain.lower()
         is_name = plain[:1].isupper() and low != "i"
         if is_name and n > max(verb, 0) and (before in _BESIDE or before in names):

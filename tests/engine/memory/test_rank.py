@@ -258,7 +258,7 @@ def test_repeats_count_less_each_time_and_long_passages_less_than_short_ones():
 
 
 def test_a_very_short_passage_is_not_preferred_for_being_short():
-    tiny, short = bm25(np.ones(2), np.array([1.0, 45.0]), 100.0, DEFAULT)
+    tiny, short = bm25(np.ones(2), np.array([1.0, DEFAULT.shortest]), 100.0, DEFAULT)
 
     assert tiny == short
 
