@@ -75,8 +75,9 @@ def forget_peak() -> None:
 
 
 def size_of(folder: Path) -> int:
-    """Bytes of all files in a folder."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    """Bytes of all files in a folder, but for the room that a store sets aside for who removes something on a full disk."""
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.name.endswith("-reserve"))
+    return sum(path.stat().st_size for path in files)
 
 
 def percentile(values: Sequence[float], share: float) -> float:
