@@ -1,7 +1,7 @@
 """
 How rare a word is in general, whatever the memory holds.
 
-In a memory of three notes each word is rare or common by chance. This table knows better: it has the frequency of some forty thousand
+In a memory of three notes each word is rare or common by chance. This table knows better: it has the frequency of 57,000
 words of sixteen languages, by their hashes (`tools/rarity.py` makes it from the vocabulary of the sentence model). What it does
 not know is rarer than all it knows.
 """
