@@ -34,6 +34,7 @@ from commonplace.ports.clock import Clock
 from commonplace.ports.quotas import Quotas
 from commonplace.ports.records import RecordStore
 from commonplace.values.flood import STANDARD, FloodLimits
+from commonplace.values.ingestion import RETENTION
 from commonplace.values.quarantine import is_quarantined
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import TRUSTED, Draft, Lineage, Record, Written
@@ -293,7 +294,8 @@ def _size(record: Record) -> int:
 
 
 def _is_counted(record: Record) -> bool:
-    return record.kind not in _SAID
+    """What was said is not, nor what an agent's session keeps of a turn: one that reads a file ten times does not flood anybody."""
+    return record.kind not in _SAID and not (record.scope.kind == "session" and record.kind in RETENTION)
 
 
 def _likeness(record: Record) -> str | None:

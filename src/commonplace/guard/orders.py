@@ -105,7 +105,7 @@ def steers(text: str, *, hidden: bool = False) -> bool:
     writing less is enough.
     """
     return any(
-        _weight(cues) >= (_HIDDEN_ENOUGH if hidden else _ENOUGH if sentences > 1 else _ENOUGH_ALONE)
+        weight_of(cues) >= (_HIDDEN_ENOUGH if hidden else _ENOUGH if sentences > 1 else _ENOUGH_ALONE)
         for sentences, cues in passages(text)
     )
 
@@ -158,7 +158,7 @@ def cues_in(sentence: str) -> frozenset[Cue]:
     return frozenset(cues.difference(("give", "secret", "data", "away")))
 
 
-def _weight(cues: frozenset[Cue]) -> float:
+def weight_of(cues: frozenset[Cue]) -> float:
     """0 if it wants nothing, or only one thing of nobody in particular."""
     wish = sum(weight for cue, weight in _WISHES.items() if cue in cues)
     force = sum(weight for cue, weight in _FORCE.items() if cue in cues)

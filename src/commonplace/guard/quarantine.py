@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal
 
 from commonplace.guard.ciphers import deciphered
+from commonplace.guard.model import score, worst
 from commonplace.guard.orders import steers, unreported
 from commonplace.guard.sentence import cause_of
 from commonplace.guard.signs import Sign, commands, forms_in, hides, mixes, plain, smuggles, spaced, spelled_out
@@ -46,6 +47,9 @@ _MARKS: Final[frozenset[Sign]] = frozenset({"role_marker", "tool_syntax", "hidde
 _CHOSEN: Final = "file"
 """The source of a file that somebody chose to import."""
 _FIRST_WORD: Final = re.compile(r"[^\W_]+")
+_SPEAKERS: Final = re.compile(r"^(?:user|assistant)[:：]", re.IGNORECASE | re.MULTILINE)
+THRESHOLD: Final = 2.6
+"""The score from which a text steers: learned from all writers of the sets but one, forms and model together hold three in 100 look-alikes of that one."""
 _MOST_ANSWERS: Final = 256
 _answers: OrderedDict[bytes, tuple[Sign, ...]] = OrderedDict()
 
@@ -114,7 +118,10 @@ def _signs(text: str) -> tuple[Sign, ...]:
     for reading in (own_words, spelled_out(words), spaced(own_words)):
         if reading is not None:
             hits |= dict.fromkeys(forms_in(reading))
-            hits |= {"steering": None} if not hits and steers(reading) else {}
+    # Who speaks in a transcript is no word about an assistant.
+    speech = plain(_SPEAKERS.sub("", text))
+    if not hits and any(score(reading) > THRESHOLD for reading in (speech, spelled_out(speech)) if reading is not None):
+        hits["steering"] = None
     if any(steers(reading, hidden=True) or any(forms_in(reading)) for reading in deciphered(words)):
         hits["encoded"] = None
     if neutral(text) != text:
@@ -139,7 +146,7 @@ def judge_record(record: Record, *, by_model: bool = False) -> Verdict:
     signs_of = orders if record.source == _CHOSEN and not by_model else signs
     beside = "\n".join(_labels(record))
     in_text, in_labels = signs_of(record.text), signs_of(beside) if beside else ()
-    sentence = cause_of(record.text, signs_of) if in_text else cause_of(beside, signs_of) if in_labels else None
+    sentence = _cause(record.text, in_text, signs_of) if in_text else _cause(beside, in_labels, signs_of)
     return replace(verdict, reasons=tuple(dict.fromkeys((*in_text, *in_labels))), sentence=sentence)
 
 
@@ -147,7 +154,15 @@ def judge_texts(*sources: Json | Mapping[str, Json]) -> tuple[tuple[Sign, ...], 
     """What looks like an attack in any of several texts or objects, and the sentence that does, without its secrets."""
     text = scrub("\n".join(text for source in sources for text in _texts(source))).text
     reasons = signs(text)
-    return reasons, cause_of(text, signs) if reasons else None
+    return reasons, _cause(text, reasons, signs)
+
+
+def _cause(text: str, reasons: tuple[Sign, ...], signs_of: Callable[[str], tuple[Sign, ...]]) -> str | None:
+    """The sentence that is the reason; if only all sentences together are, the one that reads most like an attack."""
+    if not reasons:
+        return None
+    sentence = cause_of(text, signs_of)
+    return worst(text) if sentence is None and "steering" in reasons else sentence
 
 
 def _labels(record: Record) -> Iterator[str]:
