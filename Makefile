@@ -23,7 +23,7 @@ FIND_PYTHON = for python in $(PYTHON) python3 python3.13 python3.12 python3.11 p
 	done; echo 'Commonplace needs Python 3.11 or newer with venv. Install it, or say PYTHON=/path/to/python.' >&2; exit 1
 
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
-EXTRAS := --extra server --extra mcp --extra postgres pyproject.toml
+EXTRAS := --extra agent --extra server --extra mcp --extra postgres pyproject.toml
 
 .PHONY: help
 help:  ## Show this list

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, get_args
 
+from bench import agent as agents
 from bench import console as consoles
 from bench import contradictions as disagreements
 from bench import daemon as daemons
@@ -17,10 +18,12 @@ from bench import embedding as embeddings
 from bench import extraction as extractions
 from bench import install as installs
 from bench import learning as lessons
+from bench import librarian as librarians
 from bench import poisoning as attacks
 from bench import relevance as answers
 from bench import report, versions
 from bench import routing as routes
+from bench import runs as journals
 from bench.embedding import home_with_model
 from bench.machine import ROOT, describe, keep
 from bench.peers import run as peers
@@ -145,6 +148,23 @@ def shell(asked: argparse.Namespace) -> None:
     _keep(asked, "shell", figures)
 
 
+def runs(asked: argparse.Namespace) -> None:
+    """What a run costs."""
+    with scratch("runs") as folder:
+        rows = journals.measure(folder, asked.events)
+    print(table(rows))
+    _keep(asked, "runs", {"results": rows})
+
+
+def agent(asked: argparse.Namespace) -> None:
+    """Our own time a turn, and what its run costs."""
+    with scratch("agent") as folder:
+        rows = agents.measure(folder, asked.records, asked.turns)
+        of_runs = journals.measure(folder / "runs", asked.events)
+    print(table(rows), table(of_runs), sep="\n\n")
+    _keep(asked, "agent", {"results": rows, "runs": of_runs})
+
+
 def install(asked: argparse.Namespace) -> None:
     """What an installation weighs."""
     figures = installs.measure()
@@ -174,6 +194,18 @@ def contradictions(asked: argparse.Namespace) -> None:
     rows = disagreements.measure_all(asked.halves)
     print(table(rows))
     _keep(asked, "contradictions", {"results": rows})
+
+
+def librarian(asked: argparse.Namespace) -> None:
+    """What it answers without a language model, and which sentences it understands."""
+    figures: dict[str, Any] = {"sentences": librarians.sentences(asked.halves), "results": []}
+    if asked.data is None or not (asked.data / "locomo-dev.json").is_file():
+        print("locomo: skipped, its data is not here (--data FOLDER).")
+    else:
+        with home_with_model(asked.embedder), _store("sqlite", "librarian") as address:
+            figures["results"].append(asyncio.run(librarians.answers(asked.data, address, asked.embedder)))
+    print(*(table(figures[name]) for name in ("results", "sentences") if figures[name]), sep="\n\n")
+    _keep(asked, "librarian", figures)
 
 
 def learning(asked: argparse.Namespace) -> None:
@@ -265,6 +297,8 @@ QUICK = (
     "extraction",
     "poisoning",
     "contradictions",
+    "librarian",
+    "agent --records 1000 --turns 20 --events 1000",
     "learning --runs 2 --facts 20 --pairs 20",
     "daemon --records 10000 --seconds 5",
     "routing --times 100",
@@ -289,6 +323,8 @@ FULL = (
     "extraction",
     "poisoning",
     "contradictions",
+    "librarian",
+    "agent",
     "learning",
     "daemon",
     "routing",
@@ -306,7 +342,7 @@ def everything(asked: argparse.Namespace) -> None:
         print("No data folder (--data): LoCoMo, LongMemEval and BEAM are left out.")
     for step in steps:
         print(f"\n== python -m bench {step}", flush=True)
-        data = ["--data", str(asked.data)] if asked.data and step.startswith("recall") else []
+        data = ["--data", str(asked.data)] if asked.data and step.startswith(("recall", "librarian")) else []
         try:
             main([*step.split(), *data])
         except (ModuleNotFoundError, EmbedderUnavailable, daemons.WrkMissing, consoles.BrowserMissing) as missing:
@@ -325,6 +361,26 @@ def _command(given: Sequence[str]) -> str:
 def _keep(asked: argparse.Namespace, name: str, result: dict[str, Any]) -> None:
     if not asked.dry:
         print(f"Kept: {keep(name, {**asked.made, **result}).relative_to(ROOT)}\n")
+
+
+def _of_runs_and_agents(named: Any) -> None:
+    _of_runs(named)
+    _of_the_agent(named)
+    _of_the_librarian(named)
+
+
+def _of_the_agent(named: Any) -> None:
+    one = _named(named, "agent", agent, "our own time in a turn with the librarian, in this process and over HTTP")
+    one.add_argument("--records", type=int, default=agents.RECORDS)
+    one.add_argument("--turns", type=int, default=agents.TURNS)
+    one.add_argument("--events", type=int, default=journals.EVENTS, help="of the run that is replayed")
+
+
+def _of_runs(named: Any) -> None:
+    one = _named(
+        named, "runs", runs, "an event kept, early and late in a run, beside one fsync; and its journal replayed"
+    )
+    one.add_argument("--events", type=int, default=journals.EVENTS)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -369,10 +425,10 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--rounds", type=int, default=versions.ROUNDS)
 
     _named(named, "extraction", extraction, "how many facts the rules find in our transcripts, and how many are right")
-
     _named(named, "poisoning", poisoning, "how many attacks the guard recognises, and how many look-alikes it holds")
 
     _of_contradictions(named)
+    _of_runs_and_agents(named)
     _of_learning(named)
     _of_the_daemon(named)
 
@@ -396,6 +452,15 @@ def _of_relevance(named: Any) -> None:
     one.add_argument("--held-back", action="store_true", help="the half of the notebooks that is looked at once")
     one.add_argument("--small", action="store_true", help="small memories only")
     one.add_argument("--fit", action="store_true", help="print the curve that fits best")
+
+
+def _of_the_librarian(named: Any) -> None:
+    one = _named(named, "librarian", librarian, "what the librarian answers out of the memory, and what it understands")
+    _data(one)
+    one.add_argument("--embedder", default="static", help="static, gte-small, none, or sentence-transformers:MODEL")
+    one.add_argument(
+        "--halves", type=lambda told: told.split(","), default=librarians.HALVES[:1], help="development, heldback"
+    )
 
 
 def _of_learning(named: Any) -> None:

@@ -56,9 +56,9 @@ process holds. `make run` is the same command after a look at its stamps."""
 
 _STREAMS = """Event streams open on one process, before any of them, with all of them idle, and after one event was told to each."""
 
-_POISONING = """How many attacks on a memory the guard's rules recognise, and how many ordinary texts that resemble one they hold by mistake
-(`tests/acceptance/poison`). The rules were tuned on the development halves only. The goal is .75 and .04 on the held-back half of `stranger`, whose
-author had not seen the rules; it is not reached ([why that is not all](why/poisoning.md))."""
+_POISONING = """How many attacks on a memory the guard recognises, and how many ordinary texts that resemble one it holds by mistake
+(`tests/acceptance/poison`). Its model has learned from every set but `heldback`, whose author knew neither rules nor model, and which was looked at once,
+after they were frozen. The goal there is .75 and .04; it is not reached ([why that is not all](why/poisoning.md)). The rules alone had .44 and .23."""
 _EXTRACTION = """Facts found by rules, no model, in short conversations of our own (`tests/engine/learning/transcripts.jsonl`), each with the words
 that its facts must have: precision is the share of the facts found that were expected, recall the share of those expected that were
 found. The rules were written on the `first` part. The `second` was written after an earlier freeze; its totals were looked at while the rules
@@ -99,6 +99,14 @@ them, and in the two columns that compare, the time to make them is added to the
 _CONTRADICTIONS = """\
 Two notes that give different values for the same thing, and pairs on one subject that do not (`tests/evaluation/contradictions`, written by a
 stranger to the code). The rules were tuned on the development half; the held-back half was run once."""
+_LIBRARIAN = """\
+Without any language model. LoCoMo: every question of a conversation, and as many of others, in a turn of its own with the memory's real tools. `quoted`: where
+recall has the evidence first, the share of answers that quote it word for word; `words kept`: of the words that the set's own answer shares with
+that evidence, the share within the quoted sentences. `says so`: where the floor says that no memory answers, the share of replies that say so.
+`own_ms`: the librarian's own time in a turn. Sentences (`tests/evaluation/librarian`, written by a stranger to the code): the share whose intent is
+understood. The classifier was trained on the first set whole and on the development half of the second, so that only the held-back half of the second says how
+it does with a stranger: it was only counted, never read, also before the last mends (its README says what was seen of it). On the held-back half of the first set the
+rules alone had 0.740."""
 _RELEVANCE = """\
 Whether the memory knows when it knows nothing. `AUC`: the chance that the best hit of a question with an answer is more relevant than that of a
 question without one. `first`: the right one stands first. `kept`: what answerable questions still get at the default floor, as a share of what
@@ -127,6 +135,7 @@ def written(results: Results) -> str:
     for name, section in (("scope-in-store", _inside), ("shell", _shell), ("install", _install)):
         parts += section(results[name]) if name in results else ()
     parts += _rules(results)
+    parts += _librarian(results["librarian"]) if "librarian" in results else ()
     for name, section in (("learning", _learning), ("daemon", _daemon), ("console", _console)):
         parts += section(results[name]) if name in results else ()
     if "peers" in results:
@@ -143,6 +152,12 @@ def _rules(results: Results) -> Iterator[str]:
     ):
         if name in results:
             yield from _section(title, text, results[name], results[name]["results"])
+
+
+def _librarian(result: Mapping[str, Any]) -> Iterator[str]:
+    yield from _section("The librarian", _LIBRARIAN, result, result["results"])
+    yield table(result["sentences"])
+    yield ""
 
 
 def _targets(results: Results) -> Iterator[str]:

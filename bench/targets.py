@@ -36,6 +36,7 @@ def judged(results: Results) -> Iterator[Judged]:
     """Each target that something was measured for."""
     yield from _recall(results)
     yield from _relevance(results)
+    yield from _librarian(results)
     yield from _stores(results)
     yield from _contextual(results)
     yield from _scale(results)
@@ -85,6 +86,13 @@ def _relevance(results: Results) -> Iterator[Judged]:
             yield _at_least(f"{name}: share of recall kept at the floor", 0.85, row["kept"])
     if result:
         yield _at_most("expected calibration error", 0.05, result["calibration_error"])
+
+
+def _librarian(results: Results) -> Iterator[Judged]:
+    for row in results.get("librarian", {}).get("results", []):
+        yield _at_least("librarian: quotes the evidence that recall has first", 0.95, row["quoted"])
+        yield _at_least("librarian: says so where the floor says nothing", 0.95, row["says so"])
+        yield _at_most("librarian: own milliseconds in a turn, median", 5, row["own_ms_p50"])
 
 
 def _stores(results: Results) -> Iterator[Judged]:

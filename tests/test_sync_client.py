@@ -22,7 +22,7 @@ def tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The tool and the clients, in a folder of their own."""
-    ports = [f"src/commonplace/ports/{name}_client.py" for name in ("memory", "catalog")]
+    ports = [f"src/commonplace/ports/{name}_client.py" for name in ("memory", "catalog", "history", "agent")]
     for name in ("tools/sync_client.py", "tools/port_docs.py", "pyproject.toml", "src/commonplace/__init__.py", *ports):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)

@@ -1,4 +1,4 @@
-"""The docstrings of `ports/memory_client` and `ports/catalog_client`, for those of its methods that a face does not describe itself."""
+"""The docstrings of `ports/memory_client`, `catalog_client`, `history_client` and `agent_client`, for those of its methods that a face does not describe itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 PORTS = [
     Path(__file__).parent.parent / "src" / "commonplace" / "ports" / f"{name}_client.py"
-    for name in ("memory", "catalog")
+    for name in ("memory", "catalog", "history", "agent")
 ]
 Method = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -23,21 +23,28 @@ from port_docs import with_docs
 ROOT = Path(__file__).parent.parent
 SDK = ROOT / "src" / "commonplace" / "sdk"
 PORT = "from commonplace.ports.memory_client import "
-PORTS = ("MemoryClient", "KnowledgeClient")
+PORTS = ("MemoryClient", "KnowledgeClient", "HistoryClient", "ArtifactClient", "RunClient")
 FILES = {
     "async_connection.py": "connection.py",
     "async_knowledge.py": "knowledge.py",
+    "async_runs.py": "runs.py",
     "async_catalog.py": "catalog.py",
+    "async_history.py": "history.py",
+    "async_agent.py": "agent.py",
     "async_client.py": "client.py",
 }
 HEADER = "# Generated from {source} by tools/sync_client.py. Do not edit: change that file, then run `make docs`.\n"
 
 NAMES = {
     "AbstractAsyncContextManager": "AbstractContextManager",
+    "AsyncAgent": "DaemonAgent",
     "AsyncBaseTransport": "BaseTransport",
+    "AsyncDaemonArtifacts": "DaemonArtifacts",
     "AsyncDaemonCatalog": "DaemonCatalog",
     "AsyncClient": "Client",  # ours, and that of httpx
     "AsyncDaemonConnection": "DaemonConnection",
+    "AsyncHistory": "DaemonHistory",
+    "AsyncDaemonRuns": "DaemonRuns",
     "AsyncIterator": "Iterator",
     "AsyncKnowledge": "Knowledge",
     "AsyncMemory": "Memory",
@@ -47,11 +54,14 @@ NAMES = {
     "aiter_bytes": "iter_bytes",
     "aiter_sse": "iter_sse",
     "aread": "read",
+    "async_agent": "agent",
     "async_call": "plain_call",
     "async_catalog": "catalog",
     "async_connection": "connection",
+    "async_history": "history",
     "async_knowledge": "knowledge",
     "async_parts": "plain_parts",
+    "async_runs": "runs",
     "asyncio": "time",  # for `sleep` alone
 }
 _WORD = re.compile(r"\w+")
@@ -95,6 +105,8 @@ def generate(name: str) -> str:
     # The port is how a memory is used with an event loop.
     for port in PORTS:
         text = text.replace(f"({port}):", ":").replace(f", {port}):", "):").replace(f"{PORT}{port}\n", "")
+    text = text.replace(f"{PORT}ArtifactClient, RunClient\n", "")
+    text = text.replace("(AgentClient):", ":").replace("from commonplace.ports.agent_client import AgentClient\n", "")
     text = HEADER.format(source=name) + translate(text)
     target = str(SDK / FILES[name])
     text = _ruff(text, "check", "--fix-only", "--select", "I", "--stdin-filename", target, "-")

@@ -26,7 +26,7 @@ ALLOWED: Final = ROOT / "tests" / "words.json"
 PARTICIPLES: Final = frozenset(
     "told asked given made found kept held shown wanted sent known left seen named chosen said met one read written done".split()
 )
-MAY_END_SO: Final = frozenset({"learning", "importing", "testing", "embedding", "string", "settings"})
+MAY_END_SO: Final = frozenset({"learning", "importing", "testing", "embedding", "ring", "string", "settings"})
 _ROOM: Final = re.compile(r"^(stores|doors)/[^/]++/")
 
 

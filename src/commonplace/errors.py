@@ -47,7 +47,7 @@
     │   └── BodyTooSlow
     ├── Overloaded              as many connections, or bytes of requests, as the daemon may have
     ├── ShuttingDown            the daemon stops, and does not finish this
-    ├── NotFound
+    ├── NotFound               those of runs, tasks and artifacts are in values/run_errors.py
     │   ├── RecordNotFound
     │   ├── VersionNotFound
     │   ├── RouteNotFound

@@ -37,6 +37,8 @@ FROM_WORKSPACE: Final = f"{PREFIX}FROM_WORKSPACE"
 """Which settings of the environment a workspace's file had set. Where it is there, that file is not read again."""
 
 
+GATEWAY_SCOPES: Final = frozenset({"current_chat", "resources", "all_user_memory"})
+
 # Lists are written with commas between, not as JSON.
 Names = Annotated[tuple[str, ...], NoDecode]
 Paths = Annotated[tuple[Path, ...], NoDecode]
@@ -52,7 +54,9 @@ class Settings(BaseSettings):
     and most never. What does not count is passed over with a warning.
     """
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_ignore_empty=True, extra="forbid", frozen=True, hide_input_in_errors=True
+    )
 
     home: Path = Field(
         default=Path("~/.commonplace"),
@@ -105,6 +109,18 @@ class Settings(BaseSettings):
         le=1_000_000,
         description="How many US dollars each tenant may spend on the language model in a day (UTC), unless it has a "
         "budget of its own at /v1/budgets. 0 turns models off for every tenant.",
+    )
+    llm_models: Names = Field(
+        default=(),
+        description="Other language models that a session, a request or an agent may name beside llm_model, each written like it. "
+        "llm_api_key and llm_base_url are used for those of the same vendor; others take their vendor's own variable.",
+    )
+    llm_chat_budget_usd: float = Field(
+        default=5.0,
+        ge=0,
+        le=1_000_000,
+        description="How many US dollars each tenant may spend on chat in a day (UTC), apart from llm_daily_budget_usd. 0 leaves "
+        "chat to the librarian, which needs no model.",
     )
     llm_dream_budget_usd: float = Field(
         default=0.5,
@@ -160,6 +176,96 @@ class Settings(BaseSettings):
         default=False,
         description="Whether the Markdown of a workspace lies in the workspace itself, in .commonplace/memory, and not in the "
         "home folder.",
+    )
+
+    memory_mode: Literal["curated", "memory_gateway"] = Field(
+        default="curated",
+        description="The memory that an agent has of its own: curated, two small files that it keeps itself, or memory_gateway, a "
+        "service that searches before a turn and is told the turn afterwards. A change counts after a restart. Like every "
+        "setting that begins with memory it can be written into a table [memory], and into [memory.gateway].",
+    )
+    memory_gateway_base_url: str | None = Field(
+        default=None,
+        description="Where the memory gateway is, for instance http://127.0.0.1:8010. The mode memory_gateway needs it.",
+    )
+    memory_gateway_user_id: str | None = Field(
+        default=None, description="Whose memory there is used. The mode memory_gateway needs it."
+    )
+    memory_gateway_user_key: SecretStr | None = Field(
+        default=None,
+        description="That user's key, which is a secret: keep it out of files that others can read. The mode memory_gateway needs it.",
+    )
+    memory_gateway_app_id: str = Field(default="default", min_length=1, description="The app that the user belongs to.")
+    memory_gateway_project_id: str = Field(default="default", min_length=1, description="The project of that app.")
+    memory_gateway_scope: Names = Field(
+        default=("current_chat", "resources"),
+        description="Where the gateway searches: one or more of current_chat, resources and all_user_memory.",
+    )
+    memory_gateway_top_k: int = Field(
+        default=8, ge=1, le=100, description="How many results of the gateway a turn gets at most."
+    )
+    memory_gateway_timeout_seconds: float = Field(
+        default=10.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="After how many seconds a request to the gateway is given up.",
+    )
+
+    agent_sessions: int = Field(default=64, ge=1, description="How many sessions of agents a daemon has open at once.")
+    agent_requests: int = Field(
+        default=50, ge=1, description="How often the model may be asked in one turn of an agent."
+    )
+    agent_seconds: float = Field(default=900.0, gt=0, description="How many seconds a turn of an agent may take.")
+    agent_window: int = Field(
+        default=32_000,
+        ge=1_000,
+        description="How many tokens of a session's history a prompt may have; what is older is told in short.",
+    )
+    agent_output_tokens: int = Field(
+        default=8_192, ge=100, description="How many tokens each answer of the model may have in a turn of an agent."
+    )
+    agent_turn_budget_usd: float = Field(
+        default=1.0,
+        ge=0,
+        description="How many US dollars one turn of an agent may cost. 0: as much as the day has left.",
+    )
+    agent_fetch: bool = Field(
+        default=False, description="Whether agents may fetch pages of the public web, with permission."
+    )
+    agent_roots: Paths = Field(
+        default=(),
+        description="Folders of the server below which the agent of anybody who may write may work with files. The agent of the "
+        "operator works anywhere, and only that one runs commands; nobody's works in the home folder.",
+    )
+    agent_shell_sandbox: Literal["none", "bwrap"] = Field(
+        default="none",
+        description="Inside of what the commands of an agent run: none, or bwrap, which has to be installed (the package bubblewrap).",
+    )
+    agent_tool_seconds: float = Field(
+        default=120.0, gt=0, description="How many seconds a tool call of an agent may take."
+    )
+    agent_permission_seconds: float = Field(
+        default=300.0,
+        ge=0,
+        description="How many seconds an agent waits for a permission; then the call is refused. 0: for ever.",
+    )
+    agent_allow_all: bool = Field(
+        default=False,
+        description="Whether people may let an agent use every tool without a question (the approval mode yolo).",
+    )
+    agent_recall: bool | None = Field(
+        default=None,
+        description="Whether an agent's turn begins with what the workspace's memory knows about it. Unset: in the memory mode "
+        "curated. Like every setting that begins with agent it can be written into a table [agent].",
+    )
+    agent_learn: bool | None = Field(
+        default=None,
+        description="Whether the workspace's memory learns from an agent's turns. Unset: in the memory mode curated.",
+    )
+    agent_capture: Literal["off", "summary", "full"] = Field(
+        default="summary",
+        description="What is kept for a while of what happened in a turn, in the memory of its session: nothing, a line for each event, "
+        "or also what tools were given and answered.",
     )
 
     url: str | None = Field(
@@ -243,6 +349,27 @@ class Settings(BaseSettings):
         description="After how many days without a write the memory of a session ends: what is not pinned is deleted, which can be "
         "undone. A rule with an age, of the session or of all sessions, counts instead. 0: never.",
     )
+    history_days: int = Field(
+        default=0,
+        ge=0,
+        description="After how many days without use a session of an agent is removed, with all that was said in it, for good. 0: never.",
+    )
+    runs_days: int = Field(
+        default=30,
+        ge=0,
+        description="For how many days after its last event a run is kept, with its journal and its blackboard. 0: until somebody "
+        "deletes it.",
+    )
+    artifacts_days: int = Field(
+        default=90,
+        ge=0,
+        description="For how many days an artifact is kept, unless it was said when it was made. 0: until somebody deletes it.",
+    )
+    max_artifact_mb: int = Field(
+        default=8,
+        ge=1,
+        description="How many MiB an artifact may have. Over HTTP it also has to fit into a body (`max_body_mb`).",
+    )
     audit_kept_days: int = Field(
         default=0,
         ge=0,
@@ -291,11 +418,28 @@ class Settings(BaseSettings):
         except CommonplaceError as error:
             raise ValueError(error.message) from error
 
-    @field_validator("allowed_hosts", "allowed_origins", "trusted_proxies", "import_roots", "llm_prices", mode="before")
+    @field_validator(
+        "allowed_hosts",
+        "allowed_origins",
+        "trusted_proxies",
+        "import_roots",
+        "agent_roots",
+        "llm_models",
+        "llm_prices",
+        "memory_gateway_scope",
+        mode="before",
+    )
     @classmethod
     def _listed(cls, value: object) -> object:
         """One text with commas, as the environment has it, or a list."""
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+    @field_validator("memory_gateway_scope")
+    @classmethod
+    def _gateway_scope(cls, scope: tuple[str, ...]) -> tuple[str, ...]:
+        if not scope or not GATEWAY_SCOPES.issuperset(scope):
+            raise ValueError("name at least one of current_chat, resources and all_user_memory, and nothing else")
+        return tuple(dict.fromkeys(scope))
 
     @field_validator("host")
     @classmethod

@@ -23,6 +23,14 @@ from commonplace.testing.lanes import MemoryDesk
 pytestmark = pytest.mark.anyio
 
 
+def content(path: Path) -> bytes:
+    """What a file holds; nothing if the server has removed it since it was listed, as it does with what it can make again."""
+    try:
+        return path.read_bytes().lower()
+    except FileNotFoundError:
+        return b""
+
+
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
     folder = tmp_path / "web"
@@ -68,7 +76,7 @@ def traces(kind: str, request: pytest.FixtureRequest, home: Path) -> Callable[..
             f"{word} in {path.name}"
             for path in paths
             for word in words
-            if word in path.name.lower() or word.encode() in path.read_bytes().lower()
+            if word in path.name.lower() or word.encode() in content(path)
         ]
 
     return search

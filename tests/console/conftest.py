@@ -20,6 +20,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 
 from commonplace.testing.daemon import Daemon, running_daemon
+from commonplace.testing.vendor import Vendor, running_vendor
 
 ROOT = Path(__file__).parents[2]
 SCREENS = ROOT / ".screens"
@@ -42,6 +43,8 @@ FLAGS.append(f"--disable-features={','.join(WITHOUT)}")
 PATIENCE = 15_000
 """Milliseconds that a page may take on a machine that is busy with something else. How quick it is says the bench."""
 SIZES = {"wide": (1280, 800), "narrow": (380, 760)}
+MODEL = "openai:small"
+"""What the vendor plays. The librarian answers unless somebody asks for it."""
 STATUS = re.compile(r"status of (\d{3})")
 
 Language: TypeAlias = Literal["en", "zh"]
@@ -53,8 +56,22 @@ Role: TypeAlias = Literal["reader", "writer", "reviewer", "admin"]
 
 
 @pytest.fixture(scope="session")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Generator[Daemon]:
-    with running_daemon(tmp_path_factory.mktemp("console") / "home", patience=50.0) as begun:
+def vendor() -> Generator[Vendor]:
+    """Plays the model `openai:small`, which a turn may ask for. Nothing else does: the memory learns by rules."""
+    with running_vendor() as begun:
+        yield begun
+
+
+@pytest.fixture(scope="session")
+def daemon(tmp_path_factory: pytest.TempPathFactory, vendor: Vendor) -> Generator[Daemon]:
+    model = {
+        "COMMONPLACE_LLM_MODELS": MODEL,
+        "COMMONPLACE_LLM_BASE_URL": vendor.url,
+        "COMMONPLACE_LLM_API_KEY": "sk-test-0000",
+        "COMMONPLACE_LLM_PRICE": "1/1",
+        "COMMONPLACE_AGENT_ROOTS": str(tmp_path_factory.getbasetemp()),
+    }
+    with running_daemon(tmp_path_factory.mktemp("console") / "home", env=model, patience=50.0) as begun:
         yield begun
 
 

@@ -115,10 +115,12 @@ FILES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Lively:
-    """What was stored: the record that has a life of its own, and the file to open."""
+    """What was stored: the record that has a life of its own, the file to open, and a conversation with its first run."""
 
     record: str
     file: str
+    talk: str
+    run: str
 
 
 def seed(operator: httpx.Client) -> Lively:
@@ -142,7 +144,27 @@ def seed(operator: httpx.Client) -> Lively:
         ("仪表盘", "reader", ["workspace:*"]),
     ):
         _post(operator, "/v1/keys", {"name": name, "role": role, **({"scopes": scopes} if scopes else {})})
-    return Lively(record=changed["id"], file="project/ship.md")
+    talk, run = _conversation(operator)
+    return Lively(record=changed["id"], file="project/ship.md", talk=talk, run=run)
+
+
+def _conversation(operator: httpx.Client) -> tuple[str, str]:
+    """With the librarian, which needs no model: the ids of the session and of the first run."""
+    persona = "You answer in short sentences, the command first."
+    body = {"name": "Helper", "id": "helper", "memory_enabled": True, "profile": {"persona": persona}}
+    _post(operator, "/v1/agents", body)
+    session = _post(operator, "/v1/sessions", {"agent": "helper", "workspace": "web", "source": "console"})["id"]
+    runs: list[str] = []
+    for text in ("When do the releases go out?", "发布前要做什么？"):
+        said = _post(operator, f"/v1/sessions/{session}/turns", {"text": text})
+        runs.append(said["run"])
+        after = {"Last-Event-ID": str(said["last_event"])}
+        with operator.stream("GET", f"/v1/sessions/{session}/events", headers=after) as heard:
+            assert any(line == "event: memory_learned" for line in heard.iter_lines())
+    for name, text in (("release-notes.md", b"# 2.0\n\nFaster."), ("发布清单.txt", "先跑测试。".encode())):
+        query = {"name": name, "run": runs[0], "type": "text/plain"}
+        operator.post("/v1/artifacts", params=query, content=text).raise_for_status()
+    return session, runs[0]
 
 
 def _remembered(now: datetime, chance: random.Random) -> list[dict[str, Any]]:

@@ -332,6 +332,7 @@ def test_what_each_extraction_cost_is_told(visit: Visit, tmp_path: Path) -> None
             expect(latest).to_contain_text(told["latest"][0]["session"])
             expect(latest).to_contain_text(re.compile(r"\$0\.0\d+"))
             expect(page.get_by_role("progressbar", name="Spent today")).to_be_visible()
+            expect(page.get_by_text("Chat has its own budget: $0.00 of $5.00 spent, $5.00 left.")).to_be_visible()
             expect(page.get_by_text("openai:small").first).to_be_visible()
             page.get_by_label("Time").select_option("7 days")
             expect(page).to_have_url(re.compile("days=7"))

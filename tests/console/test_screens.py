@@ -23,6 +23,15 @@ PAGES = {
     "record": "record/{record}",
     "session": "session/chat-7?scope=workspace%3Ashop",
     "recall": "recall?q=When+do+the+releases+go+out%3F",
+    "chat": "chat/{talk}",
+    "chat-new": "chat",
+    "sessions": "sessions",
+    "sessions-one": "sessions/{talk}",
+    "runs": "runs",
+    "runs-one": "runs/{run}",
+    "runs-replay": "runs/{run}?tab=replay",
+    "runs-artifacts": "runs/{run}?tab=artifacts",
+    "agents": "agents",
     "import": "import",
     "review": "review/quarantine",
     "review-requests": "review/requests",
@@ -44,6 +53,10 @@ HEADINGS: dict[Language, dict[str, str]] = {
         "record": "Record",
         "session": "Conversation",
         "recall": "Recall lab",
+        "chat": "Chat",
+        "sessions": "Sessions",
+        "runs": "Runs",
+        "agents": "Agents",
         "import": "Import and export",
         "review": "Review",
         "knowledge": "Knowledge",
@@ -57,6 +70,10 @@ HEADINGS: dict[Language, dict[str, str]] = {
         "record": "记录",
         "session": "对话",
         "recall": "召回实验室",
+        "chat": "聊天",
+        "sessions": "会话",
+        "runs": "运行",
+        "agents": "智能体",
         "import": "导入与导出",
         "review": "审核",
         "knowledge": "知识",
@@ -86,8 +103,12 @@ Shot: TypeAlias = Callable[[Page, str], Path]
 
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Generator[Daemon]:
-    """One of our own, with nothing in it but what is to be seen: managed files belong to the operator's tenant alone."""
-    with running_daemon(tmp_path_factory.mktemp("screens") / "home", patience=50.0) as begun:
+    """
+    One of our own, with nothing in it but what is to be seen: managed files belong to the operator's tenant alone. Nothing of what
+    agents do is kept as memory, where words of ours would stand among what people wrote.
+    """
+    quiet = {"COMMONPLACE_AGENT_CAPTURE": "off"}
+    with running_daemon(tmp_path_factory.mktemp("screens") / "home", env=quiet, patience=50.0) as begun:
         yield begun
 
 
@@ -171,7 +192,8 @@ def looked_at(page: Page, name: str, axe: Axe, shot: Shot) -> dict[str, list[str
 
 
 def address(name: str, lively: Lively) -> str:
-    return PAGES[name].format(record=lively.record, file=lively.file.replace("/", "%2F"))
+    named = {"record": lively.record, "file": lively.file.replace("/", "%2F"), "talk": lively.talk, "run": lively.run}
+    return PAGES[name].format(**named)
 
 
 def stir(daemon: Daemon, page: Page) -> None:

@@ -12,10 +12,14 @@ from tests.console.conftest import Memory, Role, Visit
 
 from commonplace.testing.daemon import Daemon
 
+EVERYBODY = {
+    *("Memory", "Recall lab", "Chat", "Sessions", "Runs", "Agents"),
+    *("Import and export", "Knowledge", "Learning", "Live", "Health"),
+}
 SEEN: dict[Role, set[str]] = {
-    "reader": {"Memory", "Recall lab", "Import and export", "Knowledge", "Learning", "Live", "Health"},
-    "reviewer": {"Memory", "Recall lab", "Import and export", "Review", "Knowledge", "Learning", "Live", "Health"},
-    "admin": {"Memory", "Recall lab", "Import and export", "Review", "Knowledge", "Learning", "Live", "Health", "Keys"},
+    "reader": EVERYBODY,
+    "reviewer": EVERYBODY | {"Review"},
+    "admin": EVERYBODY | {"Review", "Keys"},
 }
 SEEN["writer"] = SEEN["reader"]
 

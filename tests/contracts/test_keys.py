@@ -13,6 +13,7 @@ from commonplace.errors import Conflict, NotFound
 from commonplace.ports.journal import Entries
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.drafts import Store
+from commonplace.values.agent_profile import AgentProfile, McpServerRow
 from commonplace.values.event import News
 from commonplace.values.moment import new_id
 from commonplace.values.principal import Key, Owner, ScopePattern, SignedIn, User
@@ -341,6 +342,30 @@ async def test_an_owner_comes_back_as_it_was_put(store: Store, made: Registering
     assert await told(store) == ["agent.created"]
 
 
+async def test_how_an_agent_is_set_up_comes_back_as_it_was_put_and_can_be_taken_away(
+    store: Store, made: Registering
+) -> None:
+    servers = (
+        McpServerRow(name="files", command="/bin/files", args=("--root", "ü"), env=("TOKEN",), asks=False),
+        McpServerRow(name="web", url="https://mcp.example/v1", token_env="WEB_TOKEN"),
+    )
+    profile = AgentProfile(
+        persona="Du bist „kurz“.\n你好",
+        model="openai:small",
+        skills=("/skills",),
+        tools=(),
+        mcp_servers=servers,
+        approval="yolo",
+    )
+    agent = made.owner("x", profile=profile)
+    await store.keys.put_owner(agent, NOTHING, new=True)
+    first = await store.keys.owner(T, "agent", "x")
+    await store.keys.put_owner(replace(agent, profile=None), NOTHING, new=False)
+
+    assert first == agent
+    assert await store.keys.owners(T, "agent") == [replace(agent, profile=None)]
+
+
 async def test_the_id_of_an_owner_is_taken_once(store: Store, made: Registering) -> None:
     first = made.owner("x")
     await store.keys.put_owner(first, NOTHING, new=True)
@@ -363,6 +388,23 @@ async def test_an_owner_is_changed_where_it_is_there(store: Store, made: Registe
 
     assert await store.keys.owners(T, "agent") == [changed]
     assert await told(store) == ["agent.updated"]
+
+
+async def test_of_two_who_change_what_they_both_looked_at_the_second_is_refused(
+    store: Store, made: Registering, clock: FakeClock
+) -> None:
+    first = made.owner("x")
+    await store.keys.put_owner(first, NOTHING, new=True)
+    one, other = (replace(first, name=name, updated_at=clock.advance(MINUTE)) for name in ("one", "other"))
+
+    await store.keys.put_owner(one, NOTHING, new=False, expected=first.updated_at)
+    with pytest.raises(Conflict):
+        await store.keys.put_owner(other, made.event(), new=False, expected=first.updated_at)
+    with pytest.raises(Conflict):
+        await store.keys.put_owner(made.owner("gone"), made.event(), new=False, expected=first.updated_at)
+
+    assert await store.keys.owners(T, "agent") == [one]
+    assert await told(store) == []
 
 
 async def test_owners_are_listed_by_name_then_id(store: Store, made: Registering) -> None:

@@ -10,8 +10,10 @@ from typing import Any
 import apsw
 import pytest
 
+from commonplace.compose.work import queues_of
 from commonplace.jobs.payloads import Nothing
-from commonplace.service.upkeep import Housekeeping
+from commonplace.service.upkeep import UPKEEP, Housekeeping
+from commonplace.settings import load_settings
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.daemon import InProcess, served
 from commonplace.values.upkeep import Rule
@@ -139,3 +141,23 @@ async def test_the_audit_says_that_a_session_ended_and_of_how_many_records(
         rows = (await running.client.get("/v1/audit", params={"action": "session.end"})).json()["rows"]
     assert [row["details"]["records"] for row in rows if "records" in row["details"]] == [2]
     assert {(row["scope"], row["actor"]) for row in rows} == {("session:one", "daemon")}
+
+
+@pytest.mark.parametrize(("days", "count"), [(0, 0), (5, 1)])
+async def test_a_session_of_the_history_ends_after_its_days_and_never_by_itself(
+    place: str, tmp_path: Path, clock: FakeClock, days: int, count: int
+) -> None:
+    async with served(tmp_path / "home", clock=clock, store=place, history_days=days) as running:
+        await running.client.post("/v1/sessions", json={"id": "old"})
+        clock.advance(3 * DAY)
+        await running.client.post("/v1/sessions", json={"id": "new"})
+        clock.advance(3 * DAY)
+        [upkeep_queue] = [
+            queue for kind, queue in queues_of(running.services, load_settings(home=tmp_path)).items() if kind == UPKEEP
+        ]
+
+        counts: Any = await upkeep_queue.handler(JOB, Nothing(), lambda _done, _total: None)
+
+        left = (await running.client.get("/v1/sessions")).json()["sessions"]
+    assert counts["history_sessions"] == count
+    assert {session["id"] for session in left} == ({"new"} if count else {"old", "new"})

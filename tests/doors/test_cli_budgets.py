@@ -1,6 +1,7 @@
 """`commonplace budgets`, over a store and over a daemon."""
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from commonplace.cli.plain import money, spending
 from commonplace.compose.stores import SystemClock
 from commonplace.errors import Forbidden
 from commonplace.stores.sqlite.store import SqliteStore
-from commonplace.values.usage import Budget, Usage, UsageTotal
+from commonplace.values.usage import Budget, ChatBudget, Usage, UsageTotal
 
 BOTH = pytest.mark.parametrize("cli", ["store", "url"], indirect=True)
 
@@ -22,7 +23,10 @@ def test_a_memory_without_a_call_has_its_whole_budget(cli: Any) -> None:
     told = cli.json("budgets")
 
     assert (told["daily"], told["spent"], told["totals"], told["model"]) == (1_000_000, 0, [], None)
-    assert cli("budgets").out.split("\t")[-2:] == ["$1.00", "$1.00\n"]
+    assert (told["chat"]["daily"], told["chat"]["spent"]) == (5_000_000, 0)
+    learning, chat = cli("budgets").out.splitlines()
+    assert learning.split("\t")[-2:] == ["$1.00", "$1.00"]
+    assert chat.split("\t") == ["all chat", "-", "0", "0", "$0.00", "$5.00", "$5.00"]
 
 
 @BOTH
@@ -62,9 +66,9 @@ def test_what_was_spent_is_told_by_purpose(cli: Any, tmp_path: Path) -> None:
 
     asyncio.run(spend())
 
-    first, last = cli("budgets").out.splitlines()
+    first, last, _ = cli("budgets").out.splitlines()
     assert first.split("\t") == ["extract", "openai:small", "1", "1,234", "$0.0015", "-", "-"]
-    assert last.split("\t")[:5] == ["all", "-", "1", "1,234", "$0.0015"]
+    assert last.split("\t")[:5] == ["all learning", "-", "1", "1,234", "$0.0015"]
 
 
 def test_a_person_gets_a_table(cli: Any, wide: None) -> None:
@@ -83,17 +87,19 @@ def test_money_is_told_to_the_cent_and_further_where_it_is_less(micro: int, show
     assert money(micro) == shown
 
 
-def test_the_last_row_is_all_of_it() -> None:
+def test_the_last_rows_are_all_of_it_and_chat_apart() -> None:
     now = datetime(2026, 3, 1, tzinfo=UTC)
     total = UsageTotal(
         purpose="extract", model="m", tasks=2, failed=1, input_tokens=10, output_tokens=5, cost_micro_usd=20_000
     )
+    chat = replace(total, purpose="chat", tasks=1)
     budget = Budget(
         model="m", daily=500_000, standard=500_000, own=False, spent=40_000, resets_at=now, since=now,
-        totals=(total, total), latest=(),
+        totals=(total, total, chat), latest=(), chat=ChatBudget(daily=2_000_000, spent=20_000),
     )  # fmt: skip
 
-    assert spending(budget)[-1] == ("all", "m", "4", "30", "$0.04", "$0.50", "$0.46")
+    assert spending(budget)[-2] == ("all learning", "m", "4", "30", "$0.04", "$0.50", "$0.46")
+    assert spending(budget)[-1] == ("all chat", "-", "1", "15", "$0.02", "$2.00", "$1.98")
 
 
 def test_the_client_reads_and_sets_it_and_a_writer_does_not(shared_daemon: Any) -> None:

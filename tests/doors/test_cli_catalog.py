@@ -1,5 +1,6 @@
 """The commands for agents, workspaces, documents and the tree."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -57,3 +58,46 @@ def test_the_tree_is_shown_level_by_level_and_read_by_its_layers(cli: Any) -> No
     assert cli("tree", file, "--layer", "L0").out == "Run make ship.\n"
     assert [layer["name"] for layer in cli.json("tree", file, "--make")["layers"]] == ["L0", "L1"]
     assert cli("tree", "commonplace://resources/web/none", "--json").error == "not_found"
+
+
+@BOTH
+def test_an_agent_is_set_up_by_options_and_by_a_file(cli: Any, tmp_path: Path) -> None:
+    file = tmp_path / "profile.json"
+    servers = [{"name": "files", "command": "/bin/files", "args": ["--root", "/srv"]}]
+    file.write_text(json.dumps({"persona": "You write.", "mcp_servers": servers}), encoding="utf-8")
+
+    cli.json("agent", "create", "Notes", "--id", "notes", "--profile", str(file))
+    options = (
+        "--tool",
+        "read",
+        "--tool",
+        "grep",
+        "--skill",
+        "/srv/skills",
+        "--model",
+        "librarian",
+        "--approval",
+        "plan",
+    )
+    edited = cli.json("agent", "edit", "notes", *options)["profile"]
+    every = cli.json("agent", "edit", "notes", "--tool", "all", "--skill", "", "--model", "")["profile"]
+
+    assert (edited["persona"], edited["mcp_servers"][0]["command"]) == ("You write.", "/bin/files")
+    assert (edited["tools"], edited["skills"], edited["model"]) == (["read", "grep"], ["/srv/skills"], "librarian")
+    assert (every["tools"], every["skills"], every["model"], every["approval"]) == (None, [], None, "plan")
+    assert cli("agent", "show", "notes").out.splitlines()[1:] == [
+        "persona\tYou write.",
+        "mcp servers\tfiles (/bin/files --root /srv)",
+        "approval\tplan",
+    ]
+
+
+@BOTH
+@pytest.mark.parametrize("text", ["", "[]", '{"tools": 3}', '{"mcp": []}', '{"skills": ["relative"]}'])
+def test_a_profile_that_cannot_be_used_changes_nothing(cli: Any, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "profile.json"
+    file.write_text(text, encoding="utf-8")
+    cli.json("agent", "create", "Notes", "--id", "notes")
+
+    assert cli("agent", "edit", "notes", "--profile", str(file), "--json").error == "invalid_input"
+    assert cli.json("agent", "show", "notes")["profile"] is None

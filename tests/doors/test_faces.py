@@ -12,10 +12,19 @@ import pytest
 from typer.main import get_command
 
 from commonplace import AsyncClient, AsyncMemory, Client, Memory
+from commonplace.agent.local_agent import LocalAgent
 from commonplace.cli import app
+from commonplace.compose.memory_runs import MemoryArtifacts, MemoryRuns
 from commonplace.doors.mcp.tools import OFFERS
+from commonplace.ports.agent_client import AgentClient
 from commonplace.ports.memory_client import MemoryClient
+from commonplace.ports.run_client import ArtifactClient, RunClient
+from commonplace.sdk.agent import DaemonAgent
+from commonplace.sdk.async_agent import AsyncAgent
+from commonplace.sdk.async_runs import AsyncDaemonArtifacts, AsyncDaemonRuns
+from commonplace.sdk.runs import DaemonArtifacts, DaemonRuns
 from commonplace.service.local import LocalMemory
+from commonplace.service.local_runs import LocalArtifacts, LocalRuns
 
 # The type checker refuses a memory here whose methods do not fit.
 MEMORIES: tuple[type[MemoryClient], ...] = (AsyncMemory, AsyncClient, LocalMemory)
@@ -28,6 +37,7 @@ OPERATOR = "only the operator may"
 OTHERS = "the console and the API show it"
 RUN = "tells what a run of an agent was given; such a program uses the client"
 CHANGES = "a model stores again under the same key, and the older version is kept"
+HISTORY = "the history is of our own agent, which has `session_search`; what another agent was told, it keeps itself"
 POLLED = "the tool waits for the end itself"
 
 
@@ -53,7 +63,7 @@ FACES: dict[str, Face] = {
     "undo": Face("undo", no_tool=PERSON),
     "promote": Face("promote", no_tool=PERSON),
     "demote": Face("demote", no_tool=PERSON),
-    "supersede": Face("supersede", no_tool=CHANGES),
+    "supersede": Face("supersede", "memory_correct"),
     "expire": Face(no_command="`edit --expires` and `delete` do it", no_tool=PERSON),
     "purge": Face("purge", no_tool=PERSON),
     "search": Face("search", "memory_search"),
@@ -144,6 +154,13 @@ FACES: dict[str, Face] = {
     "set_rule": Face("rules", no_tool=OPERATOR),
     "tidy": Face("tidy", no_tool=OPERATOR),
     "upkeep_log": Face("tidy", no_tool=OPERATOR),
+    "create_session": Face(no_command="`chat` begins one", no_tool=HISTORY),
+    "sessions": Face("sessions list", no_tool=HISTORY),
+    "session": Face("sessions show", no_tool=HISTORY),
+    "change_session": Face("sessions rename", no_tool=PERSON),
+    "delete_session": Face("sessions delete", no_tool=PERSON),
+    "session_messages": Face("sessions show", no_tool=HISTORY),
+    "search_sessions": Face("sessions search", no_tool=HISTORY),
     "create_key": Face("key create", no_tool=OPERATOR),
     "keys": Face("key list", no_tool=OPERATOR),
     "revoke_key": Face("key revoke", no_tool=OPERATOR),
@@ -158,17 +175,50 @@ FACES: dict[str, Face] = {
     "budgets": Face("budgets", no_tool=OPERATOR),
     "set_budget": Face("budgets", no_tool=OPERATOR),
 }
+# `memory.runs` and `memory.artifacts` have operations of their own.
+PARTS: dict[type, tuple[type, ...]] = {
+    RunClient: (LocalRuns, AsyncDaemonRuns, MemoryRuns, DaemonRuns),
+    ArtifactClient: (LocalArtifacts, AsyncDaemonArtifacts, MemoryArtifacts, DaemonArtifacts),
+    AgentClient: (LocalAgent, AsyncAgent, DaemonAgent),
+}
+TALK = "a person or a program talks to the agent; an agent that talks to itself is none of its tools"
+HOW = "tells how work unfolded, for people; a model is in the middle of it"
+PART_FACES: dict[str, Face] = {
+    "RunClient.list": Face("runs list", no_tool=HOW),
+    "RunClient.get": Face("runs show", no_tool=HOW),
+    "RunClient.events": Face("runs tail", no_tool=HOW),
+    "RunClient.blackboard": Face("runs show", no_tool=HOW),
+    "RunClient.replay": Face("runs replay", no_tool=HOW),
+    "RunClient.checkpoints": Face(no_command=OTHERS, no_tool=HOW),
+    "RunClient.checkpoint": Face(no_command="the program that runs makes them", no_tool=HOW),
+    "RunClient.delete": Face(no_command="`runs_days` ends them; the API deletes one before", no_tool=PERSON),
+    "ArtifactClient.add": Face("artifacts add", no_tool="the program around a model hands over its files"),
+    "ArtifactClient.list": Face("artifacts list", no_tool=HOW),
+    "ArtifactClient.get": Face("artifacts get", no_tool=HOW),
+    "ArtifactClient.content": Face("artifacts get", no_tool=HOW),
+    "ArtifactClient.promote": Face("artifacts promote", no_tool=PERSON),
+    "ArtifactClient.delete": Face("artifacts delete", no_tool=PERSON),
+    "AgentClient.say": Face("chat", no_tool=TALK),
+    "AgentClient.hear": Face("run", no_tool=TALK),
+    "AgentClient.cancel_turn": Face("chat", no_tool=TALK),
+    "AgentClient.permission_requests": Face("chat", no_tool=TALK),
+    "AgentClient.answer_permission": Face("chat", no_tool=PERSON),
+}
 # What a face has beyond the operations of a memory, and why.
 OF_ITS_OWN = {
     "aclose": "opening and closing are a face's own",
     "close": "opening and closing are a face's own",
     "latency": "of the requests that a daemon answered",
     "sign_in_url": "of the console that a daemon serves",
+    "settle": "of a process that ends, and waits for what its turns leave",
 }
-NOT_MEMORY = {"restore", "version", "trust", "serve", "token", "open", "mcp", "tour", "unpin", "doctor"} | {
-    f"embedder {name}" for name in ("list", "add", "remove")
+NOT_MEMORY = {
+    *("restore", "version", "trust", "serve", "token", "open", "mcp", "tour", "unpin", "doctor"),
+    *("chat", "run"),
+    *(f"embedder {name}" for name in ("list", "add", "remove")),
+    *(f"sessions {name}" for name in ("archive", "unarchive", "export")),
 }
-"""Commands about this machine, and `unpin`, which is `pin` with False."""
+"""Commands about this machine, those that talk to an agent, and those that do an operation in another way: `unpin` is `pin` with False, `sessions archive` a change."""
 
 
 def operations(face: type) -> dict[str, Any]:
@@ -189,7 +239,10 @@ def test_a_face_has_every_operation_of_its_own(face: type) -> None:
     # One that it only inherits from the port would do nothing.
     own = {name: method for name, method in operations(face).items() if "ports." not in method.__module__}
 
-    assert own.keys() - OF_ITS_OWN.keys() == FACES.keys()
+    # A client of a daemon talks to its agents, too.
+    of_agents = operations(AgentClient).keys() if issubclass(face, AsyncAgent | DaemonAgent) else set[str]()
+    assert own.keys() - OF_ITS_OWN.keys() - of_agents == FACES.keys()
+    assert of_agents <= own.keys()
 
 
 @pytest.mark.parametrize("face", [*MEMORIES, *SYNC], ids=lambda face: face.__name__)
@@ -202,7 +255,7 @@ def test_an_operation_takes_the_same_everywhere(face: type, name: str) -> None:
 
 
 def test_every_command_and_tool_in_the_table_is_there_and_none_is_missing() -> None:
-    there = {face.command for face in FACES.values() if face.command}
+    there = {face.command for face in (*FACES.values(), *PART_FACES.values()) if face.command}
     tools = {face.tool for face in FACES.values() if face.tool}
 
     assert there <= set(commands(get_command(app)))
@@ -210,9 +263,32 @@ def test_every_command_and_tool_in_the_table_is_there_and_none_is_missing() -> N
     assert tools == set(OFFERS)
 
 
-@pytest.mark.parametrize("name", FACES)
+@pytest.mark.parametrize("name", [*FACES, *PART_FACES])
 def test_a_gap_has_a_reason(name: str) -> None:
-    face = FACES[name]
+    face = {**FACES, **PART_FACES}[name]
 
     assert bool(face.command) != bool(face.no_command)
     assert bool(face.tool) != bool(face.no_tool)
+
+
+def test_the_table_has_every_operation_of_a_part() -> None:
+    assert PART_FACES.keys() == {f"{port.__name__}.{name}" for port in PARTS for name in operations(port)}
+
+
+@pytest.mark.parametrize(("port", "part"), [(port, part) for port, parts in PARTS.items() for part in parts])
+def test_a_part_has_every_operation_of_its_own_and_takes_the_same(port: type, part: type) -> None:
+    own = {name: method for name, method in operations(part).items() if "ports." not in method.__module__}
+
+    assert own.keys() - OF_ITS_OWN.keys() == operations(port).keys()
+    for name, method in operations(port).items():
+        expected = inspect.signature(method).parameters
+        actual = inspect.signature(own[name]).parameters
+        assert [str(parameter) for parameter in actual.values()] == [
+            str(parameter) for parameter in expected.values()
+        ], name
+
+
+@pytest.mark.parametrize("name", ["runs", "artifacts"])
+@pytest.mark.parametrize("face", [*MEMORIES, *SYNC], ids=lambda face: face.__name__)
+def test_every_memory_has_its_parts(face: type, name: str) -> None:
+    assert isinstance(inspect.getattr_static(face, name), property)

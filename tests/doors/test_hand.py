@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
+from commonplace.agent.tools.memory.places import Asker, ModelPlace
 from commonplace.compose.open_memory import Opening, OpenOptions
-from commonplace.doors.mcp.places import Asker, ModelPlace
 from commonplace.doors.mcp.tools import OFFERS, call
 from commonplace.sdk.async_client import AsyncClient
 from commonplace.service.local import LocalMemory

@@ -24,6 +24,9 @@ from commonplace.server.auth import AppState
 from commonplace.service.events import Wanted
 from commonplace.service.identity import Visit
 from commonplace.testing.daemon import TOKEN, InProcess, served
+from commonplace.values.principal import Principal
+from commonplace.values.scope import DEFAULT_TENANT
+from commonplace.values.session import MessageDraft
 
 pytestmark = pytest.mark.anyio
 
@@ -135,6 +138,9 @@ ROWS: dict[str, Row] = {
     "GET /v1/knowledge/spaces": Row("all"),
     "GET /v1/knowledge/items": Row("all"),
     "POST /v1/knowledge/preflight": Row("all", body={"subject": "WORD"}),
+    "GET /v1/runs": Row("all"),
+    "GET /v1/artifacts": Row("all"),
+    "GET /context/runs": Row("all"),
     "GET /v1/me": Row("all"),
     "GET /v1/tree": Row("all", query="?uri=commonplace://", ok=(400, 404)),
     "GET /api/agents": Row("all"),
@@ -201,8 +207,55 @@ ANAS: dict[str, Request] = {
         "403 404 404 404 404",
     ),
     "POST /v1/knowledge/spaces": ({"scope": "run", "run": "ana-1", "namespace": "n"}, "403 403 403 403 201"),
+    "POST /v1/sessions": ({"agent": "x"}, "403 201 201 403 201"),
+    "GET /v1/sessions": (None, "200 200 200 200 200"),
+    "GET /v1/sessions/search?q=SAID": (None, "200 200 200 200 200"),
+    "GET /v1/sessions/{id:TALK}": (None, "404 404 404 404 404"),
+    "GET /v1/sessions/{id:TALK}/messages": (None, "404 404 404 404 404"),
+    "PATCH /v1/sessions/{id:TALK}": ({"title": "x"}, "403 404 404 404 404"),
+    "DELETE /v1/sessions/{id:TALK}": (None, "403 404 404 404 404"),
+    "POST /v1/sessions/{id:TALK}/turns": ({"text": "x"}, "403 404 404 404 404"),
+    "DELETE /v1/sessions/{id:TALK}/turns/{run:RUN}": (None, "403 404 404 404 404"),
+    "POST /v1/sessions/{id:TALK}/cancel": ({}, "403 404 404 404 404"),
+    "GET /v1/sessions/{id:TALK}/events": (None, "404 404 404 404 404"),
+    "GET /v1/sessions/{id:TALK}/permissions": (None, "404 404 404 404 404"),
+    "POST /v1/sessions/{id:TALK}/permissions/{request:RUN}": ({"choice": "allow_once"}, "403 404 404 404 404"),
     # Under an approval a reviewer shares what they were asked about; nobody else finds it.
     "POST /memory/promote": ({"id": "NOTE"}, "403 200 200 403 200"),
+    "GET /v1/runs/{id:RUN}": (None, "404 404 404 404 404"),
+    "GET /v1/runs/{id:RUN}/events": (None, "404 404 404 404 404"),
+    "GET /v1/runs/{id:RUN}/blackboard": (None, "404 404 404 404 404"),
+    "GET /v1/runs/{id:RUN}/replay": (None, "404 404 404 404 404"),
+    "GET /v1/runs/{id:RUN}/checkpoints": (None, "404 404 404 404 404"),
+    "GET /v1/artifacts/{id:ARTIFACT}": (None, "404 404 404 404 404"),
+    "GET /v1/artifacts/{id:ARTIFACT}/content": (None, "404 404 404 404 404"),
+    "GET /context/runs/events/stream?run_ids=RUN": (None, "404 404 404 404 404"),
+    "GET /context/runs/{run_id:RUN}": (None, "404 404 404 404 404"),
+    "GET /context/runs/{run_id:RUN}/events": (None, "404 404 404 404 404"),
+    "GET /context/runs/{run_id:RUN}/events/stream": (None, "404 404 404 404 404"),
+    "GET /context/runs/{run_id:RUN}/blackboard": (None, "404 404 404 404 404"),
+    "GET /context/runs/{run_id:RUN}/blackboard/patches": (None, "404 404 404 404 404"),
+    "GET /context/runs/{run_id:RUN}/tasks": (None, "404 404 404 404 404"),
+    "GET /context/runs/{run_id:RUN}/checkpoints/latest": (None, "404 404 404 404 404"),
+    "GET /context/runs/{run_id:RUN}/replay": (None, "404 404 404 404 404"),
+    "GET /context/runs/{run_id:RUN}/ledger": (None, "404 404 404 404 404"),
+    "DELETE /v1/runs/{id:RUN}": (None, "403 404 404 404 404"),
+    "POST /v1/runs/{id:RUN}/checkpoints": ({"reason": "r"}, "403 404 404 404 404"),
+    "DELETE /v1/artifacts/{id:ARTIFACT}": (None, "403 404 404 404 404"),
+    "POST /v1/artifacts/{id:ARTIFACT}/promote": ({"scope": "workspace:web"}, "403 404 404 404 404"),
+    "POST /v1/artifacts?name=x&run=RUN": ({}, "403 404 404 404 404"),
+    "POST /context/runs/{run_id:RUN}/events": ({"type": "note"}, "403 404 404 404 404"),
+    "POST /context/runs/{run_id:RUN}/blackboard/patches": (
+        {"op": "add_fact", "payload": {"text": "x"}},
+        "403 404 404 404 404",
+    ),
+    "POST /context/runs/{run_id:RUN}/tasks": ({"tasks": [{"task_type": "t"}]}, "403 404 404 404 404"),
+    "POST /context/runs/{run_id:RUN}/tasks/claim": ({"agent_id": "a"}, "403 404 404 404 404"),
+    "POST /context/runs/{run_id:RUN}/tasks/{task_id:TASK}/transition": ({"action": "release"}, "403 404 404 404 404"),
+    "POST /context/runs/{run_id:RUN}/checkpoints": ({"reason": "r"}, "403 404 404 404 404"),
+    "POST /context/runs/{run_id:RUN}/driver/next": ({}, "403 404 404 404 404"),
+    "POST /context/runs/{run_id:RUN}/todos/sync": ({"todos": []}, "403 404 404 404 404"),
+    "POST /context/runs/{run_id:RUN}/lease/validate": ({"current_path": "/x"}, "403 404 404 404 404"),
     # The reviewer takes back what the source wrote in places that they reach.
     "POST /v1/rollback": ({"source": "manual", **_WHY}, "403 403 200 403 200"),
 }
@@ -235,7 +288,7 @@ NO_DATA = re.compile(
     | (POST|DELETE|PUT)\ /v1/(keys|users|budgets|rules|tidy|reindex|embedder|load)  # for admins: test_every_route
     | POST\ /v1/capabilities$  # tests/doors/tandem/test_signed.py
     | GET\ /v1/events$ | POST\ /mcp$  # below
-    | POST\ /(v1/(remember|forget|dream|resources)|workspace/memory(/\w+)?)$  # they name nothing but the caller's own
+    | POST\ /(v1/(remember|forget|dream|resources)|workspace/memory(/\w+)?|context/runs)$  # they name nothing but the caller's own
     | \w+\ /v1/agents | \w+\ /api/agents        # shared with everybody in the tenant: tests/doors/rondoflow
     | GET\ /v1/workspaces$ | POST\ /(v1|api)/workspaces$ | DELETE\ /(v1|api)/workspaces/[^/]+$
     | POST\ /memory/(import|context/distill)$  # tests/doors/tandem
@@ -256,6 +309,7 @@ TOOLS: dict[str, tuple[str, dict[str, Any]]] = {
     "memory_context": ("reader", {"query": "WORD", "scope": "SCOPE"}),
     "memory_list": ("reader", {"scope": "SCOPE"}),
     "memory_store": ("writer", {"content": "A new note", "scope": "SCOPE"}),
+    "memory_correct": ("writer", {"id": "ID", "content": "A better note"}),
     "memory_delete": ("writer", {"id": "ID"}),
 }
 APART = {
@@ -461,6 +515,9 @@ EVERYONE = {
     "/v1/counts?by=kind&everyone=true": "record.count",
     "/v1/scopes?everyone=true": "scope.list",
     "/v1/stats?everyone=true": "store.stats",
+    "/v1/sessions?everyone=true": "session.list",
+    "/v1/runs?everyone=true": "run.list",
+    "/v1/artifacts?everyone=true": "artifact.list",
 }
 
 
@@ -588,6 +645,19 @@ class Things:
         finding = {"space": space.json()["id"], "title": word, "task_family": "r", "subject": "s"}
         item = (await self.ana("POST", "/v1/knowledge/items", finding)).json()
         self.values |= {"FINDING": item["id"], "COVERAGE": item["coverage_key"]}
+        await self._make_run(word)
+
+    async def _make_run(self, word: str) -> None:
+        run = (await self.ana("POST", "/context/runs", {"objective": word})).json()["run"]["run_id"]
+        tasks = await self.ana("POST", f"/context/runs/{run}/tasks", {"tasks": [{"task_type": word}]})
+        file = await self.ana("POST", f"/v1/artifacts?name=x&run={run}", {"text": word})
+        self.values |= {"RUN": run, "TASK": tasks.json()["tasks"][0]["id"], "ARTIFACT": file.json()["id"]}
+
+        talk = (await self.ana("POST", "/v1/sessions", {"agent": "coder", "title": f"About {word}"})).json()["id"]
+        self.values |= {"TALK": talk, "SAID": word}
+        ana = Principal(subject="ana", tenant=DEFAULT_TENANT, role="writer")
+        draft = MessageDraft(id="1", role="user", kind="text", text=f"Where is the {word}?")
+        await self.world.running.services.history.append(ana, talk, [draft])
 
     async def ask(self, caller: str, name: str, body: Any) -> httpx.Response:
         method, _, path = name.partition(" ")
@@ -609,7 +679,10 @@ class Things:
             f"/v1/managed/user/user/{word}.md",
             f"/v1/resources/docs/{word}.md",
             f"/v1/knowledge/items/{self.values['FINDING']}",
+            f"/v1/sessions/{self.values['TALK']}/messages",
             "/v1/records?scope=session:ana-1",
+            f"/v1/runs/{self.values['RUN']}",
+            f"/v1/artifacts/{self.values['ARTIFACT']}/content",
         )
         return [(await self.ana("GET", path)).status_code for path in paths]
 
@@ -629,7 +702,7 @@ async def test_what_somebody_has_beside_records_is_theirs_too(world: World) -> N
     own = (await things.ana("GET", "/v1/records?scope=user:ana&limit=100")).json()["records"]
 
     assert wrong == []
-    assert await things.remains(word) == [200] * 6
+    assert await things.remains(word) == [200] * 9
     versions = {record["id"]: record["version"] for record in own}
     assert [versions[things.values[name]] for name in ("RECORD", "NOTE")] == [1, 1]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from bench import console, install, learning, report, routing
+from bench import console, install, learning, report, routing, runs
 from bench.__main__ import main
 from bench.counting import gain, means, of_sessions, of_turns, share
 from bench.machine import ROOT, describe, keep, percentile
@@ -270,16 +270,21 @@ def test_the_command_says_which_sets_it_skips(tmp_path: Path, capsys: pytest.Cap
 def test_the_page_on_poisoning_has_the_figures_that_were_measured():
     rows = json.loads((ROOT / "bench" / "results" / "poisoning.json").read_text(encoding="utf-8"))["results"]
     figures = {
-        (row["set"], row["half"]): (round(100 * row["recognised"]), round(100 * row["held by mistake"]))
+        row["set"]: (round(100 * row["recognised"]), round(100 * row["held by mistake"]))
         for row in rows
         if row["language"] == "both"
     }
     page = " ".join((ROOT / "docs" / "why" / "poisoning.md").read_text(encoding="utf-8").split())
+    strange = figures.pop("heldback")
+    recognised, held = zip(*figures.values(), strict=True)
 
     assert all(row["labelled untrusted"] == row["attacks"] for row in rows)
-    assert (
-        "they recognise {} in 100 attacks and hold {} in 100 look-alikes".format(*figures["stranger", "development"])
-        in page
-    )
-    assert "**{} in 100, and {} in 100 look-alikes**".format(*figures["stranger", "held-back"]) in page
-    assert "half is at {} and {},".format(*figures["unseen", "held-back"]) in page
+    assert "recognises **{} in 100 attacks, and holds {} in 100 look-alikes**".format(*strange) in page
+    assert f"it recognises {min(recognised)} to {max(recognised)} in 100 and holds at most {max(held)}," in page
+
+
+def test_a_run_is_measured_to_its_last_event_and_its_state_does_not_grow(tmp_path: Path) -> None:
+    [row] = runs.measure(tmp_path, events=500)
+
+    assert row["events"] == 500
+    assert abs(row["state_bytes_late"] - row["state_bytes_early"]) < 20

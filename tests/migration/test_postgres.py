@@ -8,6 +8,7 @@ rows as COPY wrote them, one can be poured into a schema of its time.
 import json
 import zipfile
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,17 +18,20 @@ import pytest
 from psycopg import sql
 from tests.conftest import addressed
 
+from commonplace.ports.history import SessionFilter
 from commonplace.ports.journal import Entries
 from commonplace.stores.postgres import PostgresStore
 from commonplace.stores.postgres.schema import made_since, migrations, newest
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.drafts import Drafting
+from commonplace.values.agent_profile import AgentProfile
 from commonplace.values.audit import AuditGroup, AuditQuery, AuditRow
 from commonplace.values.event import News, NewsGroup
 from commonplace.values.moment import new_id
 from commonplace.values.query import ALL_STATES, Filter
 from commonplace.values.record import Record
 from commonplace.values.scope import DEFAULT_TENANT, Scope
+from commonplace.values.session import MessageDraft, Session
 
 pytestmark = pytest.mark.anyio
 
@@ -276,3 +280,51 @@ async def test_what_was_deprecated_before_the_schema_of_findings_can_be_recorded
 
     assert {id: item.dedupe_key for id, item in items.items()} == {"gone": None, "kept": "key of kept"}
     assert all(item.last_seen_at == item.updated_at for item in items.values())
+
+
+async def test_a_store_from_before_there_was_a_history_keeps_its_rows_and_takes_in_sessions(
+    server: Any, schema: str, clock: FakeClock
+) -> None:
+    version = pour(server, schema, FILES / BACKUPS[0])
+    with admin(server) as connection, connection.transaction():
+        connection.execute("SELECT set_config('search_path', %s, true)", (f'"{schema}", public',))
+        for number, step in migrations():
+            if version < number <= 13:
+                connection.execute(step.encode())
+                connection.execute("INSERT INTO schema_version (version) VALUES (%s)", (number,))
+    session = Session(id="s", owner="ana", agent="coder", created_at=NOW, updated_at=NOW)
+    draft = MessageDraft(id="1", role="user", kind="text", text="the parser")
+
+    async with await PostgresStore.open(addressed(server, schema), clock) as store:
+        await store.history.create_session(T, session, Entries())
+        await store.history.append_messages(T, "s", [draft], NOW)
+        hits = await store.history.search_messages(T, ["parser"], SessionFilter(owner="ana"), 10)
+
+        assert [hit.message.id for hit in hits] == ["1"]
+        assert await texts(store) == TEXTS
+
+
+async def test_an_agent_from_before_agents_were_set_up_is_kept_and_can_be(
+    server: Any, schema: str, clock: FakeClock
+) -> None:
+    version = pour(server, schema, FILES / BACKUPS[0])
+    with admin(server) as connection, connection.transaction():
+        connection.execute("SELECT set_config('search_path', %s, true)", (f'"{schema}", public',))
+        for number, step in migrations():
+            if version < number <= 14:
+                connection.execute(step.encode())
+                connection.execute("INSERT INTO schema_version (version) VALUES (%s)", (number,))
+        columns = "tenant, kind, id, name, memory_enabled, created_at, updated_at"
+        row = (T, "agent", "notes", "Notes", True, 1, 2)
+        connection.execute(f"INSERT INTO owners ({columns}) VALUES (%s, %s, %s, %s, %s, %s, %s)", row)
+    profile = AgentProfile(persona="You write release notes.", tools=("read",))
+
+    async with await PostgresStore.open(addressed(server, schema), clock) as store:
+        agent = await store.keys.owner(T, "agent", "notes")
+        assert agent is not None
+        await store.keys.put_owner(replace(agent, profile=profile), Entries(), new=False)
+        changed = await store.keys.owner(T, "agent", "notes")
+
+        assert (agent.name, agent.memory_enabled, agent.profile) == ("Notes", True, None)
+        assert changed == replace(agent, profile=profile)
+        assert await texts(store) == TEXTS

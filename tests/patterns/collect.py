@@ -25,6 +25,8 @@ SOURCE = Path(commonplace.__file__).parent
 FLAGS = {
     "compile": 1, "search": 2, "match": 2, "fullmatch": 2, "findall": 2, "finditer": 2, "split": 3, "sub": 4, "subn": 4
 }  # fmt: skip
+# A pattern that a model writes runs in a process of its own, which is killed when it takes too long.
+KILLED = frozenset({"agent/tools/grep_process.py"})
 HARMLESS = frozenset({"escape", "Pattern", "Match", "RegexFlag", *re.RegexFlag.__members__})
 WHOLE = frozenset({"sub", "subn", "split", "findall", "finditer"})
 BUILDERS: dict[str, Callable[[ModuleType], object]] = {
@@ -166,7 +168,7 @@ def main() -> None:
     for path in sorted(SOURCE.rglob("*.py")):
         for place in places(path):
             patterns = watch.at(place) or evaluated(place)
-            if not patterns:
+            if not patterns and place.path not in KILLED:
                 missed.append(f"{place.path}:{place.line}: re.{place.function}")
             methods = ways(path, place)
             for pattern in dict.fromkeys(patterns):

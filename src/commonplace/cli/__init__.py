@@ -30,7 +30,10 @@ from commonplace.cli import (
     reading,
     remembering,
     review,
+    runs,
     serve,
+    sessions,
+    talk,
     tour,
     trust,
     upkeep,
@@ -118,6 +121,8 @@ for group in (
     knowledge,
     moving,
     catalog,
+    sessions,
+    runs,
     upkeep,
     budgets,
     embedders,
@@ -128,6 +133,7 @@ for group in (
     members,
     opening,
     mcp,
+    talk,
     tour,
 ):
     group.add_to(app)

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from commonplace.cli import options as o
+from commonplace.cli.agent_profile import ProfileEdit, agent_lines, read_profile
 from commonplace.cli.door import Door, command
 from commonplace.cli.lines import clean, counted, oneline
 from commonplace.cli.moments import stamp
 from commonplace.cli.quick import QuickGroup
 from commonplace.errors import InvalidInput, PathNotFound
+from commonplace.values.agent_profile import AgentProfile, ApprovalMode
 
 if TYPE_CHECKING:
     from commonplace.values.principal import Owner
@@ -28,6 +30,10 @@ resources = typer.Typer(
 )
 
 AgentId = Annotated[str, typer.Argument(metavar="AGENT", help="The agent's id.")]
+ProfileFile = Annotated[
+    Path | None,
+    typer.Option("--profile", metavar="FILE", help="A JSON file that says how it is set up, or - for standard input."),
+]
 WorkspaceId = Annotated[str, typer.Argument(metavar="WORKSPACE", help="The workspace's id.")]
 NewId = Annotated[str | None, typer.Option("--id", metavar="ID", help="Its id. Default: one of our own.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
@@ -49,18 +55,20 @@ def create_agent(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What people call it.")],
     id: NewId = None,
     memory_on: Annotated[bool, typer.Option("--memory/--no-memory", help="Whether its memory is on.")] = False,
+    profile: ProfileFile = None,
 ) -> None:
     """Create an agent. Its memory is off until you switch it on."""
+    changed = None if profile is None else read_profile(_content(profile))
     with door.open(create=True) as memory:
-        agent = memory.create_agent(name, id=id, memory_enabled=memory_on)
-    door.answer(agent, lambda: _owners([agent]))
+        agent = memory.create_agent(name, id=id, memory_enabled=memory_on, profile=changed)
+    door.answer(agent, lambda: _print(agent_lines(agent)))
 
 
 def show_agent(door: Door, id: AgentId) -> None:
-    """Show one agent."""
+    """Show one agent, and how it is set up."""
     with door.open() as memory:
         agent = memory.agent(id)
-    door.answer(agent, lambda: _owners([agent]))
+    door.answer(agent, lambda: _print(agent_lines(agent)))
 
 
 def edit_agent(
@@ -68,13 +76,46 @@ def edit_agent(
     id: AgentId,
     name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="Its new name.")] = None,
     memory_on: Annotated[bool | None, typer.Option("--memory/--no-memory", help="Switch its memory on or off.")] = None,
+    profile: ProfileFile = None,
+    persona: Annotated[
+        str | None, typer.Option("--persona", metavar="TEXT", help="Who it is, in a few sentences.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model", metavar="MODEL", help="Which of the allowed models speaks for it; '' for the usual one."
+        ),
+    ] = None,
+    skill: Annotated[
+        list[str] | None, typer.Option("--skill", metavar="FOLDER", help="A folder of skills. Repeat it.")
+    ] = None,
+    resource: Annotated[
+        list[str] | None, typer.Option("--resource", metavar="FILE|URL", help="What its prompt has. Repeat it.")
+    ] = None,
+    tool: Annotated[
+        list[str] | None,
+        typer.Option("--tool", metavar="NAME", help="The only tools it may use. Repeat it; 'all' for every one."),
+    ] = None,
+    approval: Annotated[
+        ApprovalMode | None, typer.Option("--approval", help="Whether it asks before it changes something.")
+    ] = None,
 ) -> None:
-    """Rename an agent, or switch its memory on or off. While it is off, no prompt has a section for it."""
-    if name is None and memory_on is None:
-        raise InvalidInput("Say what to change: --name, --memory or --no-memory.")
+    """
+    Rename an agent, set it up, or switch its memory on or off. While it is off, no prompt has a section for it.
+
+    Servers of tools (MCP) are set by a profile, a JSON file like the one that `commonplace agent show --json` has under `profile`.
+    """
+    edit = ProfileEdit(persona=persona, model=model, skills=skill, resources=resource, tools=tool, approval=approval)
+    if name is None and memory_on is None and profile is None and edit.is_empty:
+        raise InvalidInput(
+            "Say what to change: --name, --memory, --no-memory, --profile, --persona, --model, --tool and others."
+        )
+    changed = None if profile is None else read_profile(_content(profile))
     with door.open() as memory:
-        agent = memory.edit_agent(id, name=name, memory_enabled=memory_on)
-    door.answer(agent, lambda: _owners([agent]))
+        if not edit.is_empty:
+            changed = edit.applied(changed or memory.agent(id).profile or AgentProfile())
+        agent = memory.edit_agent(id, name=name, memory_enabled=memory_on, profile=changed)
+    door.answer(agent, lambda: _print(agent_lines(agent)))
 
 
 def remove_agent(door: Door, id: AgentId, yes: Yes = False) -> None:
@@ -251,7 +292,11 @@ def add_to(app: typer.Typer) -> None:
         create_agent
     )
     command(agents, "commonplace agent show notes", panel=PANEL, name="show")(show_agent)
-    command(agents, "commonplace agent edit notes --no-memory", panel=PANEL, name="edit")(edit_agent)
+    examples = (
+        "commonplace agent edit notes --no-memory",
+        "commonplace agent edit notes --persona 'You write release notes.' --tool read --tool grep",
+    )
+    command(agents, *examples, panel=PANEL, name="edit")(edit_agent)
     command(agents, "commonplace agent remove notes --yes", panel=PANEL, name="remove")(remove_agent)
     app.add_typer(agents, name="agent", rich_help_panel=PANEL)
     command(workspaces, "commonplace workspace list", panel=PANEL, name="list")(list_workspaces)

@@ -31,6 +31,14 @@ def ids(ctx: typer.Context, incomplete: str) -> Completions:
     return _of_records(ctx, incomplete, lambda record: [(record.id, clipped(record.text, 60))])
 
 
+def session_ids(ctx: typer.Context, incomplete: str) -> Completions:
+    def ask(memory: "Memory | Client") -> Completions:
+        page = memory.sessions(limit=_ENOUGH, archived="any")
+        return [(session.id, clipped(session.title or "", 60)) for session in page.sessions]
+
+    return _starting(incomplete, _asked(ctx, ask))
+
+
 def kinds(ctx: typer.Context, incomplete: str) -> Completions:
     return _of_records(ctx, incomplete, lambda record: [(record.kind, "")])
 

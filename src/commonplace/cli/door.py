@@ -23,7 +23,7 @@ from commonplace.values.record import Record
 from commonplace.values.scope import DEFAULT_TENANT
 
 if TYPE_CHECKING:
-    from commonplace import Client, Memory
+    from commonplace import AsyncClient, Client, Memory
 
 P = ParamSpec("P")
 ACTOR = "cli"
@@ -101,17 +101,30 @@ class Door:
         )
 
     def client(self, url: str) -> "Client":
+        # httpx and pydantic load slowly.
+        from commonplace import Client
+
+        return Client(url, *self._credentials(), ACTOR)
+
+    def async_client(self, url: str) -> "AsyncClient":
+        """As `client`, for a command that listens while it does other things."""
+        # As above.
+        from commonplace import AsyncClient
+
+        return AsyncClient(url, *self._credentials(), ACTOR)
+
+    def _credentials(self) -> tuple[str | None, str | None]:
+        """The token and the tenant to show to a daemon."""
         if self.embedder is not None:
             raise InvalidInput(
                 "The daemon has chosen its embedder. Leave --embedder out, or name a store with --store."
             )
-        # httpx and pydantic load slowly.
-        from commonplace import Client
+        # As above.
         from commonplace.compose.configuration import configuration
 
         told = configuration()
         tenant = told.tenant if told.tenant != DEFAULT_TENANT else None
-        return Client(url, told.token, self.tenant or tenant, ACTOR)
+        return told.token, self.tenant or tenant
 
     @property
     def url(self) -> str | None:

@@ -23,6 +23,8 @@ class Exit(IntEnum):
     CONFLICT = 4
     UNAVAILABLE = 5
     REFUSED = 6
+    NOT_PERMITTED = 7
+    TIMED_OUT = 124
     INTERRUPTED = 130
 
 
@@ -34,6 +36,8 @@ MEANING = {
     Exit.CONFLICT: "conflict: somebody wrote first",
     Exit.UNAVAILABLE: "store unavailable or busy: try again",
     Exit.REFUSED: "refused: the text holds a secret",
+    Exit.NOT_PERMITTED: "the agent answered without a permission that it asked for",
+    Exit.TIMED_OUT: "no answer in time",
     Exit.INTERRUPTED: "interrupted",
 }
 

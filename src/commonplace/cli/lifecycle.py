@@ -100,8 +100,9 @@ def purge(
         door.confirm(f"Purge {named[0]}, without a trace?", yes=yes)
         purged = memory.purge(ids=ids or (), scope=scope, user=user, source=source, leave_files=leave_files)
     files = f", and {counted(purged.files, 'file')} of managed memory" if purged.files else ""
-    summary = f"Purged {counted(purged.records, 'record')} in {counted(purged.versions, 'version')}{files}."
-    answer = {name: value for name, value in asdict(purged).items() if value or not name.startswith("files")}
+    sessions = f", and {counted(purged.sessions, 'session')} of the history" if purged.sessions else ""
+    summary = f"Purged {counted(purged.records, 'record')} in {counted(purged.versions, 'version')}{files}{sessions}."
+    answer = {name: value for name, value in asdict(purged).items() if value or name in ("records", "versions")}
     door.answer(answer, lambda: typer.echo(summary))
     for file in purged.files_left:
         door.say(f"A file was left: {file}")

@@ -12,6 +12,11 @@ SHORT_ID = 18
 _FULL_ID = 36
 _LIKELY = ((0.85, "very likely"), (0.6, "likely"), (0.3, "possible"))
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# What joins or parts letters without being seen, and what only chooses a shape; the one that makes a sign an emoji may stay.
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200d\u2028\u2029\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0"
+    "\ufe00-\ufe0e\U000e0000-\U000e0fff]|(?<![\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff])\ufe0f"
+)
 _PASSWORD = re.compile(r"(?<=://)([^:/@\s]*):[^@\s]*@")
 _PASSWORD_WORD = re.compile(r"(password=)[^\s&]+", re.IGNORECASE)
 
@@ -19,6 +24,11 @@ _PASSWORD_WORD = re.compile(r"(password=)[^\s&]+", re.IGNORECASE)
 def clean(text: str) -> str:
     """The text without what a terminal would obey: control characters, escapes, changes of direction."""
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
+
+
+def visible(text: str) -> str:
+    """As `clean`, and without what nobody sees: nothing a model or a tool says reaches a terminal unseen."""
+    return clean(_UNSEEN.sub("", text))
 
 
 def oneline(text: str) -> str:

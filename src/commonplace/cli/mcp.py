@@ -9,18 +9,37 @@ import typer
 
 from commonplace.cli.complete import scopes
 from commonplace.cli.door import Door, command
+from commonplace.cli.editors import install
 from commonplace.errors import InvalidInput
+from commonplace.values.paths import expand_path
 from commonplace.values.scope import DEFAULT_TENANT, Scope
 
 if TYPE_CHECKING:
-    from commonplace.doors.mcp.places import Asker, ModelPlace
+    from commonplace.agent.tools.memory.places import Asker, ModelPlace
 
 PANEL = "Serve"
 ACTOR = "mcp"
 
+OnlyScopes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scope",
+        "-s",
+        metavar="KIND:ID",
+        help="Let the model read and write this scope only; may be repeated. Default: every scope it names.",
+        autocompletion=scopes,
+    ),
+]
+
 
 def mcp(
     door: Door,
+    action: Annotated[
+        str | None, typer.Argument(metavar="[install]", help="install: write the entry of an editor, after showing it.")
+    ] = None,
+    editor: Annotated[
+        str | None, typer.Argument(metavar="[EDITOR]", help="claude, claude-desktop, cursor, zed or qwen.")
+    ] = None,
     project: Annotated[
         str | None,
         typer.Option(
@@ -30,25 +49,24 @@ def mcp(
     session: Annotated[
         str | None, typer.Option(metavar="ID", help="The conversation that is meant. Default: none.")
     ] = None,
-    scope: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--scope",
-            "-s",
-            metavar="KIND:ID",
-            help="Let the model read and write this scope only; may be repeated. Default: every scope it names.",
-            autocompletion=scopes,
-        ),
-    ] = None,
+    scope: OnlyScopes = None,
     allow_delete: Annotated[
         bool,
         typer.Option("--allow-delete", help="Offer the tool that deletes, too. Also: COMMONPLACE_MCP_ALLOW_DELETE."),
     ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="install: do not ask.")] = False,
+    only_show: Annotated[bool, typer.Option("--print", help="install: print the entry, and write nothing.")] = False,
 ) -> None:
     """
     Give a model this memory as tools, over stdin and stdout (MCP). An editor or an agent starts it; it needs no daemon, and
-    uses the one at COMMONPLACE_URL where that is set.
+    uses the one at COMMONPLACE_URL where that is set. `mcp install EDITOR` writes the entry of an editor that starts it with these
+    options.
     """
+    if action is not None:
+        if action != "install":
+            raise InvalidInput(f"{action!r:.40} is nothing that can be done here. Say `mcp`, or `mcp install EDITOR`.")
+        install(door, editor, _options(door, project, session, scope, allow_delete), yes=yes, only_show=only_show)
+        return
     try:
         # The SDK of the protocol is an extra, and slow to load.
         from commonplace.doors.mcp.server import make_server, serve_stdio
@@ -59,9 +77,8 @@ def mcp(
     from commonplace.settings import load_settings
 
     settings = load_settings()
-    place = _place(project, session, scope)
 
-    async def served() -> None:
+    async def serve(place: "ModelPlace") -> None:
         async with AsyncExitStack() as stack:
             asker = await _asker(door, place, stack)
             await serve_stdio(make_server(asker, allow_delete=allow_delete or settings.mcp_allow_delete))
@@ -69,14 +86,29 @@ def mcp(
     configure_logs(settings.log_format)
     # A thread waits for the next line on stdin and cannot be interrupted; a store outlives the end of its process.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    asyncio.run(served())
+    asyncio.run(serve(_place(project, session, scope)))
+
+
+def _options(
+    door: Door, project: str | None, session: str | None, scope: list[str] | None, allow_delete: bool
+) -> list[str]:
+    """The options that an editor is to start the command with."""
+    _place(project, session, scope)
+    store = door.store
+    if store is not None and "://" not in store:
+        store = str(expand_path(store).absolute())
+    pairs = {"--store": store, "--tenant": door.tenant, "--embedder": door.embedder}
+    pairs |= {"--project": project, "--session": session}
+    words = [word for name, value in pairs.items() if value is not None for word in (name, value)]
+    words += [word for name in scope or () for word in ("--scope", name)]
+    return [*words, *(["--allow-delete"] if allow_delete else [])]
 
 
 async def _asker(door: Door, place: "ModelPlace", stack: AsyncExitStack) -> "Asker":
     """Over the daemon where one is named, else over the store itself."""
     # As above.
+    from commonplace.agent.tools.memory.places import Asker
     from commonplace.compose.configuration import configuration
-    from commonplace.doors.mcp.places import Asker
 
     told = configuration()
     if door.url is not None:
@@ -100,7 +132,7 @@ async def _asker(door: Door, place: "ModelPlace", stack: AsyncExitStack) -> "Ask
 
 def _place(project: str | None, session: str | None, scope: list[str] | None) -> "ModelPlace":
     # As above.
-    from commonplace.doors.mcp.places import ModelPlace
+    from commonplace.agent.tools.memory.places import ModelPlace
     from commonplace.settings import workspace_folder
 
     # What cannot be a scope is refused now, not at every call.
@@ -112,4 +144,9 @@ def _place(project: str | None, session: str | None, scope: list[str] | None) ->
 
 
 def add_to(app: typer.Typer) -> None:
-    command(app, "commonplace mcp", "commonplace mcp --project web --allow-delete", panel=PANEL)(mcp)
+    examples = (
+        "commonplace mcp",
+        "commonplace mcp --project web --allow-delete",
+        "commonplace mcp install cursor --project web",
+    )
+    command(app, *examples, panel=PANEL)(mcp)

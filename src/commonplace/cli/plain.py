@@ -12,7 +12,7 @@ from commonplace.cli.moments import age, now, stamp
 from commonplace.values.query import Hit
 from commonplace.values.record import Record
 from commonplace.values.upkeep import Finding, LimitsInForce, Rule, Stats, Upkeep
-from commonplace.values.usage import Budget, to_usd
+from commonplace.values.usage import CHAT, Budget, UsageTotal, to_usd
 
 MARKS = {"ok": "ok", "warning": "warning", "error": "ERROR"}
 
@@ -183,17 +183,26 @@ def budget(budget: Budget) -> None:
 
 
 def spending(budget: Budget) -> list[tuple[str, ...]]:
-    """Purpose, model, calls, tokens, cost, the day's cap and what is left: a row a purpose, and all of them together."""
+    """Purpose, model, calls, tokens, cost, the day's cap and what is left: a row a purpose, then all but chat, and chat."""
     rows = [
         (total.purpose, total.model, f"{total.tasks:,}", f"{total.input_tokens + total.output_tokens:,}",
          money(total.cost_micro_usd), "-", "-")
         for total in budget.totals
     ]  # fmt: skip
-    calls = sum(total.tasks for total in budget.totals)
-    tokens = sum(total.input_tokens + total.output_tokens for total in budget.totals)
-    cost = money(sum(total.cost_micro_usd for total in budget.totals))
-    every = ("all", budget.model or "-", f"{calls:,}", f"{tokens:,}", cost, money(budget.daily), money(budget.left))
-    return [*rows, every]
+    chat = [total for total in budget.totals if total.purpose == CHAT]
+    rest = [total for total in budget.totals if total.purpose != CHAT]
+    return [
+        *rows,
+        ("all learning", budget.model or "-", *_sums(rest), money(budget.daily), money(budget.left)),
+        ("all chat", "-", *_sums(chat), money(budget.chat.daily), money(budget.chat.left)),
+    ]
+
+
+def _sums(totals: Sequence[UsageTotal]) -> tuple[str, str, str]:
+    """Calls, tokens, cost."""
+    tokens = sum(total.input_tokens + total.output_tokens for total in totals)
+    cost = money(sum(total.cost_micro_usd for total in totals))
+    return f"{sum(total.tasks for total in totals):,}", f"{tokens:,}", cost
 
 
 def money(micro_usd: int) -> str:

@@ -62,7 +62,7 @@ class AsyncMemory(LocalMemory):
             embedders=choice.embedders,
             count=choice.count,
             budget=IndexBudget(settings.cache_bytes),
-            files=HomeFiles(store.jobs, store.journal, clock),
+            files=HomeFiles(store.jobs, store.journal, clock, curated=settings.curated),
         )
         self._reads = ReadJournal(store.journal)
         desk = Desk(
@@ -79,8 +79,13 @@ class AsyncMemory(LocalMemory):
         options = ServiceOptions(
             most_records=MAX_PAGE,
             session_idle=idle,
+            history_kept=timedelta(days=settings.history_days) if settings.history_days else None,
             make_embedders=embedder_maker(store.vectors, making),
             fixed_embedder=settings.embedder,
+            run_home=settings.home,
+            run_kept=timedelta(days=settings.runs_days) if settings.runs_days else None,
+            artifact_kept=timedelta(days=settings.artifacts_days) if settings.artifacts_days else None,
+            most_artifact=settings.max_artifact_mb << 20,
         )
         services = Services(desk, options)
         super().__init__(services, who, token_budget=settings.token_budget)

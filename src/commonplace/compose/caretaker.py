@@ -1,6 +1,6 @@
 """
-What a daemon does every hour, for a memory inside a program: sessions that nobody has written to for long end, the audit is sealed, and room on the disk is
-reserved. It is done when the memory is closed, and every hour while it is open; never more than once an hour a store, and no
+What a daemon does every hour, for a memory inside a program: sessions that nobody has written to for long end, in memory and in the history, old runs
+and artifacts go, the audit is sealed, and room on the disk is reserved. It is done when the memory is closed, and every hour while it is open; never more than once an hour a store, and no
 write waits for it.
 """
 
@@ -46,6 +46,7 @@ class Caretaker:
         """Do it all, unless somebody did within the hour; the last seal tells. A store that cannot be written is left as it is."""
         # They load slowly, and a program that closes its memory within the hour needs none of them.
         from commonplace.service.seals import seal_audit  # noqa: PLC0415
+        from commonplace.service.upkeep import tidy_files  # noqa: PLC0415
 
         desk = self._services.desk
         with suppress(CommonplaceError):
@@ -54,7 +55,9 @@ class Caretaker:
                 return False
             await desk.store.maintenance.keep_reserve()
             await self._services.keeping.end_sessions()
+            await self._services.history.expire()
             await seal_audit(desk)
+            await tidy_files(self._services)
             return True
         return False
 

@@ -21,6 +21,8 @@ class Configuration:
     home: Path
     store: str | None = None
     store_from_workspace: bool = False
+    is_own_store: bool = True
+    """Whether the memory that is opened is the one that the settings name."""
     tenant: str = DEFAULT_TENANT
     actor: str | None = None
     embedder: str | None = None
@@ -32,6 +34,15 @@ class Configuration:
     token: str | None = None
     limits: FloodLimits = STANDARD
     session_days: int = 30
+    history_days: int = 0
+    runs_days: int = 30
+    artifacts_days: int = 90
+    max_artifact_mb: int = 8
+
+    @property
+    def curated(self) -> tuple[Path, str] | None:
+        """Home and tenant whose agents keep files beside the memory; None if it is another than theirs."""
+        return (self.home, self.tenant) if self.is_own_store else None
 
     @property
     def address(self) -> str | Path:
@@ -65,6 +76,10 @@ def configuration() -> Configuration:
         token=settings.token.get_secret_value() if settings.token else None,
         limits=settings.flood_limits,
         session_days=settings.session_days,
+        history_days=settings.history_days,
+        runs_days=settings.runs_days,
+        artifacts_days=settings.artifacts_days,
+        max_artifact_mb=settings.max_artifact_mb,
     )
 
 

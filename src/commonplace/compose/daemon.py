@@ -32,6 +32,8 @@ from pydantic import SecretStr
 from starlette.types import Receive, Scope, Send
 from uvicorn.supervisors import Multiprocess
 
+from commonplace.compose.agent_memory import gateway_options
+from commonplace.compose.agents import live_sessions
 from commonplace.compose.background import BACKGROUND, Background, at_work
 from commonplace.compose.doors import DOORS
 from commonplace.compose.services import ComposeOptions, composed
@@ -90,7 +92,7 @@ def options_of(settings: Settings, tracing: Tracing | None = None) -> Options:
 def check_settings(settings: Settings) -> None:
     """
     Raises:
-        InvalidInput: what the settings ask for would leave the memory open to others.
+        InvalidInput: what the settings ask for would leave the memory open to others, or cannot work.
     """
     if settings.no_auth and not is_loopback(settings.host):
         raise InvalidInput(
@@ -103,6 +105,8 @@ def check_settings(settings: Settings) -> None:
         )
     if settings.workspace is not None and not settings.workspace.is_dir():
         raise PathNotFound(f"There is no folder {settings.workspace} to be the workspace.")
+    # What an agent needs is missing now, not at somebody's first turn.
+    gateway_options(settings)
 
 
 # ---- a worker
@@ -119,7 +123,8 @@ async def running(
             stack.push_async_callback(to_thread.run_sync, tracing.close)
         token = await to_thread.run_sync(operator_token, settings)
         services = await stack.enter_async_context(composed(settings, ComposeOptions(token=token, clock=clock)))
-        app = make_app(services, options_of(settings, tracing), DOORS)
+        sessions = await stack.enter_async_context(live_sessions(settings, services))
+        app = make_app(services, options_of(settings, tracing), DOORS, [sessions])
         ending = partial(end_streams, app.state.stopping)
         await stack.enter_async_context(at_work((*tasks, ending), AppState.of(app), settings))
         yield app

@@ -323,7 +323,7 @@ class Memory(SyncMemory, MemoryCatalog):
     ) -> Purged:
         """
         Remove for good, every version and every trace: records, a scope, a source, or all that comes from a user (in
-        their scope, said or written by them). Name exactly one. A file of managed memory that they follow goes with them; where it
+        their scope, said or written by them, and their sessions). Name exactly one. A file of managed memory that they follow goes with them; where it
         cannot be removed, nothing is (PurgeRefused), or with `leave_files` it stays and is named in the answer.
         """
         return self._run(self._memory.purge(ids=ids, scope=scope, user=user, source=source, leave_files=leave_files))

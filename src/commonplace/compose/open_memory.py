@@ -91,7 +91,7 @@ def open_memory_async(
 
 
 async def open_with(options: OpenOptions) -> AsyncMemory:
-    settings = configuration()
+    settings = replace(configuration(), is_own_store=options.address is None)
     clock = options.clock or SystemClock()
     tenant = check_tenant(settings.tenant if options.tenant is None else options.tenant)
     address = settings.address if options.address is None else options.address

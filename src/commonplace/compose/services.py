@@ -14,6 +14,8 @@ from commonplace.governance.keys import secret_hash
 from commonplace.governance.limits import RateLimits
 from commonplace.governance.sessions import signing_secret
 from commonplace.llms import choose as llms
+from commonplace.markdown.curated_pair import CuratedFiles
+from commonplace.markdown.curated_purge import CuratedEraser
 from commonplace.markdown.purge import MemoryFolders
 from commonplace.memory.holdings import IndexBudget
 from commonplace.memory.indexing import reindex
@@ -92,7 +94,10 @@ def _services(
         embedders=choice.embedders,
         count=choice.count,
         budget=IndexBudget(settings.cache_mb << 20),
-        files=MemoryFolders(places=ground_of(settings).places, jobs=store.jobs, journal=store.journal, clock=clock),
+        files=CuratedEraser(
+            MemoryFolders(places=ground_of(settings).places, jobs=store.jobs, journal=store.journal, clock=clock),
+            CuratedFiles(settings.home, settings.tenant),
+        ),
     )
     desk = Desk(
         store=store,
@@ -120,14 +125,22 @@ def service_options(settings: Settings, token: str | None = None) -> ServiceOpti
         signing=signing_secret(token) if token else None,
         open_to_all=settings.no_auth,
         import_roots=tuple(settings.import_roots),
+        agent_roots=tuple(settings.agent_roots),
         home=settings.home,
         ground=ground_of(settings),
         model=_name(settings),
         daily_micro_usd=to_micro(settings.llm_daily_budget_usd),
+        chat_micro_usd=to_micro(settings.llm_chat_budget_usd),
+        models=llms.chat_names(asked_model(settings)),
         dreams=settings.managed_dream,
         dream_micro_usd=to_micro(settings.llm_dream_budget_usd),
         session_idle=timedelta(days=settings.session_days) if settings.session_days else None,
+        history_kept=timedelta(days=settings.history_days) if settings.history_days else None,
         limits=limits_of(settings),
+        run_home=settings.home,
+        run_kept=timedelta(days=settings.runs_days) if settings.runs_days else None,
+        artifact_kept=timedelta(days=settings.artifacts_days) if settings.artifacts_days else None,
+        most_artifact=settings.max_artifact_mb << 20,
     )
 
 
@@ -172,4 +185,6 @@ def asked_model(settings: Settings) -> llms.ModelOptions:
         prices=settings.llm_prices,
         price=settings.llm_price,
         daily_micro_usd=to_micro(settings.llm_daily_budget_usd),
+        models=settings.llm_models,
+        chat_micro_usd=to_micro(settings.llm_chat_budget_usd),
     )

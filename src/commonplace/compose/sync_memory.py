@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+
+from commonplace.compose.memory_runs import MemoryArtifacts, MemoryRuns
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Iterator
@@ -13,6 +15,12 @@ if TYPE_CHECKING:
     from commonplace.compose.background_loop import BackgroundLoop
 
 T = TypeVar("T")
+
+
+class WaitFor(Protocol):
+    """Waits for some work of the memory's event loop."""
+
+    def __call__(self, work: Coroutine[Any, Any, T], /) -> T: ...
 
 
 class SyncMemory:
@@ -31,6 +39,14 @@ class SyncMemory:
     def embedders(self) -> tuple[str, ...]:
         """The names of the embedders by which meaning is searched; none: by words only."""
         return self._memory.embedders
+
+    @property
+    def runs(self) -> MemoryRuns:
+        return MemoryRuns(self._memory.runs, self._run)
+
+    @property
+    def artifacts(self) -> MemoryArtifacts:
+        return MemoryArtifacts(self._memory.artifacts, self._run)
 
     def close(self) -> None:
         """Close the store. A second time does nothing."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from commonplace.jobs.payloads import EMBED_PAYLOAD, IMPORT_PAYLOAD, NO_PAYLOAD, TALK_PAYLOAD
@@ -19,7 +20,7 @@ from commonplace.service.seals import EVERY as SEAL_EVERY
 from commonplace.service.seals import SEAL, Sealing
 from commonplace.service.services import Services
 from commonplace.service.transfer import IMPORT
-from commonplace.service.upkeep import EVERY, UPKEEP, Housekeeping
+from commonplace.service.upkeep import EVERY, UPKEEP, Housekeeping, tidy_files
 from commonplace.settings import Settings
 
 
@@ -36,6 +37,7 @@ async def end_streams(stopping: asyncio.Event, app_state: AppState, settings: Se
     await stopping.wait()
     app_state.services.events.hub.close()
     app_state.services.job_waiter.close()
+    app_state.services.run_streams.close()
 
 
 def queues_of(services: Services, settings: Settings) -> dict[str, Queue[Any]]:
@@ -46,6 +48,8 @@ def queues_of(services: Services, settings: Settings) -> dict[str, Queue[Any]]:
         events_kept=timedelta(days=settings.events_kept_days),
         most_events=settings.events_kept,
         end_sessions=services.keeping.end_sessions,
+        expire_history=services.history.expire,
+        tidy_files=partial(tidy_files, services),
     )
     retention = timedelta(days=settings.audit_kept_days) if settings.audit_kept_days else None
     sealing = Sealing(desk=services.desk, retention=retention)

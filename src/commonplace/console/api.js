@@ -76,21 +76,24 @@ export const patch = (path, body, more) => ask('PATCH', path, { body, ...more })
 export const remove = (path, query, more) => ask('DELETE', path, { query, ...more });
 
 /**
- * Listen to /v1/events until `signal` aborts. `onEvent({ id, type, data })`; `onState('open' | 'waiting', seconds)` when the line
- * is open and when it is lost and will be tried again. After a pause it goes on where it was.
+ * Listen to a stream until `signal` aborts, from behind the event `last` on. `onEvent({ id, type, data })`; `onState('open' | 'waiting' | 'gone',
+ * seconds)` when the line is open, when it is lost and will be tried again, and when there is nothing to listen to. After a pause it goes on
+ * where it was.
  */
-export async function listen({ query = {}, onEvent, onState = () => {}, signal }) {
-  let last = null;
+export async function listen({ path = '/v1/events', query = {}, last = null, onEvent, onState = () => {}, signal }) {
+  let epoch = null;
   let pause = 1;
   while (!signal.aborted) {
     try {
       const headers = { Accept: 'text/event-stream', ...(last === null ? {} : { 'Last-Event-ID': last }) };
-      const response = await fetch('/v1/events' + written(query), { headers, signal, credentials: 'same-origin', cache: 'no-store' });
+      const response = await fetch(path + written({ ...query, epoch }), { headers, signal, credentials: 'same-origin', cache: 'no-store' });
       if (response.status === 401) {
         for (const listener of gone) listener();
         return;
       }
+      if (response.status === 404) return void onState('gone', 0);
       if (response.ok) {
+        epoch = response.headers.get('X-Commonplace-Epoch');
         onState('open', 0);
         pause = 1;
         for await (const frame of frames(response.body)) {

@@ -10,6 +10,10 @@ import { learn, named, t } from './words.js';
 export const PAGES = {
   memory: { role: 'reader', key: 'm', icon: 'M4 5h16M4 10h16M4 15h10M4 20h10' },
   recall: { role: 'reader', key: 'r', icon: 'M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM16 16l5 5' },
+  chat: { role: 'reader', key: 'c', icon: 'M4 5h16v11H9l-5 4z' },
+  sessions: { role: 'reader', key: 's', like: 'chat', icon: 'M3 4h13v9H8l-5 3zM8 16v1h8l5 3V9h-2' },
+  runs: { role: 'reader', key: 't', like: 'chat', icon: 'M5 4v16M5 6h10M5 12h14M5 18h8' },
+  agents: { role: 'reader', key: 'a', icon: 'M6 9h12v10H6zM12 9V5M9 13v2M15 13v2M3 13v3M21 13v3' },
   import: { role: 'reader', key: 'i', icon: 'M12 3v12M7 10l5 5 5-5M4 20h16' },
   review: { role: 'reviewer', key: 'v', icon: 'M12 3l8 3v6c0 5-3.5 8-8 9-4.5-1-8-4-8-9V6zM9 12l2 2 4-4' },
   knowledge: {

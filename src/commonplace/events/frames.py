@@ -36,14 +36,15 @@ def document(event: Event) -> dict[str, Json]:
 
 
 def event_frame(event: Event) -> bytes:
-    return b"id: %d\n%b" % (event.id, _frame(event.news.type, document(event)))
+    return frame(event.news.type, document(event), id=event.id)
 
 
 def note_frame(type: str, **data: Json) -> bytes:  # noqa: A002 - as events call it
     """What the stream says about itself, without an id."""
-    return _frame(type, {"v": VERSION, "type": type, "data": data})
+    return frame(type, {"v": VERSION, "type": type, "data": data})
 
 
-def _frame(type: str, document: Mapping[str, Json]) -> bytes:  # noqa: A002 - as events call it
+def frame(type: str, document: Mapping[str, Json], *, id: int | None = None) -> bytes:  # noqa: A002 - as events call it
     # JSON in ASCII is one line, whatever it holds.
-    return f"event: {type}\ndata: {json.dumps(document, separators=(',', ':'))}\n\n".encode("ascii")
+    text = f"event: {type}\ndata: {json.dumps(document, separators=(',', ':'))}\n\n"
+    return (text if id is None else f"id: {id}\n{text}").encode("ascii")

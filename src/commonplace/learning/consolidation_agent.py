@@ -110,7 +110,7 @@ async def dream(
             if not mine:
                 busy += 1
                 continue
-            limits = TaskLimits(seconds=max(until - clock(), _LEAST_SECONDS), turns=TURNS, pot=pot)
+            limits = TaskLimits(seconds=max(until - clock(), _LEAST_SECONDS), turns=TURNS, pots=(pot,))
             reports.append(await _tidied(model, errand, root, now, limits))
             await asyncio.to_thread(_closed, root, now, session)
         finally:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from commonplace.errors import InvalidInput, ModelUnavailable
+from commonplace.ports.chat import LIBRARIAN
 from commonplace.ports.clock import Clock
 from commonplace.ports.usage import SpendingStore
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from commonplace.llms.language_model import PydanticAiModel
+    from commonplace.llms.prices import Prices
 
 FORMS: Final = ("none", "anthropic:MODEL", "google:MODEL", "openai:MODEL, of OpenAI or of the server at base_url")
 _SPEC: Final = re.compile(r"(?P<vendor>anthropic|google|openai):(?P<model>\S+)")
@@ -24,7 +26,10 @@ _MISSING: Final = "Language models need an extra: pip install 'commonplace[llm]'
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelOptions:
-    """What an operator set. `prices` are MODEL=INPUT/OUTPUT, in US dollars for a million tokens, `price` that of the rest."""
+    """
+    What an operator set. `prices` are MODEL=INPUT/OUTPUT, in US dollars for a million tokens, `price` that of the rest.
+    `models` may be named beside `model`.
+    """
 
     model: str | None = None
     api_key: str | None = field(default=None, repr=False)
@@ -33,6 +38,8 @@ class ModelOptions:
     prices: Sequence[str] = ()
     price: str = "5/25"
     daily_micro_usd: int = 1_000_000
+    models: Sequence[str] = ()
+    chat_micro_usd: int = 5_000_000
 
 
 def make_model(
@@ -48,7 +55,7 @@ def make_model(
     """
     if spec.strip() == "none":
         return None
-    vendor, model = _read(spec)
+    vendor, model = read_spec(spec)
     try:
         # An extra, and seconds to import.
         from commonplace.llms.vendors import VendorAccount, make  # noqa: PLC0415
@@ -70,19 +77,48 @@ def make_language_model(options: ModelOptions, store: SpendingStore, clock: Cloc
         return None
     # As above.
     from commonplace.llms.language_model import PydanticAiModel  # noqa: PLC0415
-    from commonplace.llms.prices import Price, Prices  # noqa: PLC0415
     from commonplace.llms.purse import Purse  # noqa: PLC0415
 
-    vendor, name = _read(spec)
-    elsewhere = vendor == "openai" and options.base_url is not None
-    prices = Prices(
+    purse = Purse(store, clock, options.daily_micro_usd)
+    return PydanticAiModel(spec, model, prices=prices_of(spec, options, options.base_url), purse=purse)
+
+
+def prices_of(spec: str, options: ModelOptions, base_url: str | None) -> Prices:
+    """
+    What the model that `spec` names costs, at its vendor's or at `base_url`.
+
+    Raises:
+        InvalidInput: a price that is none.
+    """
+    # As above.
+    from commonplace.llms.prices import Price, Prices  # noqa: PLC0415
+
+    vendor, name = read_spec(spec)
+    elsewhere = vendor == "openai" and base_url is not None
+    return Prices(
         model=name,
         vendor=None if elsewhere else vendor,
-        address=options.base_url if elsewhere else None,
+        address=base_url if elsewhere else None,
         own={of: Price(input=paid[0], output=paid[1]) for of, paid in read_prices(options.prices).items()},
         unknown=Price(**dict(zip(("input", "output"), read_price(options.price), strict=True))),
     )
-    return PydanticAiModel(spec, model, prices=prices, purse=Purse(store, clock, options.daily_micro_usd))
+
+
+def chat_names(options: ModelOptions) -> tuple[str, ...]:
+    """
+    The models that a turn may have, the first if nobody asks for one. The librarian is always among them, alone if chat may cost
+    nothing.
+
+    Raises:
+        InvalidInput: a name that is none of `FORMS`.
+    """
+    own = [] if options.model is None or options.model.strip() == "none" else [options.model.strip()]
+    others = [name.strip() for name in options.models if name.strip() not in ("none", LIBRARIAN)]
+    for name in (*own, *others):
+        read_spec(name)
+    if options.chat_micro_usd == 0:
+        return (LIBRARIAN,)
+    return tuple(dict.fromkeys([*(own or [LIBRARIAN]), *others, LIBRARIAN]))
 
 
 def read_prices(texts: Sequence[str]) -> Mapping[str, tuple[float, float]]:
@@ -106,7 +142,8 @@ def read_price(text: str) -> tuple[float, float]:
     return float(match["input"]), float(match["output"])
 
 
-def _read(spec: str) -> tuple[str, str]:
+def read_spec(spec: str) -> tuple[str, str]:
+    """The vendor and the model. Raises InvalidInput."""
     match = _SPEC.fullmatch(spec.strip())
     if match is None:
         raise InvalidInput(f"The model {spec!r:.80} is not known. Write one of: {'; '.join(FORMS)}.", spec=spec[:80])

@@ -1,33 +1,71 @@
 """
-A day's budget, and that of several tasks together, spent so that they cannot be passed.
+A day's budget, and those of several tasks together, spent so that they cannot be passed.
 
-Before a model is called, the most that the call can cost is taken from the budget; one statement of the store decides
-whether there is so much left, so that of many calls at once only those are made that fit. After the call what was not used
-is given back. A process that dies in between leaves it taken: the budget is then a little smaller that day, never larger.
+Before a model is called, the most that the call can cost is taken from every budget it is charged to: the day's, and pots such
+as that of a session or a room. One statement of the store decides for each whether there is so much left, so that of many calls
+at once only those are made that fit; if one refuses, the others get back what was taken. After the call what was not used
+is given back. A process that dies in between leaves it taken: a budget is then a little smaller that day, never larger.
+
+What a hosted agent used and never reported is an estimate. It is counted beside the real money, warns, and refuses nothing.
 """
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Final
+from datetime import datetime
+from typing import Final, Protocol
 
-from commonplace.errors import SpendingCapReached
+import anyio
+
+from commonplace.errors import SpendingCapReached, StoreError
 from commonplace.ports.clock import Clock
-from commonplace.ports.models import Pot, Spent, Task
+from commonplace.ports.models import Pot, Spent, TaskLimits
 from commonplace.ports.usage import SpendingStore
-from commonplace.values.usage import COUNTER, SpendingDay, Usage, daily_budget, to_usd
+from commonplace.values.usage import COUNTER, ESTIMATES, SpendingDay, Usage, daily_budget, to_usd
 
-_POT_LASTS: Final = timedelta(days=2)
 _OFF: Final = "Models are turned off: the budget is 0. Raise it at /v1/budgets, or daily_budget_usd in [llm]."
+_CHAT_OFF: Final = "Models are turned off for chat: its budget is 0. Raise chat_budget_usd in [llm]."
+_CHAT_DAY: Final = (
+    "What chat may cost in a day is used up, so no model was called. Wait for the next day (UTC), or raise chat_budget_usd in "
+    "[llm]."
+)
+_PATIENCE: Final = 5.0
+"""Seconds to give back what was taken, also while the task is being cancelled."""
+
+
+class PaidWork(Protocol):
+    """What the ledger says of a task, and what it may take."""
+
+    @property
+    def tenant(self) -> str: ...
+    @property
+    def purpose(self) -> str: ...
+    @property
+    def session(self) -> str: ...
+    @property
+    def limits(self) -> TaskLimits: ...
+    @property
+    def agent(self) -> str | None: ...
+    @property
+    def workspace(self) -> str | None: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Counter:
+    """One budget that a call is charged to, as the store counts it, and what it says if it refuses. `off`: it always does."""
+
+    name: str
+    pot: Pot
+    refusal: SpendingCapReached
+    off: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reserved:
-    day: SpendingDay
+    counters: tuple[Counter, ...]
     micro_usd: int
-    pot: Pot | None = None
 
 
 class Purse:
@@ -38,51 +76,76 @@ class Purse:
         self._clock = clock
         self._daily = daily
 
-    def open(self, task: Task, model: str) -> Tab:
-        return Tab(self, task, model)
+    def open(self, work: PaidWork, model: str, pots: Sequence[Pot] = ()) -> Tab:
+        """`pots` are charged beside those of the limits."""
+        return Tab(self, work, model, (*work.limits.pots, *pots))
 
-    async def reserve(self, tenant: str, micro_usd: int, pot: Pot | None = None) -> Reserved:
-        """Raises SpendingCapReached."""
-        budget = daily_budget(self._daily, await self._store.usage.budget(tenant))
-        if budget == 0:
-            raise SpendingCapReached(_OFF, cap="day")
-        now = self._clock.now()
-        day = SpendingDay.of(now)
-        if pot is not None and not await self._take(tenant, pot, micro_usd):
-            raise SpendingCapReached(
-                "What several tasks may cost together is used up.", cap="pot", pot_usd=to_usd(pot.micro_usd)
-            )
-        if not await self._store.quotas.spend(tenant, day.name, day.window, {COUNTER: micro_usd}, {COUNTER: budget}):
-            if pot is not None:
-                await self._take(tenant, pot, -micro_usd)
-            raise SpendingCapReached(
-                cap="day", daily_usd=to_usd(budget), retry_after=(day.ends_at - now).total_seconds()
-            )
-        return Reserved(day=day, micro_usd=micro_usd, pot=pot)
+    async def reserve(self, tenant: str, micro_usd: int, pots: Sequence[Pot] = ()) -> Reserved:
+        """
+        Take so much from the day and from every pot, or from none of them.
+
+        Raises:
+            SpendingCapReached: one has not so much left; `cap` in its details says which.
+        """
+        counters = (*map(_counter_of, pots), await self._day(tenant, self._clock.now()))
+        for counter in counters:
+            if counter.off:
+                raise counter.refusal
+        charged: list[Counter] = []
+        try:
+            for counter in counters:
+                if not await self._take(tenant, counter, micro_usd):
+                    raise counter.refusal
+                charged.append(counter)
+        except BaseException:
+            with anyio.move_on_after(_PATIENCE, shield=True):
+                # Why nothing was reserved matters more than that something could not be given back.
+                with suppress(StoreError):
+                    for counter in charged:
+                        await self._take(tenant, counter, -micro_usd)
+            raise
+        return Reserved(counters=counters, micro_usd=micro_usd)
 
     async def settle(self, tenant: str, reserved: Reserved, micro_usd: int) -> None:
-        """What the call really cost. That may be more than was reserved: then the day is charged for it all the same."""
+        """What the call really cost. That may be more than was reserved: then all are charged for it all the same."""
         difference = micro_usd - reserved.micro_usd
         if not difference:
             return
-        await self._store.quotas.spend(tenant, reserved.day.name, reserved.day.window, {COUNTER: difference}, {})
-        if reserved.pot is not None:
-            await self._store.quotas.spend(tenant, _name(reserved.pot), _POT_LASTS, {COUNTER: difference}, {})
+        for counter in reserved.counters:
+            await self._store.quotas.spend(tenant, counter.name, counter.pot.lasts, {COUNTER: difference}, {})
 
-    async def _take(self, tenant: str, pot: Pot, micro_usd: int) -> bool:
+    async def estimate(self, tenant: str, micro_usd: int, pots: Sequence[Pot] = ()) -> tuple[str, ...]:
+        """
+        Count what was probably used and nobody reported. Answers which caps are passed with it: something to warn of, and nothing
+        that a later call is refused for.
+        """
+        caps: list[str] = []
+        for counter in (*map(_counter_of, pots), await self._day(tenant, self._clock.now())):
+            quotas, pot = self._store.quotas, counter.pot
+            await quotas.spend(tenant, counter.name, pot.lasts, {ESTIMATES: micro_usd}, {})
+            if sum((await quotas.spent(tenant, counter.name, pot.lasts)).values()) > pot.micro_usd:
+                caps.append(pot.cap)
+        return tuple(caps)
+
+    async def _take(self, tenant: str, counter: Counter, micro_usd: int) -> bool:
+        pot = counter.pot
         return await self._store.quotas.spend(
-            tenant, _name(pot), _POT_LASTS, {COUNTER: micro_usd}, {COUNTER: pot.micro_usd}
+            tenant, counter.name, pot.lasts, {COUNTER: micro_usd}, {COUNTER: pot.micro_usd}
         )
 
-    async def note(self, task: Task, spent: Spent, *, ok: bool) -> None:
+    async def _day(self, tenant: str, now: datetime) -> Counter:
+        budget = daily_budget(self._daily, await self._store.usage.budget(tenant))
+        return _day_counter(SpendingDay.of(now), now, budget, off=_OFF)
+
+    async def note(self, work: PaidWork, spent: Spent, *, ok: bool) -> None:
         usage = Usage(
-            tenant=task.tenant,
+            tenant=work.tenant,
             at=self._clock.now(),
-            session=task.session,
-            purpose=task.purpose,
+            session=work.session,
+            purpose=work.purpose,
             model=spent.model,
-            agent=task.agent,
-            workspace=task.workspace,
+            agent=work.agent,
+            workspace=work.workspace,
             input_tokens=spent.input_tokens,
             output_tokens=spent.output_tokens,
             cost_micro_usd=spent.cost_micro_usd,
@@ -91,17 +154,41 @@ class Purse:
         await self._store.usage.add_usage(usage)
 
 
-def _name(pot: Pot) -> str:
-    return f"pot:{pot.name}"
+class ChatPurse(Purse):
+    """What chat may cost in a day is counted apart, and is the same for every tenant."""
+
+    async def _day(self, tenant: str, now: datetime) -> Counter:
+        del tenant
+        return _day_counter(SpendingDay.of(now, "chat"), now, self._daily, off=_CHAT_OFF, full=_CHAT_DAY)
+
+
+def _counter_of(pot: Pot) -> Counter:
+    refusal = SpendingCapReached(
+        "What several tasks may cost together is used up.", cap=pot.cap, pot=pot.name, pot_usd=to_usd(pot.micro_usd)
+    )
+    return Counter(name=f"pot:{pot.name}", pot=pot, refusal=refusal)
+
+
+def _day_counter(day: SpendingDay, now: datetime, budget: int, *, off: str, full: str | None = None) -> Counter:
+    wait = (day.ends_at - now).total_seconds()
+    refusal = SpendingCapReached(full, cap="day", daily_usd=to_usd(budget), retry_after=wait)
+    return Counter(
+        name=day.name,
+        pot=Pot(name=day.name, micro_usd=budget, cap="day", lasts=day.window),
+        # Nothing to wait for.
+        refusal=refusal if budget else SpendingCapReached(off, cap="day"),
+        off=not budget,
+    )
 
 
 class Tab:
     """What one task has cost so far. A call whose end nobody saw counts with all that was reserved for it."""
 
-    def __init__(self, purse: Purse, task: Task, model: str) -> None:
+    def __init__(self, purse: Purse, work: PaidWork, model: str, pots: Sequence[Pot] = ()) -> None:
         self._purse = purse
-        self._task = task
+        self._work = work
         self._model = model
+        self._pots = pots
         self._calls = self._input = self._output = self._micro_usd = 0
         self._open: list[Reserved] = []
 
@@ -121,8 +208,8 @@ class Tab:
         return len(self._open)
 
     async def reserve(self, micro_usd: int) -> Reserved:
-        """Raises SpendingCapReached: the task, its pot, or the day, has not so much left."""
-        cap = self._task.limits.micro_usd
+        """Raises SpendingCapReached: the task, one of its pots, or the day, has not so much left."""
+        cap = self._work.limits.micro_usd
         if cap is not None and self._micro_usd + micro_usd > cap:
             raise SpendingCapReached(
                 "The task might cost more than it may. Give the model less to read, or choose a cheaper one in [llm].",
@@ -133,7 +220,7 @@ class Tab:
         self._count(micro_usd)
         with ExitStack() as undo:
             undo.callback(self._count, -micro_usd)
-            reserved = await self._purse.reserve(self._task.tenant, micro_usd, self._task.limits.pot)
+            reserved = await self._purse.reserve(self._work.tenant, micro_usd, self._pots)
             undo.pop_all()
         self._open.append(reserved)
         return reserved
@@ -150,14 +237,14 @@ class Tab:
             self._calls += 1
             self._input += tokens[0]
             self._output += tokens[1]
-        await self._purse.settle(self._task.tenant, reserved, micro_usd)
+        await self._purse.settle(self._work.tenant, reserved, micro_usd)
         self._count(micro_usd - reserved.micro_usd)
 
     async def close(self, *, ok: bool) -> None:
         """Leave a line, where there is anything to tell."""
         spent = self.spent
         if spent.input_tokens or spent.output_tokens or spent.cost_micro_usd:
-            await self._purse.note(self._task, spent, ok=ok)
+            await self._purse.note(self._work, spent, ok=ok)
 
     def _count(self, micro_usd: int) -> None:
         self._micro_usd += micro_usd

@@ -16,12 +16,12 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Container, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_IMODE, S_ISDIR, S_ISREG
-from typing import Final
+from typing import Final, NamedTuple
 
 from commonplace.errors import (
     FileChanged,
@@ -178,11 +178,14 @@ class Folder:
             ]
         return sorted(listing, key=lambda entry: entry.name)
 
-    def walk(self, suffix: str = ".md") -> list[FileInfo]:
-        """All plain files with this ending that are not hidden, at most 10,000, by path. Empty if there is no folder."""
+    def walk(self, suffix: str = ".md", *, below: Parts = (), skip: Container[str] = ()) -> list[FileInfo]:
+        """
+        All plain files with this ending that are not hidden, at most 10,000, by path. Empty if there is no folder. Only those
+        `below` a folder, if it is named, and none in a folder of a name to `skip`.
+        """
         files: list[FileInfo] = []
-        with suppress(PathNotFound), self._within((), ()) as folder:
-            _walk(folder, (), suffix, files)
+        with suppress(PathNotFound), self._within(below, below) as folder:
+            _walk(folder, below, _WalkChoice(suffix, skip, len(below) + _DEEPEST_WALK), files)
         return sorted(files, key=lambda file: file.parts)
 
     def sweep(self) -> None:
@@ -381,24 +384,31 @@ def _plain(entry: os.DirEntry[str]) -> os.stat_result | None:
     return stat if S_ISREG(stat.st_mode) or S_ISDIR(stat.st_mode) else None
 
 
-def _walk(folder: int, above: Parts, suffix: str, files: list[FileInfo]) -> None:
+class _WalkChoice(NamedTuple):
+    suffix: str
+    skip: Container[str]
+    deepest: int
+
+
+def _walk(folder: int, above: Parts, choice: _WalkChoice, files: list[FileInfo]) -> None:
     below: list[str] = []
     for entry in _entries(folder):
         if entry.name.startswith(".") or (stat := _plain(entry)) is None:
             continue
         if S_ISDIR(stat.st_mode):
-            below.append(entry.name)
-        elif entry.name.lower().endswith(suffix) and len(files) < MOST_LISTED:
+            if entry.name not in choice.skip:
+                below.append(entry.name)
+        elif entry.name.lower().endswith(choice.suffix) and len(files) < MOST_LISTED:
             mark = (stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size)
             files.append(FileInfo(parts=(*above, entry.name), size=stat.st_size, mtime=stat.st_mtime_ns, mark=mark))
-    for name in below if len(above) < _DEEPEST_WALK else ():
+    for name in below if len(above) < choice.deepest else ():
         try:
             opened = os.open(name, os.O_RDONLY | _FOLDER, dir_fd=folder)
         except (FileNotFoundError, NotADirectoryError):
             # It has gone, or become a link, since it was listed: nothing of ours is in it.
             continue
         try:
-            _walk(opened, (*above, name), suffix, files)
+            _walk(opened, (*above, name), choice, files)
         finally:
             os.close(opened)
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal, get_args
@@ -150,7 +151,17 @@ def entry_file(snapshot: FileSnapshot, path: str, default: EntryType) -> EntryFi
     return entry if isinstance(entry, EntryProblem) else EntryFile(entry=entry, path=path, snapshot=snapshot)
 
 
-def parse(text: str, path: str, default: EntryType = "project") -> MemoryEntry | EntryProblem:
+@dataclass(frozen=True, slots=True)
+class SplitText:
+    """The fields `name`, `description` and `type` of the frontmatter, its other lines, and what stands below it."""
+
+    fields: Mapping[str, str]
+    extra: tuple[str, ...]
+    body: str
+
+
+def split(text: str, path: str) -> SplitText | EntryProblem:
+    """A problem if the frontmatter has no end. A text without any has no fields."""
     lines = _lines(text)
     fields: dict[str, str] = {}
     extra: tuple[str, ...] = ()
@@ -160,7 +171,14 @@ def parse(text: str, path: str, default: EntryType = "project") -> MemoryEntry |
             return EntryProblem(path, "Its frontmatter has no end: a line of three dashes is missing.")
         fields, extra = _fields(lines[1:end])
         lines = lines[end + 1 :]
-    body = "\n".join(lines).strip("\n").rstrip()
+    return SplitText(fields, extra, "\n".join(lines).strip("\n").rstrip())
+
+
+def parse(text: str, path: str, default: EntryType = "project") -> MemoryEntry | EntryProblem:
+    parted = split(text, path)
+    if isinstance(parted, EntryProblem):
+        return parted
+    fields, body = parted.fields, parted.body
     if not body.strip() and not fields.get("description") and not fields.get("name"):
         return EntryProblem(path, "It is empty.")
     return MemoryEntry(
@@ -168,7 +186,7 @@ def parse(text: str, path: str, default: EntryType = "project") -> MemoryEntry |
         description=_line(fields.get("description", ""), MAX_DESCRIPTION) or _line(_first(body), MAX_DESCRIPTION),
         type=_type(fields.get("type", ""), path, default),
         body=body,
-        extra=extra,
+        extra=parted.extra,
     )
 
 

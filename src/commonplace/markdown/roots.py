@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.markdown.confine import Folder, Parts
-from commonplace.markdown.names import fault
+from commonplace.markdown.names import fault, fold
 from commonplace.values.file_ref import RootKind
 from commonplace.values.principal import LOCAL
 from commonplace.values.record import Trust
@@ -28,6 +28,7 @@ from commonplace.values.scope import Scope
 INDEX: Final = "MEMORY.md"
 META: Final = "meta.json"
 _OTHERS: Final = re.compile(r"[^A-Za-z0-9]+")
+_MARK_AT_END: Final = re.compile(r"-[0-9a-f]{16}\Z")
 _LONGEST: Final = 80
 
 
@@ -66,7 +67,7 @@ class Root:
 
 def private_folders(home: Path) -> tuple[Path, ...]:
     """The home folder and those in it that hold the memory of everybody."""
-    return (home, home / "memories", home / "users", home / "projects", home / "channels")
+    return (home, *(home / name for name in ("memories", "users", "projects", "channels", "agents", "tenants")))
 
 
 def person_home(home: Path, person: str) -> Path:
@@ -111,6 +112,15 @@ def folder_name(name: str) -> str:
     if fault(name) is None and _OTHERS.sub("", name) == name.replace("-", "").replace("_", ""):
         return name
     return f"{_OTHERS.sub('-', name).strip('-')[:_LONGEST] or 'channel'}-{_hash(name, 8)}"
+
+
+def own_folder_name(name: str) -> str:
+    """
+    As `folder_name`, and no two names have one folder: not if they differ in case alone, nor if one is made to look like the folder of another.
+    """
+    if folder_name(name) == name == fold(name) and not _MARK_AT_END.search(name):
+        return name
+    return f"{_OTHERS.sub('-', fold(name)).strip('-')[:_LONGEST] or 'name'}-{_hash(name, 16)}"
 
 
 def _hash(text: str, digits: int) -> str:

@@ -1,8 +1,8 @@
 """
 Whole memories in and out, as JSON Lines.
 
-The first line says what the file is, each further one holds a record with all its versions (`memory.transcript`), the
-last one how many there were, so that a file cut short is known for one. Both ways stream: a file may be far larger than
+The first line says what the file is, each further one holds a record with all its versions (`memory.transcript`), or something of what
+is carried beside records (`Companion`), the last one how many there were, so that a file cut short is known for one. Both ways stream: a file may be far larger than
 memory. Reading goes in batches; each is checked whole before any of it is stored, and a second reading of the same file
 changes nothing.
 """
@@ -13,12 +13,12 @@ import asyncio
 import json
 import os
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Final, TextIO, TypeAlias
+from typing import Final, Protocol, TextIO, TypeAlias
 
 from commonplace.errors import Conflict, InvalidFile, PathNotFound
 from commonplace.memory.prepare import Preparer, Told
@@ -33,7 +33,8 @@ from commonplace.values.scope import Scope
 from commonplace.values.transfer import ExportCount, LoadReport
 
 FORMAT: Final = "commonplace-export"
-VERSION: Final = 1
+VERSION: Final = 2
+"""2 is written only if there is something beside records, so that what has none can be loaded by every release."""
 BATCH: Final = 500
 _MOST_NAMED: Final = 10_000
 # A batch also ends here, so that a few huge records do not fill the memory.
@@ -43,6 +44,30 @@ BATCH_CHARACTERS: Final = 32 * 1024 * 1024
 Shown: TypeAlias = Callable[[Sequence[Record]], Sequence[Record]]
 Lines: TypeAlias = AsyncIterator[tuple[list[str], int]]
 """Lines of an export, some at a time, and how many records they hold."""
+
+
+class Companion(Protocol):
+    """What an export carries beside records. Its lines are known by having one of its `fields`."""
+
+    @property
+    def fields(self) -> Set[str]: ...
+
+    async def is_empty(self) -> bool: ...
+
+    def lines(self) -> AsyncIterator[list[str]]: ...
+
+    def read(self, line: Object) -> object:
+        """Raises Malformed."""
+        ...
+
+    async def keep(self, items: Sequence[object]) -> None:
+        """Raises Conflict."""
+        ...
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many of each kind were written, or read: `sessions`, `messages`."""
+        ...
 
 
 def _retold(versions: tuple[Record, ...], shown: Shown | None) -> tuple[Record, ...]:
@@ -60,8 +85,16 @@ class _Line:
 
 class Transfer:
     def __init__(
-        self, store: RecordStore, preparer: Preparer, clock: Clock, tenant: str, *, batch: int = BATCH
+        self,
+        store: RecordStore,
+        preparer: Preparer,
+        clock: Clock,
+        tenant: str,
+        *,
+        batch: int = BATCH,
+        companion: Companion | None = None,
     ) -> None:
+        self._companion = companion
         self._store = store
         self._preparer = preparer
         self._clock = clock
@@ -133,7 +166,9 @@ class Transfer:
         versions of a record may be told; one that has none is left out. What a damaged store cannot hand out is added to `unreadable`.
         """
         now = to_iso(self._clock.now())
-        head = {"format": FORMAT, "version": VERSION, "tenant": self._tenant, "exported_at": now}
+        companion = None if self._companion is None or await self._companion.is_empty() else self._companion
+        version = VERSION if companion else 1
+        head = {"format": FORMAT, "version": version, "tenant": self._tenant, "exported_at": now}
         yield [json.dumps(head, ensure_ascii=False) + "\n"], 0
         done = 0
         missing: list[Unreadable] = [] if unreadable is None else unreadable
@@ -143,6 +178,10 @@ class Transfer:
             done += len(lines)
             yield lines, len(lines)
         end: dict[str, Json] = {"end": True, "records": done}
+        if companion is not None:
+            async for lines in companion.lines():
+                yield lines, 0
+            end |= companion.counts
         if missing:
             end["unreadable"] = [{"id": item.id, "reason": item.reason} for item in missing[:_MOST_NAMED]]
         yield [json.dumps(end) + "\n"], 0
@@ -186,14 +225,15 @@ class Transfer:
         read = 0
         head = await asyncio.to_thread(_next_batch, lines, 1, report)
         _check_head(head)
-        announced: int | None = None
+        announced: Mapping[str, int] | None = None
         while announced is None and (batch := await asyncio.to_thread(_next_batch, lines, self._batch, report)):
-            lives, announced = _parsed(batch, self._tenant, report)
+            lives, others, announced = _parsed(batch, self._tenant, report, self._companion)
             report = await self._keep(lives, report)
+            report = await self._keep_others(others, report)
             read += sum(len(line.text) for line in batch)
             if progress:
                 progress(min(read, size), size)
-        if announced != report.records:
+        if announced != self._counts(report):
             raise _refused(
                 "The export was cut short: its last line, which says how many records there are, "
                 + ("is missing" if announced is None else "does not agree"),
@@ -201,6 +241,17 @@ class Transfer:
                 report,
             )
         return report
+
+    def _counts(self, report: LoadReport) -> dict[str, int]:
+        beside: Mapping[str, int] = {} if self._companion is None else self._companion.counts
+        return {"records": report.records, **{name: count for name, count in beside.items() if count}}
+
+    async def _keep_others(self, items: Sequence[object], report: LoadReport) -> LoadReport:
+        if self._companion is None or not items:
+            return report
+        await self._companion.keep(items)
+        counts = self._companion.counts
+        return replace(report, sessions=counts.get("sessions", 0), messages=counts.get("messages", 0))
 
     async def _keep(self, lives: Sequence[Life], report: LoadReport) -> LoadReport:
         if not lives:
@@ -273,27 +324,37 @@ def _check_head(lines: Sequence[_Line]) -> None:
         )
 
 
-def _parsed(batch: Sequence[_Line], tenant: str, report: LoadReport) -> tuple[list[Life], int | None]:
-    """The lives of a batch, and the number of records where its last line is the last of the file."""
+def _parsed(
+    batch: Sequence[_Line], tenant: str, report: LoadReport, companion: Companion | None
+) -> tuple[list[Life], list[object], Mapping[str, int] | None]:
+    """The lives of a batch, what it has beside them, and how many there are where its last line is the last of the file."""
     lives: list[Life] = []
+    others: list[object] = []
     for line in batch:
         try:
-            found = parse_object(line.text)
-            if "end" in found:
-                return lives, _announced(found, line, batch)
-            lives.append(read_life(found, tenant))
+            item = parse_object(line.text)
+            if "end" in item:
+                return lives, others, _announced(item, line, batch)
+            if companion is not None and item.keys() & companion.fields:
+                others.append(companion.read(item))
+            else:
+                lives.append(read_life(item, tenant))
         except Malformed as error:
             raise _refused(f"The export is damaged: {error}", line.number, report) from error
-    return lives, None
+    return lives, others, None
 
 
-def _announced(found: Object, line: _Line, batch: Sequence[_Line]) -> int:
-    records = found.get("records")
-    if not isinstance(records, int) or isinstance(records, bool):
-        raise Malformed("the last line does not say how many records there are")
+def _announced(end: Object, line: _Line, batch: Sequence[_Line]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for name in ("records", "sessions", "messages"):
+        count = end.get(name, None if name == "records" else 0)
+        if not isinstance(count, int) or isinstance(count, bool):
+            raise Malformed("the last line does not say how many records there are")
+        if count or name == "records":
+            counts[name] = count
     if line is not batch[-1]:
         raise Malformed("lines after the last one")
-    return records
+    return counts
 
 
 def _refused(what: str, line: int | None, report: LoadReport) -> InvalidFile:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Unpack
 
+    from commonplace.values.agent_profile import AgentFields, NewAgentFields
     from commonplace.values.knowledge import (
         FindingFields,
         FindingFilters,
@@ -75,12 +76,15 @@ class CatalogClient(Protocol):
         """Raises NotFound: nobody created it, and its scope is empty."""
         ...
 
-    async def create_agent(self, name: str, *, id: str | None = None, memory_enabled: bool = False) -> Owner:
+    async def create_agent(self, name: str, **fields: Unpack[NewAgentFields]) -> Owner:
         """A new agent, with its memory switched on or off. Raises Conflict: the id is taken."""
         ...
 
-    async def edit_agent(self, id: str, *, name: str | None = None, memory_enabled: bool | None = None) -> Owner:
-        """Rename an agent, or switch its memory on or off: while it is off, no prompt has a section for it."""
+    async def edit_agent(self, id: str, **fields: Unpack[AgentFields]) -> Owner:
+        """
+        Rename an agent, switch its memory on or off (while it is off, no prompt has a section for it), or give it another profile
+        in place of the one it has.
+        """
         ...
 
     async def remove_agent(self, id: str) -> int:

@@ -68,8 +68,11 @@ class KeyRegistry(Protocol):
         """Their records stay. Raises NotFound."""
         ...
 
-    async def put_owner(self, owner: Owner, entries: Entries, *, new: bool) -> None:
-        """Keep an agent or a workspace. `new`: raises Conflict where the id is taken; else NotFound where it is not there."""
+    async def put_owner(self, owner: Owner, entries: Entries, *, new: bool, expected: datetime | None = None) -> None:
+        """
+        Keep an agent or a workspace. `new`: raises Conflict where the id is taken; else NotFound where it is not there. With
+        `expected`, the `updated_at` of the row that was looked at, raises Conflict if it is another one by now, or gone.
+        """
         ...
 
     async def owner(self, tenant: str, kind: OwnerKind, id: str) -> Owner | None: ...

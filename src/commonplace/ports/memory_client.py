@@ -12,6 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from commonplace.ports.catalog_client import CatalogClient, KnowledgeClient
+from commonplace.ports.history_client import HistoryClient
+from commonplace.ports.run_client import ArtifactClient, RunClient
 
 if TYPE_CHECKING:
     # Half of all values: whoever only searches needs few of them.
@@ -201,7 +203,7 @@ class RecordsClient(Protocol):
     ) -> Purged:
         """
         Remove for good, every version and every trace: records, a scope, a source, or all that comes from a user (in
-        their scope, said or written by them). Name exactly one. A file of managed memory that they follow goes with them; where it
+        their scope, said or written by them, and their sessions). Name exactly one. A file of managed memory that they follow goes with them; where it
         cannot be removed, nothing is (PurgeRefused), or with `leave_files` it stays and is named in the answer.
         """
         ...
@@ -684,7 +686,14 @@ class MemoryClient(
     TransferClient,
     StatisticsClient,
     CatalogClient,
+    HistoryClient,
     AdminClient,
     Protocol,
 ):
-    """All of it."""
+    """All of it. `runs` and `artifacts` have operations of their own."""
+
+    @property
+    def runs(self) -> RunClient: ...
+
+    @property
+    def artifacts(self) -> ArtifactClient: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from pydantic import BaseModel
@@ -19,10 +20,15 @@ CommonplaceError that it raises is told to the model, which may try otherwise; a
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pot:
-    """Money that several tasks share, those of a second attempt after a crash, too: they name the same pot."""
+    """
+    Money that several tasks share, those of a second attempt after a crash, too: they name the same pot. `cap` is what it is
+    called if it refuses (`session`, `room`, `tenant`). It is full again when it was first used so long ago as it `lasts`.
+    """
 
     name: str
     micro_usd: int
+    cap: str = "pot"
+    lasts: timedelta = timedelta(days=2)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,14 +36,14 @@ class TaskLimits:
     """
     What a task may take. `seconds` and `micro_usd` are for all of it, `output_tokens` for each answer of the model, and
     `turns` says how often it may be asked where it has tools. Without `micro_usd` only the budget of the day counts, and what
-    is in the `pot`.
+    is in the `pots`: each call is charged to all of them.
     """
 
     seconds: float = 60.0
     output_tokens: int = 1_024
     micro_usd: int | None = None
     turns: int = 6
-    pot: Pot | None = None
+    pots: tuple[Pot, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,7 +106,7 @@ class LanguageModel(Protocol):
         ModelRefused: the key, the request or what it says is not accepted. The same again will not be, either.
         ModelTimeout: it took longer than its limit.
         ModelMalformed: what came back is not what was asked for.
-        SpendingCapReached: it might cost more than the task, its pot or the day has left. The model was not called.
+        SpendingCapReached: it might cost more than the task, one of its pots or the day has left. The model was not called.
     """
 
     async def answer(self, question: ModelQuestion[T]) -> ModelAnswer[T]: ...

@@ -7,6 +7,7 @@ from typing import Protocol
 from commonplace.ports.approvals import ApprovalRegistry
 from commonplace.ports.embedder_stages import EmbedderStages
 from commonplace.ports.events import EventLog
+from commonplace.ports.history import HistoryStore
 from commonplace.ports.jobs import JobQueue
 from commonplace.ports.journal import Journal
 from commonplace.ports.keys import KeyRegistry
@@ -60,6 +61,9 @@ class Store(Protocol):
 
     @property
     def knowledge(self) -> KnowledgeStore: ...
+
+    @property
+    def history(self) -> HistoryStore: ...
 
     @property
     def seals(self) -> SealStore: ...

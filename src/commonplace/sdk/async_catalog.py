@@ -11,8 +11,10 @@ import httpx
 
 from commonplace.sdk.address import TIMEOUT, address
 from commonplace.sdk.async_connection import AsyncDaemonConnection
-from commonplace.sdk.documents import changed, document, part, query, texts, written
+from commonplace.sdk.async_runs import AsyncDaemonArtifacts, AsyncDaemonRuns
+from commonplace.sdk.documents import changed, document, part, query, texts, whole, written
 from commonplace.sdk.talk import Call, asked, waiting
+from commonplace.values.agent_profile import AgentFields, NewAgentFields
 from commonplace.values.distillation import DistillFields, DistillReport
 from commonplace.values.layer import LayerName, LayerText
 from commonplace.values.principal import Owner
@@ -45,6 +47,14 @@ class AsyncDaemonCatalog:
         requests in another way than over the network, for instance through one of your own.
         """
         self._daemon = AsyncDaemonConnection(address(url, token, tenant, client_id, agent=agent), timeout, transport)
+
+    @property
+    def runs(self) -> AsyncDaemonRuns:
+        return AsyncDaemonRuns(self._daemon)
+
+    @property
+    def artifacts(self) -> AsyncDaemonArtifacts:
+        return AsyncDaemonArtifacts(self._daemon)
 
     async def aclose(self) -> None:
         """Close the connections. A second time does nothing."""
@@ -100,12 +110,12 @@ class AsyncDaemonCatalog:
     async def agent(self, id: str) -> Owner:
         return await self._get(f"/v1/agents/{part(id)}", Owner)
 
-    async def create_agent(self, name: str, *, id: str | None = None, memory_enabled: bool = False) -> Owner:
-        body = changed({"name": name, "id": id, "memory_enabled": memory_enabled})
+    async def create_agent(self, name: str, **fields: Unpack[NewAgentFields]) -> Owner:
+        body = changed({"name": name, **fields, "profile": whole(fields.get("profile"))})
         return await self._send("POST", "/v1/agents", Owner, body)
 
-    async def edit_agent(self, id: str, *, name: str | None = None, memory_enabled: bool | None = None) -> Owner:
-        body = changed({"name": name, "memory_enabled": memory_enabled})
+    async def edit_agent(self, id: str, **fields: Unpack[AgentFields]) -> Owner:
+        body = changed({**fields, "profile": whole(fields.get("profile"))})
         return await self._send("PATCH", f"/v1/agents/{part(id)}", Owner, body)
 
     async def remove_agent(self, id: str) -> int:

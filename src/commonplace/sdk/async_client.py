@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import builtins
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal, TextIO, TypeVar, Unpack
 
-import httpx
-
 from commonplace.errors import InvalidInput
 from commonplace.ports.memory_client import MemoryClient
+from commonplace.sdk.async_agent import AsyncAgent
 from commonplace.sdk.async_catalog import AsyncDaemonCatalog
+from commonplace.sdk.async_history import AsyncHistory
 from commonplace.sdk.async_knowledge import AsyncKnowledge
 from commonplace.sdk.calls import extraction, recall, records, transfer
 from commonplace.sdk.documents import (
@@ -29,9 +28,9 @@ from commonplace.sdk.documents import (
     reviewed,
     texts,
 )
-from commonplace.sdk.event_listener import MAX_FRAME, SILENCE, EventListener
+from commonplace.sdk.event_listener import EventListener
 from commonplace.sdk.lines import MEDIA_TYPE, Arriving, opened_source, opened_target
-from commonplace.sdk.talk import Call, HttpReply, asked
+from commonplace.sdk.talk import Call, asked
 from commonplace.sdk.threads import async_call
 from commonplace.values.approval import Approval, ApprovalKind, ApprovalPage, ApprovalState
 from commonplace.values.audit import AuditPage, AuditQuery
@@ -85,7 +84,7 @@ from commonplace.wire.shelf import ShelfChangesAnswer, ShelvesAnswer
 T = TypeVar("T")
 
 
-class AsyncClient(AsyncDaemonCatalog, AsyncKnowledge, MemoryClient):
+class AsyncClient(AsyncDaemonCatalog, AsyncKnowledge, AsyncHistory, AsyncAgent, MemoryClient):
     """
     A daemon's memory, with the methods of `AsyncMemory`. Errors are those that the daemon met, of the same class.
 
@@ -643,19 +642,5 @@ class AsyncClient(AsyncDaemonCatalog, AsyncKnowledge, MemoryClient):
         What happens, as it happens, without an end. `types` are names (`record.created`) or nouns (`record.*`); `after` is the
         id of the last event known, to begin where an earlier listener ended. A connection that drops is taken up again.
         """
-        listener = EventListener(types, scopes, after)
-        while True:
-            try:
-                async with self._daemon.stream(
-                    listener.path, listener.query, headers=listener.begin(), silence=SILENCE
-                ) as response:
-                    if response.status_code != 200:
-                        listener.refused(HttpReply.of(response, await response.aread()))
-                    else:
-                        async for frame in self._daemon.frames(response, MAX_FRAME):
-                            event = listener.event_of(frame)
-                            if event is not None:
-                                yield event
-            except httpx.TransportError as error:
-                listener.dropped(error)
-            await asyncio.sleep(listener.pause())
+        async for event in self._daemon.listen(EventListener(types, scopes, after)):
+            yield event

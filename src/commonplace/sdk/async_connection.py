@@ -12,6 +12,7 @@ from httpx_sse import EventSource, ServerSentEvent
 
 from commonplace.errors import StoreClosed
 from commonplace.sdk.address import Address
+from commonplace.sdk.event_listener import MAX_FRAME, SILENCE, FrameListener
 from commonplace.sdk.talk import Call, HttpReply, Outcome, Pause, Talk, problem, unreachable
 from commonplace.sdk.threads import async_call, async_parts
 
@@ -80,6 +81,25 @@ class AsyncDaemonConnection:
         async for frame in EventSource(bounded).aiter_sse():
             size = 0
             yield frame
+
+    async def listen(self, listener: FrameListener[T]) -> AsyncIterator[T]:
+        """What a listener hears, without an end: a connection that drops is taken up again."""
+        while True:
+            try:
+                async with self.stream(
+                    listener.path, listener.query, headers=listener.begin(), silence=SILENCE
+                ) as response:
+                    if response.status_code != 200:
+                        listener.refused(HttpReply.of(response, await response.aread()))
+                    else:
+                        listener.opened(response.headers)
+                        async for frame in self.frames(response, MAX_FRAME):
+                            event = listener.event_of(frame)
+                            if event is not None:
+                                yield event
+            except httpx.TransportError as error:
+                listener.dropped(error)
+            await asyncio.sleep(listener.pause())
 
     async def download(self, path: str, query: tuple[tuple[str, str], ...], save: Callable[[bytes], None]) -> None:
         """

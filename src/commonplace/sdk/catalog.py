@@ -12,8 +12,10 @@ import httpx
 
 from commonplace.sdk.address import TIMEOUT, address
 from commonplace.sdk.connection import DaemonConnection
-from commonplace.sdk.documents import changed, document, part, query, texts, written
+from commonplace.sdk.documents import changed, document, part, query, texts, whole, written
+from commonplace.sdk.runs import DaemonArtifacts, DaemonRuns
 from commonplace.sdk.talk import Call, asked, waiting
+from commonplace.values.agent_profile import AgentFields, NewAgentFields
 from commonplace.values.distillation import DistillFields, DistillReport
 from commonplace.values.layer import LayerName, LayerText
 from commonplace.values.principal import Owner
@@ -46,6 +48,14 @@ class DaemonCatalog:
         requests in another way than over the network, for instance through one of your own.
         """
         self._daemon = DaemonConnection(address(url, token, tenant, client_id, agent=agent), timeout, transport)
+
+    @property
+    def runs(self) -> DaemonRuns:
+        return DaemonRuns(self._daemon)
+
+    @property
+    def artifacts(self) -> DaemonArtifacts:
+        return DaemonArtifacts(self._daemon)
 
     def close(self) -> None:
         """Close the connections. A second time does nothing."""
@@ -103,14 +113,17 @@ class DaemonCatalog:
         """Raises NotFound: nobody created it, and its scope is empty."""
         return self._get(f"/v1/agents/{part(id)}", Owner)
 
-    def create_agent(self, name: str, *, id: str | None = None, memory_enabled: bool = False) -> Owner:
+    def create_agent(self, name: str, **fields: Unpack[NewAgentFields]) -> Owner:
         """A new agent, with its memory switched on or off. Raises Conflict: the id is taken."""
-        body = changed({"name": name, "id": id, "memory_enabled": memory_enabled})
+        body = changed({"name": name, **fields, "profile": whole(fields.get("profile"))})
         return self._send("POST", "/v1/agents", Owner, body)
 
-    def edit_agent(self, id: str, *, name: str | None = None, memory_enabled: bool | None = None) -> Owner:
-        """Rename an agent, or switch its memory on or off: while it is off, no prompt has a section for it."""
-        body = changed({"name": name, "memory_enabled": memory_enabled})
+    def edit_agent(self, id: str, **fields: Unpack[AgentFields]) -> Owner:
+        """
+        Rename an agent, switch its memory on or off (while it is off, no prompt has a section for it), or give it another profile
+        in place of the one it has.
+        """
+        body = changed({**fields, "profile": whole(fields.get("profile"))})
         return self._send("PATCH", f"/v1/agents/{part(id)}", Owner, body)
 
     def remove_agent(self, id: str) -> int:

@@ -4,15 +4,13 @@
 from __future__ import annotations
 
 import builtins
-import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal, TextIO, TypeVar, Unpack
 
-import httpx
-
 from commonplace.errors import InvalidInput
+from commonplace.sdk.agent import DaemonAgent
 from commonplace.sdk.calls import extraction, recall, records, transfer
 from commonplace.sdk.catalog import DaemonCatalog
 from commonplace.sdk.documents import (
@@ -28,10 +26,11 @@ from commonplace.sdk.documents import (
     reviewed,
     texts,
 )
-from commonplace.sdk.event_listener import MAX_FRAME, SILENCE, EventListener
+from commonplace.sdk.event_listener import EventListener
+from commonplace.sdk.history import DaemonHistory
 from commonplace.sdk.knowledge import Knowledge
 from commonplace.sdk.lines import MEDIA_TYPE, Arriving, opened_source, opened_target
-from commonplace.sdk.talk import Call, HttpReply, asked
+from commonplace.sdk.talk import Call, asked
 from commonplace.sdk.threads import plain_call
 from commonplace.values.approval import Approval, ApprovalKind, ApprovalPage, ApprovalState
 from commonplace.values.audit import AuditPage, AuditQuery
@@ -85,7 +84,7 @@ from commonplace.wire.shelf import ShelfChangesAnswer, ShelvesAnswer
 T = TypeVar("T")
 
 
-class Client(DaemonCatalog, Knowledge):
+class Client(DaemonCatalog, Knowledge, DaemonHistory, DaemonAgent):
     """
     A daemon's memory, with the methods of `Memory`. Errors are those that the daemon met, of the same class.
 
@@ -302,7 +301,7 @@ class Client(DaemonCatalog, Knowledge):
     ) -> Purged:
         """
         Remove for good, every version and every trace: records, a scope, a source, or all that comes from a user (in
-        their scope, said or written by them). Name exactly one. A file of managed memory that they follow goes with them; where it
+        their scope, said or written by them, and their sessions). Name exactly one. A file of managed memory that they follow goes with them; where it
         cannot be removed, nothing is (PurgeRefused), or with `leave_files` it stays and is named in the answer.
         """
         purging = records.purge(ids=ids, scope=scope, user=user, source=source, leave_files=leave_files)
@@ -735,19 +734,5 @@ class Client(DaemonCatalog, Knowledge):
         What happens, as it happens, without an end. `types` are names (`record.created`) or nouns (`record.*`); `after` is the
         id of the last event known, to begin where an earlier listener ended. A connection that drops is taken up again.
         """
-        listener = EventListener(types, scopes, after)
-        while True:
-            try:
-                with self._daemon.stream(
-                    listener.path, listener.query, headers=listener.begin(), silence=SILENCE
-                ) as response:
-                    if response.status_code != 200:
-                        listener.refused(HttpReply.of(response, response.read()))
-                    else:
-                        for frame in self._daemon.frames(response, MAX_FRAME):
-                            event = listener.event_of(frame)
-                            if event is not None:
-                                yield event
-            except httpx.TransportError as error:
-                listener.dropped(error)
-            time.sleep(listener.pause())
+        for event in self._daemon.listen(EventListener(types, scopes, after)):
+            yield event

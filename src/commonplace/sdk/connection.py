@@ -13,6 +13,7 @@ from httpx_sse import EventSource, ServerSentEvent
 
 from commonplace.errors import StoreClosed
 from commonplace.sdk.address import Address
+from commonplace.sdk.event_listener import MAX_FRAME, SILENCE, FrameListener
 from commonplace.sdk.talk import Call, HttpReply, Outcome, Pause, Talk, problem, unreachable
 from commonplace.sdk.threads import plain_call, plain_parts
 
@@ -81,6 +82,23 @@ class DaemonConnection:
         for frame in EventSource(bounded).iter_sse():
             size = 0
             yield frame
+
+    def listen(self, listener: FrameListener[T]) -> Iterator[T]:
+        """What a listener hears, without an end: a connection that drops is taken up again."""
+        while True:
+            try:
+                with self.stream(listener.path, listener.query, headers=listener.begin(), silence=SILENCE) as response:
+                    if response.status_code != 200:
+                        listener.refused(HttpReply.of(response, response.read()))
+                    else:
+                        listener.opened(response.headers)
+                        for frame in self.frames(response, MAX_FRAME):
+                            event = listener.event_of(frame)
+                            if event is not None:
+                                yield event
+            except httpx.TransportError as error:
+                listener.dropped(error)
+            time.sleep(listener.pause())
 
     def download(self, path: str, query: tuple[tuple[str, str], ...], save: Callable[[bytes], None]) -> None:
         """

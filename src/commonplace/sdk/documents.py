@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from datetime import datetime, timedelta
 from pathlib import PurePath
 from typing import Final, cast
@@ -14,6 +14,7 @@ from urllib.parse import quote
 from pydantic import BaseModel
 
 from commonplace.errors import InvalidInput, RecordNotFound
+from commonplace.values.agent_profile import AgentProfile
 from commonplace.values.moment import to_iso
 from commonplace.values.record import Json
 from commonplace.values.scope import Scope, Scopes, scopes_of
@@ -56,6 +57,11 @@ def given(fields: Mapping[str, object]) -> dict[str, Json]:
 def changed(fields: Mapping[str, object]) -> dict[str, Json]:
     """As above, but an empty list is a change."""
     return {name: document(value) for name, value in fields.items() if value is not None}
+
+
+def whole(profile: AgentProfile | None) -> Mapping[str, object] | None:
+    """Every field of it: that no tool is allowed is not the same as that nothing is said of tools."""
+    return None if profile is None else asdict(profile)
 
 
 def written(value: Mapping[str, Json]) -> bytes:

@@ -7,8 +7,8 @@ A connection that drops is taken up again where it ended, by the id of the last 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Final, Generic, TypeVar
 
 import httpx
 from httpx_sse import ServerSentEvent
@@ -33,17 +33,23 @@ _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 25.6
 
 
-class EventListener:
-    """One listener, over as many connections as it takes."""
+E = TypeVar("E")
 
-    path: Final = "/v1/events"
 
-    def __init__(self, types: Sequence[str], scopes: Scopes, after: int | None) -> None:
-        self.query = query({"type": texts(types), "scope": named_scopes(scopes)})
+class FrameListener(Generic[E]):
+    """One listener at `path`, over as many connections as it takes. `after` is the id of the last event it had."""
+
+    def __init__(self, path: str, after: int | None, query: tuple[tuple[str, str], ...] = ()) -> None:
+        self.path = path
+        self.query = query
         self._after = after
         self._retry = _RETRY
         self._failures = 0
         self._wait: float | None = None
+
+    def rewind(self) -> None:
+        """Hear everything there is, from the first event on."""
+        self._after = 0
 
     def begin(self) -> dict[str, str]:
         """The headers of the next connection."""
@@ -51,7 +57,14 @@ class EventListener:
         headers = {"Accept": "text/event-stream"}
         return headers if self._after is None else {**headers, "Last-Event-ID": str(self._after)}
 
-    def event_of(self, frame: ServerSentEvent) -> Heard | None:
+    def opened(self, headers: Mapping[str, str]) -> None:
+        """The daemon answers with a stream."""
+
+    def event_of(self, frame: ServerSentEvent) -> E | None:
+        """The event that a frame tells; None for one that tells of the stream itself."""
+        raise NotImplementedError
+
+    def answer_of(self, frame: ServerSentEvent) -> EventAnswer | None:
         """What a frame says; None for one without an event, or with one of a later version."""
         if frame.retry is not None:
             self._retry = min(max(frame.retry, 0), _LONGEST_PAUSE * 1000) / 1000
@@ -62,7 +75,7 @@ class EventListener:
         self._failures = 0
         if answer.id is not None:
             self._after = answer.id
-        return Heard(**{name: value for name, value in answer if name != "v"})
+        return answer
 
     def refused(self, reply: HttpReply) -> None:
         """
@@ -94,3 +107,14 @@ class EventListener:
         """How long to wait before the next connection: at first a moment, then as long as the daemon asks."""
         backoff = Backoff(first=_FIRST_PAUSE, longest=self._retry)
         return max(self._wait or 0.0, backoff.after(self._failures + 1)) * random.uniform(1.0, 1.25)
+
+
+class EventListener(FrameListener[Heard]):
+    """Of what happens in the memory."""
+
+    def __init__(self, types: Sequence[str], scopes: Scopes, after: int | None) -> None:
+        super().__init__("/v1/events", after, query({"type": texts(types), "scope": named_scopes(scopes)}))
+
+    def event_of(self, frame: ServerSentEvent) -> Heard | None:
+        answer = self.answer_of(frame)
+        return None if answer is None else Heard(**{name: value for name, value in answer if name != "v"})

@@ -33,9 +33,11 @@ ABOUT: Final = (
 )
 
 
-def make_app(services: Services, options: Options, doors: Sequence[ApiDoor]) -> FastAPI:
+def make_app(
+    services: Services, options: Options, doors: Sequence[ApiDoor], use_cases: Sequence[object] = ()
+) -> FastAPI:
     """
-    The server over these services, with these doors. `app.state.stopping` is set when it is about to end: streams end themselves then.
+    The server over these services, with these doors and the use cases that whoever composes it brings along. `app.state.stopping` is set when it is about to end: streams end themselves then.
 
     Raises:
         RuntimeError: a route does not say who may enter.
@@ -70,7 +72,8 @@ def make_app(services: Services, options: Options, doors: Sequence[ApiDoor]) -> 
             type(use_case): Observed(use_case, type(use_case).__name__.lower(), metrics, options.tracing)
             for door in doors
             for use_case in door.use_cases(services)
-        },
+        }
+        | {type(use_case): use_case for use_case in use_cases},
     )
     app.state.stopping = asyncio.Event()
     return app

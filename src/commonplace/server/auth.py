@@ -223,7 +223,8 @@ def tier_of(method: str, path: str) -> RequestTier:
     last = path.rstrip("/").rpartition("/")[2]
     if method in ("GET", "HEAD") or last in _READS:
         return "read"
-    return "prompt" if last in _PROMPTS else "mutation"
+    is_talk = last == "turns" and path.startswith("/v1/sessions/")
+    return "prompt" if last in _PROMPTS or is_talk else "mutation"
 
 
 def bearer(request: Request) -> str | None:

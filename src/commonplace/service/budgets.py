@@ -10,7 +10,7 @@ from commonplace.governance.access import require_role
 from commonplace.ports.journal import Entries
 from commonplace.service.desk import Desk
 from commonplace.values.principal import Principal
-from commonplace.values.usage import COUNTER, Budget, SpendingDay, daily_budget, to_micro, to_usd
+from commonplace.values.usage import COUNTER, ESTIMATES, Budget, ChatBudget, SpendingDay, daily_budget, to_micro, to_usd
 
 MAX_DAYS: Final = 366
 MAX_LINES: Final = 1_000
@@ -18,11 +18,15 @@ MAX_MICRO_USD: Final = 10**12
 
 
 class Budgets:
-    """`standard` is the daily budget of a tenant that has none of its own, `model` the name of the daemon's model."""
+    """
+    `standard` is the daily budget of a tenant that has none of its own, `chat` what every tenant may spend on chat beside it,
+    `model` the name of the daemon's model.
+    """
 
-    def __init__(self, desk: Desk, *, standard: int, model: str | None) -> None:
+    def __init__(self, desk: Desk, *, standard: int, chat: int, model: str | None) -> None:
         self._desk = desk
         self._standard = standard
+        self._chat = chat
         self._model = model
 
     async def read(self, who: Principal, *, days: int = 1, limit: int = 20) -> Budget:
@@ -59,10 +63,12 @@ class Budgets:
 
     async def _read(self, tenant: str, days: int, limit: int) -> Budget:
         store = self._desk.store
-        today = SpendingDay.of(self._desk.clock.now())
+        now = self._desk.clock.now()
+        today, chat = SpendingDay.of(now), SpendingDay.of(now, "chat")
         since = today.begins_at - timedelta(days=days - 1)
         own = await store.usage.budget(tenant)
         spent = await store.quotas.spent(tenant, today.name, today.window)
+        talk = await store.quotas.spent(tenant, chat.name, chat.window)
         return Budget(
             model=self._model,
             daily=daily_budget(self._standard, own),
@@ -73,6 +79,7 @@ class Budgets:
             since=since,
             totals=tuple(await store.usage.usage_totals(tenant, since, today.ends_at)),
             latest=tuple(await store.usage.list_usage(tenant, limit)) if limit else (),
+            chat=ChatBudget(daily=self._chat, spent=talk.get(COUNTER, 0), estimated=talk.get(ESTIMATES, 0)),
         )
 
 

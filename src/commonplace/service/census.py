@@ -7,8 +7,9 @@ from typing import Final
 
 from commonplace.errors import InvalidInput
 from commonplace.governance.access import require_role
+from commonplace.memory.weighing import WEIGHTS
 from commonplace.service.desk import Desk
-from commonplace.values.census import BYS, MOST_COUNTS, MOST_SEARCHES, By, Recalls, ScopeCounts, Tally
+from commonplace.values.census import BYS, MOST_COUNTS, MOST_SEARCHES, By, Recalls, ScopeCounts, Tally, Weight
 from commonplace.values.principal import Principal
 from commonplace.values.query import Filter
 from commonplace.values.scope import ScopeKind
@@ -43,6 +44,10 @@ class Counting:
             if everyone:
                 await account.note_read()
             return scopes
+
+    def weights(self) -> list[Weight]:
+        """What a search may be told to weigh, and how much it does by itself."""
+        return [*WEIGHTS]
 
     async def counts(self, who: Principal, filter: Filter, by: Sequence[By]) -> Tally:
         """How many records fit, of those the caller may read, by one or two of their fields."""

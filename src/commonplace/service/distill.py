@@ -56,10 +56,10 @@ def conversation_of(
     session: str,
     parts: Sequence[str],
     *,
-    scope: Scope | None = None,
+    scope: Scope | str | None = None,
     run: str | None = None,
     workflow: str | None = None,
-    artifact_refs: Sequence[str] = (),
+    artifact_refs: Sequence[str] | None = (),
     threshold: float | None = None,
 ) -> Conversation:
     """
@@ -69,11 +69,11 @@ def conversation_of(
     least = THRESHOLD if threshold is None else threshold
     if not 0 <= least <= 1:
         raise InvalidInput("The threshold is a number from 0 to 1.")
-    refs = tuple(artifact_refs)
+    refs = tuple(artifact_refs or ())
     return Conversation(
         session=session,
         parts=tuple(parts),
-        scope=scope,
+        scope=None if scope is None else Scope.parse(scope),
         run=run,
         workflow=workflow,
         artifact_refs=refs,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from commonplace.memory.layers import Layers
     from commonplace.memory.lifecycle import Lifecycle
     from commonplace.memory.purging import Purger
-    from commonplace.memory.transfer import Transfer
+    from commonplace.memory.transfer import Companion, Transfer
     from commonplace.memory.write import Writer
     from commonplace.ports.clock import Clock
     from commonplace.ports.embedder import Embedder
@@ -62,10 +62,10 @@ class Engines:
 
         return Lifecycle(store, self.preparer, self.clock, self.tenant, actor)
 
-    def transfer(self, store: RecordStore) -> Transfer:
+    def transfer(self, store: RecordStore, companion: Companion | None = None) -> Transfer:
         from commonplace.memory.transfer import Transfer  # noqa: PLC0415 - a search needs no transfer
 
-        return Transfer(store, self.preparer, self.clock, self.tenant)
+        return Transfer(store, self.preparer, self.clock, self.tenant, companion=companion)
 
     def purger(self, store: RecordStore, who: Principal) -> Purger:
         from commonplace.memory.purging import Purger  # noqa: PLC0415 - a search needs no purger

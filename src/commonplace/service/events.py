@@ -11,8 +11,10 @@ from datetime import datetime
 from typing import Final
 
 from commonplace.errors import InvalidInput
-from commonplace.events.hub import LONGEST_QUEUE, QUEUE, SHORTEST_QUEUE, Hears, Hub
-from commonplace.events.stream import HEARTBEAT_SECONDS, Stream
+from commonplace.events.hub import Hears, Hub
+from commonplace.events.live import HEARTBEAT_SECONDS
+from commonplace.events.seat import LONGEST_QUEUE, QUEUE, SHORTEST_QUEUE
+from commonplace.events.stream import Stream
 from commonplace.governance.access import reaches_all, require_role
 from commonplace.service.desk import Desk
 from commonplace.values.event import Event, Heard, News
@@ -68,7 +70,7 @@ class Listening:
             who = await self._desk.with_every_scope(who)
 
         async def welcome() -> bool:
-            return await self._is_welcome(who)
+            return await self.is_welcome(who)
 
         with self._hub.seat(who.tenant, _hears(who, subscription), subscription.queue) as seat:
             stream = Stream(desk.store.events, self._hub, seat, welcome, heartbeat=self._heartbeat)
@@ -106,7 +108,7 @@ class Listening:
                         data=news.data,
                     )
 
-    async def _is_welcome(self, who: Principal) -> bool:
+    async def is_welcome(self, who: Principal) -> bool:
         """Whether the key still opens something, and the session goes on. A thousand listeners look at one list of keys."""
         if who.session is not None and await self._is_over(who.session):
             return False

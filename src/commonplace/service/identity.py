@@ -56,7 +56,7 @@ class Visit:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Session:
+class SignInSession:
     """Somebody who signed in. `cookie` stands for their key until `ends_at`."""
 
     who: Principal
@@ -183,7 +183,7 @@ class Identity:
 
     # ---- sessions
 
-    async def sign_in(self, visit: Visit, secret: str) -> Session:
+    async def sign_in(self, visit: Visit, secret: str) -> SignInSession:
         """A session for whoever shows their key. Raises as `principal` does."""
         who = await self.principal(visit, secret)
         return await self._begun(who, secret_hash(secret), by="key")
@@ -199,7 +199,7 @@ class Identity:
             await account.note()
             return code, ends_at
 
-    async def redeem(self, visit: Visit, code: str) -> Session:
+    async def redeem(self, visit: Visit, code: str) -> SignInSession:
         """A session for the first who shows this code. Raises Unauthenticated, TooManyRequests."""
         self._refuse_guessing(visit)
         code_pass = verify(self._signing, "code", code, self._desk.clock.now())
@@ -224,10 +224,10 @@ class Identity:
         row = self._desk.account(who, "auth.signed_out").row("ok", details={"everywhere": everywhere})
         await self._desk.store.keys.end_sessions(mark, until, Entries(audit=(row,)))
 
-    async def _begun(self, who: Principal, hashed: bytes, *, by: str) -> Session:
+    async def _begun(self, who: Principal, hashed: bytes, *, by: str) -> SignInSession:
         ends_at = utc(self._desk.clock.now()) + SESSION_LASTS
         await self._desk.account(who, "auth.signed_in").note("ok", by=by)
-        return Session(who=who, cookie=sign(self._signing, "session", hashed, ends_at), ends_at=ends_at)
+        return SignInSession(who=who, cookie=sign(self._signing, "session", hashed, ends_at), ends_at=ends_at)
 
     # ---- keys
 

@@ -7,13 +7,14 @@ It is the one way in for an embedded memory, the command without a daemon, MCP a
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TextIO, TypeAlias, Unpack, get_args
 
-from commonplace.errors import InvalidInput, InvalidQuery, StoreError, TokenRequired
+from commonplace.errors import InvalidInput, InvalidQuery, TokenRequired
 from commonplace.ports.memory_client import MemoryClient
+from commonplace.service.local_runs import LocalArtifacts, LocalRuns
 from commonplace.service.records import Change
+from commonplace.service.services import waited_task
 from commonplace.values.audit import AuditPage, AuditQuery
 from commonplace.values.context import ContextQuery
 from commonplace.values.knowledge import Review
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from commonplace.memory.transfer import LoadReport
     from commonplace.service.services import Services
+    from commonplace.values.agent_profile import AgentFields, NewAgentFields
     from commonplace.values.approval import Approval, ApprovalKind, ApprovalPage, ApprovalState
     from commonplace.values.capability import CapabilityFields, IssuedCapability
     from commonplace.values.census import By, Recalls, ScopeCounts, Tally, Weight
@@ -59,6 +61,15 @@ if TYPE_CHECKING:
     from commonplace.values.principal import Key, Owner, Principal, Role, User
     from commonplace.values.resource import ResourcePage, UserResource
     from commonplace.values.review import Origin, RolledBack, WaitingPage
+    from commonplace.values.session import (
+        MessagePage,
+        Session,
+        SessionChanges,
+        SessionFields,
+        SessionFilters,
+        SessionHit,
+        SessionPage,
+    )
     from commonplace.values.shelf import (
         ShelfChange,
         ShelfFiles,
@@ -92,7 +103,13 @@ class LocalMemory(MemoryClient):
         self._principal = principal
         self._token_budget = token_budget
 
-    # ---- write
+    @property
+    def runs(self) -> LocalRuns:
+        return LocalRuns(lambda: self._now, self._principal)
+
+    @property
+    def artifacts(self) -> LocalArtifacts:
+        return LocalArtifacts(lambda: self._now, self._principal)
 
     async def put(  # noqa: PLR0913 - the public door names every field
         self,
@@ -254,13 +271,9 @@ class LocalMemory(MemoryClient):
     ) -> ContextBlock:
         services = await self._searchable()
         tokens = self._token_budget if budget is None else budget
+        filter = Filter(scopes=scopes_of(scopes), everyone=everyone)
         request = ContextQuery(
-            text=query,
-            filter=Filter(scopes=scopes_of(scopes), everyone=everyone),
-            session=session,
-            budget=tokens,
-            layer=layer,
-            min_relevance=min_relevance,
+            text=query, filter=filter, session=session, budget=tokens, layer=layer, min_relevance=min_relevance
         )
         return await services.recall.context(self._principal, request)
 
@@ -321,14 +334,9 @@ class LocalMemory(MemoryClient):
         source: str | None = None,
         leave_files: bool = False,
     ) -> Purged:
-        target = None if scope is None else Scope.parse(scope)
+        target, lines = None if scope is None else Scope.parse(scope), check_lines("ids", ids)
         return await self._now.records.purge(
-            self._principal,
-            ids=check_lines("ids", ids),
-            scope=target,
-            user=user,
-            source=source,
-            leave_files=leave_files,
+            self._principal, ids=lines, scope=target, user=user, source=source, leave_files=leave_files
         )
 
     # ---- files
@@ -341,12 +349,9 @@ class LocalMemory(MemoryClient):
         progress: Progress | None = None,
         **fields: Unpack[ImportFields],
     ) -> ImportReport:
+        scope, options = Scope.parse(fields.get("scope", "global")), ImportOptions.of(fields, sync_deletes=sync_deletes)
         return await self._now.moving.import_now(
-            self._principal,
-            str(expand_path(path)),
-            scope=Scope.parse(fields.get("scope", "global")),
-            options=ImportOptions.of(fields, sync_deletes=sync_deletes),
-            progress=progress,
+            self._principal, str(expand_path(path)), scope=scope, options=options, progress=progress
         )
 
     async def import_files(
@@ -366,17 +371,9 @@ class LocalMemory(MemoryClient):
         progress: Progress | None = None,
     ) -> ExportCount:
         where = expand_path(target) if isinstance(target, str | Path) else target
-        total = await self._total(everyone=everyone) if progress and scopes is None else 0
         return await self._now.moving.export_to(
-            self._principal, where, scopes=scopes_of(scopes), everyone=everyone, total=total, progress=progress
+            self._principal, where, scopes=scopes_of(scopes), everyone=everyone, progress=progress
         )
-
-    async def _total(self, *, everyone: bool) -> int:
-        """How many records an export will have; 0 if a damaged store cannot count them."""
-        try:
-            return (await self.stats(everyone=everyone)).records
-        except StoreError:
-            return 0
 
     async def load(self, source: str | Path | TextIO, *, progress: Progress | None = None) -> LoadReport:
         where = expand_path(source) if isinstance(source, str | Path) else source
@@ -415,8 +412,6 @@ class LocalMemory(MemoryClient):
         start = utc(since) if since else None
         return await self._now.keeping.upkeep_log(self._principal, since=start, limit=limit)
 
-    # ---- what there is
-
     async def scopes(
         self, text: str = "", *, kinds: Sequence[ScopeKind] = (), limit: int = 100, everyone: bool = False
     ) -> ScopeCounts:
@@ -437,10 +432,7 @@ class LocalMemory(MemoryClient):
         return await self._now.census.recalls(self._principal, id, limit=limit)
 
     async def weights(self) -> builtins.list[Weight]:
-        # Only who turns a weight needs to know them.
-        from commonplace.memory.weighing import WEIGHTS  # noqa: PLC0415
-
-        return [*WEIGHTS]
+        return self._now.census.weights()
 
     async def audit(
         self, wanted: AuditQuery | None = None, *, limit: int = 100, cursor: str | None = None
@@ -478,16 +470,7 @@ class LocalMemory(MemoryClient):
         # As above.
         from commonplace.service.distill import conversation_of  # noqa: PLC0415
 
-        scope = fields.get("scope")
-        talk = conversation_of(
-            session,
-            conversation,
-            scope=None if scope is None else Scope.parse(scope),
-            run=fields.get("run"),
-            workflow=fields.get("workflow"),
-            artifact_refs=fields.get("artifact_refs") or (),
-            threshold=fields.get("threshold"),
-        )
+        talk = conversation_of(session, conversation, **fields)
         return await (await self._learning()).distilling.distill(self._principal, talk)
 
     async def learn(self, agents: Sequence[str], learning: str, *, run: str | None = None) -> Record:
@@ -533,11 +516,7 @@ class LocalMemory(MemoryClient):
     async def write_managed_file(
         self, root: ShelfName, path: str, text: str, *, etag: str | None = None
     ) -> ShelfWritten:
-        # As the shelves name it, which load with all of Markdown.
-        from commonplace.service.shelves import NEW  # noqa: PLC0415
-
-        shelves = (await self._learning()).shelves
-        return await shelves.write(self._principal, root, path, text, expected=NEW if etag is None else etag)
+        return await (await self._learning()).shelves.put(self._principal, root, path, text, etag=etag)
 
     async def delete_managed_file(self, root: ShelfName, path: str, *, etag: str) -> ShelfWritten:
         return await (await self._learning()).shelves.remove(self._principal, root, path, expected=etag)
@@ -556,13 +535,11 @@ class LocalMemory(MemoryClient):
     async def agent(self, id: str) -> Owner:
         return await self._now.owners.owner(self._principal, "agent", id)
 
-    async def create_agent(self, name: str, *, id: str | None = None, memory_enabled: bool = False) -> Owner:
-        owners = self._now.owners
-        return await owners.create(self._principal, "agent", name, id=id, memory_enabled=memory_enabled)
+    async def create_agent(self, name: str, **fields: Unpack[NewAgentFields]) -> Owner:
+        return await self._now.owners.create(self._principal, "agent", name, **fields)
 
-    async def edit_agent(self, id: str, *, name: str | None = None, memory_enabled: bool | None = None) -> Owner:
-        owners = self._now.owners
-        return await owners.change(self._principal, "agent", id, name=name, memory_enabled=memory_enabled)
+    async def edit_agent(self, id: str, **fields: Unpack[AgentFields]) -> Owner:
+        return await self._now.owners.change(self._principal, "agent", id, **fields)
 
     async def remove_agent(self, id: str) -> int:
         return await self._now.owners.remove(self._principal, "agent", id)
@@ -597,7 +574,7 @@ class LocalMemory(MemoryClient):
     async def tree(
         self, uri: str = "commonplace://", *, depth: int = 1, everyone: bool = False, after: str | None = None
     ) -> TreeNode:
-        # As above.
+        # Only who looks at folders needs it.
         from commonplace.service.tree import TreeQuery  # noqa: PLC0415
 
         query = TreeQuery(uri=uri, depth=depth, everyone=everyone, after=after)
@@ -610,10 +587,36 @@ class LocalMemory(MemoryClient):
         return await self._now.tree.layer(self._principal, node, name)
 
     async def make_layers(self, node: str) -> builtins.list[LayerText]:
-        # As above.
-        from commonplace.service.tree import layer_texts  # noqa: PLC0415
+        return [*await (await self._learning()).tree.make_layers(self._principal, node)]
 
-        return [*layer_texts(await (await self._learning()).tree.generate(self._principal, node))]
+    # ---- history
+
+    async def create_session(self, agent: str = "assistant", **fields: Unpack[SessionFields]) -> Session:
+        return await self._now.history.create(self._principal, agent, fields)
+
+    async def sessions(
+        self, *, limit: int = 50, cursor: str | None = None, **filters: Unpack[SessionFilters]
+    ) -> SessionPage:
+        return await self._now.history.sessions(self._principal, filters, limit=limit, cursor=cursor)
+
+    async def session(self, id: str) -> Session:
+        return await self._now.history.session(self._principal, id)
+
+    async def change_session(self, id: str, **changes: Unpack[SessionChanges]) -> Session:
+        return await self._now.history.change(self._principal, id, changes)
+
+    async def delete_session(self, id: str) -> int:
+        return await self._now.history.delete(self._principal, id)
+
+    async def session_messages(
+        self, id: str, *, after: int | None = None, before: int | None = None, limit: int = 100
+    ) -> MessagePage:
+        return await self._now.history.messages(self._principal, id, after=after, before=before, limit=limit)
+
+    async def search_sessions(
+        self, query: str, *, session: str | None = None, limit: int = 10, **filters: Unpack[SessionFilters]
+    ) -> builtins.list[SessionHit]:
+        return await self._now.history.search(self._principal, query, filters, session=session, limit=limit)
 
     # ---- review
 
@@ -792,9 +795,4 @@ class LocalMemory(MemoryClient):
         return self._principal
 
     async def _task(self, kind: TaskKind, id: str, wait: float) -> MemoryTask:
-        # As above.
-        from commonplace.jobs.waiter import Wait  # noqa: PLC0415
-
-        services, principal = await self._learning(), self._known()
-        look = partial(services.lanes.task, principal, kind, id)
-        return await services.job_waiter.until(principal, id, Wait(seconds=wait), look)
+        return await waited_task(await self._learning(), self._known(), kind, id, wait)

@@ -192,6 +192,7 @@ class Keeping:
             require_operator(who)
             engines = desk.engines(who)
             count = await reindex(desk.store.maintenance, engines.preparer, who.tenant, progress)
+            await desk.store.history.index_messages()
             desk.room.forget_caches()
             detail = f"with {', '.join(await self.embedders()) or 'words only'}"
             entry = Upkeep(at=desk.clock.now(), action="reindexed", scope="all", records=count, detail=detail)

@@ -18,7 +18,9 @@ from commonplace.governance.access import (
     visible,
 )
 from commonplace.memory.asking import require_whole
+from commonplace.ports.journal import Entries
 from commonplace.service.account import Account, Idempotency, Journaled, with_outcome
+from commonplace.service.erasure import EraseRuns, erase_nothing
 from commonplace.values.record import Json, Record, Turn, Written
 from commonplace.values.scope import Scope
 
@@ -59,9 +61,10 @@ PLAIN: Final = Change()
 class Records:
     """`most`: how many records a page or a batch may have."""
 
-    def __init__(self, desk: Desk, *, most: int = MAX_PAGE) -> None:
+    def __init__(self, desk: Desk, *, most: int = MAX_PAGE, erase_runs: EraseRuns = erase_nothing) -> None:
         self._desk = desk
         self._most = most
+        self._erase_runs = erase_runs
 
     # ---- write
 
@@ -368,7 +371,12 @@ class Records:
             )
             if scope is not None or user is not None:
                 await desk.store.members.forget_members(who.tenant, scope=scope, subject=user)
+            if user is not None:
+                account.details["runs"] = await self._erase_runs(who.tenant, user)
+                sessions = await desk.store.history.purge_person(who.tenant, user, Entries())
+                purged = replace(purged, sessions=sessions)
             counts: dict[str, Json] = {"files": purged.files, "files_left": len(purged.files_left)}
+            counts |= {"sessions": purged.sessions} if purged.sessions else {}
             await account.note("ok", records=purged.records, versions=purged.versions, **counts)
             return purged
 

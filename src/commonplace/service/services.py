@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from commonplace.errors import InvalidInput
 from commonplace.service.recall import Recalling
@@ -18,9 +18,11 @@ from commonplace.service.records import Records
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from commonplace.governance.work_folders import WorkFolders
     from commonplace.jobs.waiter import JobWaiter
     from commonplace.ports.embedder import Embedder
     from commonplace.service.approvals import Approvals
+    from commonplace.service.artifacts import Artifacts
     from commonplace.service.budgets import Budgets
     from commonplace.service.capabilities import CapabilityIssuer
     from commonplace.service.census import Counting
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from commonplace.service.embedders import EmbedderSwitch, MakeEmbedders
     from commonplace.service.events import Listening
     from commonplace.service.extraction import Extracting
+    from commonplace.service.history import History
     from commonplace.service.identity import Identity
     from commonplace.service.jobs import Tasks
     from commonplace.service.knowledge import Registry
@@ -40,9 +43,13 @@ if TYPE_CHECKING:
     from commonplace.service.owners import Owners
     from commonplace.service.resources import OwnResources
     from commonplace.service.review import Reviewing
+    from commonplace.service.run_streams import RunStreams
+    from commonplace.service.runs import Runs
     from commonplace.service.shelves import Shelves
     from commonplace.service.transfer import Moving
     from commonplace.service.tree import Browsing
+    from commonplace.values.principal import Principal
+    from commonplace.values.task import MemoryTask, TaskKind
     from commonplace.values.upkeep import LimitsInForce
 
 
@@ -51,12 +58,17 @@ def no_embedders(names: Sequence[str]) -> Sequence[Embedder]:
     raise InvalidInput(f"{', '.join(names)} cannot be made here.")
 
 
+_FILES: Final = ("context_runs", "artifacts")
+"""As `runs/archive` and `artifacts/cabinet` call them, which load slowly."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServiceOptions:
     """
     What the use cases are told by whoever composes them. `token` and `signing` are of the operator's token; `most_records` is how
     many records a page or a batch may have; `ground` is where the files of memory lie, None where there are none; `limits` are those of a
-    daemon, to be told; `make_embedders` makes embedders from their names, and `fixed_embedder` is the one that the settings name.
+    daemon, to be told; `make_embedders` makes embedders from their names, and `fixed_embedder` is the one that the settings name. Below `run_home` lie runs and
+    artifacts, kept for `run_kept` after the last event and `artifact_kept` (None: forever); an artifact has at most `most_artifact` bytes.
     """
 
     token: bytes | None = None
@@ -64,16 +76,24 @@ class ServiceOptions:
     open_to_all: bool = False
     most_records: int = 1_000
     import_roots: tuple[Path, ...] = ()
+    agent_roots: tuple[Path, ...] = ()
     home: Path | None = None
     ground: Ground | None = None
     model: str | None = None
     daily_micro_usd: int = 0
+    chat_micro_usd: int = 0
+    models: tuple[str, ...] | None = None
     dreams: bool = False
     dream_micro_usd: int = 0
     session_idle: timedelta | None = timedelta(days=30)
+    history_kept: timedelta | None = None
     limits: LimitsInForce | None = None
     make_embedders: MakeEmbedders = no_embedders
     fixed_embedder: str | None = None
+    run_home: Path | None = None
+    run_kept: timedelta | None = timedelta(days=30)
+    artifact_kept: timedelta | None = timedelta(days=90)
+    most_artifact: int = 8 << 20
 
 
 class Services:
@@ -83,7 +103,7 @@ class Services:
 
     @cached_property
     def records(self) -> Records:
-        return Records(self.desk, most=self._options.most_records)
+        return Records(self.desk, most=self._options.most_records, erase_runs=self._erase_runs)
 
     @cached_property
     def recall(self) -> Recalling:
@@ -158,7 +178,8 @@ class Services:
         # As above.
         from commonplace.service.budgets import Budgets  # noqa: PLC0415
 
-        return Budgets(self.desk, standard=self._options.daily_micro_usd, model=self._options.model)
+        options = self._options
+        return Budgets(self.desk, standard=options.daily_micro_usd, chat=options.chat_micro_usd, model=options.model)
 
     @cached_property
     def extraction(self) -> Extracting:
@@ -181,12 +202,41 @@ class Services:
 
         return Registry(self.desk)
 
+    async def _erase_runs(self, tenant: str, owner: str, session: str | None = None, /) -> int:
+        if not self.has_files:
+            return 0
+        count = await self.runs.erase(tenant, owner, session)
+        return count if session is not None else count + await self.artifacts.erase(tenant, owner)
+
+    @property
+    def has_files(self) -> bool:
+        """Whether there ever was a run or an artifact here."""
+        home = self._options.run_home
+        return home is not None and any((home / name).is_dir() for name in _FILES)
+
+    @cached_property
+    def work_folders(self) -> WorkFolders:
+        """Where the tools of agents may work, and for whom."""
+        # As above.
+        from commonplace.governance.work_folders import WorkFolders  # noqa: PLC0415
+
+        return WorkFolders(roots=self._options.agent_roots, home=self._options.home)
+
+    @cached_property
+    def history(self) -> History:
+        # As above.
+        from commonplace.service.history import History  # noqa: PLC0415
+
+        return History(
+            self.desk, retention=self._options.history_kept, folders=self.work_folders, erase_runs=self._erase_runs
+        )
+
     @cached_property
     def owners(self) -> Owners:
         # As above.
         from commonplace.service.owners import Owners  # noqa: PLC0415
 
-        return Owners(self.desk)
+        return Owners(self.desk, self._options.models, self.work_folders)
 
     @cached_property
     def tree(self) -> Browsing:
@@ -208,6 +258,28 @@ class Services:
         from commonplace.service.resources import OwnResources  # noqa: PLC0415
 
         return OwnResources(self.desk, self.records)
+
+    @cached_property
+    def runs(self) -> Runs:
+        # As above.
+        from commonplace.service.runs import Runs  # noqa: PLC0415
+
+        return Runs(self.desk, self._options.run_home, keep=self._options.run_kept)
+
+    @cached_property
+    def run_streams(self) -> RunStreams:
+        # As above.
+        from commonplace.service.run_streams import RunStreams  # noqa: PLC0415
+
+        return RunStreams(self.desk, self.runs)
+
+    @cached_property
+    def artifacts(self) -> Artifacts:
+        # As above.
+        from commonplace.service.artifacts import ArtifactLimits, Artifacts  # noqa: PLC0415
+
+        limits = ArtifactLimits(keep=self._options.artifact_kept, most_bytes=self._options.most_artifact)
+        return Artifacts(self.desk, self._options.run_home, self.runs, self.records, limits)
 
     @cached_property
     def managed(self) -> Managed:
@@ -255,3 +327,12 @@ class Services:
         from commonplace.service.events import Listening  # noqa: PLC0415
 
         return Listening(self.desk, Hub(self.desk.store.events))
+
+
+async def waited_task(services: Services, who: Principal, kind: TaskKind, id: str, seconds: float) -> MemoryTask:
+    """A task of managed memory, as soon as it is over or the wait is. No method: a daemon observes services, and this is none."""
+    # As above.
+    from commonplace.jobs.waiter import Wait  # noqa: PLC0415
+
+    look = partial(services.lanes.task, who, kind, id)
+    return await services.job_waiter.until(who, id, Wait(seconds=seconds), look)

@@ -80,6 +80,10 @@ class Shelves:
             require_role(who, "reader")
             return await asyncio.to_thread(editing.read, self._root(who, account, name), path)
 
+    async def put(self, who: Principal, name: ShelfName, path: str, text: str, *, etag: str | None) -> ShelfWritten:
+        """As `write`: without an `etag` a new file."""
+        return await self.write(who, name, path, text, expected=NEW if etag is None else etag)
+
     async def write(
         self, who: Principal, name: ShelfName, path: str, text: str, *, expected: str | None
     ) -> ShelfWritten:

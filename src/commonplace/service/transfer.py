@@ -11,8 +11,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, TextIO, cast
 
-from commonplace.errors import Forbidden, InvalidInput, PathNotFound
+from commonplace.errors import Forbidden, InvalidInput, PathNotFound, StoreError
 from commonplace.governance.access import reaches_all, require_role, require_scope, visible
+from commonplace.history.transfer import SessionTransfer
 from commonplace.importing.folders import Location, extensions
 from commonplace.importing.importer import PLAIN
 from commonplace.importing.uploads import Problems, check_paths, folder_of, sifted
@@ -32,12 +33,15 @@ from commonplace.ports.maintenance import Progress
 from commonplace.ports.records import RecordStore
 from commonplace.service.account import Account, Journaled
 from commonplace.service.desk import Desk
+from commonplace.service.history import History
+from commonplace.service.maintenance import Keeping
 from commonplace.values.job import Job, Line, NewJob, Room
 from commonplace.values.moment import new_id
 from commonplace.values.principal import Principal
 from commonplace.values.quarantine import Withheld
 from commonplace.values.record import Draft, Json, Lineage, Record, Written
 from commonplace.values.scope import Scope
+from commonplace.values.session import Session
 from commonplace.values.transfer import ExportCount, ImportOptions, ImportReport, SentFile
 
 IMPORT: Final = "import"
@@ -269,7 +273,7 @@ class Moving:
             readable = await desk.readable(who, scopes, everyone=everyone)
             await account.note_read()
             caller = await desk.with_every_scope(who)
-        transfer = desk.engines(who).transfer(desk.store.records)
+        transfer = desk.engines(who).transfer(desk.store.records, await self._sessions(who, scopes, everyone=everyone))
         is_visible = None if reaches_all(who) else partial(visible, caller)
         async for lines, _ in transfer.lines(readable, is_visible):
             yield "".join(lines)
@@ -281,11 +285,11 @@ class Moving:
         *,
         scopes: Sequence[Scope] | None = None,
         everyone: bool = False,
-        total: int = 0,
         progress: Progress | None = None,
     ) -> ExportCount:
         """As `export`, into a file, which is replaced only when all is written. How many records there were."""
         desk = self._desk
+        total = await self._total(who, everyone=everyone) if progress and scopes is None else 0
         async with desk.account(who, "record.export") as account:
             if everyone:
                 account.details["everyone"] = True
@@ -293,8 +297,25 @@ class Moving:
             await account.note_read()
             caller = await desk.with_every_scope(who)
             is_visible = None if reaches_all(who) else partial(visible, caller)
-            transfer = desk.engines(who).transfer(desk.store.records)
+            sessions = await self._sessions(who, scopes, everyone=everyone)
+            transfer = desk.engines(who).transfer(desk.store.records, sessions)
             return await transfer.export(target, scopes=readable, total=total, progress=progress, shown=is_visible)
+
+    async def _sessions(
+        self, who: Principal, scopes: Sequence[Scope] | None, *, everyone: bool
+    ) -> SessionTransfer | None:
+        """The caller's own, or everybody's, with all that was said in them; none with an export of some scopes."""
+        if scopes is not None:
+            return None
+        filter = await History(self._desk).to_export(who, everyone=everyone)
+        return SessionTransfer(self._desk.store.history, who.tenant, filter)
+
+    async def _total(self, who: Principal, *, everyone: bool) -> int:
+        """How many records an export will have; 0 if a damaged store cannot count them."""
+        try:
+            return (await Keeping(self._desk).stats(who, everyone=everyone)).records
+        except StoreError:
+            return 0
 
     async def load(self, who: Principal, source: Path | TextIO, *, progress: Progress | None = None) -> LoadReport:
         """Read what an export wrote, ids, versions and times unchanged. For admins: it brings its own past along."""
@@ -302,8 +323,14 @@ class Moving:
         async with desk.account(who, "record.load") as account:
             require_role(who, "admin")
             store = _Reached(desk.store.records, account)
+            sessions = SessionTransfer(
+                desk.store.history,
+                who.tenant,
+                beside=partial(_loaded_session, account),
+                check=partial(_check_owner, who),
+            )
             try:
-                return await desk.engines(who).transfer(store).load(source, progress=progress)
+                return await desk.engines(who).transfer(store, sessions).load(source, progress=progress)
             finally:
                 # An export of an older release has private notes of the governed door where everybody reads them.
                 await desk.store.maintenance.bring_notes_home()
@@ -336,6 +363,14 @@ def _words(options: ImportOptions) -> str:
     """What tells two imports of one folder apart."""
     words = [options.layout, "sync" if options.sync_deletes else "", "force" if options.force else "", *options.kinds]
     return " ".join(word for word in words if word)
+
+
+def _check_owner(who: Principal, session: Session) -> None:
+    require_scope(who, Scope("user", session.owner))
+
+
+def _loaded_session(account: Account, session: Session) -> Entries:
+    return Entries(audit=(account.row("ok", scope=Scope("user", session.owner), details={"session": session.id}),))
 
 
 class _Reached(Journaled):

@@ -88,6 +88,10 @@ class Browsing:
             walk = TreeWalk(desk, self._indexes, who.tenant, lists)
             return await walk.tree(location, min(max(query.depth, 0), MAX_DEPTH), query.after)
 
+    async def make_layers(self, who: Principal, node: str) -> tuple[LayerText, ...]:
+        """As `generate`: their texts."""
+        return layer_texts(await self.generate(who, node))
+
     async def generate(self, who: Principal, node: str) -> list[Layer]:
         """Make the layers of a node that are not there yet. Answers all of them; a folder has none to keep."""
         async with self._desk.account(who, "tree.generate") as account:

@@ -1,22 +1,33 @@
-"""What a store sheds by itself, every hour, by one daemon for all: old events, replies that expired, counters of times past, jobs that ended."""
+"""What a store sheds by itself, every hour, by one daemon for all: old events, replies that expired, counters of times past, jobs that ended; and old runs and artifacts."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from commonplace.jobs.payloads import Nothing
 from commonplace.ports.clock import Clock
 from commonplace.ports.maintenance import Progress
 from commonplace.ports.store import Store
 from commonplace.values.job import Job
 from commonplace.values.record import Json
 
+if TYPE_CHECKING:
+    from commonplace.jobs.payloads import Nothing
+    from commonplace.service.services import Services
+
 UPKEEP: Final = "upkeep"
 EVERY: Final = timedelta(hours=1)
 FAILED_JOBS_KEPT: Final = timedelta(days=7)
+
+
+async def tidy_files(services: Services) -> Mapping[str, Json]:
+    """Delete runs and artifacts whose time is over, and say how many."""
+    # What reads them loads slowly, and most programs that close a memory never had any.
+    if not services.has_files:
+        return {"runs": 0, "artifacts": 0}
+    return {"runs": await services.runs.expire(), "artifacts": await services.artifacts.expire()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,6 +45,8 @@ class Housekeeping:
     failed_jobs_kept: timedelta = FAILED_JOBS_KEPT
     most_jobs: int = 10_000
     end_sessions: Callable[[], Awaitable[int]] | None = None
+    expire_history: Callable[[], Awaitable[int]] | None = None
+    tidy_files: Callable[[], Awaitable[Mapping[str, Json]]] | None = None
 
     async def run(self, job: Job, payload: Nothing, progress: Progress) -> Mapping[str, Json]:
         """What a worker does with a job of kind `upkeep`."""
@@ -51,5 +64,9 @@ class Housekeeping:
         await store.maintenance.keep_reserve()
         if self.end_sessions is not None:
             counts["session_records"] = await self.end_sessions()
+        if self.expire_history is not None:
+            counts["history_sessions"] = await self.expire_history()
+        if self.tidy_files is not None:
+            counts |= await self.tidy_files()
         progress(3, 3)
         return counts

@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
-from asyncio import to_thread
+from asyncio import create_task, to_thread
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -20,8 +21,10 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
 import httpx
+import uvicorn
 from fastapi import FastAPI
 
+from commonplace.compose.agents import live_sessions
 from commonplace.compose.daemon import options_of
 from commonplace.compose.doors import DOORS
 from commonplace.compose.services import ComposeOptions, composed
@@ -147,6 +150,20 @@ class InProcess:
         return AppState.of(self.app).use_cases[kind]
 
 
+@asynccontextmanager
+async def on_socket(running: InProcess) -> AsyncGenerator[str]:
+    """The address of the same server over a real socket, for what has no end."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        config = uvicorn.Config(running.app, log_config=None, lifespan="off", timeout_graceful_shutdown=1)
+        server = uvicorn.Server(config)
+        work = create_task(server.serve([listener]))
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            await work
+
+
 Opened: TypeAlias = Callable[..., AbstractAsyncContextManager[InProcess]]
 """`served` with some of its arguments given already, as a fixture hands it out."""
 
@@ -164,8 +181,11 @@ async def served(
     await to_thread(partial(home.mkdir, mode=0o700, parents=True, exist_ok=True))
     # Never the folder that the tests were started in: what is served may write there.
     settings = load_settings(home=home, **{"embedder": "none", "workspace": home, **given})
-    async with composed(settings, ComposeOptions(token=TOKEN, clock=clock)) as services:
-        app = make_app(services, options_of(settings), doors)
+    async with (
+        composed(settings, ComposeOptions(token=TOKEN, clock=clock)) as services,
+        live_sessions(settings, services) as sessions,
+    ):
+        app = make_app(services, options_of(settings), doors, [sessions])
         transport = httpx.ASGITransport(app=app, client=address)
         base = f"http://127.0.0.1:{settings.port}"
         headers = {"Authorization": f"Bearer {TOKEN}"}

@@ -116,7 +116,9 @@ class Listener:
 
     @property
     def frames(self) -> list[Frame]:
-        return frames(self.read)
+        # What has arrived of the next frame is none yet.
+        whole, end, _ = self.read.rpartition(b"\n\n")
+        return frames(whole + end)
 
     def wait(self, holds: Callable[[list[Frame]], object], seconds: float = 5.0) -> list[Frame]:
         """The frames, once they are what is waited for."""

@@ -5,25 +5,32 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Thread
+from threading import Event, Semaphore, Thread
 from typing import Any, Final
 
 INPUT_TOKENS: Final = 50
 OUTPUT_TOKENS: Final = 7
 """What each answer of `completion` says it took."""
+_PATIENCE: Final = 10.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reply:
-    """`hang`: nothing is said until the server ends. `status` 0: the connection is cut."""
+    """
+    `hang`: nothing more is said, behind a `body` that is streamed or at all, until the server ends. `status` 0: the connection is cut.
+    `gate`: each frame of a stream but the first waits until it is released once more.
+    `until`: nothing is said before it is set.
+    """
 
     body: Any = None
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict[str, str])
     hang: bool = False
+    gate: Semaphore | None = None
+    until: Event | None = None
 
 
 def completion(
@@ -40,6 +47,32 @@ def completion(
     total = INPUT_TOKENS + OUTPUT_TOKENS
     usage = {"prompt_tokens": INPUT_TOKENS, "completion_tokens": OUTPUT_TOKENS, "total_tokens": total}
     return Reply(body={**body, **({"usage": usage} if counted else {})})
+
+
+def stream(
+    *pieces: str,
+    calls: Sequence[tuple[str, str]] = (),
+    hang: bool = False,
+    thought: str | None = None,
+    gate: Semaphore | None = None,
+) -> Reply:
+    """What a model thinks and says, piece by piece, and the tools it wants. `hang`: it never gets to the end."""
+    tools = [
+        {"index": n, "id": f"call_{n}", "type": "function", "function": {"name": name, "arguments": arguments}}
+        for n, (name, arguments) in enumerate(calls)
+    ]
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "reasoning_content": thought}] if thought else []
+    deltas += [{"role": "assistant", "content": piece} for piece in pieces]
+    deltas += [{"role": "assistant", "tool_calls": tools}] if tools else []
+    head = {"id": "c1", "object": "chat.completion.chunk", "created": 1_780_000_000, "model": "small"}
+    chunks: list[dict[str, Any]] = [{**head, "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    if not hang:
+        end: dict[str, Any] = {"index": 0, "delta": {}, "finish_reason": "tool_calls" if tools else "stop"}
+        usage = {"prompt_tokens": INPUT_TOKENS, "completion_tokens": OUTPUT_TOKENS}
+        usage["total_tokens"] = INPUT_TOKENS + OUTPUT_TOKENS
+        chunks += [{**head, "choices": [end]}, {**head, "choices": [], "usage": usage}]
+    body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + ("" if hang else "data: [DONE]\n\n")
+    return Reply(body=body, headers={"Content-Type": "text/event-stream"}, hang=hang, gate=gate)
 
 
 def answering(counted: bool = True, **fields: Any) -> Reply:
@@ -92,19 +125,38 @@ class _Answering(BaseHTTPRequestHandler):
         self.vendor.requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
         self.vendor.keys.append(self.headers.get("Authorization"))
         reply = self.vendor.next()
+        if reply.until is not None:
+            reply.until.wait(_PATIENCE)
+        if reply.status and not (reply.hang and reply.body is None):
+            self._answer(reply)
         if reply.hang:
-            self.vendor.over.wait(10)
+            self.vendor.over.wait(_PATIENCE)
         if reply.hang or not reply.status:
             self.close_connection = True
-            self.connection.shutdown(socket.SHUT_RDWR)
-            return
+            with suppress(OSError):
+                self.connection.shutdown(socket.SHUT_RDWR)
+
+    def _answer(self, reply: Reply) -> None:
         payload = reply.body.encode() if isinstance(reply.body, str) else json.dumps(reply.body).encode()
         self.send_response(reply.status)
         for name, value in {"Content-Type": "application/json", **reply.headers}.items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(payload)))
+        if not reply.hang:
+            self.send_header("Content-Length", str(len(payload)))
         self.end_headers()
-        self.wfile.write(payload)
+        # Whoever asked may be gone: a turn that was cancelled, a process that was killed.
+        with suppress(OSError):
+            self._write(reply, payload)
+
+    def _write(self, reply: Reply, payload: bytes) -> None:
+        if reply.gate is None:
+            self.wfile.write(payload)
+            return
+        for number, frame in enumerate(payload.split(b"\n\n")[:-1]):
+            if number and not reply.gate.acquire(timeout=_PATIENCE):
+                break
+            self.wfile.write(frame + b"\n\n")
+            self.wfile.flush()
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library calls it so
         pass

@@ -66,7 +66,7 @@ class Tally(JsonObject):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Recalled(JsonObject):
+class PastRecall(JsonObject):
     """A search or a context block that showed a record, at which `rank` (the best is 1). Never the question."""
 
     at: Moment
@@ -82,7 +82,7 @@ class Recalled(JsonObject):
 class Recalls(JsonObject):
     """Newest first. `searched` audit rows were looked through; not `complete`: there are older ones."""
 
-    recalls: tuple[Recalled, ...] = ()
+    recalls: tuple[PastRecall, ...] = ()
     searched: Natural = 0
     complete: bool = True
 

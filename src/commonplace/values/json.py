@@ -50,6 +50,13 @@ class JsonObject:
     }
 
 
+class SparseObject:
+    """As `JsonObject`, but a door may leave out what is null: not every field is always there."""
+
+    __slots__ = ()
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"ser_json_timedelta": "float"}
+
+
 def written_as_text(of: type, parse: Callable[[Any], object]) -> Any:
     """The schema of a value that is a text in JSON: `str` writes it, `parse` reads it."""
     from pydantic_core import core_schema  # noqa: PLC0415 - loaded by whoever asks, see above

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
 from commonplace.errors import InvalidInput
+from commonplace.values.agent_profile import AgentProfile
 from commonplace.values.json import JsonObject, written_as_text
 from commonplace.values.moment import Moment
 from commonplace.values.scope import SCOPE_KINDS, Scope, ScopeKind
@@ -170,6 +171,24 @@ class Principal:
             return any(pattern.fits(scope) for pattern in self.scopes)
         return self.role == "admin" or scope.kind in SHARED_KINDS or scope == self.home or scope in self.member_of
 
+    def in_company(self, session: str) -> Principal:
+        """
+        The same person where others listen: with what is everybody's and the memory of this session, and nothing that is only
+        theirs.
+        """
+        patterns = self.scopes or (ScopePattern("*"),)
+        shared = (ScopePattern("global"), *(ScopePattern(f"{kind}:*") for kind in sorted(SHARED_KINDS - {"global"})))
+        public: list[ScopePattern] = []
+        for pattern in patterns:
+            if pattern.text == "*":
+                public += shared
+            elif pattern.text.partition(":")[0] in SHARED_KINDS:
+                public.append(pattern)
+        # A star would be more than this one.
+        if "*" not in session:
+            public.append(ScopePattern(f"session:{session}"))
+        return replace(self, scopes=tuple(public))
+
     def is_at_home(self, scope: Scope) -> bool:
         """Whether the scope is read when the caller names none: no other person's, no session of others."""
         if not self.reaches(scope):
@@ -221,7 +240,10 @@ OwnerKind = Literal["agent", "workspace"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Owner(JsonObject):
-    """An agent or a workspace; its memories are the records of the scope of the same kind and id."""
+    """
+    An agent or a workspace; its memories are the records of the scope of the same kind and id. `profile` is how an agent is set up,
+    None if nobody did.
+    """
 
     kind: OwnerKind
     id: str
@@ -230,6 +252,7 @@ class Owner(JsonObject):
     created_at: Moment
     updated_at: Moment
     memory_enabled: bool = False
+    profile: AgentProfile | None = None
 
 
 def check_person(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, Self, TypeAlias, TypedDict
 
 from commonplace.values.json import JsonObject, Natural
@@ -75,7 +75,7 @@ class ImportOptions:
 class LoadReport(JsonObject):
     """
     `unchanged` were here already, at the same version or a later one. `quarantined` of those that were brought in wait for a
-    reviewer; `withheld` names the first of them.
+    reviewer; `withheld` names the first of them. `sessions` and `messages` of the history were in the file.
     """
 
     records: Natural = 0
@@ -84,11 +84,14 @@ class LoadReport(JsonObject):
     unchanged: Natural = 0
     quarantined: Natural = 0
     withheld: tuple[Withheld, ...] = ()
+    sessions: Natural = 0
+    messages: Natural = 0
 
     def plus(self, results: Sequence[Written]) -> LoadReport:
         outcomes = [result.outcome for result in results]
         waiting = withheld(result.record for result in results if result.outcome != "unchanged")
-        return LoadReport(
+        return replace(
+            self,
             records=self.records + len(outcomes),
             created=self.created + outcomes.count("created"),
             updated=self.updated + outcomes.count("updated"),

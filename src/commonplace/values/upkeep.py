@@ -99,10 +99,11 @@ class Upkeep(JsonObject):
 class Purged:
     """
     What a purge removed without a trace. `files` were files of managed memory; `files_left` names those that stay, with the reason,
-    since whoever purged said so.
+    since whoever purged said so. `sessions` are those of a user, with all that was said in them.
     """
 
     records: Natural
     versions: Natural
     files: Natural = 0
     files_left: tuple[str, ...] = ()
+    sessions: Natural = 0

@@ -8,11 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final, Self
+from typing import Final, Literal, Self
 
 MICRO: Final = 1_000_000
 COUNTER: Final = "micro_usd"
 """The counter of the port `Quotas` that a day's money is counted with."""
+ESTIMATES: Final = "estimated_micro_usd"
+"""The counter of what nobody reported, which refuses nothing."""
+
+Spending = Literal["llm", "chat"]
+"""What has a budget of its own a day: what the memory does by itself (`llm`), and chat."""
+
+CHAT: Final = "chat"
+"""The purpose that tasks of chat have in the ledger."""
 
 _DAY: Final = timedelta(days=1)
 _NAMES: Final = 4
@@ -68,17 +76,30 @@ class SpendingDay:
     ends_at: datetime
 
     @classmethod
-    def of(cls, now: datetime) -> Self:
+    def of(cls, now: datetime, spending: Spending = "llm") -> Self:
         number = (now - _EPOCH) // _DAY
         begins = _EPOCH + number * _DAY
-        return cls(name=f"llm:{number % _NAMES}", window=2 * _DAY, begins_at=begins, ends_at=begins + _DAY)
+        return cls(name=f"{spending}:{number % _NAMES}", window=2 * _DAY, begins_at=begins, ends_at=begins + _DAY)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChatBudget:
+    """What a tenant may spend on chat today, apart from the rest; `estimated` is what nobody reported, which only warns."""
+
+    daily: int = 0
+    spent: int = 0
+    estimated: int = 0
+
+    @property
+    def left(self) -> int:
+        return max(self.daily - self.spent, 0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Budget:
     """
     A tenant's, today, in millionths of a dollar. `spent` holds what calls that have not ended may still cost. `own`: set for
-    this tenant, and not the `standard` of the daemon.
+    this tenant, and not the `standard` of the daemon. `chat` is counted apart.
     """
 
     model: str | None
@@ -90,6 +111,7 @@ class Budget:
     since: datetime
     totals: tuple[UsageTotal, ...]
     latest: tuple[Usage, ...]
+    chat: ChatBudget = ChatBudget()
 
     @property
     def left(self) -> int:

@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field
 
 from commonplace.values.json import Natural
 from commonplace.values.moment import Moment
-from commonplace.values.usage import Budget, Usage, UsageTotal, to_micro, to_usd
+from commonplace.values.usage import Budget, ChatBudget, Usage, UsageTotal, to_micro, to_usd
 from commonplace.wire.queries import UrlQuery
 from commonplace.wire.shapes import Answer, NarrowBody, shared
 
@@ -72,6 +72,29 @@ class UsageAnswer(Answer):
         return Usage(**fields, cost_micro_usd=to_micro(self.cost_usd))
 
 
+class ChatBudgetAnswer(Answer):
+    """What chat may cost in a day, apart from the rest. `estimated_usd` is what nobody reported; it refuses nothing."""
+
+    daily_usd: float
+    spent_usd: float
+    left_usd: float
+    estimated_usd: float
+
+    @classmethod
+    def of(cls, chat: ChatBudget) -> ChatBudgetAnswer:
+        return cls(
+            daily_usd=to_usd(chat.daily),
+            spent_usd=to_usd(chat.spent),
+            left_usd=to_usd(chat.left),
+            estimated_usd=to_usd(chat.estimated),
+        )
+
+    def value(self) -> ChatBudget:
+        return ChatBudget(
+            daily=to_micro(self.daily_usd), spent=to_micro(self.spent_usd), estimated=to_micro(self.estimated_usd)
+        )
+
+
 class BudgetAnswer(Answer):
     """
     Today's budget. `model` is null where everything is done by rules. `own`: the budget was set for this tenant; else it is
@@ -89,6 +112,7 @@ class BudgetAnswer(Answer):
     since: Moment
     totals: list[TotalAnswer]
     latest: list[UsageAnswer]
+    chat: ChatBudgetAnswer
 
     @classmethod
     def of(cls, budget: Budget) -> BudgetAnswer:
@@ -103,6 +127,7 @@ class BudgetAnswer(Answer):
             since=budget.since,
             totals=[TotalAnswer.of(total) for total in budget.totals],
             latest=[UsageAnswer.of(usage) for usage in budget.latest],
+            chat=ChatBudgetAnswer.of(budget.chat),
         )
 
     def value(self) -> Budget:
@@ -116,4 +141,5 @@ class BudgetAnswer(Answer):
             since=self.since,
             totals=tuple(total.value() for total in self.totals),
             latest=tuple(usage.value() for usage in self.latest),
+            chat=self.chat.value(),
         )

@@ -63,6 +63,11 @@ def reader(shape: type[T]) -> Callable[[bytes | str], T]:
     return read
 
 
+def parsed(shape: type[T], value: object) -> T:
+    """A value of this shape, out of what JSON was read as."""
+    return _adapter(shape).validate_python(value)
+
+
 def to_json(value: object, now: datetime | None = None, *, indent: int | None = None) -> bytes:
     """A value as JSON, the records in it with the state that they have at `now`."""
     return _adapter(type(value)).dump_json(value, indent=indent, context={"now": now})

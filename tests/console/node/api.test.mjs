@@ -19,18 +19,25 @@ const stream = (...pieces) =>
 async function heardOver(t, ...answers) {
   const events = [];
   const resumed = [];
+  const paths = [];
   const ending = new AbortController();
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  t.mock.method(globalThis, 'fetch', async (_, { headers }) => {
+  t.mock.method(globalThis, 'fetch', async (path, { headers }) => {
+    paths.push(path);
     resumed.push(headers['Last-Event-ID'] ?? null);
     const answer = answers.shift();
     if (answer) return answer;
     ending.abort();
     throw Object.assign(new Error('over'), { name: 'AbortError' });
   });
-  const onState = (state) => state === 'waiting' && queueMicrotask(() => t.mock.timers.tick(60_000));
-  await listen({ onEvent: ({ id, type, data }) => events.push([id, type, data]), onState, signal: ending.signal });
-  return { events, resumed };
+  const states = [];
+  const onState = (state) => {
+    states.push(state);
+    if (state === 'waiting') queueMicrotask(() => t.mock.timers.tick(60_000));
+  };
+  const onEvent = ({ id, type, data }) => events.push([id, type, data]);
+  await listen({ path: '/v1/sessions/s/events', last: null, onEvent, onState, signal: ending.signal });
+  return { events, resumed, paths, states };
 }
 
 test('an event that arrives in pieces is heard once and whole', async (t) => {
@@ -58,4 +65,20 @@ test('a line that was lost goes on after the last event that was heard', async (
     events.map(([id]) => id),
     ['7', '9'],
   );
+});
+
+test('a line names the epoch that the last one had, so that ids of a daemon before mean nothing', async (t) => {
+  const answer = stream('id: 7\nevent: text\ndata: {}\n\n');
+  answer.headers.set('X-Commonplace-Epoch', 'first');
+
+  const { paths } = await heardOver(t, answer);
+
+  assert.deepEqual(paths, ['/v1/sessions/s/events', '/v1/sessions/s/events?epoch=first']);
+});
+
+test('what is gone is not asked for again', async (t) => {
+  const { paths, states } = await heardOver(t, new Response('', { status: 404 }));
+
+  assert.equal(paths.length, 1);
+  assert.deepEqual(states, ['gone']);
 });

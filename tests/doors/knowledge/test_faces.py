@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from commonplace import AsyncClient, AsyncMemory, open_memory_async
-from commonplace.doors.mcp.places import Asker, ModelPlace
+from commonplace.agent.tools.memory.places import Asker, ModelPlace
 from commonplace.doors.mcp.tools import OFFERS, call
 from commonplace.errors import InvalidInput, InvalidTransition, NotFound
 from commonplace.testing.daemon import TOKEN, served

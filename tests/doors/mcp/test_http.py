@@ -42,6 +42,7 @@ async def test_what_a_model_stores_is_found_by_it_and_at_our_own_door(daemon: Da
     assert offered == {
         "memory_search",
         "memory_store",
+        "memory_correct",
         "memory_remember",
         "memory_list",
         "memory_context",
@@ -84,7 +85,7 @@ def test_a_request_stands_for_itself_and_leaves_no_session(daemon: Daemon) -> No
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "application/json"
     assert "mcp-session-id" not in answer.headers
-    assert len(answer.json()["result"]["tools"]) == 9
+    assert len(answer.json()["result"]["tools"]) == 10
 
 
 @pytest.mark.parametrize("body", [[], {}, {"jsonrpc": "1.0"}, "tools", {**LISTED, "method": 7}, [LISTED] * 3])

@@ -108,6 +108,7 @@ async def test_deleting_is_not_offered_and_refused_unless_it_was_allowed(atlas: 
     assert offered == {
         "memory_search",
         "memory_store",
+        "memory_correct",
         "memory_remember",
         "memory_list",
         "memory_context",

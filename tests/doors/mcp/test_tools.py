@@ -13,7 +13,7 @@ from mcp_types import TextContent, TextResourceContents
 from mcp_types.version import LATEST_MODERN_VERSION
 
 from commonplace import AsyncMemory, open_memory_async
-from commonplace.doors.mcp.places import Asker, ModelPlace
+from commonplace.agent.tools.memory.places import Asker, ModelPlace
 from commonplace.doors.mcp.server import make_server
 from commonplace.ports.memory_client import MemoryClient
 from commonplace.testing.callers import caller
@@ -54,6 +54,7 @@ async def test_every_tool_says_what_it_takes_what_it_answers_and_whether_it_chan
     assert set(tools) == {
         "memory_search",
         "memory_store",
+        "memory_correct",
         "memory_remember",
         "memory_list",
         "memory_context",
@@ -183,6 +184,9 @@ async def test_a_store_says_what_became_of_it(memory: AsyncMemory) -> None:
         ("memory_list", {"cursor": "elsewhere"}, "invalid_query"),
         ("memory_context", {}, "missing_query"),
         ("memory_context", {"query": "tea", "budget": 0}, "invalid_input"),
+        ("memory_correct", {"content": "tea"}, "missing_id"),
+        ("memory_correct", {"id": "01920000-0000-7000-8000-000000000000", "content": " "}, "missing_content"),
+        ("memory_correct", {"id": "01920000-0000-7000-8000-000000000000", "content": "tea"}, "not_found"),
         ("memory_delete", {}, "missing_id"),
         ("memory_delete", {"id": "01920000-0000-7000-8000-000000000000"}, "not_found"),
     ],

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from commonplace.errors import InvalidInput, SpendingCapReached
+from commonplace.llms.purse import ChatPurse
 from commonplace.service.lanes import memory_queues
 from commonplace.testing.callers import operator
 from commonplace.testing.clock import FakeClock
@@ -63,6 +64,7 @@ async def test_a_day_without_a_call_has_its_whole_budget(http: httpx.AsyncClient
         "since": "2026-03-01T00:00:00.000Z",
         "totals": [],
         "latest": [],
+        "chat": {"daily_usd": 5.0, "spent_usd": 0.0, "left_usd": 5.0, "estimated_usd": 0.0},
     }
 
 
@@ -201,3 +203,16 @@ async def test_one_dream_costs_no_more_than_its_own_budget(
         result = await memory_queues(lanes)["dream"].run(job, lambda _done, _total: None)
 
     assert (len(vendor.requests), result["method"], result["fallback"]) == (asked, method, fallback)
+
+
+async def test_what_chat_cost_is_told_apart_and_takes_nothing_from_the_rest(
+    running: InProcess, http: httpx.AsyncClient, clock: FakeClock
+) -> None:
+    purse = ChatPurse(running.services.desk.store, clock, 5_000_000)
+    await purse.reserve(DEFAULT_TENANT, 2_000_000)
+    await purse.estimate(DEFAULT_TENANT, 500_000)
+
+    told = (await http.get("/v1/budgets")).json()
+
+    assert told["chat"] == {"daily_usd": 5.0, "spent_usd": 2.0, "left_usd": 3.0, "estimated_usd": 0.5}
+    assert told["left_usd"] == 1.0

@@ -32,7 +32,7 @@ async def test_an_export_is_loaded_elsewhere_with_all_its_versions(
 
     assert exported.headers["Content-Type"].startswith("application/x-ndjson")
     counts = {"records": 1, "created": 1, "updated": 0, "unchanged": 0, "quarantined": 0}
-    assert loaded.json() == {**counts, "withheld": []}
+    assert loaded.json() == {**counts, "withheld": [], "sessions": 0, "messages": 0}
     assert again.json()["unchanged"] == 1
     assert there.json() == (await http.get(f"/v1/records/{id}/versions")).json()
 

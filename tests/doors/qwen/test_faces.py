@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from commonplace import AsyncClient, Client, open_memory_async
-from commonplace.doors.mcp.places import Asker, ModelPlace
+from commonplace.agent.tools.memory.places import Asker, ModelPlace
 from commonplace.doors.mcp.tools import OFFERS, call
 from commonplace.errors import InvalidContent, RememberTaskNotFound
 from commonplace.testing.daemon import Daemon, running_daemon

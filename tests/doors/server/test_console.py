@@ -19,7 +19,7 @@ from commonplace.testing.daemon import InProcess, served
 pytestmark = pytest.mark.anyio
 
 ROOT = Path(__file__).parents[3]
-MOST = 250_000
+MOST = 300_000
 """Bytes that the whole console may take on its way."""
 
 

@@ -3,11 +3,14 @@
 import asyncio
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from commonplace import open_memory
+from commonplace.artifacts.cabinet import FOLDER as artifacts_folder  # noqa: N811 - two of one name
 from commonplace.compose.caretaker import Caretaker
+from commonplace.runs.archive import FOLDER as runs_folder  # noqa: N811 - as above
 from commonplace.service.desk import Desk
 from commonplace.service.services import ServiceOptions, Services
 from commonplace.testing.clock import FakeClock
@@ -120,3 +123,13 @@ async def with_a_note(desk: Desk) -> Services:
     services = Services(desk, ServiceOptions())
     await services.records.put(OWNER, [Note(text="a note", scope="global")])
     return services
+
+
+def test_what_is_tidied_lies_where_runs_and_artifacts_do(tmp_path: Path) -> None:
+    for name in (runs_folder, artifacts_folder):
+        home = tmp_path / f"with-{name}"
+        (home / name).mkdir(parents=True)
+        services = Services(cast(Desk, None), ServiceOptions(run_home=home))
+
+        assert services.has_files
+    assert not Services(cast(Desk, None), ServiceOptions(run_home=tmp_path)).has_files

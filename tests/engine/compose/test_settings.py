@@ -114,6 +114,7 @@ def test_what_is_never_a_workspaces_is_passed_over_by_name_in_a_trusted_one(
 @pytest.mark.parametrize("name", sorted(name for name, authority in AUTHORITY.items() if authority == "trust"))
 def test_what_needs_trust_counts_in_a_trusted_workspace_alone(workspace: Path, home: Path, name: str) -> None:
     values = {"store": "m.db", "embedder": "none", "tenant": "w/w", "actor": "w", "cache_mb": "7"}
+    values |= {"agent_recall": "True", "agent_learn": "False", "agent_capture": "full"}
     (workspace / "config.toml").write_text(f'{name} = "{values[name]}"')
 
     with pytest.warns(PassedOver, match=rf"\b{name}\b"):

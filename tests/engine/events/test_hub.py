@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.errors import TooManyListeners
-from commonplace.events.hub import Hub, Seat
+from commonplace.events.hub import Hub, LogSeat
 from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.events import Frame, TellEvents, frames, until
@@ -22,7 +22,7 @@ def everything(news: News) -> bool:
     return True
 
 
-async def heard(seat: Seat, count: int) -> list[Frame]:
+async def heard(seat: LogSeat, count: int) -> list[Frame]:
     """The next frames, at least so many."""
     told: list[Frame] = []
     async with asyncio.timeout(5):
@@ -138,7 +138,7 @@ async def test_closing_lets_everybody_go_also_those_who_come_later(hub: Hub) -> 
 
 
 async def test_closing_does_not_wait_for_a_reader_that_takes_nothing(hub: Hub) -> None:
-    async def write(seat: Seat) -> None:
+    async def write(seat: LogSeat) -> None:
         async with seat.writing():
             await asyncio.Event().wait()
 

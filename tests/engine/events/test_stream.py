@@ -9,7 +9,8 @@ import pytest
 
 from commonplace.events.frames import HEARTBEAT, RETRY
 from commonplace.events.hub import Hub
-from commonplace.events.stream import Stream, Welcome
+from commonplace.events.live import Welcome
+from commonplace.events.stream import Stream
 from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.events import Frame, TellEvents, frames, until

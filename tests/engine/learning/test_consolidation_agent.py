@@ -164,7 +164,7 @@ async def test_all_memories_of_a_dream_are_paid_for_out_of_one_pot(place: Place)
 
     await dream(model, errand(place), NOW, micro_usd=7)
 
-    assert [task.limits.pot for task in model.tasks] == [Pot(name="memory-dream:dream-1", micro_usd=7)] * 2
+    assert [task.limits.pots for task in model.tasks] == [(Pot(name="memory-dream:dream-1", micro_usd=7),)] * 2
 
 
 async def remove_unsaid(tools: Tools) -> str:

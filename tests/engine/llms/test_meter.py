@@ -106,7 +106,7 @@ DEAR = ModelResponse(parts=[TextPart("Done.")], usage=RequestUsage(input_tokens=
 async def test_tasks_that_share_a_pot_cost_no_more_than_is_in_it_together(
     metered: Metering, either: Store, spent: Spent
 ) -> None:
-    script, shared = Script(DEAR), task(pot=Pot(name="dream-1", micro_usd=2_000))
+    script, shared = Script(DEAR), task(pots=(Pot(name="dream-1", micro_usd=2_000),))
     model = metered(either, script.model)
     await model.act(shared, ())
     before = await spent(either)
@@ -114,13 +114,13 @@ async def test_tasks_that_share_a_pot_cost_no_more_than_is_in_it_together(
     with pytest.raises(SpendingCapReached) as refused:
         await model.act(shared, ())
 
-    await model.act(task(pot=Pot(name="dream-2", micro_usd=2_000)), ())
+    await model.act(task(pots=(Pot(name="dream-2", micro_usd=2_000),)), ())
     assert refused.value.details["cap"] == "pot"
     assert (len(script.asked), await spent(either)) == (2, 2 * before)
 
 
 async def test_what_a_call_did_not_use_goes_back_into_the_pot(metered: Metering, either: Store) -> None:
-    script, shared = Script(said(TextPart("Done."))), task(pot=Pot(name="dream-1", micro_usd=2_000))
+    script, shared = Script(said(TextPart("Done."))), task(pots=(Pot(name="dream-1", micro_usd=2_000),))
 
     for _ in range(3):
         await metered(either, script.model).act(shared, ())
@@ -131,7 +131,7 @@ async def test_what_a_call_did_not_use_goes_back_into_the_pot(metered: Metering,
 async def test_a_call_that_the_day_has_no_money_for_takes_nothing_out_of_the_pot(
     metered: Metering, either: Store
 ) -> None:
-    script, shared = Script(DEAR), task(pot=Pot(name="dream-1", micro_usd=2_000))
+    script, shared = Script(DEAR), task(pots=(Pot(name="dream-1", micro_usd=2_000),))
 
     with pytest.raises(SpendingCapReached) as refused:
         await metered(either, script.model, daily=500).act(shared, ())

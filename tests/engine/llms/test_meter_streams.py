@@ -449,7 +449,7 @@ async def test_two_streams_of_one_task_share_its_limit(purse: Purse) -> None:
 
 
 async def test_what_a_stream_did_not_use_goes_back_into_the_pot(purse: Purse) -> None:
-    tab = purse.open(task(pot=Pot(name="dream-1", micro_usd=MOST + READ + 10)), "openai:small")
+    tab = purse.open(task(pots=(Pot(name="dream-1", micro_usd=MOST + READ + 10),)), "openai:small")
 
     await read(metered(speaking("one"), tab))
     await read(metered(speaking("two"), tab))

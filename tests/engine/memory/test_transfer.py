@@ -265,7 +265,7 @@ async def test_a_file_cut_short_is_known_for_one(
 
 
 @pytest.mark.parametrize(
-    "head", ["", "hello", '{"format": "another"}', '{"format": "commonplace-export", "version": 2}', '{"version": 1}']
+    "head", ["", "hello", '{"format": "another"}', '{"format": "commonplace-export", "version": 3}', '{"version": 1}']
 )
 async def test_a_file_that_is_not_our_export_is_refused_whole(
     store: SqliteStore, other: SqliteStore, writer: Writer, preparer: Preparer, clock: FakeClock, head: str

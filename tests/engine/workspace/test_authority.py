@@ -15,7 +15,7 @@ def test_every_setting_has_its_place_in_the_table_and_nothing_else_does() -> Non
 
 
 def test_only_what_can_do_no_harm_is_free() -> None:
-    assert [name for name, authority in AUTHORITY.items() if authority == "free"] == ["token_budget"]
+    assert [name for name, authority in AUTHORITY.items() if authority == "free"] == ["token_budget", "memory_mode"]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from commonplace.doors.mcp.places import Asker, ModelPlace
+from commonplace.agent.tools.memory.places import Asker, ModelPlace
 from commonplace.errors import RouteNotFound
 from commonplace.server.auth import Caller, Served, Told
 from commonplace.server.cancellation import watched

@@ -8,7 +8,7 @@ from typing import Final
 
 from mcp_types import Prompt, PromptArgument, PromptMessage, TextContent
 
-from commonplace.doors.mcp.places import Asker, ScopeArguments
+from commonplace.agent.tools.memory.places import Asker, ScopeArguments
 from commonplace.errors import InvalidInput
 
 _NOTHING: Final = "The memory holds nothing about it. Say so, and answer from what you know otherwise."

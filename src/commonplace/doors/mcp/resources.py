@@ -9,8 +9,8 @@ from typing import Final
 
 from mcp_types import Annotations, Resource, ResourceTemplate, TextResourceContents
 
-from commonplace.doors.mcp.answers import SCHEME, uri_of
-from commonplace.doors.mcp.places import Asker
+from commonplace.agent.tools.memory.answers import SCHEME, uri_of
+from commonplace.agent.tools.memory.places import Asker
 from commonplace.errors import RecordNotFound
 from commonplace.text.fence import label, shown
 from commonplace.values.moment import to_iso

@@ -36,11 +36,11 @@ from mcp_types import (
 from pydantic import ValidationError
 from starlette.types import Receive, Scope, Send
 
-from commonplace.doors.mcp.answers import ContextOutput, ToolOutput, reason_of
-from commonplace.doors.mcp.places import Asker
+from commonplace.agent.tools.memory.answers import ContextOutput, ToolOutput, reason_of
+from commonplace.agent.tools.memory.places import Asker
 from commonplace.doors.mcp.prompts import PROMPTS, fill
 from commonplace.doors.mcp.resources import TEMPLATES, read, recent
-from commonplace.doors.mcp.tools import OFFERS, call, offered
+from commonplace.doors.mcp.tools import OFFERS, TOOLS, call, offered
 from commonplace.errors import CommonplaceError, InternalError, NotFound
 
 NAME: Final = "commonplace"
@@ -139,8 +139,8 @@ async def told_our_way(ctx: Asking, call_next: CallNext) -> HandlerResult:
 
 
 def _input_schema(name: str) -> dict[str, Any] | None:
-    offer = OFFERS.get(name)
-    return None if offer is None else offer.tool.input_schema
+    tool = TOOLS.get(name)
+    return None if tool is None else tool.input_schema
 
 
 def _text(answer: ToolOutput, document: dict[str, Any]) -> TextContent:
@@ -169,8 +169,7 @@ def only_reads(body: bytes) -> bool:
     if method != "tools/call":
         return isinstance(method, str)
     offer = OFFERS.get(name) if isinstance(name, str) else None
-    hints = None if offer is None else offer.tool.annotations
-    return hints is not None and bool(hints.read_only_hint)
+    return offer is not None and offer.reads
 
 
 async def answer_http(server: Server[Any], max_body: int, scope: Scope, receive: Receive, send: Send) -> None:

@@ -106,7 +106,7 @@ async def expire(id: Id, who: Caller, served: Served, change: Changer, body: Exp
 async def purge(body: PurgeBody, who: Caller, served: Served) -> Purged:
     """
     Every version, word and vector of the records `ids`, of a `scope`, of a `source`, or of all that comes from a `user`, and the files
-    of managed memory that they follow. Name exactly one. Cannot be undone; needs an admin's key. Where one of those files cannot
+    of managed memory that they follow; of a user their sessions, too. Name exactly one. Cannot be undone; needs an admin's key. Where one of those files cannot
     be removed, nothing is: 409 `purge_refused` names it. With `leave_files` it stays.
     """
     scope = None if body.scope is None else Scope.parse(body.scope)

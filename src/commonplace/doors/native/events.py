@@ -9,7 +9,8 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from commonplace.errors import InvalidInput
-from commonplace.events.hub import LONGEST_QUEUE, QUEUE, SHORTEST_QUEUE
+from commonplace.events.live import LiveStream
+from commonplace.events.seat import LONGEST_QUEUE, QUEUE, SHORTEST_QUEUE
 from commonplace.events.stream import Stream
 from commonplace.server.auth import Caller, Served, app_state
 from commonplace.service.events import MOST_FILTERS, Wanted
@@ -24,13 +25,13 @@ _LONGEST_ID: Final = 19
 
 class EventStream(Response):
     """
-    Writes a stream until it ends or the listener is gone. One coroutine, and a second that waits for the end of the
+    Writes a stream of events until it ends or the listener is gone. One coroutine, and a second that waits for the end of the
     connection: a thousand of these wait at the same time and do nothing.
     """
 
     media_type = MEDIA_TYPE
 
-    def __init__(self, stream: Stream, subscribers: Any) -> None:
+    def __init__(self, stream: LiveStream, subscribers: Any) -> None:
         self.status_code = 200
         self.background = None
         self.init_headers({"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
@@ -94,7 +95,7 @@ async def listening(
     subscription = Wanted(
         types=tuple(type),
         scopes=tuple(scopes.Scope.parse(text) for text in scope),
-        resume=_read_id(resume or last_event_id),
+        resume=read_event_id(resume or last_event_id),
         queue=max_queued,
     )
     async with served.events.listen(who, subscription) as stream:
@@ -122,7 +123,7 @@ async def events(request: Request, stream: Annotated[Stream, Depends(listening)]
     return EventStream(stream, app_state(request).metrics.subscribers)
 
 
-def _read_id(text: str | None) -> int | None:
+def read_event_id(text: str | None) -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.isdecimal() and len(text) <= _LONGEST_ID):

@@ -28,13 +28,17 @@ WorkspaceId = Annotated[Label, Path(description="The workspace's id.")]
 
 @router.get("/agents", summary="List the agents in reach", responses=problems())
 async def agents(who: Caller, served: Served) -> AgentsAnswer:
-    """By name. An agent that nobody created, but whose scope holds records, is among them."""
-    return AgentsAnswer(tuple(await served.owners.owners(who, "agent")))
+    """By name. An agent that nobody created, but whose scope holds records, is among them. `models` may be asked to speak."""
+    return AgentsAnswer(tuple(await served.owners.owners(who, "agent")), served.owners.models)
 
 
 @router.post("/agents", status_code=201, summary="Create an agent", responses=problems(409))
 async def create_agent(body: AgentBody, who: Caller, served: Served) -> Owner:
-    return await served.owners.create(who, "agent", body.name, id=body.id, memory_enabled=body.memory_enabled)
+    """Only an admin may set `skills`, `resources` and `mcp_servers`, which are read and run on the daemon's machine."""
+    profile = None if body.profile is None else body.profile.value()
+    return await served.owners.create(
+        who, "agent", body.name, id=body.id, memory_enabled=body.memory_enabled, profile=profile
+    )
 
 
 @router.get("/agents/{id:path}", summary="Look at an agent", responses=problems(404))
@@ -42,10 +46,18 @@ async def agent(id: AgentId, who: Caller, served: Served) -> Owner:
     return await served.owners.owner(who, "agent", id)
 
 
-@router.patch("/agents/{id:path}", summary="Rename an agent, or switch its memory on or off", responses=problems(404))
+@router.patch(
+    "/agents/{id:path}", summary="Rename an agent, set it up, or switch its memory on or off", responses=problems(404)
+)
 async def edit_agent(id: AgentId, body: AgentChangeBody, who: Caller, served: Served) -> Owner:
-    """While its memory is off, `/v1/context` has no section for it. Its records stay."""
-    return await served.owners.change(who, "agent", id, name=body.name, memory_enabled=body.memory_enabled)
+    """
+    While its memory is off, `/v1/context` has no section for it. Its records stay. A `profile` replaces the one it has, as a whole:
+    a writer may change `persona` and `model`, and allow fewer tools or a stricter `approval`; an admin may change all of it.
+    """
+    profile = None if body.profile is None else body.profile.value()
+    return await served.owners.change(
+        who, "agent", id, name=body.name, memory_enabled=body.memory_enabled, profile=profile
+    )
 
 
 @router.delete("/agents/{id:path}", summary="Remove an agent with all it remembers", responses=problems(404))

@@ -6,6 +6,7 @@ from typing import Final
 
 from commonplace.doors.native import (
     approvals,
+    artifacts,
     audit,
     budgets,
     changes,
@@ -19,12 +20,15 @@ from commonplace.doors.native import (
     people,
     records,
     review,
+    runs,
     search,
+    sessions,
     sign_in,
     statistics,
     tasks,
     transfer,
     tree,
+    turns,
 )
 from commonplace.server.door import ApiDoor
 
@@ -48,7 +52,11 @@ _PARTS: Final = (
     owners,
     tree,
     knowledge,
+    sessions,
+    turns,
     events,
+    runs,
+    artifacts,
 )
 
 DOOR: Final = ApiDoor(routers=tuple(part.router for part in _PARTS))

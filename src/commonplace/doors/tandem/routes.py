@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, BackgroundTasks, Path, Query
 
+from commonplace.doors.tandem import runs
 from commonplace.doors.tandem.distill import DistillRequest, GovernedDistilling
 from commonplace.doors.tandem.partitions import (
     OURS,
@@ -93,7 +94,7 @@ def _use_cases(services: Services) -> list[object]:
     return [Governed(desk, services.moving), Retrieval(desk), GovernedDistilling(desk, services.distilling)]
 
 
-DOOR: Final = ApiDoor(routers=(router, context_router), use_cases=_use_cases)
+DOOR: Final = ApiDoor(routers=(router, context_router, runs.router), use_cases=_use_cases)
 UseGoverned = Annotated[Governed, use_case(Governed)]
 UseRetrieval = Annotated[Retrieval, use_case(Retrieval)]
 UseDistilling = Annotated[GovernedDistilling, use_case(GovernedDistilling)]

@@ -13,6 +13,7 @@ _SQL = statements("sql/checks.sql")
 _NAMED = 20
 _REINDEX = "Run `commonplace reindex`."
 _RESTORE = "Restore a backup, or export what can be read and import it into a new store."
+_RELOAD = "Load the export that they came from again, or restore a backup."
 
 
 class _Check(NamedTuple):
@@ -35,6 +36,7 @@ _CHECKS = (
     _Check("passages", "warning", "every live record has passages", "live records have no passages", _REINDEX),
     _Check("words", "error", "words and records agree", "passages have no words, or words no record", _REINDEX),
     _Check("stray_vectors", "error", "vectors and passages agree", "vectors belong to no passage", _REINDEX),
+    _Check("history", "error", "every session has its messages", "sessions lack messages, or miscount them", _RELOAD),
     _Check("missing_vectors", "warning", "no vector is missing", "vectors are missing", _REINDEX),
 )
 

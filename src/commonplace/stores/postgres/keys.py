@@ -11,6 +11,7 @@ from commonplace.ports.journal import Entries
 from commonplace.stores.postgres.connection import statements
 from commonplace.stores.postgres.rows import moment, ms
 from commonplace.stores.postgres.transactions import Transactions
+from commonplace.values.agent_profile import AgentProfile
 from commonplace.values.moment import from_ms, to_ms
 from commonplace.values.principal import Key, Owner, OwnerKind, ScopePattern, SignedIn, User
 
@@ -90,7 +91,7 @@ class SqlKeys:
     async def remove_user(self, tenant: str, id: str, entries: Entries) -> None:
         await self._transactions.change(_SQL["remove_user"], {"tenant": tenant, "id": id}, entries, _no_user(id))
 
-    async def put_owner(self, owner: Owner, entries: Entries, *, new: bool) -> None:
+    async def put_owner(self, owner: Owner, entries: Entries, *, new: bool, expected: datetime | None = None) -> None:
         params = {
             "tenant": owner.tenant,
             "kind": owner.kind,
@@ -99,12 +100,15 @@ class SqlKeys:
             "memory_enabled": owner.memory_enabled,
             "created_at": to_ms(owner.created_at),
             "updated_at": to_ms(owner.updated_at),
+            "profile": None if owner.profile is None else owner.profile.to_text(),
         }
         if new:
             refused = Conflict(f"There is a {owner.kind} {owner.id!r:.80} already.")
             await self._transactions.change(_SQL["add_owner"], params, entries, refused)
         else:
-            await self._transactions.change(_SQL["change_owner"], params, entries, _no_owner(owner.kind, owner.id))
+            params["expected"] = None if expected is None else to_ms(expected)
+            refused = _no_owner(owner.kind, owner.id) if expected is None else _changed_since(owner)
+            await self._transactions.change(_SQL["change_owner"], params, entries, refused)
 
     async def owner(self, tenant: str, kind: OwnerKind, id: str) -> Owner | None:
         result = await self._transactions.ask(_SQL["owner"], {"tenant": tenant, "kind": kind, "id": id})
@@ -126,6 +130,10 @@ def _no_user(id: str) -> NotFound:
 
 def _no_owner(kind: OwnerKind, id: str) -> NotFound:
     return NotFound(f"There is no {kind} {id!r:.80}.")
+
+
+def _changed_since(owner: Owner) -> Conflict:
+    return Conflict(f"Somebody else changed the {owner.kind} {owner.id!r:.80}. Look at it again.")
 
 
 def _session(session: SignedIn) -> dict[str, Any]:
@@ -155,7 +163,7 @@ def _user_of(row: Sequence[Any]) -> User:
 
 
 def _owner_of(row: Sequence[Any]) -> Owner:
-    tenant, kind, id, name, memory_enabled, created_at, updated_at = row
+    tenant, kind, id, name, memory_enabled, created_at, updated_at, profile = row
     return Owner(
         kind=kind,
         id=id,
@@ -164,4 +172,5 @@ def _owner_of(row: Sequence[Any]) -> Owner:
         created_at=from_ms(created_at),
         updated_at=from_ms(updated_at),
         memory_enabled=memory_enabled,
+        profile=None if profile is None else AgentProfile.from_text(profile),
     )

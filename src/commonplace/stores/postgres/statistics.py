@@ -10,7 +10,7 @@ from commonplace.stores.postgres.connection import Connection, rows, statements
 from commonplace.stores.postgres.reads import filter_params
 from commonplace.stores.postgres.rows import moment
 from commonplace.stores.postgres.transactions import Transactions
-from commonplace.values.census import By, Count, Recalled, Recalls, ScopeCount, ScopeCounts, Tally, bears
+from commonplace.values.census import By, Count, PastRecall, Recalls, ScopeCount, ScopeCounts, Tally, bears
 from commonplace.values.moment import from_ms, to_ms
 from commonplace.values.query import Filter
 from commonplace.values.scope import Scope, ScopeKind
@@ -84,7 +84,7 @@ class SqlStatistics:
             [(there,)] = await rows(connection, _SQL["searches"], {"tenant": tenant, "searches": searches + 1})
             params = {"tenant": tenant, "searches": searches, "record": record, "limit": limit}
             recalls = [
-                Recalled(at=from_ms(at), by=actor, action=action, door=door, run=run, client=client, rank=rank)
+                PastRecall(at=from_ms(at), by=actor, action=action, door=door, run=run, client=client, rank=rank)
                 for at, actor, action, door, run, client, rank in await rows(connection, _SQL["recalls"], params)
             ]
             return Recalls(recalls=tuple(recalls), searched=min(there, searches), complete=there <= searches)

@@ -10,6 +10,7 @@ from commonplace.stores.postgres.approvals import SqlApprovals
 from commonplace.stores.postgres.connection import Database
 from commonplace.stores.postgres.embedder_stages import SqlEmbedderStages
 from commonplace.stores.postgres.events import SqlEvents
+from commonplace.stores.postgres.history import SqlHistory
 from commonplace.stores.postgres.jobs import SqlJobs
 from commonplace.stores.postgres.journal import SqlJournal
 from commonplace.stores.postgres.keys import SqlKeys
@@ -48,6 +49,7 @@ class PostgresStore:
         self.quotas = SqlQuotas(transactions)
         self.usage = SqlUsage(transactions)
         self.knowledge = SqlKnowledge(transactions)
+        self.history = SqlHistory(transactions)
         self.seals = SqlSeals(transactions)
         self.statistics = SqlStatistics(transactions)
         self.maintenance = SqlMaintenance(transactions)

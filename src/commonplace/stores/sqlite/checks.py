@@ -42,6 +42,7 @@ def findings(db: apsw.Connection, path: Path) -> list[Finding]:
         else:
             report.append(Finding(name, "ok", f"no {what}"))
     report.append(check_words(db))
+    report.append(_check_history(db))
     free = shutil.disk_usage(path.parent).free
     if free < _LOW_DISK:
         report.append(Finding("disk", "warning", f"{free >> 20} MiB free", "Make room before the store is full."))
@@ -109,6 +110,24 @@ def check_words(db: apsw.Connection) -> Finding:
     except (apsw.ReadOnlyError, apsw.BusyError):
         return Finding("words", "warning", "the word index could not be checked now", "Run `commonplace doctor` again.")
     return Finding("words", "ok", "the word index is sound")
+
+
+def _check_history(db: apsw.Connection) -> Finding:
+    if wrong := db.execute(SQL["wrong_sessions"]).get:
+        advice = "Load the export that they came from again, or restore a backup."
+        return Finding("history", "error", f"{wrong} sessions lack messages, or miscount them", advice)
+    try:
+        db.execute("INSERT INTO message_words (message_words) VALUES ('integrity-check')")
+        wrong = db.execute(SQL["wrong_message_words"]).get
+    except apsw.CorruptError:
+        wrong = 1
+    except (apsw.ReadOnlyError, apsw.BusyError):
+        return Finding(
+            "history", "warning", "its word index could not be checked now", "Run `commonplace doctor` again."
+        )
+    if wrong:
+        return Finding("history", "error", "the words of messages are damaged", "Run `commonplace reindex`.")
+    return Finding("history", "ok", "every session has its messages, and words find them")
 
 
 def must_rebuild_words(db: apsw.Connection) -> bool:

@@ -17,6 +17,7 @@ from commonplace.ports.journal import Entries
 from commonplace.stores.queries import load
 from commonplace.stores.sqlite.rows import Row, moment, ms, one, rows
 from commonplace.stores.sqlite.transactions import Transactions
+from commonplace.values.agent_profile import AgentProfile
 from commonplace.values.moment import from_ms, to_ms
 from commonplace.values.principal import Key, Owner, OwnerKind, ScopePattern, SignedIn, User
 
@@ -48,7 +49,7 @@ def _key(row: Row) -> Key:
 
 
 def _owner(tenant: str, kind: OwnerKind, row: Row) -> Owner:
-    id, name, created, updated, enabled = row
+    id, name, created, updated, enabled, profile = row
     return Owner(
         kind=kind,
         id=id,
@@ -57,7 +58,12 @@ def _owner(tenant: str, kind: OwnerKind, row: Row) -> Owner:
         created_at=from_ms(created),
         updated_at=from_ms(updated),
         memory_enabled=bool(enabled),
+        profile=None if profile is None else AgentProfile.from_text(profile),
     )
+
+
+def _changed_since(owner: Owner) -> Conflict:
+    return Conflict(f"Somebody else changed the {owner.kind} {owner.id!r:.80}. Look at it again.")
 
 
 def _is_over(db: apsw.Connection, session: SignedIn) -> bool:
@@ -132,14 +138,17 @@ class SqlKeys:
     async def remove_user(self, tenant: str, id: str, entries: Entries) -> None:
         await self._changed("remove_user", (tenant, id), entries, NotFound("There is no such user."))
 
-    async def put_owner(self, owner: Owner, entries: Entries, *, new: bool) -> None:
+    async def put_owner(self, owner: Owner, entries: Entries, *, new: bool, expected: datetime | None = None) -> None:
         born, changed = to_ms(owner.created_at), to_ms(owner.updated_at)
-        values = (owner.name, born, changed, int(owner.memory_enabled), owner.tenant, owner.kind, owner.id)
+        profile = None if owner.profile is None else owner.profile.to_text()
+        values = (owner.name, born, changed, int(owner.memory_enabled), profile, owner.tenant, owner.kind, owner.id)
         if new:
             taken = Conflict(f"The {owner.kind} {owner.id!r} is there already. Choose another id.")
             await self._insert("add_owner", values, entries, taken)
         else:
-            await self._changed("change_owner", values, entries, NotFound(f"There is no such {owner.kind}."))
+            before = None if expected is None else to_ms(expected)
+            missing = NotFound(f"There is no such {owner.kind}.") if expected is None else _changed_since(owner)
+            await self._changed("change_owner", (*values, before, before), entries, missing)
 
     async def owner(self, tenant: str, kind: OwnerKind, id: str) -> Owner | None:
         row = await self._transactions.read(lambda db: one(db, SQL["owner"], (tenant, kind, id)))
@@ -163,7 +172,7 @@ class SqlKeys:
 
         await self._transactions.keep(insert, entries)
 
-    async def _changed(self, statement: str, values: Row, entries: Entries, missing: NotFound) -> None:
+    async def _changed(self, statement: str, values: Row, entries: Entries, missing: NotFound | Conflict) -> None:
         def change(db: apsw.Connection) -> None:
             db.execute(SQL[statement], values)
             if not db.changes():

@@ -16,7 +16,7 @@ from commonplace.stores.queries import load
 from commonplace.stores.sqlite import reads
 from commonplace.stores.sqlite.rows import Row, moment, rows
 from commonplace.stores.sqlite.transactions import Transactions
-from commonplace.values.census import BYS, By, Count, Recalled, Recalls, ScopeCount, ScopeCounts, Tally, bears
+from commonplace.values.census import BYS, By, Count, PastRecall, Recalls, ScopeCount, ScopeCounts, Tally, bears
 from commonplace.values.moment import from_ms
 from commonplace.values.query import Filter
 from commonplace.values.scope import Scope, ScopeKind
@@ -83,7 +83,7 @@ class SqlStatistics:
             there: int = db.execute(SQL["searches"], bound).get
             result = rows(db, SQL["recalls"], bound | {"searches": searches, "record": record, "limit": limit})
             recalls = [
-                Recalled(at=from_ms(at), by=actor, action=action, door=door, run=run, client=client, rank=rank)
+                PastRecall(at=from_ms(at), by=actor, action=action, door=door, run=run, client=client, rank=rank)
                 for at, actor, action, door, run, client, rank in result
             ]
             return Recalls(recalls=tuple(recalls), searched=min(there, searches), complete=there <= searches)

@@ -12,6 +12,7 @@ from commonplace.stores.sqlite.approvals import SqlApprovals
 from commonplace.stores.sqlite.connection import Readers, WriterThread
 from commonplace.stores.sqlite.embedder_stages import SqlEmbedderStages
 from commonplace.stores.sqlite.events import SqlEvents
+from commonplace.stores.sqlite.history import SqlHistory
 from commonplace.stores.sqlite.jobs import SqlJobs
 from commonplace.stores.sqlite.journal import SqlJournal
 from commonplace.stores.sqlite.keys import SqlKeys
@@ -51,6 +52,7 @@ class SqliteStore:
         self.quotas = SqlQuotas(transactions)
         self.usage = SqlUsage(transactions)
         self.knowledge = SqlKnowledge(transactions)
+        self.history = SqlHistory(transactions)
         self.seals = SqlSeals(transactions)
         self.statistics = SqlStatistics(transactions)
         self.maintenance = SqlMaintenance(transactions, path)

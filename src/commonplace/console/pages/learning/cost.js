@@ -4,23 +4,13 @@ import { get, put } from '../../api.js';
 import { fill, h, plain } from '../../dom.js';
 import { time } from '../../parts/badge.js';
 import { field } from '../../parts/form.js';
+import { usd } from '../../parts/money.js';
 import { toast } from '../../parts/toast.js';
 import { errorNotice, showError } from '../../problems.js';
-import { language, moment, named, number, t } from '../../words.js';
+import { moment, named, number, t } from '../../words.js';
 
 const DAYS = ['1', '7', '30'];
 const LATEST = 50;
-const money = (digits) =>
-  new Intl.NumberFormat(language === 'zh' ? 'zh-CN' : 'en-GB', {
-    style: 'currency',
-    currency: 'USD',
-    currencyDisplay: 'narrowSymbol',
-    maximumFractionDigits: digits,
-  });
-const dollars = money(2);
-const fractions = money(6);
-// A task may cost less than a cent, and a cap may have any number of digits.
-const usd = (value) => (Number(value.toFixed(2)) === value ? dollars : fractions).format(value);
 
 export async function cost(place, { query, signal, settle }) {
   const tab = new CostTab({ days: DAYS.includes(query.days) ? query.days : '1', signal, settle });
@@ -139,6 +129,8 @@ class CostTab {
   }
 }
 
+const amounts = ({ daily_usd: daily, spent_usd: sum, left_usd: left }) => ({ spent: usd(sum), daily: usd(daily), left: usd(left) });
+
 function bar(budget) {
   const { daily_usd: daily, spent_usd: sum, left_usd: left } = budget;
   const head = h('h2', { id: 'learning-today' }, t('learning.budget'));
@@ -161,10 +153,11 @@ function bar(budget) {
     h(
       'p',
       {},
-      t('learning.budget.spent', { spent: usd(sum), daily: usd(daily), left: usd(left) }),
+      t('learning.budget.spent', amounts(budget)),
       ' ',
       h('span', { class: 'soft', title: budget.resets_at }, t('learning.budget.resets', { when: moment(budget.resets_at) })),
     ),
+    h('p', { class: 'soft' }, t('learning.budget.chat', amounts(budget.chat))),
     daily === 0 ? h('p', { class: 'warn' }, t('learning.budget.off')) : left <= 0 && h('p', { class: 'warn' }, t('learning.budget.over')),
   ];
 }

@@ -96,6 +96,7 @@ export default {
   'budget': 'Today',
   'budget.bar': 'Spent today',
   'budget.spent': '{spent} of {daily} spent, {left} left',
+  'budget.chat': 'Chat has its own budget: {spent} of {daily} spent, {left} left.',
   'budget.over': 'Today’s budget is used up: until it begins anew, everything is done by rules.',
   'budget.off': 'The budget is 0: no model is called.',
   'budget.resets': 'It begins anew {when}.',

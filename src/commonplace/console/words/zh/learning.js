@@ -96,6 +96,7 @@ export default {
   'budget': '今天',
   'budget.bar': '今日花费',
   'budget.spent': '已花费 {spent}，上限 {daily}，剩余 {left}',
+  'budget.chat': '聊天有单独的预算：已花费 {spent}，上限 {daily}，剩余 {left}。',
   'budget.over': '今天的预算已用完：重置之前，一切按规则完成。',
   'budget.off': '预算为 0：不会调用任何模型。',
   'budget.resets': '{when}重置。',

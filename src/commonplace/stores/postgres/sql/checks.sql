@@ -63,3 +63,12 @@ WHERE p.scope IS NOT NULL AND NOT EXISTS (
 -- name: some_metadata
 -- Of all records and versions that have any.
 SELECT id, metadata FROM records WHERE metadata <> '{}' UNION ALL SELECT id, metadata FROM versions WHERE metadata <> '{}';
+
+-- name: history
+-- Sessions whose positions have gaps, or which count other messages than they have; and messages of no session.
+SELECT count(*) FROM sessions s FULL JOIN (
+    SELECT tenant, session, count(*) AS messages, max(position) AS last, count(*) FILTER (WHERE NOT hidden) AS visible
+    FROM messages GROUP BY tenant, session
+) m ON m.tenant = s.tenant AND m.session = s.id
+WHERE s.id IS NULL OR s.last <> coalesce(m.last, 0) OR s.last <> coalesce(m.messages, 0)
+   OR s.messages <> coalesce(m.visible, 0);

@@ -4,7 +4,7 @@ tenant, id, name, role, scopes, created_at, created_by, expires_at, revoked_at, 
 
 -- name: owner_columns
 -- An agent or a workspace.
-tenant, kind, id, name, memory_enabled, created_at, updated_at
+tenant, kind, id, name, memory_enabled, created_at, updated_at, profile
 
 -- name: one_at_a_time
 -- Whoever makes or revokes keys: a key that is being made is not overlooked by who revokes the one that makes it.
@@ -80,14 +80,15 @@ DELETE FROM users WHERE tenant = %(tenant)s AND id = %(id)s RETURNING id;
 -- name: add_owner
 -- Nothing where the id is taken.
 INSERT INTO owners ({owner_columns})
-VALUES (%(tenant)s, %(kind)s, %(id)s, %(name)s, %(memory_enabled)s, %(created_at)s, %(updated_at)s)
+VALUES (%(tenant)s, %(kind)s, %(id)s, %(name)s, %(memory_enabled)s, %(created_at)s, %(updated_at)s, %(profile)s)
 ON CONFLICT DO NOTHING RETURNING id;
 
 -- name: change_owner
 -- Nothing where it is not there.
 UPDATE owners SET name = %(name)s, memory_enabled = %(memory_enabled)s, created_at = %(created_at)s,
-                  updated_at = %(updated_at)s
-WHERE tenant = %(tenant)s AND kind = %(kind)s AND id = %(id)s RETURNING id;
+                  updated_at = %(updated_at)s, profile = %(profile)s
+WHERE tenant = %(tenant)s AND kind = %(kind)s AND id = %(id)s
+  AND (%(expected)s::bigint IS NULL OR updated_at = %(expected)s) RETURNING id;
 
 -- name: owner
 -- One of them.

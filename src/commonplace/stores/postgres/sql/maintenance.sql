@@ -130,7 +130,8 @@ SELECT coalesce(max(checksum_failures), 0)::bigint FROM pg_stat_database WHERE d
 SELECT NOT EXISTS (SELECT 1 FROM records) AND NOT EXISTS (SELECT 1 FROM contents) AND NOT EXISTS (SELECT 1 FROM audit)
    AND NOT EXISTS (SELECT 1 FROM keys) AND NOT EXISTS (SELECT 1 FROM users) AND NOT EXISTS (SELECT 1 FROM owners)
    AND NOT EXISTS (SELECT 1 FROM jobs) AND NOT EXISTS (SELECT 1 FROM knowledge_spaces)
-   AND NOT EXISTS (SELECT 1 FROM events) AND NOT EXISTS (SELECT 1 FROM outbox) AND NOT EXISTS (SELECT 1 FROM seals);
+   AND NOT EXISTS (SELECT 1 FROM events) AND NOT EXISTS (SELECT 1 FROM outbox) AND NOT EXISTS (SELECT 1 FROM seals)
+   AND NOT EXISTS (SELECT 1 FROM sessions);
 
 -- name: set_sequences
 -- Go on counting after the highest number restored.

@@ -36,3 +36,14 @@ SELECT count(*) FROM scopes s LEFT JOIN (
     WHERE v.deleted_at IS NULL AND v.superseded_by IS NULL AND v.demoted = 0 GROUP BY v.scope
 ) t ON t.scope = s.number
 WHERE s.passages <> ifnull(t.passages, 0) OR s.terms <> ifnull(t.terms, 0);
+
+-- name: wrong_sessions
+-- Whose positions have gaps, or which count other messages than they have.
+SELECT count(*) FROM sessions s LEFT JOIN (
+    SELECT session, count(*) AS messages, max(position) AS last, sum(hidden = 0) AS visible FROM messages GROUP BY session
+) m ON m.session = s.number
+WHERE s.last <> ifnull(m.last, 0) OR s.last <> ifnull(m.messages, 0) OR s.messages <> ifnull(m.visible, 0);
+
+-- name: wrong_message_words
+SELECT count(*) FROM messages m
+WHERE (m.words IS NOT NULL) <> EXISTS (SELECT 1 FROM message_words_docsize d WHERE d.id = m.number);

@@ -49,16 +49,18 @@ UPDATE users SET secret = :secret WHERE tenant = :tenant AND id = :id RETURNING 
 DELETE FROM users WHERE tenant = ? AND id = ?;
 
 -- name: add_owner
-INSERT INTO owners (name, created_at, updated_at, memory_enabled, tenant, kind, id) VALUES (?, ?, ?, ?, ?, ?, ?);
+INSERT INTO owners (name, created_at, updated_at, memory_enabled, profile, tenant, kind, id)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: change_owner
-UPDATE owners SET name = ?, created_at = ?, updated_at = ?, memory_enabled = ? WHERE tenant = ? AND kind = ? AND id = ?;
+UPDATE owners SET name = ?, created_at = ?, updated_at = ?, memory_enabled = ?, profile = ?
+WHERE tenant = ? AND kind = ? AND id = ? AND (? IS NULL OR updated_at = ?);
 
 -- name: owner
-SELECT id, name, created_at, updated_at, memory_enabled FROM owners WHERE tenant = ? AND kind = ? AND id = ?;
+SELECT id, name, created_at, updated_at, memory_enabled, profile FROM owners WHERE tenant = ? AND kind = ? AND id = ?;
 
 -- name: owners
-SELECT id, name, created_at, updated_at, memory_enabled FROM owners WHERE tenant = ? AND kind = ? ORDER BY name, id;
+SELECT id, name, created_at, updated_at, memory_enabled, profile FROM owners WHERE tenant = ? AND kind = ? ORDER BY name, id;
 
 -- name: remove_owner
 DELETE FROM owners WHERE tenant = ? AND kind = ? AND id = ?;

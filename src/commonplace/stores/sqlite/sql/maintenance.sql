@@ -16,7 +16,8 @@ WHERE s.tenant = ?;
 -- Anything that a restore would take away.
 SELECT EXISTS (SELECT 1 FROM records) OR EXISTS (SELECT 1 FROM audit) OR EXISTS (SELECT 1 FROM events)
     OR EXISTS (SELECT 1 FROM jobs) OR EXISTS (SELECT 1 FROM keys) OR EXISTS (SELECT 1 FROM users)
-    OR EXISTS (SELECT 1 FROM owners) OR EXISTS (SELECT 1 FROM knowledge_spaces) OR EXISTS (SELECT 1 FROM seals);
+    OR EXISTS (SELECT 1 FROM owners) OR EXISTS (SELECT 1 FROM knowledge_spaces) OR EXISTS (SELECT 1 FROM seals)
+    OR EXISTS (SELECT 1 FROM sessions);
 
 -- name: active_embedders
 SELECT name, dimension FROM embedders WHERE name NOT IN (SELECT name FROM embedder_stages) ORDER BY number;

@@ -1,0 +1,1 @@
+"""The agent: it talks, works, remembers, and can show how."""

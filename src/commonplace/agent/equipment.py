@@ -1,0 +1,185 @@
+"""
+What the agent of a turn has: its memory in the reach of who speaks, the tools that its row allows, its MCP servers, its skills.
+
+What it writes by a tool is the model's word, whoever speaks; what is learned of the talk is the person's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from commonplace.agent.live_session import LiveSession, Prompt
+from commonplace.agent.mcp_servers import McpServers
+from commonplace.agent.memory.backend import MemoryBackend, TurnContext
+from commonplace.agent.memory.curated_pair import CuratedMemoryTool
+from commonplace.agent.resources import ResourceReader
+from commonplace.agent.server_rows import server_of
+from commonplace.agent.skills import SkillShelf
+from commonplace.agent.tools.fetch import PageFetch, fetch_tool
+from commonplace.agent.tools.files import file_tools
+from commonplace.agent.tools.memory.places import Asker, ModelPlace
+from commonplace.agent.tools.memory.tools import memory_tools
+from commonplace.agent.tools.plan import plan_tool
+from commonplace.agent.tools.search import search_tools
+from commonplace.agent.tools.sessions import session_search_tool
+from commonplace.agent.tools.shell import Sandbox, ShellOptions, shell_tool
+from commonplace.agent.tools.tool import AgentTool
+from commonplace.agent.tools.workspace import Workspace
+from commonplace.agent.turn import Equipment
+from commonplace.governance.work_folders import WorkFolders
+from commonplace.history.session_search import SessionSearch
+from commonplace.markdown.curated_pair import CuratedFiles
+from commonplace.ports.chat import LIBRARIAN
+from commonplace.ports.clock import Clock
+from commonplace.ports.memory_client import MemoryClient
+from commonplace.values.agent_profile import AgentProfile
+from commonplace.values.principal import Principal
+from commonplace.values.scope import Scope
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolOptions:
+    """
+    What the operator allows. `closed` are folders that no tool looks into, such as our own home; `folders` says who works where. Only the
+    operator's agent has a shell: a command has the rights of the daemon, and reads everybody's memory.
+    """
+
+    closed: tuple[Path, ...] = ()
+    folders: WorkFolders = field(default_factory=WorkFolders)
+    fetch: bool = False
+    sandbox: Sandbox = "none"
+    seconds: float = 120.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EquipmentParts:
+    """
+    `memory_of` is the memory as a principal reaches it, `scopes_of` what its tools read if a model names no scope, `profile_of` the row of
+    an agent, `model_of` the first of the models wished for (`ChatModels.name_of`). `curated`: the files of the tool `memory`;
+    None in gateway mode, which has no such tool. `recalls`: whether the workspace's memory is used, so that its tools are offered.
+    """
+
+    memory_of: Callable[[Principal], MemoryClient]
+    scopes_of: Callable[[Principal], Awaitable[tuple[Scope, ...]]]
+    profile_of: Callable[[Principal, str], Awaitable[AgentProfile]]
+    model_of: Callable[..., str]
+    backends: tuple[MemoryBackend, ...]
+    curated: CuratedFiles | None
+    recalls: bool
+    clock: Clock
+    tools: ToolOptions = field(default_factory=ToolOptions)
+
+
+class Outfit:
+    """Makes the equipment of each turn."""
+
+    def __init__(self, parts: EquipmentParts) -> None:
+        self._parts = parts
+        self._resources = ResourceReader(parts.clock, PageFetch().fetch if parts.tools.fetch else None)
+
+    @asynccontextmanager
+    async def equip(self, live: LiveSession, prompt: Prompt) -> AsyncGenerator[Equipment]:
+        """Servers stay open between the turns of a session, and end with it."""
+        profile = await self._parts.profile_of(prompt.who, live.session.agent)
+        live.permissions_of(prompt.who).follow(profile.approval)
+        context = self._context(live, prompt)
+        model = self._parts.model_of(prompt.model, live.session.model, profile.model)
+        shelf = await asyncio.to_thread(SkillShelf, profile.skills)
+        # After a restart the history says which skills are in use.
+        live.skills = live.skills or shelf.active(live.messages)
+        of_memory = await self._memory_tools(live, prompt, quotes=model == LIBRARIAN)
+        folder = await self._folder(live, prompt)
+        tools = [*of_memory, *self._tools(context), *self._workspace_tools(folder, shell=prompt.who.operator)]
+        if profile.tools is not None:
+            tools = [tool for tool in tools if tool.name in profile.tools]
+        # Whoever gave it skills means it to use them.
+        tools += shelf.tools(live.skills)
+        servers = await self._servers(live, profile, folder)
+        yield Equipment(
+            context=context,
+            backends=self._parts.backends,
+            tools=tuple(tools),
+            servers=tuple(servers.tools) if servers else (),
+            persona=profile.persona,
+            model=model,
+            skills=shelf.lines,
+            active_skills=tuple(live.skills.values()),
+            resources=await self._resources.texts(profile.resources),
+        )
+
+    def _context(self, live: LiveSession, prompt: Prompt) -> TurnContext:
+        session = live.session
+        return TurnContext(
+            session=session.id,
+            run=prompt.run,
+            agent=session.agent,
+            workspace=session.workspace,
+            speaker=prompt.who.subject,
+            text=prompt.text,
+            at=prompt.at,
+            memory=self._parts.memory_of(_reach(live, prompt)),
+        )
+
+    async def _memory_tools(self, live: LiveSession, prompt: Prompt, *, quotes: bool) -> list[AgentTool]:
+        session, who = live.session, _reach(live, prompt)
+        # What a tool writes is the model's word, unless it only passes on what it was told.
+        memory = self._parts.memory_of(who if quotes else replace(who, agent=True))
+        search = session_search_tool(SessionSearch(memory, current=session.id))
+        if not self._parts.recalls:
+            return [search]
+        scopes = await self._parts.scopes_of(who)
+        place = ModelPlace(project=session.workspace, session=session.id, home=who.home, only=scopes)
+        return [*memory_tools(Asker(memory, place, quotes), allow_delete=True), search]
+
+    async def _folder(self, live: LiveSession, prompt: Prompt) -> Path | None:
+        """Where the tools of this turn work: who speaks may, whoever began the session."""
+        folder, folders = live.session.folder, self._parts.tools.folders
+        if folder is None or not await asyncio.to_thread(folders.allows, prompt.who, folder):
+            return None
+        return Path(folder)
+
+    def _tools(self, context: TurnContext) -> list[AgentTool]:
+        parts = self._parts
+        tools: list[AgentTool] = [plan_tool()]
+        if parts.curated is not None:
+            tools.append(_curated(CuratedMemoryTool(files=parts.curated, clock=parts.clock, turn=context)))
+        return [*tools, fetch_tool()] if parts.tools.fetch else tools
+
+    def _workspace_tools(self, folder: Path | None, *, shell: bool) -> Sequence[AgentTool]:
+        if folder is None:
+            return ()
+        options = self._parts.tools
+        workspace = Workspace(folder, closed=options.closed)
+        tools = [*file_tools(workspace), *search_tools(workspace)]
+        shell_options = ShellOptions(seconds=options.seconds, sandbox=options.sandbox, closed=options.closed)
+        return [*tools, shell_tool(workspace, shell_options)] if shell else tools
+
+    async def _servers(self, live: LiveSession, profile: AgentProfile, folder: Path | None) -> McpServers | None:
+        if not profile.mcp_servers:
+            return None
+        if live.servers is None:
+            servers = McpServers(
+                [server_of(row, self._parts.tools.seconds) for row in profile.mcp_servers], folder or Path.home()
+            )
+            live.servers = await live.stack.enter_async_context(servers)
+        return live.servers
+
+
+def _reach(live: LiveSession, prompt: Prompt) -> Principal:
+    """Whoever listens to a shared session is told what is recalled in it."""
+    return prompt.who.in_company(live.session.id) if live.session.shared else prompt.who
+
+
+def _curated(tool: CuratedMemoryTool) -> AgentTool:
+    @functools.wraps(tool.memory)
+    async def memory(*args: Any, **arguments: Any) -> str:
+        return json.dumps(await tool.memory(*args, **arguments), ensure_ascii=False)
+
+    return AgentTool(name="memory", kind="edit", function=memory, changes=True)

@@ -1,0 +1,1 @@
+"""What a turn of the agent recalls before it, and persists after it."""

@@ -1,0 +1,1 @@
+"""Artifacts: files that were produced, kept once for each content."""

@@ -1,0 +1,72 @@
+"""Models that talk, as the agent sees them: opened for one turn, by name, and paid for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from commonplace.ports.models import Pot, Spent, TaskLimits
+from commonplace.values.usage import CHAT
+
+if TYPE_CHECKING:
+    # An extra, and slow to load.
+    from pydantic_ai.models import Model
+
+LIBRARIAN: Final = "librarian"
+"""The model that answers where no language model is set: it calls nobody and costs nothing."""
+
+_CHAT_LIMITS: Final = TaskLimits(seconds=600.0, output_tokens=8_192)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChatTask:
+    """One turn that is to be paid for. `pots` are charged beside the day: the session's, the room's, the tenant's."""
+
+    tenant: str
+    session: str
+    agent: str | None = None
+    workspace: str | None = None
+    pots: Sequence[Pot] = ()
+    limits: TaskLimits = _CHAT_LIMITS
+    model_name: str | None = None
+    purpose: str = CHAT
+
+
+class ChatModel(Protocol):
+    """A model for one turn. `name` is how a person writes it; `spent` is what the turn has cost so far."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def model(self) -> Model: ...
+
+    @property
+    def spent(self) -> Spent: ...
+
+
+class ChatModelRegistry(Protocol):
+    """The models that may be asked for here."""
+
+    def name_of(self, *wishes: str | None) -> str:
+        """
+        The first of `wishes` that is one (the request's, the agent's), else the name of the settings.
+
+        Raises:
+            InvalidInput: it may not be asked for here.
+        """
+        ...
+
+    def open(self, task: ChatTask) -> AbstractAsyncContextManager[ChatModel]:
+        """
+        The model that the task names, until the turn ends; then its line is in the ledger, whatever became of it.
+
+        Raises:
+            InvalidInput: it may not be asked for here, or a key is missing.
+            ModelUnavailable: the extra that it needs is not installed.
+            ModelError: from the block, for what pydantic-ai raises there. Whoever means to go on after such an error (a limit of
+                requests, a cancelled run) catches it inside.
+        """
+        ...

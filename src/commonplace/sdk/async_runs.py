@@ -1,0 +1,152 @@
+"""The parts of the client that are about runs and artifacts: `client.runs` and `client.artifacts`."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TypeVar
+
+from commonplace.ports.memory_client import ArtifactClient, RunClient
+from commonplace.sdk.async_connection import AsyncDaemonConnection
+from commonplace.sdk.documents import changed, part, query, written
+from commonplace.sdk.talk import Call, asked
+from commonplace.values.artifact import Artifact, ArtifactPage
+from commonplace.values.record import Record
+from commonplace.values.run import Blackboard, Checkpoint, RunEvent, RunPage, RunReplay, RunState, RunStatus
+from commonplace.values.run_errors import ArtifactNotFound, RunNotFound
+from commonplace.values.scope import Scope
+from commonplace.wire.runs import CheckpointsAnswer, RunEventsAnswer
+from commonplace.wire.shapes import reader
+
+T = TypeVar("T")
+
+
+def _run(id: str) -> str:
+    """The run as a part of a path. Raises RunNotFound: it cannot be one."""
+    if not id:
+        raise RunNotFound
+    return part(id)
+
+
+def _artifact(id: str) -> str:
+    """As above. Raises ArtifactNotFound."""
+    if not id:
+        raise ArtifactNotFound
+    return part(id)
+
+
+class AsyncDaemonRuns(RunClient):
+    """Runs of the caller's own."""
+
+    def __init__(self, daemon: AsyncDaemonConnection) -> None:
+        self._daemon = daemon
+
+    async def list(
+        self,
+        *,
+        session: str | None = None,
+        status: RunStatus | None = None,
+        workspace: str | None = None,
+        everyone: bool = False,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> RunPage:
+        """Runs, newest first, a page at a time. `everyone`: other people's, too, for an admin."""
+        parameters = {"session": session, "status": status, "workspace": workspace, "everyone": everyone or None}
+        return await self._get("", RunPage, {**parameters, "limit": limit, "cursor": cursor})
+
+    async def get(self, id: str) -> RunState:
+        """A run as it is now."""
+        return await self._get(f"/{_run(id)}", RunState)
+
+    async def events(self, id: str, *, after: int = 0, limit: int = 1_000) -> builtins.list[RunEvent]:
+        """What happened in a run after the event `after`, in its order, at most `limit` events."""
+        answer = await self._get(f"/{_run(id)}/events", RunEventsAnswer, {"after": after, "limit": limit})
+        return builtins.list(answer.events)
+
+    async def blackboard(self, id: str) -> Blackboard:
+        """What those who work on a run share."""
+        return await self._get(f"/{_run(id)}/blackboard", Blackboard)
+
+    async def replay(self, id: str, *, upto: int | None = None, from_checkpoint: bool = True) -> RunReplay:
+        """The run made again from its journal, to its end or to the event `upto`, and where that differs from what is kept."""
+        parameters = {"upto": upto, "from_checkpoint": from_checkpoint}
+        return await self._get(f"/{_run(id)}/replay", RunReplay, parameters)
+
+    async def checkpoints(self, id: str) -> builtins.list[int]:
+        """After which events there are checkpoints, the latest first."""
+        return builtins.list((await self._get(f"/{_run(id)}/checkpoints", CheckpointsAnswer)).checkpoints)
+
+    async def checkpoint(self, id: str, reason: str) -> Checkpoint:
+        """Keep the run as it is now. A replay begins there."""
+        path, body = f"/v1/runs/{_run(id)}/checkpoints", written(changed({"reason": reason}))
+        return await self._daemon.ask(asked(Call(method="POST", path=path, body=body, decode=reader(Checkpoint))))
+
+    async def delete(self, id: str) -> None:
+        """Delete a run with its journal. Its artifacts stay."""
+        await self._daemon.ask(asked(Call(method="DELETE", path=f"/v1/runs/{_run(id)}", decode=len)))
+
+    async def _get(self, path: str, answer: type[T], parameters: Mapping[str, object] | None = None) -> T:
+        call = Call(
+            method="GET",
+            path=f"/v1/runs{path}",
+            query=query(parameters or {}),
+            decode=reader(answer),
+            reads=True,
+        )
+        return await self._daemon.ask(asked(call))
+
+
+class AsyncDaemonArtifacts(ArtifactClient):
+    """Artifacts of the caller's own."""
+
+    def __init__(self, daemon: AsyncDaemonConnection) -> None:
+        self._daemon = daemon
+
+    async def add(
+        self,
+        name: str,
+        data: bytes,
+        *,
+        type: str = "application/octet-stream",  # noqa: A002 - as artifacts call it
+        run: str | None = None,
+        expires_at: datetime | None = None,
+    ) -> Artifact:
+        """Keep a file. No search finds it until it is promoted. Raises ArtifactTooLarge."""
+        call = Call(
+            method="POST",
+            path="/v1/artifacts",
+            query=query({"name": name, "type": type, "run": run, "expires_at": expires_at}),
+            body=data,
+            decode=reader(Artifact),
+            condition=("Content-Type", "application/octet-stream"),
+        )
+        return await self._daemon.ask(asked(call))
+
+    async def list(
+        self, *, run: str | None = None, everyone: bool = False, limit: int = 100, cursor: str | None = None
+    ) -> ArtifactPage:
+        """Artifacts, newest first, a page at a time. `everyone`: other people's, too, for an admin."""
+        parameters = query({"run": run, "everyone": everyone or None, "limit": limit, "cursor": cursor})
+        call = Call(method="GET", path="/v1/artifacts", query=parameters, decode=reader(ArtifactPage), reads=True)
+        return await self._daemon.ask(asked(call))
+
+    async def get(self, id: str) -> Artifact:
+        """What is known of an artifact."""
+        call = Call(method="GET", path=f"/v1/artifacts/{_artifact(id)}", decode=reader(Artifact), reads=True)
+        return await self._daemon.ask(asked(call))
+
+    async def content(self, id: str) -> bytes:
+        """The file itself."""
+        call = Call(method="GET", path=f"/v1/artifacts/{_artifact(id)}/content", decode=bytes, reads=True)
+        return await self._daemon.ask(asked(call))
+
+    async def promote(self, id: str, scope: Scope | str, *, key: str | None = None) -> Record:
+        """Make the text of an artifact a memory of `scope`. Raises ArtifactNotText, Forbidden."""
+        path, body = f"/v1/artifacts/{_artifact(id)}/promote", written(changed({"scope": str(scope), "key": key}))
+        return await self._daemon.ask(asked(Call(method="POST", path=path, body=body, decode=reader(Record))))
+
+    async def delete(self, id: str) -> None:
+        """Delete an artifact. What it was promoted to stays."""
+        await self._daemon.ask(asked(Call(method="DELETE", path=f"/v1/artifacts/{_artifact(id)}", decode=len)))

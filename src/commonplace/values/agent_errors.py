@@ -1,0 +1,37 @@
+"""Errors that only an agent's work has: the files that it curates, and the folders that it works in."""
+
+from __future__ import annotations
+
+from commonplace.errors import Conflict, Forbidden, InvalidInput
+
+
+class CuratedMemoryFull(Conflict):
+    """There is no room for it. Remove or shorten entries, then try again."""
+
+    code = "curated_memory_full"
+
+
+class CuratedEntryAmbiguous(Conflict):
+    """Several entries hold that text. Quote more of the one you mean."""
+
+    code = "curated_entry_ambiguous"
+
+
+class CuratedEntryNotFound(InvalidInput):
+    """No entry holds that text. Quote a part of the entry as it is."""
+
+    code = "curated_entry_not_found"
+    status = 404
+
+
+class CuratedEntryRefused(InvalidInput):
+    """The entry looks like an attack on whoever reads it. Say it as a plain fact."""
+
+    code = "curated_entry_refused"
+    status = 422
+
+
+class FolderForbidden(Forbidden):
+    """An agent may not work in this folder. Leave the folder out, or name one below the folders that the operator opened (agent_roots)."""
+
+    code = "folder_forbidden"
