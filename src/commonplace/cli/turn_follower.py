@@ -10,16 +10,20 @@ from commonplace.cli.interrupts import Interrupts
 from commonplace.cli.lines import counted
 from commonplace.cli.turn_notes import TurnNotes
 from commonplace.errors import CommonplaceError, Conflict, NotFound, TimedOut
+from commonplace.values.agent_errors import TurnCutOff
 from commonplace.values.permission import PermissionChoice, PermissionRequest
 from commonplace.values.turn_event import (
+    EventsMissed,
     MemoryLearned,
     MemoryRecalled,
     PermissionAsked,
+    TextAdded,
     TurnEnded,
     TurnEvent,
     TurnFailed,
     TurnStarted,
     TurnTicket,
+    TurnUsage,
 )
 
 _LOOK_EVERY = 0.05
@@ -105,10 +109,25 @@ class TurnFollower:
                 raise TimeoutError if is_late else TimedOut(_GONE)
             event = self._hear(_LOOK_EVERY)
             self._handlers.tick()
+            if isinstance(event, EventsMissed) and event.reason == "epoch_reset":
+                return self._after_restart(ticket)
             if isinstance(event, TurnEnded | TurnFailed) and event.run == ticket.run:
                 if is_late:
                     raise TimeoutError
                 return event
+
+    def _after_restart(self, ticket: TurnTicket) -> TurnEnded:
+        """A turn is never taken up again: its reply is in the session, or it was cut off. Raises TurnCutOff."""
+        page = self._line.ask(self._line.partner.memory.session_messages(self._session))
+        for message in reversed(page.messages):
+            is_reply = message.run == ticket.run and message.role == "assistant" and message.kind == "text"
+            if is_reply and not message.data.get("partial"):
+                self._handlers.note("The connection was lost; this is the whole reply.")
+                self._handlers.show(TextAdded(text=message.text))
+                return TurnEnded(
+                    run=ticket.run, reply=message.text, stop_reason="end_turn", usage=TurnUsage(model="unknown")
+                )
+        raise TurnCutOff
 
     def _stop(self, ticket: TurnTicket) -> None:
         """While it waits for the turn of somebody else, there is nothing of ours to stop."""

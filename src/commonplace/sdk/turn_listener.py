@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from commonplace.sdk.documents import part
 from commonplace.sdk.event_listener import FrameListener
-from commonplace.values.turn_event import SessionEvent
+from commonplace.values.turn_event import EventsMissed, SessionEvent
 from commonplace.wire.turns import EPOCH, EVENT
 
 
@@ -34,7 +34,12 @@ class TurnListener(FrameListener[SessionEvent]):
     def event_of(self, frame: ServerSentEvent) -> SessionEvent | None:
         """None for one that says nothing of a turn."""
         answer = self.answer_of(frame)
-        if answer is None or answer.id is None:
+        if answer is None:
+            return None
+        if answer.type == "state_resync_required":
+            reset = answer.data.get("reason") == "epoch_reset"
+            return SessionEvent(id=None, event=EventsMissed(reason="epoch_reset" if reset else "ring_evicted"))
+        if answer.id is None:
             return None
         try:
             return SessionEvent(id=answer.id, event=EVENT.validate_python(answer.data))

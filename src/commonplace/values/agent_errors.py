@@ -31,6 +31,12 @@ class CuratedEntryRefused(InvalidInput):
     status = 422
 
 
+class TurnCutOff(Conflict):
+    """The daemon was restarted in the middle of this turn. What was said is kept: say it again, or ask the agent to go on."""
+
+    code = "turn_cut_off"
+
+
 class FolderForbidden(Forbidden):
     """An agent may not work in this folder. Leave the folder out, or name one below the folders that the operator opened (agent_roots)."""
 

@@ -153,6 +153,14 @@ class TurnFailed(JsonObject):
     type: Literal["turn_failed"] = "turn_failed"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EventsMissed(JsonObject):
+    """A listener was away, and some events are gone. `epoch_reset`: the daemon was restarted, and counts anew; what it did then is over."""
+
+    reason: Literal["epoch_reset", "ring_evicted"]
+    type: Literal["events_missed"] = "events_missed"
+
+
 TurnEvent: TypeAlias = (
     TurnStarted
     | MemoryRecalled
@@ -167,6 +175,7 @@ TurnEvent: TypeAlias = (
     | MemoryLearned
     | TurnEnded
     | TurnFailed
+    | EventsMissed
 )
 
 

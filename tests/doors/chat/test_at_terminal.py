@@ -142,3 +142,24 @@ def test_the_librarian_answers_from_memory_and_a_later_chat_continues(folder: Pa
     assert "The release train leaves on Fridays at noon" in why
     assert "The release train leaves on Fridays at noon" in why_again
     assert code == 130
+
+
+def test_a_chat_says_that_a_restart_cut_its_turn_off_and_goes_on(
+    home: Path, model: dict[str, str], vendor: Vendor, folder: Path
+) -> None:
+    vendor.replies = [stream("Half of it ", hang=True)]
+    with running_daemon(home, env=model) as daemon:
+        place = {"COMMONPLACE_URL": daemon.url, "COMMONPLACE_TOKEN": daemon.token}
+        with at_terminal("chat", cwd=folder, env=place) as terminal:
+            terminal.until(PROMPT)
+            terminal.type("Tell me all\n")
+            terminal.until("Half of it")
+            daemon.process.kill()
+            daemon.process.wait(timeout=5)
+            vendor.replies = [stream("The other half.")]
+            with running_daemon(home, "--port", daemon.url.rpartition(":")[2], env=model):
+                terminal.until("[turn_cut_off]")
+                terminal.until(PROMPT)
+                terminal.type("Go on\n")
+                terminal.until("The other half.")
+                leave(terminal)

@@ -16,6 +16,7 @@ from commonplace.ports.agent_client import SessionEvent, TurnTicket
 from commonplace.testing.agent_client import HANG, ScriptedAgentClient, Step
 from commonplace.values.permission import PermissionChoice, PermissionRequest
 from commonplace.values.turn_event import (
+    EventsMissed,
     MemoryLearned,
     MemoryRecalled,
     PermissionAsked,
@@ -328,6 +329,15 @@ def test_a_chat_hears_again_after_its_connection_was_lost(room: MakeRoom) -> Non
     assert code is Exit.OK
     assert "[daemon_unavailable]" in shown
     assert "Back." in shown
+
+
+def test_a_turn_that_a_restart_cut_off_is_told_and_the_chat_goes_on(room: MakeRoom) -> None:
+    there = room([TextAdded(text="Half of "), EventsMissed(reason="epoch_reset"), "hang"], says("Back."))
+
+    code, shown = there.talk("one", "/help")
+
+    assert code is Exit.OK
+    assert "[turn_cut_off]" in shown
 
 
 class CtrlCAtOnce(ScriptedAgentClient):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import pytest
 from httpx_sse import ServerSentEvent
@@ -27,6 +27,7 @@ from commonplace.values.permission import PermissionAnswer, PermissionChoice, Pe
 from commonplace.values.principal import LOCAL, Principal
 from commonplace.values.session import Session
 from commonplace.values.turn_event import (
+    EventsMissed,
     MemoryLearned,
     PermissionAsked,
     SessionEvent,
@@ -248,3 +249,14 @@ async def test_a_listener_names_the_count_that_its_last_id_belongs_to_and_begins
 
     assert (same["Last-Event-ID"], same[EPOCH]) == ("5", "one")
     assert (anew["Last-Event-ID"], anew[EPOCH]) == ("0", "two")
+
+
+@pytest.mark.parametrize("reason", ["epoch_reset", "ring_evicted"])
+async def test_a_listener_is_told_what_it_missed(reason: Literal["epoch_reset", "ring_evicted"]) -> None:
+    listener = TurnListener("talk", 5)
+    data = f'{{"v": 1, "type": "state_resync_required", "data": {{"reason": "{reason}", "lastDeliveredId": 5}}}}'
+
+    heard = listener.event_of(ServerSentEvent(data=data))
+
+    assert heard is not None
+    assert (heard.id, heard.event) == (None, EventsMissed(reason=reason))
