@@ -38,7 +38,7 @@ WAYS: dict[str, tuple[str, ...]] = {
     "llms/librarian/frame.py::COMMANDS": ("match",),
     "llms/librarian/frame.py::_BEFORE": ("match",),
 }
-SHORT = 20_000
+SHORT = 40_000
 SENTENCE = 600
 """`extract.findings` leaves longer sentences out."""
 PIECE = 1_200
