@@ -37,6 +37,7 @@ def judged(results: Results) -> Iterator[Judged]:
     yield from _recall(results)
     yield from _relevance(results)
     yield from _librarian(results)
+    yield from _agent(results)
     yield from _stores(results)
     yield from _contextual(results)
     yield from _scale(results)
@@ -93,6 +94,13 @@ def _librarian(results: Results) -> Iterator[Judged]:
         yield _at_least("librarian: quotes the evidence that recall has first", 0.95, row["quoted"])
         yield _at_least("librarian: says so where the floor says nothing", 0.95, row["says so"])
         yield _at_most("librarian: own milliseconds in a turn, median", 5, row["own_ms_p50"])
+
+
+def _agent(results: Results) -> Iterator[Judged]:
+    for row in results.get("agent", {}).get("results", []):
+        yield _at_most(f"agent, {row['way']}: milliseconds of our own in a turn, median", 60, row["turn_p50_ms"])
+    for row in results.get("agent", {}).get("runs", []):
+        yield _at_most(f"run of {row['events']:,} events replayed, milliseconds", 1_000, row["replay_ms"])
 
 
 def _stores(results: Results) -> Iterator[Judged]:
