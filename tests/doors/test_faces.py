@@ -214,7 +214,7 @@ OF_ITS_OWN = {
 }
 NOT_MEMORY = {
     *("restore", "version", "trust", "serve", "token", "open", "mcp", "tour", "unpin", "doctor"),
-    *("chat", "run"),
+    *("chat", "run", "acp"),
     *(f"embedder {name}" for name in ("list", "add", "remove")),
     *(f"sessions {name}" for name in ("archive", "unarchive", "export")),
 }

@@ -15,6 +15,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from commonplace.cli import (
+    acp,
     budgets,
     capability,
     catalog,
@@ -133,6 +134,7 @@ for group in (
     members,
     opening,
     mcp,
+    acp,
     talk,
     tour,
 ):
