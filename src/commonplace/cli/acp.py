@@ -57,4 +57,4 @@ def acp(door: Door, url: Url = None) -> None:
 
 
 def add_to(app: typer.Typer) -> None:
-    command(app, "commonplace acp", "commonplace acp --url http://127.0.0.1:7077", panel="Serve")(acp)
+    command(app, "commonplace acp", "commonplace acp --url http://127.0.0.1:4170", panel="Serve")(acp)

@@ -8,6 +8,14 @@ from pathlib import Path
 from threading import Timer
 from typing import Any
 
+import acp
+import pytest
+from acp import schema
+
+from commonplace.testing.vendor import running_vendor, stream
+
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(60)]
+
 HELLO = {"jsonrpc": "2.0", "id": "a", "method": "initialize", "params": {"protocolVersion": 1}}
 
 
@@ -39,6 +47,29 @@ class Editor:
         self.process.communicate()
         self.bound.cancel()
         return self.process.returncode
+
+
+class PermittingClient(acp.Client):
+    """Permits everything once, and keeps what it was told."""
+
+    def __init__(self) -> None:
+        self.kinds: list[list[str]] = []
+        self.differences: list[str] = []
+        self.updates: list[str] = []
+
+    async def request_permission(
+        self, session_id: str, tool_call: schema.ToolCallUpdate, options: list[schema.PermissionOption], **kwargs: Any
+    ) -> schema.RequestPermissionResponse:
+        del session_id, kwargs
+        self.kinds.append([option.kind for option in options])
+        content = tool_call.content or []
+        self.differences += [part.new_text for part in content if isinstance(part, schema.FileEditToolCallContent)]
+        option = next(option.option_id for option in options if option.kind == "allow_once")
+        return schema.RequestPermissionResponse(outcome=schema.AllowedOutcome(outcome="selected", option_id=option))
+
+    async def session_update(self, session_id: str, update: Any, **kwargs: Any) -> None:
+        del session_id, kwargs
+        self.updates.append(update.session_update)
 
 
 def test_a_session_is_talked_in_and_loaded_by_another_process(tmp_path: Path) -> None:
@@ -79,3 +110,35 @@ def test_what_is_no_request_is_refused_and_the_next_one_answered(tmp_path: Path)
     assert (unknown, invalid) == (-32601, -32602)
     assert hello["result"]["protocolVersion"] == 1
     assert editor.leave() == 0
+
+
+async def test_the_protocols_own_client_sees_a_permission_with_its_difference_and_the_file_is_written(
+    tmp_path: Path,
+) -> None:
+    call = ("write_file", json.dumps({"path": "notes.md", "content": "We ship on Fridays\n"}))
+    # The library asks for a whole client, and calls what an agent asks for.
+    client = PermittingClient()  # pyright: ignore[reportAbstractUsage]
+    with running_vendor() as vendor:
+        vendor.replies = [stream("I write it down.", calls=(call,)), stream("It is in notes.md.")]
+        environment = {
+            **os.environ,
+            "COMMONPLACE_HOME": str(tmp_path / "home"),
+            "COMMONPLACE_EMBEDDER": "none",
+            "COMMONPLACE_LLM_MODEL": "openai:small",
+            "COMMONPLACE_LLM_BASE_URL": vendor.url,
+            "COMMONPLACE_LLM_API_KEY": "sk-test-0000",
+            "COMMONPLACE_LLM_PRICE": "1/1",
+        }
+        command = (sys.executable, "-m", "commonplace", "acp")
+        async with acp.spawn_agent_process(client, *command, env=environment, cwd=tmp_path) as (connection, _):
+            await connection.initialize(protocol_version=acp.PROTOCOL_VERSION)
+            session = await connection.new_session(cwd=str(tmp_path), mcp_servers=[])
+            ended = await connection.prompt(
+                session_id=session.session_id, prompt=[acp.text_block("Write down when we ship")]
+            )
+
+    assert ended.stop_reason == "end_turn"
+    assert client.kinds == [["allow_once", "allow_always", "reject_once"]]
+    assert client.differences == ["We ship on Fridays\n"]
+    assert (tmp_path / "notes.md").read_text() == "We ship on Fridays\n"
+    assert {"tool_call", "tool_call_update", "agent_message_chunk"} <= set(client.updates)

@@ -18,13 +18,13 @@ class LineTransport:
     def __init__(self, source: int, target: int) -> None:
         self._target = target
         self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
-        self._writing = asyncio.Lock()
+        self._write_lock = asyncio.Lock()
         # It waits for the next line, and must not keep the process from ending.
         Thread(target=self._read, args=(source, asyncio.get_running_loop()), daemon=True).start()
 
     async def send(self, message: dict[str, Any]) -> None:
         data = (json.dumps(message, separators=(",", ":")) + "\n").encode()
-        async with self._writing:
+        async with self._write_lock:
             await asyncio.to_thread(self._write, data)
 
     async def receive(self) -> dict[str, Any] | None:
@@ -54,12 +54,12 @@ class LineTransport:
             rest = rest[os.write(self._target, rest) :]
 
     def _read(self, source: int, loop: asyncio.AbstractEventLoop) -> None:
-        held = b""
-        while (piece := os.read(source, _PIECE)) and len(held) < _LONGEST:
-            *lines, held = (held + piece).split(b"\n")
+        remainder = b""
+        while (piece := os.read(source, _PIECE)) and len(remainder) < _LONGEST:
+            *lines, remainder = (remainder + piece).split(b"\n")
             for line in lines:
                 loop.call_soon_threadsafe(self._lines.put_nowait, line)
-        for line in (held, None):
+        for line in (remainder, None):
             loop.call_soon_threadsafe(self._lines.put_nowait, line)
 
 

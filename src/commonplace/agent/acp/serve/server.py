@@ -28,7 +28,7 @@ _AGAIN_SECONDS: Final = 0.3
 _PAGE: Final = 100
 
 
-class Partner(Protocol):
+class EditorPartner(Protocol):
     """Whom the editor talks to. `here`: they see the folders of this machine."""
 
     @property
@@ -44,12 +44,12 @@ Route = tuple[type[BaseModel], Callable[[Any], Awaitable[Answer]]]
 
 
 class AcpServer:
-    def __init__(self, open_partner: Callable[[], AbstractAsyncContextManager[Partner]], version: str) -> None:
+    def __init__(self, open_partner: Callable[[], AbstractAsyncContextManager[EditorPartner]], version: str) -> None:
         self._open = open_partner
         self._version = version
         self._stack = AsyncExitStack()
         self._opening = asyncio.Lock()
-        self._opened: Partner | None = None
+        self._partner_in_use: EditorPartner | None = None
         self._turns: dict[str, asyncio.Event] = {}
         self._busy: set[asyncio.Task[Any]] = set()
         self._connection: Connection
@@ -93,11 +93,11 @@ class AcpServer:
             code = -32002 if isinstance(error, NotFound) else -32602 if isinstance(error, InvalidInput) else -32603
             raise RequestError(code, error.message, {"code": error.code}) from error
 
-    async def _partner(self) -> Partner:
+    async def _partner(self) -> EditorPartner:
         async with self._opening:
-            if self._opened is None:
-                self._opened = await self._stack.enter_async_context(self._open())
-            return self._opened
+            if self._partner_in_use is None:
+                self._partner_in_use = await self._stack.enter_async_context(self._open())
+            return self._partner_in_use
 
     # ---- sessions
 
@@ -190,8 +190,8 @@ class AcpServer:
     async def _follow(
         self, agent: AgentClient, session: str, ticket: TurnTicket, group: asyncio.TaskGroup
     ) -> TurnEnded | TurnFailed:
-        async for heard in agent.hear(session, after=ticket.last_event):
-            event = heard.event
+        async for entry in agent.hear(session, after=ticket.last_event):
+            event = entry.event
             if isinstance(event, TurnEnded | TurnFailed) and event.run == ticket.run:
                 return event
             if isinstance(event, PermissionAsked):
@@ -212,8 +212,8 @@ class AcpServer:
         # Whoever cannot be asked has not permitted it.
         with suppress(RequestError, ConnectionError, KeyError, TypeError):
             outcome = (await self._connection.send_request("session/request_permission", params))["outcome"]
-            chosen = outcome.get("optionId") if outcome["outcome"] == "selected" else None
-            choice = chosen if chosen in ("allow_once", "allow_session") else "reject_once"
+            option = outcome.get("optionId") if outcome["outcome"] == "selected" else None
+            choice = option if option in ("allow_once", "allow_session") else "reject_once"
         with suppress(CommonplaceError):
             await agent.answer_permission(session, request.id, choice)
 

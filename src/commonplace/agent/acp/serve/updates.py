@@ -62,8 +62,8 @@ def update_of_message(message: SessionMessage) -> Update | None:
             return {"sessionUpdate": "tool_call", **call, "kind": kind, "rawInput": arguments}
         case "tool_result":
             diff = message.data.get("diff")
-            shown = diff if isinstance(diff, str) else None
-            return _ended(message.call or message.id, message.text, shown, failed=bool(message.data.get("failed")))
+            difference = diff if isinstance(diff, str) else None
+            return _ended(message.call or message.id, message.text, difference, failed=bool(message.data.get("failed")))
         case _:
             return None
 
