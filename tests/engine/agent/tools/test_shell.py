@@ -174,3 +174,26 @@ async def test_with_bwrap_the_command_is_handed_to_it(turn: Desk, root: Path, mo
     assert words[: words.index("--")] == sandbox_arguments(root, (home,))
     assert words[words.index("--tmpfs", words.index("--bind")) + 1] == str(home)
     assert "--unshare-all" in words
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+async def test_inside_bwrap_only_the_workspace_is_written_the_home_is_hidden_and_there_is_no_network(
+    turn: Desk, root: Path
+) -> None:
+    home, outside = root.parent / "home", root.parent / "outside"
+    for folder in (home, outside):
+        folder.mkdir()
+        (folder / "secret").write_text("secret")
+    command = (
+        f"echo in > written; echo out > {outside}/written; echo out > /usr/written; ls {home}; "
+        "cat /proc/net/dev | grep -c :; readme=$(cat readme.md); echo $readme"
+    )
+
+    answer = await turn.call(make(root, sandbox="bwrap", closed=(home,)), command=command)
+
+    assert (root / "written").read_text() == "in\n"
+    assert not (outside / "written").exists()
+    assert "cannot create /usr/written" in str(answer.content)
+    # The loopback interface alone.
+    assert "\n1\none two three" in str(answer.content)
+    assert "secret" not in str(answer.content)
