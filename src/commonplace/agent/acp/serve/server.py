@@ -177,10 +177,14 @@ class AcpServer:
         try:
             agent = (await self._partner()).agent
             ticket = await agent.say(session, text)
-            async with asyncio.TaskGroup() as group:
-                stopper = group.create_task(self._stop(agent, session, stop))
-                end = await self._follow(agent, session, ticket, group)
-                stopper.cancel()
+            tasks = [asyncio.create_task(self._stop(agent, session, stop))]
+            try:
+                end = await self._follow(agent, session, ticket, tasks)
+            finally:
+                # A question that is still open is about nothing any more.
+                for task in tasks:
+                    task.cancel()
+                await asyncio.wait(tasks)
         finally:
             del self._turns[session]
         if isinstance(end, TurnFailed):
@@ -188,14 +192,14 @@ class AcpServer:
         return {"stopReason": end.stop_reason, "usage": usage_of(end.usage)}
 
     async def _follow(
-        self, agent: AgentClient, session: str, ticket: TurnTicket, group: asyncio.TaskGroup
+        self, agent: AgentClient, session: str, ticket: TurnTicket, tasks: list[asyncio.Task[None]]
     ) -> TurnEnded | TurnFailed:
         async for entry in agent.hear(session, after=ticket.last_event):
             event = entry.event
             if isinstance(event, TurnEnded | TurnFailed) and event.run == ticket.run:
                 return event
             if isinstance(event, PermissionAsked):
-                group.create_task(self._ask(agent, session, event.request))
+                tasks.append(asyncio.create_task(self._ask(agent, session, event.request)))
             await self._tell(session, update_of(event))
         raise NotFound("The session was closed.")
 
