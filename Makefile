@@ -11,8 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 PYTEST_ARGS ?=
-# Workers wait for processes and pages about a third of their time: three of them keep two cores busy.
-PYTEST_PROCESSES ?= 3
+PYTEST_PROCESSES ?= 2
 BENCH_ARGS ?=
 MUTANTS ?=
 UV_VERSION := 0.13.7
