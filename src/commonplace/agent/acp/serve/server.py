@@ -20,6 +20,7 @@ from commonplace.agent.acp.serve.updates import OPTIONS, asked, update_of, updat
 from commonplace.errors import CommonplaceError, InvalidInput, NotFound
 from commonplace.ports.agent_client import AgentClient
 from commonplace.ports.memory_client import MemoryClient
+from commonplace.values.moment import to_iso
 from commonplace.values.permission import PermissionChoice, PermissionRequest
 from commonplace.values.turn_event import PermissionAsked, TurnEnded, TurnFailed, TurnTicket
 
@@ -149,7 +150,7 @@ class AcpServer:
             {
                 "sessionId": session.id,
                 "cwd": session.folder or "/",
-                "updatedAt": session.updated_at.isoformat(),
+                "updatedAt": to_iso(session.updated_at),
                 **({"title": session.title} if session.title else {}),
             }
             for session in page.sessions
