@@ -4,8 +4,9 @@ How likely a hit answers the question: a number from 0 to 1 with one meaning, wh
 A score is for the order of hits; it says how far one stands out of its scope. Relevance looks at the hit alone, by two absolute numbers:
 the cosine of question and passage, and the share of the question's words that the passage holds, rare words counting for more
 (`text/rarity`). A short turn is understood with the turns beside it, so it is at least as near as four fifths of what they are. The more passages
-were searched, the more likely one fits by chance; and a hit far behind the best is less likely the answer. A logistic curve, fitted
-on development data (`python -m bench relevance --fit`), makes a probability of these.
+were searched, the more likely one fits by chance; and a hit far behind the best is less likely the answer. In a large memory a share of the
+question says too little, since a short one is held whole by chance: what a passage scores in words beyond what chance would reach among so many counts
+as well. A logistic curve, fitted on development data (`python -m bench relevance --fit`), makes a probability of these.
 
 `FLOOR` judges the question: if no hit reaches it, no memory answers. Else the hits within `DISTANCE` of the best are relevant.
 """
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commonplace.errors import InvalidQuery
-from commonplace.memory.rank import Channel
+from commonplace.memory.rank import ScoreSpread
 from commonplace.text.unicode import reads_as_cjk
 from commonplace.values.query import Hit
 
@@ -28,10 +29,17 @@ Floats = NDArray[np.float64]
 
 FLOOR: Final = 0.25
 """If the best hit is less relevant than this, no memory answers the question."""
-DISTANCE: Final = 0.02
+DISTANCE: Final = 0.01
 """A hit is relevant if it has at least this share of the best one's relevance."""
 LENT: Final = 0.8
 """What a turn has of the nearness of the turns beside it."""
+LARGE: Final = 1_000
+"""Among fewer passages the share of words tells enough."""
+CHANCE: Final = 2.3
+"""What some passage scores in words (BM25) by chance, for each time that the number of passages grows by the factor e."""
+BEYOND: Final = 0.035
+"""What each unit beyond that counts, for each time that a memory is larger by the factor e than `LARGE`."""
+MOST_BEYOND: Final = 20.0
 JUDGED: Final = 10
 """The best hit is looked for among so many, however few were asked for."""
 
@@ -45,7 +53,7 @@ class Calibration:
 
     offset: float
     slope: float
-    unrelated: Channel
+    unrelated: ScoreSpread
     cosine: float = 0.0
     passages: float = -0.3
     """For each time that the number of passages grows by the factor e."""
@@ -53,23 +61,32 @@ class Calibration:
     """For each unit of nearness that a hit is behind the best."""
 
 
-WORDS: Final = Calibration(offset=-1.66, slope=3.9, unrelated=Channel(mean=0.0, std=0.0, best=0.0), passages=-0.2)
+WORDS: Final = Calibration(offset=-1.66, slope=3.9, unrelated=ScoreSpread(mean=0.0, std=0.0, best=0.0), passages=-0.2)
 STATIC: Final = Calibration(
-    offset=-1.43, slope=2.9, cosine=1.5, passages=-0.31, behind=-4.5, unrelated=Channel(mean=0.16, std=0.13, best=0.0)
+    offset=-1.43,
+    slope=2.9,
+    cosine=1.5,
+    passages=-0.31,
+    behind=-4.5,
+    unrelated=ScoreSpread(mean=0.16, std=0.13, best=0.0),
 )
 STATIC_CJK: Final = Calibration(
-    offset=-1.65, slope=2.86, cosine=1.5, behind=-6.0, unrelated=Channel(mean=0.2, std=0.12, best=0.0)
+    offset=-1.65, slope=2.86, cosine=1.5, behind=-6.0, unrelated=ScoreSpread(mean=0.2, std=0.12, best=0.0)
 )
-MINILM: Final = Calibration(offset=-1.95, slope=2.26, cosine=2.0, unrelated=Channel(mean=0.05, std=0.09, best=0.0))
-GTE: Final = Calibration(offset=-1.95, slope=2.16, cosine=8.0, unrelated=Channel(mean=0.765, std=0.03, best=0.0))
+MINILM: Final = Calibration(offset=-1.95, slope=2.26, cosine=2.0, unrelated=ScoreSpread(mean=0.05, std=0.09, best=0.0))
+GTE: Final = Calibration(offset=-1.95, slope=2.16, cosine=8.0, unrelated=ScoreSpread(mean=0.765, std=0.03, best=0.0))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Nearness:
-    """How near passages are to a question: the share of its words, and by embedder the cosine, nan where there is no vector."""
+    """
+    How near passages are to a question: the share of its words, by embedder the cosine, nan where there is no vector, and what they
+    score in words.
+    """
 
     coverage: Floats
     cosines: Mapping[str, Floats]
+    words: Floats | float = 0.0
 
 
 def calibration(embedder: str, question: str) -> Calibration:
@@ -90,7 +107,12 @@ def relevance(own: Nearness, beside: Sequence[Nearness], passages: int, curves: 
     for name, curve in sorted(curves.items(), key=lambda item: item[1].cosine):
         near, *around = [_near(item.coverage, item.cosines[name], curve) for item in (own, *beside)]
         logits = np.where(np.isnan(own.cosines[name]), logits, _logit(near, around, passages, curve))
-    return 1.0 / (1.0 + np.exp(-logits))
+    return 1.0 / (1.0 + np.exp(-logits - _beyond_chance(own.words, passages)))
+
+
+def _beyond_chance(words: Floats | float, passages: int) -> Floats:
+    size = float(np.log(max(passages, LARGE)))
+    return BEYOND * (size - np.log(LARGE)) * np.clip(words - CHANCE * size, 0.0, MOST_BEYOND)
 
 
 def _near(coverage: Floats, cosines: Floats, curve: Calibration) -> Floats:
