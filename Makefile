@@ -15,6 +15,9 @@ PYTEST_PROCESSES ?= 2
 BENCH_ARGS ?=
 MUTANTS ?=
 UV_VERSION := 0.13.7
+# Other people's programs, about 1 GB: one folder for all checkouts that lock the same versions.
+PUBLISHED_LOCK := tests/published/package-lock.json
+PUBLISHED ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/commonplace/published-$(shell sha256sum $(PUBLISHED_LOCK) | cut -c1-12)
 PRETTIER := tests/clients/node_modules/.bin/prettier --log-level warn 'src/commonplace/console/**/*.js' 'tests/console/node/*.mjs'
 
 # The first Python of 3.11 or newer that can make an environment, unless PYTHON says which; asked only when .venv is made.
@@ -88,6 +91,26 @@ tour: $(VENV)/.stamp-run  ## Install, then a guided first session in the termina
 .PHONY: test
 test: $(VENV)/.stamp-test $(VENV)/.stamp-clients $(VENV)/.stamp-models $(VENV)/.stamp-browser  ## Install what tests need, then run them all (PYTEST_ARGS="-k name" for some)
 	@$(BIN)/python -m pytest --numprocesses=$(PYTEST_PROCESSES) --dist=loadfile $(PYTEST_ARGS)
+
+# npm's `ci` refuses a lock without the packages of other platforms, which a registry may not have; `install` takes what the lock names
+# and checks the same hashes.
+$(PUBLISHED)/.installed: tests/published/package.json $(PUBLISHED_LOCK)
+	@command -v npm >/dev/null || { echo 'Published clients and agents come from npm. Install Node 18 or newer with npm, then try again.' >&2; exit 1; }
+	@echo 'Installing published clients and agents into $(PUBLISHED) …'
+	@mkdir -p $(PUBLISHED)
+	@cp $^ $(PUBLISHED)/
+	@npm --prefix $(PUBLISHED) install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# Where a registry cannot be reached, a person is told what was left out; in CI that is a failure.
+.PHONY: acceptance
+acceptance: $(VENV)/.stamp-test  ## Install published clients and agents (1 GB, cached), then run them against ours
+	@if $(MAKE) $(PUBLISHED)/.installed; then \
+		COMMONPLACE_PUBLISHED=$(PUBLISHED) $(BIN)/python -m pytest --timeout=300 tests/published $(PYTEST_ARGS); \
+	else \
+		echo 'Left out: the published clients and agents of tests/published, which could not be installed.' >&2; \
+		[ -z "$${CI:-}" ]; \
+	fi
 
 .PHONY: check check-types check-rest
 check: check-types check-rest  ## Format, lint, types, layers, generated docs and code (-j2: at once)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from bench import agent as agents
+from bench import channels as chat_rooms
 from bench import console as consoles
 from bench import contradictions as disagreements
 from bench import daemon as daemons
@@ -24,6 +25,7 @@ from bench import relevance as answers
 from bench import report, versions
 from bench import routing as routes
 from bench import runs as journals
+from bench import sessions as conversations
 from bench.embedding import home_with_model
 from bench.machine import ROOT, describe, keep
 from bench.peers import run as peers
@@ -165,6 +167,22 @@ def agent(asked: argparse.Namespace) -> None:
     _keep(asked, "agent", {"results": rows, "runs": of_runs})
 
 
+def sessions(asked: argparse.Namespace) -> None:
+    """Sessions for many at once, and how soon our agent greets an editor."""
+    rows = conversations.measure(asked.sessions, asked.chunks, asked.prompts)
+    greetings = conversations.greetings(conversations.published_folder(), asked.greetings)
+    print(table(rows), table(greetings), sep="\n\n")
+    _keep(asked, "sessions", {"results": rows, "greetings": greetings})
+
+
+def channels(asked: argparse.Namespace) -> None:
+    """Rooms at work with the librarian."""
+    with scratch("channels") as folder:
+        row = chat_rooms.measure(folder, asked.rooms, asked.per_second, asked.seconds)
+    print(table([row]))
+    _keep(asked, "channels", {"results": [row]})
+
+
 def install(asked: argparse.Namespace) -> None:
     """What an installation weighs."""
     figures = installs.measure()
@@ -299,6 +317,7 @@ QUICK = (
     "contradictions",
     "librarian",
     "agent --records 1000 --turns 20 --events 1000",
+    "channels --rooms 20 --seconds 5",
     "learning --runs 2 --facts 20 --pairs 20",
     "daemon --records 10000 --seconds 5",
     "routing --times 100",
@@ -325,6 +344,8 @@ FULL = (
     "contradictions",
     "librarian",
     "agent",
+    "sessions",
+    "channels",
     "learning",
     "daemon",
     "routing",
@@ -366,6 +387,8 @@ def _keep(asked: argparse.Namespace, name: str, result: dict[str, Any]) -> None:
 def _of_runs_and_agents(named: Any) -> None:
     _of_runs(named)
     _of_the_agent(named)
+    _of_channels(named)
+    _of_sessions(named)
     _of_the_librarian(named)
 
 
@@ -374,6 +397,23 @@ def _of_the_agent(named: Any) -> None:
     one.add_argument("--records", type=int, default=agents.RECORDS)
     one.add_argument("--turns", type=int, default=agents.TURNS)
     one.add_argument("--events", type=int, default=journals.EVENTS, help="of the run that is replayed")
+
+
+def _of_sessions(named: Any) -> None:
+    one = _named(
+        named, "sessions", sessions, "sessions that stream at once over HTTP, and how soon an agent greets an editor"
+    )
+    one.add_argument("--sessions", type=int, default=conversations.SESSIONS)
+    one.add_argument("--chunks", type=int, default=conversations.CHUNKS, help="that each session streams, 20 a second")
+    one.add_argument("--prompts", type=int, default=conversations.PROMPTS, help="whose first event is timed")
+    one.add_argument("--greetings", type=int, default=conversations.GREETINGS)
+
+
+def _of_channels(named: Any) -> None:
+    one = _named(named, "channels", channels, "rooms at work: from a message received to its turn, and to its reply")
+    one.add_argument("--rooms", type=int, default=chat_rooms.ROOMS)
+    one.add_argument("--per-second", type=float, default=chat_rooms.PER_SECOND, help="messages, in all rooms together")
+    one.add_argument("--seconds", type=float, default=chat_rooms.SECONDS)
 
 
 def _of_runs(named: Any) -> None:

@@ -110,6 +110,10 @@ rules alone had 0.740."""
 _AGENT = """\
 Our own time in a turn with the librarian, which calls nobody, in this process and over HTTP, beside a search alone, one `fsync` and a bare FastAPI echo in the
 same run. `learning`: from the reply to what the turn leaves in the memory. Below, a run of so many events: replayed, and an event kept early and late in it."""
+_SESSIONS = """\
+Sessions of the agent over HTTP, whose model streams 20 chunks a second in a process of its own and writes into each chunk when it sent it; `delay` is from there to
+the listener. A bare FastAPI application passes the same streams on in the same run. Below: from the start of a process to its answer to `initialize` of the
+Agent Client Protocol, our agent taking turns with published ones."""
 _RELEVANCE = """\
 Whether the memory knows when it knows nothing. `AUC`: the chance that the best hit of a question with an answer is more relevant than that of a
 question without one. `first`: the right one stands first. `kept`: what answerable questions still get at the default floor, as a share of what
@@ -139,7 +143,13 @@ def written(results: Results) -> str:
         parts += section(results[name]) if name in results else ()
     parts += _rules(results)
     parts += _librarian(results["librarian"]) if "librarian" in results else ()
-    for name, section in (("agent", _agent), ("learning", _learning), ("daemon", _daemon), ("console", _console)):
+    for name, section in (
+        ("agent", _agent),
+        ("sessions", _sessions),
+        ("learning", _learning),
+        ("daemon", _daemon),
+        ("console", _console),
+    ):
         parts += section(results[name]) if name in results else ()
     if "peers" in results:
         parts += _section("Peers", _PEERS, results["peers"], rows_of_peers(results["peers"]))
@@ -166,6 +176,12 @@ def _librarian(result: Mapping[str, Any]) -> Iterator[str]:
 def _agent(result: Mapping[str, Any]) -> Iterator[str]:
     yield from _section("A turn of the agent", _AGENT, result, result["results"])
     yield table(result["runs"])
+    yield ""
+
+
+def _sessions(result: Mapping[str, Any]) -> Iterator[str]:
+    yield from _section("Sessions for many at once", _SESSIONS, result, result["results"])
+    yield table(result["greetings"])
     yield ""
 
 

@@ -38,6 +38,7 @@ def judged(results: Results) -> Iterator[Judged]:
     yield from _relevance(results)
     yield from _librarian(results)
     yield from _agent(results)
+    yield from _sessions(results)
     yield from _stores(results)
     yield from _contextual(results)
     yield from _scale(results)
@@ -101,6 +102,19 @@ def _agent(results: Results) -> Iterator[Judged]:
         yield _at_most(f"agent, {row['way']}: milliseconds of our own in a turn, median", 60, row["turn_p50_ms"])
     for row in results.get("agent", {}).get("runs", []):
         yield _at_most(f"run of {row['events']:,} events replayed, milliseconds", 1_000, row["replay_ms"])
+
+
+def _sessions(results: Results) -> Iterator[Judged]:
+    for row in results.get("sessions", {}).get("results", []):
+        if "first_event_p50_ms" in row:
+            yield _at_most("first event after a prompt, milliseconds, median", 30, row["first_event_p50_ms"])
+        if "mb_a_session" in row:
+            yield _at_most(f"{row['way']}: events that are missing", 0, row["missing"])
+            yield _at_most(f"{row['way']}: milliseconds that an event is late, 95th of 100", 150, row["delay_p95_ms"])
+            yield _at_most(f"{row['way']}: MB a session", 4, row["mb_a_session"])
+    for row in results.get("sessions", {}).get("greetings", []):
+        if row["agent"] != "commonplace acp":
+            yield _at_most(f"greeting of `commonplace acp` against {row['agent']}", 0.4, row["ours_to_this"])
 
 
 def _stores(results: Results) -> Iterator[Judged]:

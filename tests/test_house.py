@@ -25,12 +25,14 @@ MOST_LINES = 800
 
 # Where a broad `except` may end: the place that answers for everything below it. `path::function` -> why.
 BROAD_EXCEPTS: dict[str, str] = {
+    "channels/residence.py::Residence._work": "the top of a worker: a message that we cannot handle costs itself, not its room",
     "agent/tools/calls.py::_Call._outcome": "the boundary of the agent's tools: whatever a tool does wrong is told to the model",
+    "agent/acp/connection.py::RpcConnection._answered": "the top of a worker: a fault of ours costs a request of the other program, not the connection",
     "agent/mcp_servers.py::ServerToolset.connect": "as above: a server of somebody else does not start",
     "agent/mcp_servers.py::ServerToolset._hold": "as above: it breaks while it is used",
     "agent/mcp_servers.py::ServerToolset.get_tools": "as above: it does not say what it has",
-    "agent/turn.py::_Turn.play": "the top of a worker: a fault of ours costs the turn, not the session",
-    "agent/turn.py::_kept_going": "the top of a worker: the reply stands, whatever becomes of what it leaves",
+    "agent/turn_course.py::TurnCourse.play": "the top of a worker: a fault of ours costs the turn, not the session",
+    "agent/turn_course.py::_kept_going": "the top of a worker: the reply stands, whatever becomes of what it leaves",
     "compose/background.py::_kept_at_work": "the top of a worker: it logs what a task raised and begins it again",
     "server/request_log.py::RequestLog._answer": "the server's error handler: what nobody expected becomes a 500",
     "jobs/worker.py::Worker._outliving": "the top of a worker: a job that cannot be ended must not end the others",
@@ -83,6 +85,7 @@ NOT_IN_ENGINES = (
 SDK_SPEAKS = (
     "commonplace.ports.agent_client",
     "commonplace.ports.memory_client",
+    "commonplace.ports.schedule_client",
     "commonplace.sdk",
     "commonplace.wire",
     "commonplace.errors",

@@ -27,7 +27,9 @@ PORTS = ("MemoryClient", "KnowledgeClient", "HistoryClient", "ArtifactClient", "
 FILES = {
     "async_connection.py": "connection.py",
     "async_knowledge.py": "knowledge.py",
+    "async_rooms.py": "rooms.py",
     "async_runs.py": "runs.py",
+    "async_schedules.py": "schedules.py",
     "async_catalog.py": "catalog.py",
     "async_history.py": "history.py",
     "async_agent.py": "agent.py",
@@ -44,7 +46,10 @@ NAMES = {
     "AsyncClient": "Client",  # ours, and that of httpx
     "AsyncDaemonConnection": "DaemonConnection",
     "AsyncHistory": "DaemonHistory",
+    "AsyncDaemonChannels": "DaemonChannels",
+    "AsyncDaemonRooms": "DaemonRooms",
     "AsyncDaemonRuns": "DaemonRuns",
+    "AsyncDaemonSchedules": "DaemonSchedules",
     "AsyncIterator": "Iterator",
     "AsyncKnowledge": "Knowledge",
     "AsyncMemory": "Memory",
@@ -61,7 +66,9 @@ NAMES = {
     "async_history": "history",
     "async_knowledge": "knowledge",
     "async_parts": "plain_parts",
+    "async_rooms": "rooms",
     "async_runs": "runs",
+    "async_schedules": "schedules",
     "asyncio": "time",  # for `sleep` alone
 }
 _WORD = re.compile(r"\w+")
@@ -107,6 +114,8 @@ def generate(name: str) -> str:
         text = text.replace(f"({port}):", ":").replace(f", {port}):", "):").replace(f"{PORT}{port}\n", "")
     text = text.replace(f"{PORT}ArtifactClient, RunClient\n", "")
     text = text.replace("(AgentClient):", ":").replace("from commonplace.ports.agent_client import AgentClient\n", "")
+    text = text.replace("(ScheduleClient):", ":")
+    text = text.replace("from commonplace.ports.schedule_client import ScheduleClient\n", "")
     text = HEADER.format(source=name) + translate(text)
     target = str(SDK / FILES[name])
     text = _ruff(text, "check", "--fix-only", "--select", "I", "--stdin-filename", target, "-")

@@ -9,7 +9,10 @@ folder, else the folder itself. A workspace's file comes with whatever was clone
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import shlex
 import warnings
 from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
@@ -37,11 +40,16 @@ FROM_WORKSPACE: Final = f"{PREFIX}FROM_WORKSPACE"
 """Which settings of the environment a workspace's file had set. Where it is there, that file is not read again."""
 
 
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+WORDS: Final = frozenset({"agent_command"})
+"""Settings that are a command: a list whose words may have commas in them."""
 GATEWAY_SCOPES: Final = frozenset({"current_chat", "resources", "all_user_memory"})
 
 # Lists are written with commas between, not as JSON.
 Names = Annotated[tuple[str, ...], NoDecode]
 Paths = Annotated[tuple[Path, ...], NoDecode]
+# A command, as it would be typed.
+Words = Annotated[tuple[str, ...], NoDecode]
 
 
 class Settings(BaseSettings):
@@ -212,6 +220,11 @@ class Settings(BaseSettings):
     )
 
     agent_sessions: int = Field(default=64, ge=1, description="How many sessions of agents a daemon has open at once.")
+    agent_lease_seconds: float = Field(
+        default=15.0,
+        ge=1,
+        description="For how many seconds a process leads a session of an agent without renewing its lease. If it stops on another machine, others take the session over after so long; on the same machine, at once.",
+    )
     agent_requests: int = Field(
         default=50, ge=1, description="How often the model may be asked in one turn of an agent."
     )
@@ -228,6 +241,30 @@ class Settings(BaseSettings):
         default=1.0,
         ge=0,
         description="How many US dollars one turn of an agent may cost. 0: as much as the day has left.",
+    )
+    agent_command: Words = Field(
+        default=(),
+        description="The command of another agent that does the work of every session in the place of our own, for instance "
+        '["qwen", "--acp", "--approval-mode", "default"]: any program that speaks the Agent Client Protocol over its stdin and stdout, '
+        "started so that it asks before it acts. In the environment, one text as a shell reads it. Empty: our own agent.",
+    )
+    agent_environment: Names = Field(
+        default=(),
+        description="Names of variables of the daemon's environment that the hosted agent is given, such as that of its model's key. "
+        "Beside them it has only what any program needs to find its way (PATH, HOME, the language).",
+    )
+    agent_command_users: Literal["operator", "writers"] = Field(
+        default="operator",
+        description="Who may talk to the hosted agent: the operator, or everybody who may write. It has the rights of the daemon on its machine, "
+        "so that whoever talks to it can have it read what the daemon can.",
+    )
+    agent_start_seconds: float = Field(
+        default=60.0, gt=0, description="How many seconds the hosted agent may take to start and to greet us."
+    )
+    agent_price: str | None = Field(
+        default=None,
+        description="What the tokens of the hosted agent cost, as INPUT/OUTPUT in US dollars for a million, for instance 0.2/0.6. Unset: what the "
+        "agent itself reports, and nothing if it reports none.",
     )
     agent_fetch: bool = Field(
         default=False, description="Whether agents may fetch pages of the public web, with permission."
@@ -249,6 +286,22 @@ class Settings(BaseSettings):
         ge=0,
         description="How many seconds an agent waits for a permission; then the call is refused. 0: for ever.",
     )
+    agent_permission_policy: Literal["first-responder", "designated", "consensus", "local-only"] = Field(
+        default="designated",
+        description="Who permits the tool calls of an agent in a session that several use: designated, the person whose turn it is; "
+        "first-responder, whoever answers first; consensus, most of those who are present; local-only, whoever answers from this machine "
+        "first. Whoever may write in the session can cancel a request.",
+    )
+    agent_permission_quorum: int | None = Field(
+        default=None,
+        ge=1,
+        description="With the policy consensus, how many have to agree, at most all who are present. Unset: more than half of them.",
+    )
+    agent_shared_sessions: bool = Field(
+        default=False,
+        description="Whether sessions begun by a client of qwen-code's daemon are shared: whoever reaches the workspace then gets the "
+        "same session, hears it and speaks in it. Unset: everybody has their own.",
+    )
     agent_allow_all: bool = Field(
         default=False,
         description="Whether people may let an agent use every tool without a question (the approval mode yolo).",
@@ -266,6 +319,16 @@ class Settings(BaseSettings):
         default="summary",
         description="What is kept for a while of what happened in a turn, in the memory of its session: nothing, a line for each event, "
         "or also what tools were given and answered.",
+    )
+
+    schedule_zone: str = Field(
+        default="UTC",
+        description="The time zone of schedules that name none, for instance Europe/Berlin.",
+    )
+    schedule_quiet: str | None = Field(
+        default=None,
+        description="Hours in which agents say nothing by themselves, for instance 22:00-07:00, in the zone of each schedule unless another "
+        "stands behind them. What comes due then is said at their end. A schedule may have others, or none.",
     )
 
     url: str | None = Field(
@@ -293,6 +356,10 @@ class Settings(BaseSettings):
     )
     allowed_hosts: Names = Field(
         default=(), description="Host names by which the daemon may be called, beside this machine's own."
+    )
+    public_url: str | None = Field(
+        default=None,
+        description="The address at which clients reach this daemon, for instance https://memory.example.com. Other daemons on the same store name it to whoever asks them for a session that this one leads. Unset: the address that it listens on.",
     )
     allowed_origins: Names = Field(
         default=(), description="Origins of web pages that may call the daemon, for instance https://app.example.com."
@@ -424,6 +491,7 @@ class Settings(BaseSettings):
         "trusted_proxies",
         "import_roots",
         "agent_roots",
+        "agent_environment",
         "llm_models",
         "llm_prices",
         "memory_gateway_scope",
@@ -433,6 +501,22 @@ class Settings(BaseSettings):
     def _listed(cls, value: object) -> object:
         """One text with commas, as the environment has it, or a list."""
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+    @field_validator(*WORDS, mode="before")
+    @classmethod
+    def _command(cls, value: object) -> object:
+        """One text, as the environment has it, or a list. A list as JSON is what the workers of a daemon are given."""
+        if not isinstance(value, str):
+            return value
+        return json.loads(value) if value.lstrip().startswith("[") else shlex.split(value)
+
+    @field_validator("agent_environment")
+    @classmethod
+    def _variables(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if not _VARIABLE.fullmatch(name) or name.upper().startswith(PREFIX):
+                raise ValueError(f"{name!r:.60} is no variable that another program may be given")
+        return names
 
     @field_validator("memory_gateway_scope")
     @classmethod

@@ -36,6 +36,10 @@ def test_a_run_of_a_daemon_whose_home_is_not_shared_is_told_apart_from_none(tmp_
         key = here.post("/v1/keys", json={"name": "bo", "user": "bo"}).json()["secret"]
         away = [there.get(f"/v1/runs/{run}"), there.get(f"/context/runs/{run}/replay"), there.delete(f"/v1/runs/{run}")]
         append = there.post(f"/context/runs/{run}/events", json={"type": "note"})
+        artifact = here.post("/v1/artifacts", params={"name": "plan.txt"}, content=b"Ship it.").json()["id"]
+        file = f"/v1/artifacts/{artifact}"
+        files = [there.get(file), there.get(f"{file}/content"), there.delete(file)]
+        no_files = [there.get(file, headers={"Authorization": f"Bearer {key}"}), there.get(f"{file}0")]
         none = there.get("/v1/runs/nobody")
         others = there.get(f"/v1/runs/{run}", headers={"Authorization": f"Bearer {key}"})
         ended = here.delete(f"/v1/runs/{run}")
@@ -43,6 +47,8 @@ def test_a_run_of_a_daemon_whose_home_is_not_shared_is_told_apart_from_none(tmp_
 
     assert [answer.status_code for answer in (*away, append)] == [409] * 4
     assert (away[0].json()["error"]["code"], append.json()["code"]) == ("runs_unavailable", "runs_unavailable")
+    assert [(answer.status_code, answer.json()["error"]["code"]) for answer in files] == [(409, "runs_unavailable")] * 3
+    assert [answer.status_code for answer in no_files] == [404, 404]
     assert (none.status_code, others.status_code, ended.status_code, after.status_code) == (404, 404, 204, 404)
 
 

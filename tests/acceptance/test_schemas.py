@@ -43,13 +43,15 @@ PARTS = (
     "/memory",
     "/context",
     "/users /memories /resources",
-    "/workspace /capabilities",
+    "/workspace /capabilities /daemon /session /sessions /permission",
     "/health /ready /metrics",
 )
 """What is tried together. A path belongs to the first part that it begins with."""
 STREAMS = (
     "/v1/events",
     "/v1/sessions/{id}/events",
+    "/v1/channels/{channel}/rooms/{chat}/events",
+    "/session/{id}/events",
     "/context/runs/events/stream",
     "/context/runs/{run_id}/events/stream",
 )

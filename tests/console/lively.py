@@ -8,6 +8,7 @@ import random
 import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from time import monotonic, sleep
 from typing import Any
 
 import httpx
@@ -123,6 +124,36 @@ class Lively:
     run: str
 
 
+ROOM = "/v1/channels/web/rooms/releases"
+
+
+def _room(operator: httpx.Client) -> None:
+    """Ana asks, Bob is told what the room remembers."""
+    keys = {name: _key(operator, name) for name in ("ana", "bob")}
+    ana, bob = ({"Authorization": f"Bearer {secret}"} for secret in keys.values())
+    post = operator.post
+    post("/v1/channels/web/rooms", json={"title": "Releases 发布", "id": "releases"}, headers=ana).raise_for_status()
+    share = {"scope": "channel:web/releases", "subject": "bob"}
+    post("/v1/members", json=share, headers=ana).raise_for_status()
+    said = (
+        (ana, "Morning! 早上好。", False),
+        (ana, "/remember we ship on Tuesdays, never on Fridays", None),
+        (bob, "@assistant When do we ship?", None),
+    )
+    for headers, text, mention in said:
+        body = {"text": text, "mention": mention}
+        post(f"{ROOM}/messages", json=body, headers=headers).raise_for_status()
+    deadline = monotonic() + 60
+    while sum(one["author"] != "person" for one in operator.get(f"{ROOM}/messages").json()["messages"]) < len(said) - 1:
+        assert monotonic() < deadline, "The room was not answered."
+        sleep(0.1)
+
+
+def _key(operator: httpx.Client, name: str) -> str:
+    body = {"name": name, "role": "writer", "user": name}
+    return operator.post("/v1/keys", json=body).raise_for_status().json()["secret"]
+
+
 def seed(operator: httpx.Client) -> Lively:
     now = datetime.now(UTC)
     chance = random.Random(7)
@@ -145,6 +176,7 @@ def seed(operator: httpx.Client) -> Lively:
     ):
         _post(operator, "/v1/keys", {"name": name, "role": role, **({"scopes": scopes} if scopes else {})})
     talk, run = _conversation(operator)
+    _room(operator)
     return Lively(record=changed["id"], file="project/ship.md", talk=talk, run=run)
 
 
@@ -161,6 +193,11 @@ def _conversation(operator: httpx.Client) -> tuple[str, str]:
         after = {"Last-Event-ID": str(said["last_event"])}
         with operator.stream("GET", f"/v1/sessions/{session}/events", headers=after) as heard:
             assert any(line == "event: memory_learned" for line in heard.iter_lines())
+    for fields in (
+        {"cron": "0 9 * * 1-5", "prompt": "Post the open questions of the shop.", "label": "Questions"},
+        {"cron": "0 10 * * 1", "prompt": "发布前要做什么？", "label": "发布检查", "zone": "Asia/Shanghai"},
+    ):
+        _post(operator, "/v1/schedules", {"target": f"session:{session}", **fields})
     for name, text in (("release-notes.md", b"# 2.0\n\nFaster."), ("发布清单.txt", "先跑测试。".encode())):
         query = {"name": name, "run": runs[0], "type": "text/plain"}
         operator.post("/v1/artifacts", params=query, content=text).raise_for_status()

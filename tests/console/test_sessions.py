@@ -83,7 +83,7 @@ def test_an_agent_is_made_talked_to_and_changed(page: Page, memory: Memory, vend
     dialog.get_by_role("button", name="Save").click()
 
     card = page.get_by_role("listitem").filter(has_text="Release notes")
-    expect(card).to_contain_text("15 tools")
+    expect(card).to_contain_text("18 tools")
     made = memory.client.get("/v1/agents/release-notes").json()
     assert made["profile"]["persona"] == "You write release notes, and nothing else."
     assert "shell" not in made["profile"]["tools"]

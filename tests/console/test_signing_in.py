@@ -13,7 +13,7 @@ from tests.console.conftest import Memory, Role, Visit
 from commonplace.testing.daemon import Daemon
 
 EVERYBODY = {
-    *("Memory", "Recall lab", "Chat", "Sessions", "Runs", "Agents"),
+    *("Memory", "Recall lab", "Chat", "Rooms", "Sessions", "Runs", "Schedules", "Agents"),
     *("Import and export", "Knowledge", "Learning", "Live", "Health"),
 }
 SEEN: dict[Role, set[str]] = {

@@ -147,3 +147,19 @@ def test_statistics_name_the_limits_of_a_daemon_and_none_of_a_memory_inside_a_pr
 
     assert (rows["reads a minute"], rows["writes a minute"], rows["connections"]) == ("60,000", "unlimited", "2,000")
     assert "reads a minute" not in dict(plain.totals(stats))
+
+
+def test_the_doctor_says_whether_the_hosted_agent_is_there(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMONPLACE_AGENT_COMMAND", "no-such-agent --acp")
+    monkeypatch.setenv("COMMONPLACE_AGENT_ENVIRONMENT", "A_KEY_THAT_IS_NOT_SET")
+
+    missing = cli("doctor", "--json")
+    monkeypatch.setenv("COMMONPLACE_AGENT_COMMAND", "sh -c true")
+    there = cli("doctor", "--json")
+
+    assert missing.code == 1
+    assert [finding["severity"] for finding in missing.document["findings"] if finding["check"] == "agent"] == ["error"]
+    assert [finding["severity"] for finding in there.document["findings"] if finding["check"] == "agent"] == [
+        "ok",
+        "warning",
+    ]

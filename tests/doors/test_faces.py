@@ -19,12 +19,16 @@ from commonplace.doors.mcp.tools import OFFERS
 from commonplace.ports.agent_client import AgentClient
 from commonplace.ports.memory_client import MemoryClient
 from commonplace.ports.run_client import ArtifactClient, RunClient
+from commonplace.ports.schedule_client import ScheduleClient
 from commonplace.sdk.agent import DaemonAgent
 from commonplace.sdk.async_agent import AsyncAgent
 from commonplace.sdk.async_runs import AsyncDaemonArtifacts, AsyncDaemonRuns
+from commonplace.sdk.async_schedules import AsyncDaemonSchedules
 from commonplace.sdk.runs import DaemonArtifacts, DaemonRuns
+from commonplace.sdk.schedules import DaemonSchedules
 from commonplace.service.local import LocalMemory
 from commonplace.service.local_runs import LocalArtifacts, LocalRuns
+from commonplace.service.local_schedules import LocalSchedules
 
 # The type checker refuses a memory here whose methods do not fit.
 MEMORIES: tuple[type[MemoryClient], ...] = (AsyncMemory, AsyncClient, LocalMemory)
@@ -180,8 +184,10 @@ PARTS: dict[type, tuple[type, ...]] = {
     RunClient: (LocalRuns, AsyncDaemonRuns, MemoryRuns, DaemonRuns),
     ArtifactClient: (LocalArtifacts, AsyncDaemonArtifacts, MemoryArtifacts, DaemonArtifacts),
     AgentClient: (LocalAgent, AsyncAgent, DaemonAgent),
+    ScheduleClient: (LocalSchedules, AsyncDaemonSchedules, DaemonSchedules),
 }
 TALK = "a person or a program talks to the agent; an agent that talks to itself is none of its tools"
+OWN_AGENT = "our own agent has `schedule_task`, `schedule_list` and `schedule_cancel`; another one does not set what ours does by itself"
 HOW = "tells how work unfolded, for people; a model is in the middle of it"
 PART_FACES: dict[str, Face] = {
     "RunClient.list": Face("runs list", no_tool=HOW),
@@ -201,8 +207,23 @@ PART_FACES: dict[str, Face] = {
     "AgentClient.say": Face("chat", no_tool=TALK),
     "AgentClient.hear": Face("run", no_tool=TALK),
     "AgentClient.cancel_turn": Face("chat", no_tool=TALK),
+    "AgentClient.withdraw_turn": Face("chat", no_tool=TALK),
+    "AgentClient.live_sessions": Face("sessions list", no_tool=TALK),
+    "AgentClient.session_state": Face("chat", no_tool=TALK),
+    "AgentClient.configure_session": Face("chat", no_tool=PERSON),
     "AgentClient.permission_requests": Face("chat", no_tool=TALK),
     "AgentClient.answer_permission": Face("chat", no_tool=PERSON),
+    "ScheduleClient.propose": Face("schedule add", no_tool=OWN_AGENT),
+    "ScheduleClient.add": Face("schedule add", no_tool=OWN_AGENT),
+    "ScheduleClient.list": Face("schedule list", no_tool=OWN_AGENT),
+    "ScheduleClient.get": Face("schedule show", no_tool=OWN_AGENT),
+    "ScheduleClient.enable": Face("schedule enable", no_tool=PERSON),
+    "ScheduleClient.disable": Face("schedule disable", no_tool=PERSON),
+    "ScheduleClient.run": Face("schedule run", no_tool=PERSON),
+    "ScheduleClient.cancel": Face("schedule cancel", no_tool=OWN_AGENT),
+    "ScheduleClient.pause": Face("schedule pause", no_tool=PERSON),
+    "ScheduleClient.resume": Face("schedule resume", no_tool=PERSON),
+    "ScheduleClient.pauses": Face("schedule list", no_tool=PERSON),
 }
 # What a face has beyond the operations of a memory, and why.
 OF_ITS_OWN = {
@@ -210,13 +231,18 @@ OF_ITS_OWN = {
     "close": "opening and closing are a face's own",
     "latency": "of the requests that a daemon answered",
     "sign_in_url": "of the console that a daemon serves",
+    "supply": "of the process that an editor starts, whose folder, files and terminals a session works with",
+    "let_go": "as `supply`",
     "settle": "of a process that ends, and waits for what its turns leave",
 }
 NOT_MEMORY = {
     *("restore", "version", "trust", "serve", "token", "open", "mcp", "tour", "unpin", "doctor"),
     *("chat", "run", "acp"),
+    *(f"channel {name}" for name in ("list", "show", "add", "configure", "start", "stop", "remove")),
+    *(f"channel {name}" for name in ("test", "pair", "link", "memory", "logs", "chat")),
     *(f"embedder {name}" for name in ("list", "add", "remove")),
-    *(f"sessions {name}" for name in ("archive", "unarchive", "export")),
+    *(f"sessions {name}" for name in ("archive", "unarchive", "share", "unshare", "export")),
+    *(f"sessions {name}" for name in ("attach", "cancel")),
 }
 """Commands about this machine, those that talk to an agent, and those that do an operation in another way: `unpin` is `pin` with False, `sessions archive` a change."""
 

@@ -18,6 +18,7 @@ import anyio
 import httpx
 import pytest
 from fastapi.routing import iter_route_contexts
+from tests.doors.persons_rows import ANAS, PAYROLL
 
 from commonplace.doors.mcp.tools import OFFERS
 from commonplace.server.auth import AppState
@@ -159,126 +160,6 @@ ROWS: dict[str, Row] = {
 PAIRED = {"POST /memories/search", "GET /resources", "DELETE /resources/{uri:path}"}
 """What is asked of the user of the gateway."""
 
-Request = tuple[dict[str, Any] | None, str]
-"""The body, and the codes that reader, writer, reviewer, scoped and abroad get, in this order."""
-_WHY = {"reason": "r"}
-ANAS: dict[str, Request] = {
-    "GET /v1/tasks/{id:JOB}": (None, "404 404 404 404 404"),
-    "POST /v1/tasks/{id:JOB}/retry": ({}, "403 404 404 404 404"),
-    "DELETE /v1/tasks/{id:JOB}": (None, "403 404 404 404 404"),
-    "GET /v1/remember/{id:REMEMBER}": (None, "404 404 404 404 404"),
-    "GET /v1/forget/{id:FORGET}": (None, "404 404 404 404 404"),
-    "GET /v1/dream/{id:REMEMBER}": (None, "404 404 404 404 404"),
-    "GET /workspace/memory/remember/{task:REMEMBER}": (None, "404 404 404 404 404"),
-    "GET /workspace/memory/forget/{task:FORGET}": (None, "404 404 404 404 404"),
-    "GET /workspace/memory/dream/{task:REMEMBER}": (None, "404 404 404 404 404"),
-    "GET /v1/managed/{root:user}/{path:path:FILE}": (None, "404 404 404 403 409"),
-    "PUT /v1/managed/{root:user}/{path:path:FILE}": ({"text": "FILETEXT"}, "403 412 412 403 409"),
-    "DELETE /v1/managed/{root:user}/{path:path:FILE}": (None, "403 412 412 403 409"),
-    "POST /v1/managed/changes/{id:CHANGE}/undo": ({}, "403 409 409 409 409"),
-    "GET /v1/resources": (None, "200 200 200 403 200"),
-    "GET /v1/resources/{uri:path:RESOURCE}": (None, "404 404 404 403 404"),
-    "DELETE /v1/resources/{uri:path:RESOURCE}": (None, "403 404 404 403 404"),
-    "GET /v1/tree/node?uri=commonplace://user/ana": (None, "403 403 403 403 200"),
-    "GET /v1/layers?node=RECORD": (None, "404 404 404 404 404"),
-    "POST /v1/layers": ({"node": "RECORD"}, "403 404 404 404 404"),
-    "POST /memory/context/resolve": ({"uri": "commonplace://user/ana"}, "403 403 403 403 200"),
-    "POST /memory/context/layers/generate": ({"node_id": "RECORD"}, "403 404 404 404 404"),
-    "POST /v1/distill": ({"session": "ana-1", "conversation": ["We met."]}, "403 403 403 403 200"),
-    "POST /memory/put": ({"content": "x", "user_id": "ana"}, "403 403 403 403 200"),
-    "POST /v1/members": ({"scope": "session:ana-1", "subject": "x"}, "403 404 404 404 404"),
-    "POST /v1/members/remove": ({"scope": "session:ana-1", "subject": "ana"}, "403 404 404 404 404"),
-    "POST /v1/review/release": ({"ids": ["RECORD"], **_WHY}, "403 403 404 403 404"),
-    "POST /v1/review/reject": ({"ids": ["RECORD"], **_WHY}, "403 403 404 403 404"),
-    "POST /v1/review/restore": ({"ids": ["RECORD"], **_WHY}, "403 403 404 403 404"),
-    "POST /v1/review/purge": ({"ids": ["RECORD"], **_WHY}, "403 403 404 403 404"),
-    "POST /v1/review/findings/{id:FINDING}/release": (_WHY, "403 403 404 403 404"),
-    "POST /v1/review/findings/{id:FINDING}/purge": (_WHY, "403 403 404 403 404"),
-    "DELETE /v1/approvals/{id:REQUEST}": (None, "404 404 200 404 404"),
-    "POST /v1/import": ({"path": "/nowhere", "scope": "user:ana"}, "403 403 403 403 403"),
-    "GET /v1/knowledge/items/{id:FINDING}": (None, "404 404 404 404 404"),
-    "POST /v1/knowledge/items/{id:FINDING}/promote": ({}, "403 404 404 404 404"),
-    "POST /v1/knowledge/items/{id:FINDING}/refresh": ({}, "403 403 404 403 404"),
-    "POST /v1/knowledge/items/{id:FINDING}/deprecate": (_WHY, "403 403 404 403 404"),
-    "DELETE /v1/knowledge/items/{id:FINDING}": (None, "403 403 403 403 404"),
-    "GET /v1/knowledge/coverage?coverage_key=COVERAGE": (None, "200 200 200 200 200"),
-    "POST /v1/knowledge/items": (
-        {"space": "SPACE", "title": "x", "task_family": "r", "subject": "s"},
-        "403 404 404 404 404",
-    ),
-    "POST /v1/knowledge/spaces": ({"scope": "run", "run": "ana-1", "namespace": "n"}, "403 403 403 403 201"),
-    "POST /v1/sessions": ({"agent": "x"}, "403 201 201 403 201"),
-    "GET /v1/sessions": (None, "200 200 200 200 200"),
-    "GET /v1/sessions/search?q=SAID": (None, "200 200 200 200 200"),
-    "GET /v1/sessions/{id:TALK}": (None, "404 404 404 404 404"),
-    "GET /v1/sessions/{id:TALK}/messages": (None, "404 404 404 404 404"),
-    "PATCH /v1/sessions/{id:TALK}": ({"title": "x"}, "403 404 404 404 404"),
-    "DELETE /v1/sessions/{id:TALK}": (None, "403 404 404 404 404"),
-    "POST /v1/sessions/{id:TALK}/turns": ({"text": "x"}, "403 404 404 404 404"),
-    "DELETE /v1/sessions/{id:TALK}/turns/{run:RUN}": (None, "403 404 404 404 404"),
-    "POST /v1/sessions/{id:TALK}/cancel": ({}, "403 404 404 404 404"),
-    "GET /v1/sessions/{id:TALK}/events": (None, "404 404 404 404 404"),
-    "GET /v1/sessions/{id:TALK}/permissions": (None, "404 404 404 404 404"),
-    "POST /v1/sessions/{id:TALK}/permissions/{request:RUN}": ({"choice": "allow_once"}, "403 404 404 404 404"),
-    # Under an approval a reviewer shares what they were asked about; nobody else finds it.
-    "POST /memory/promote": ({"id": "NOTE"}, "403 200 200 403 200"),
-    "GET /v1/runs/{id:RUN}": (None, "404 404 404 404 404"),
-    "GET /v1/runs/{id:RUN}/events": (None, "404 404 404 404 404"),
-    "GET /v1/runs/{id:RUN}/blackboard": (None, "404 404 404 404 404"),
-    "GET /v1/runs/{id:RUN}/replay": (None, "404 404 404 404 404"),
-    "GET /v1/runs/{id:RUN}/checkpoints": (None, "404 404 404 404 404"),
-    "GET /v1/artifacts/{id:ARTIFACT}": (None, "404 404 404 404 404"),
-    "GET /v1/artifacts/{id:ARTIFACT}/content": (None, "404 404 404 404 404"),
-    "GET /context/runs/events/stream?run_ids=RUN": (None, "404 404 404 404 404"),
-    "GET /context/runs/{run_id:RUN}": (None, "404 404 404 404 404"),
-    "GET /context/runs/{run_id:RUN}/events": (None, "404 404 404 404 404"),
-    "GET /context/runs/{run_id:RUN}/events/stream": (None, "404 404 404 404 404"),
-    "GET /context/runs/{run_id:RUN}/blackboard": (None, "404 404 404 404 404"),
-    "GET /context/runs/{run_id:RUN}/blackboard/patches": (None, "404 404 404 404 404"),
-    "GET /context/runs/{run_id:RUN}/tasks": (None, "404 404 404 404 404"),
-    "GET /context/runs/{run_id:RUN}/checkpoints/latest": (None, "404 404 404 404 404"),
-    "GET /context/runs/{run_id:RUN}/replay": (None, "404 404 404 404 404"),
-    "GET /context/runs/{run_id:RUN}/ledger": (None, "404 404 404 404 404"),
-    "DELETE /v1/runs/{id:RUN}": (None, "403 404 404 404 404"),
-    "POST /v1/runs/{id:RUN}/checkpoints": ({"reason": "r"}, "403 404 404 404 404"),
-    "DELETE /v1/artifacts/{id:ARTIFACT}": (None, "403 404 404 404 404"),
-    "POST /v1/artifacts/{id:ARTIFACT}/promote": ({"scope": "workspace:web"}, "403 404 404 404 404"),
-    "POST /v1/artifacts?name=x&run=RUN": ({}, "403 404 404 404 404"),
-    "POST /context/runs/{run_id:RUN}/events": ({"type": "note"}, "403 404 404 404 404"),
-    "POST /context/runs/{run_id:RUN}/blackboard/patches": (
-        {"op": "add_fact", "payload": {"text": "x"}},
-        "403 404 404 404 404",
-    ),
-    "POST /context/runs/{run_id:RUN}/tasks": ({"tasks": [{"task_type": "t"}]}, "403 404 404 404 404"),
-    "POST /context/runs/{run_id:RUN}/tasks/claim": ({"agent_id": "a"}, "403 404 404 404 404"),
-    "POST /context/runs/{run_id:RUN}/tasks/{task_id:TASK}/transition": ({"action": "release"}, "403 404 404 404 404"),
-    "POST /context/runs/{run_id:RUN}/checkpoints": ({"reason": "r"}, "403 404 404 404 404"),
-    "POST /context/runs/{run_id:RUN}/driver/next": ({}, "403 404 404 404 404"),
-    "POST /context/runs/{run_id:RUN}/todos/sync": ({"todos": []}, "403 404 404 404 404"),
-    "POST /context/runs/{run_id:RUN}/lease/validate": ({"current_path": "/x"}, "403 404 404 404 404"),
-    # The reviewer takes back what the source wrote in places that they reach.
-    "POST /v1/rollback": ({"source": "manual", **_WHY}, "403 403 200 403 200"),
-}
-"""Ana's jobs, files, documents, findings, requests and sessions: who else asks for them gets this, and nothing of hers is changed by it."""
-
-PAYROLL: dict[str, Request] = {
-    "GET /api/workspaces/{workspaceId:web-payroll}": (None, "200 200 200 403 404"),
-    "GET /api/workspaces/{workspaceId:web-payroll}/memories": (None, "200 200 200 403 404"),
-    "GET /v1/workspaces/{id:path:web-payroll}": (None, "200 200 200 403 404"),
-    "POST /api/workspaces/{workspaceId:web-payroll}/memories": ({"key": "z", "value": "v"}, "403 201 201 403 404"),
-    "PATCH /api/workspaces/{workspaceId:web-payroll}/memories/{memoryId:SHARED}": (
-        {"importance": 2},
-        "403 200 200 403 404",
-    ),
-    "PATCH /api/workspaces/{workspaceId:web-payroll}/memories/{memoryId:SHARED}/pin": (
-        {"pinned": True},
-        "403 200 200 403 404",
-    ),
-    "PATCH /api/workspaces/{workspaceId:web-payroll}": ({"name": "P"}, "403 200 200 403 404"),
-    "PATCH /v1/workspaces/{id:path:web-payroll}": ({"name": "P"}, "403 200 200 403 404"),
-    # The key of the scoped one reaches `web`, but not what lies elsewhere.
-    "DELETE /api/workspaces/{workspaceId:web}/memories/{memoryId:SHARED}": (None, "403 404 404 404 404"),
-}
 """A project of others: everybody of the tenant reads and changes it by their role, whose key names another does not."""
 
 NO_DATA = re.compile(
@@ -286,6 +167,7 @@ NO_DATA = re.compile(
     GET\ /(health|ready|metrics|docs|openapi\.json|capabilities|)$
     | GET\ /console/ | \w+\ /v1/sign-in$ | POST\ /v1/codes | GET\ /v1/(weights|latency|keys|users|budgets|rules|upkeep|check|embedder|audit/seals)$
     | (POST|DELETE|PUT)\ /v1/(keys|users|budgets|rules|tidy|reindex|embedder|load)  # for admins: test_every_route
+    | \w+\ /v1/(channels(/{channel}(/(test|senders|pair))?)?|sender-links(/{identity})?)$  # for admins: test_every_route
     | POST\ /v1/capabilities$  # tests/doors/tandem/test_signed.py
     | GET\ /v1/events$ | POST\ /mcp$  # below
     | POST\ /(v1/(remember|forget|dream|resources)|workspace/memory(/\w+)?|context/runs)$  # they name nothing but the caller's own
@@ -516,6 +398,8 @@ EVERYONE = {
     "/v1/scopes?everyone=true": "scope.list",
     "/v1/stats?everyone=true": "store.stats",
     "/v1/sessions?everyone=true": "session.list",
+    "/v1/sessions/live?everyone=true": "session.list",
+    "/v1/schedules?everyone=true": "schedule.list",
     "/v1/runs?everyone=true": "run.list",
     "/v1/artifacts?everyone=true": "artifact.list",
 }
@@ -653,11 +537,23 @@ class Things:
         file = await self.ana("POST", f"/v1/artifacts?name=x&run={run}", {"text": word})
         self.values |= {"RUN": run, "TASK": tasks.json()["tasks"][0]["id"], "ARTIFACT": file.json()["id"]}
 
+        room = (await self.ana("POST", "/v1/channels/web/rooms", {"title": word})).json()["chat"]
+        await self.ana("POST", f"/v1/channels/web/rooms/{room}/messages", {"text": word, "mention": False})
+        await self.ana("POST", f"/v1/channels/web/rooms/{room}/memory", {"content": word})
+        self.values["ROOM"] = room
+
         talk = (await self.ana("POST", "/v1/sessions", {"agent": "coder", "title": f"About {word}"})).json()["id"]
-        self.values |= {"TALK": talk, "SAID": word}
+        plan = {"target": f"session:{talk}", "cron": "0 9 * * *", "prompt": f"Look for the {word}"}
+        self.values["PLAN"] = (await self.ana("POST", "/v1/schedules", plan)).json()["id"]
+        self.values |= {"TALK": talk, "SAID": word, "WORKSPACE": await self._workspace()}
         ana = Principal(subject="ana", tenant=DEFAULT_TENANT, role="writer")
         draft = MessageDraft(id="1", role="user", kind="text", text=f"Where is the {word}?")
         await self.world.running.services.history.append(ana, talk, [draft])
+        # It is in use, and has a program of ana's.
+        assert (await self.ana("POST", f"/session/{talk}/load", {})).is_success
+
+    async def _workspace(self) -> str:
+        return (await self.ana("GET", "/capabilities")).json()["workspaceCwd"]
 
     async def ask(self, caller: str, name: str, body: Any) -> httpx.Response:
         method, _, path = name.partition(" ")
@@ -680,6 +576,9 @@ class Things:
             f"/v1/resources/docs/{word}.md",
             f"/v1/knowledge/items/{self.values['FINDING']}",
             f"/v1/sessions/{self.values['TALK']}/messages",
+            f"/v1/schedules/{self.values['PLAN']}",
+            f"/v1/channels/web/rooms/{self.values['ROOM']}/messages",
+            f"/v1/channels/web/rooms/{self.values['ROOM']}/memory",
             "/v1/records?scope=session:ana-1",
             f"/v1/runs/{self.values['RUN']}",
             f"/v1/artifacts/{self.values['ARTIFACT']}/content",
@@ -702,7 +601,7 @@ async def test_what_somebody_has_beside_records_is_theirs_too(world: World) -> N
     own = (await things.ana("GET", "/v1/records?scope=user:ana&limit=100")).json()["records"]
 
     assert wrong == []
-    assert await things.remains(word) == [200] * 9
+    assert await things.remains(word) == [200] * 12
     versions = {record["id"]: record["version"] for record in own}
     assert [versions[things.values[name]] for name in ("RECORD", "NOTE")] == [1, 1]
 

@@ -20,6 +20,7 @@ from commonplace.agent.mcp_servers import McpServers
 from commonplace.agent.memory.backend import MemoryBackend, TurnContext
 from commonplace.agent.memory.curated_pair import CuratedMemoryTool
 from commonplace.agent.resources import ResourceReader
+from commonplace.agent.rooms import RoomRegistry
 from commonplace.agent.server_rows import server_of
 from commonplace.agent.skills import SkillShelf
 from commonplace.agent.tools.fetch import PageFetch, fetch_tool
@@ -27,20 +28,24 @@ from commonplace.agent.tools.files import file_tools
 from commonplace.agent.tools.memory.places import Asker, ModelPlace
 from commonplace.agent.tools.memory.tools import memory_tools
 from commonplace.agent.tools.plan import plan_tool
+from commonplace.agent.tools.process import run_process
+from commonplace.agent.tools.schedules import ScheduleTools
 from commonplace.agent.tools.search import search_tools
 from commonplace.agent.tools.sessions import session_search_tool
 from commonplace.agent.tools.shell import Sandbox, ShellOptions, shell_tool
 from commonplace.agent.tools.tool import AgentTool
 from commonplace.agent.tools.workspace import Workspace
-from commonplace.agent.turn import Equipment
+from commonplace.agent.turn_course import Equipment
 from commonplace.governance.work_folders import WorkFolders
 from commonplace.history.session_search import SessionSearch
 from commonplace.markdown.curated_pair import CuratedFiles
 from commonplace.ports.chat import LIBRARIAN
 from commonplace.ports.clock import Clock
 from commonplace.ports.memory_client import MemoryClient
-from commonplace.values.agent_profile import AgentProfile
-from commonplace.values.principal import Principal
+from commonplace.ports.schedule_client import ScheduleClient
+from commonplace.text.scheduled_prompt import unmarked
+from commonplace.values.agent_profile import AgentProfile, approval_mode
+from commonplace.values.principal import CHANNEL_SUBJECT, Principal
 from commonplace.values.scope import Scope
 
 
@@ -63,7 +68,8 @@ class EquipmentParts:
     """
     `memory_of` is the memory as a principal reaches it, `scopes_of` what its tools read if a model names no scope, `profile_of` the row of
     an agent, `model_of` the first of the models wished for (`ChatModels.name_of`). `curated`: the files of the tool `memory`;
-    None in gateway mode, which has no such tool. `recalls`: whether the workspace's memory is used, so that its tools are offered.
+    None in gateway mode, which has no such tool. `recalls`: whether the workspace's memory is used, so that its tools are offered. `schedules_of` are the schedules as a
+    principal reaches them, None: there are none; `zone` is the time zone of those that name none.
     """
 
     memory_of: Callable[[Principal], MemoryClient]
@@ -74,7 +80,11 @@ class EquipmentParts:
     curated: CuratedFiles | None
     recalls: bool
     clock: Clock
+    schedules_of: Callable[[Principal], ScheduleClient] | None = None
+    zone: str = "UTC"
     tools: ToolOptions = field(default_factory=ToolOptions)
+    rooms: RoomRegistry = field(default_factory=RoomRegistry)
+    room_memory: MemoryBackend | None = None
 
 
 class Outfit:
@@ -88,29 +98,43 @@ class Outfit:
     async def equip(self, live: LiveSession, prompt: Prompt) -> AsyncGenerator[Equipment]:
         """Servers stay open between the turns of a session, and end with it."""
         profile = await self._parts.profile_of(prompt.who, live.session.agent)
-        live.permissions_of(prompt.who).follow(profile.approval)
+        live.permissions_of(prompt.who).follow(approval_mode(live.mode or "") or profile.approval)
         context = self._context(live, prompt)
         model = self._parts.model_of(prompt.model, live.session.model, profile.model)
         shelf = await asyncio.to_thread(SkillShelf, profile.skills)
         # After a restart the history says which skills are in use.
         live.skills = live.skills or shelf.active(live.messages)
         of_memory = await self._memory_tools(live, prompt, quotes=model == LIBRARIAN)
-        folder = await self._folder(live, prompt)
-        tools = [*of_memory, *self._tools(context), *self._workspace_tools(folder, shell=prompt.who.operator)]
+        folder = await self.folder_of(live, prompt.who)
+        of_folder = self._workspace_tools(live, folder, shell=prompt.who.operator)
+        tools = [*of_memory, *self._tools(context), *self._schedule_tools(live, prompt), *of_folder]
         if profile.tools is not None:
             tools = [tool for tool in tools if tool.name in profile.tools]
         # Whoever gave it skills means it to use them.
         tools += shelf.tools(live.skills)
         servers = await self._servers(live, profile, folder)
+        of_room = self._parts.room_memory if context.room else None
         yield Equipment(
             context=context,
-            backends=self._parts.backends,
+            backends=(*self._parts.backends, of_room) if of_room else self._parts.backends,
             tools=tuple(tools),
             servers=tuple(servers.tools) if servers else (),
             persona=profile.persona,
             model=model,
             skills=shelf.lines,
             active_skills=tuple(live.skills.values()),
+            resources=await self._resources.texts(profile.resources),
+        )
+
+    @asynccontextmanager
+    async def equip_host(self, live: LiveSession, prompt: Prompt) -> AsyncGenerator[Equipment]:
+        """For an agent that we host: it has tools and a model of its own."""
+        profile = await self._parts.profile_of(prompt.who, live.session.agent)
+        live.permissions_of(prompt.who).follow(profile.approval)
+        yield Equipment(
+            context=self._context(live, prompt),
+            backends=self._parts.backends,
+            persona=profile.persona or None,
             resources=await self._resources.texts(profile.resources),
         )
 
@@ -122,59 +146,84 @@ class Outfit:
             agent=session.agent,
             workspace=session.workspace,
             speaker=prompt.who.subject,
-            text=prompt.text,
+            text=unmarked(prompt.text) if prompt.scheduled else prompt.text,
             at=prompt.at,
-            memory=self._parts.memory_of(_reach(live, prompt)),
+            memory=self._parts.memory_of(self._reach(live, prompt.who)),
+            room=self._parts.rooms.scope(prompt.who.tenant, session.id),
         )
 
+    def _reach(self, live: LiveSession, who: Principal) -> Principal:
+        """Whoever listens to a shared session, or is in the room, is told what is recalled in it."""
+        session = live.session
+        if session.owner.startswith(CHANNEL_SUBJECT):
+            return who.in_company(session.id, self._parts.rooms.scope(who.tenant, session.id))
+        return who.in_company(session.id) if session.shared else who
+
     async def _memory_tools(self, live: LiveSession, prompt: Prompt, *, quotes: bool) -> list[AgentTool]:
-        session, who = live.session, _reach(live, prompt)
+        who = self._reach(live, prompt.who)
+        memory = self._parts.memory_of(who if quotes else replace(who, agent=True))
+        # What somebody said elsewhere is no business of a room.
+        is_room = self._parts.rooms.scope(who.tenant, live.session.id) is not None
+        search = [] if is_room else [session_search_tool(SessionSearch(memory, current=live.session.id))]
+        if not self._parts.recalls:
+            return search
+        return [*memory_tools(await self.asker_of(live, prompt.who, quotes=quotes), allow_delete=True), *search]
+
+    async def asker_of(self, live: LiveSession, who: Principal, *, quotes: bool = False) -> Asker:
+        """The memory as the model of a session may use it, in the reach of who speaks."""
+        who, session = self._reach(live, who), live.session
         # What a tool writes is the model's word, unless it only passes on what it was told.
         memory = self._parts.memory_of(who if quotes else replace(who, agent=True))
-        search = session_search_tool(SessionSearch(memory, current=session.id))
-        if not self._parts.recalls:
-            return [search]
-        scopes = await self._parts.scopes_of(who)
-        place = ModelPlace(project=session.workspace, session=session.id, home=who.home, only=scopes)
-        return [*memory_tools(Asker(memory, place, quotes), allow_delete=True), search]
+        scopes, room = await self._parts.scopes_of(who), self._parts.rooms.scope(who.tenant, session.id)
+        place = ModelPlace(project=session.workspace, session=session.id, home=room or who.home, only=scopes)
+        if room is not None:
+            place = replace(place, only=tuple(dict.fromkeys((room, *scopes))), writes=(room,))
+        return Asker(memory, place, quotes)
 
-    async def _folder(self, live: LiveSession, prompt: Prompt) -> Path | None:
-        """Where the tools of this turn work: who speaks may, whoever began the session."""
+    async def folder_of(self, live: LiveSession, who: Principal) -> Path | None:
+        """Where the tools of a turn work: who speaks may, whoever began the session."""
         folder, folders = live.session.folder, self._parts.tools.folders
-        if folder is None or not await asyncio.to_thread(folders.allows, prompt.who, folder):
+        if folder is None or not await asyncio.to_thread(folders.allows, who, folder):
             return None
         return Path(folder)
 
     def _tools(self, context: TurnContext) -> list[AgentTool]:
         parts = self._parts
         tools: list[AgentTool] = [plan_tool()]
-        if parts.curated is not None:
+        # What is noted in a room would be read in every other.
+        if parts.curated is not None and context.room is None:
             tools.append(_curated(CuratedMemoryTool(files=parts.curated, clock=parts.clock, turn=context)))
         return [*tools, fetch_tool()] if parts.tools.fetch else tools
 
-    def _workspace_tools(self, folder: Path | None, *, shell: bool) -> Sequence[AgentTool]:
+    def _schedule_tools(self, live: LiveSession, prompt: Prompt) -> Sequence[AgentTool]:
+        """A turn that plays a schedule sets no further ones."""
+        parts = self._parts
+        if parts.schedules_of is None or prompt.scheduled is not None:
+            return ()
+        schedules, target = parts.schedules_of(prompt.who), f"session:{live.session.id}"
+        return ScheduleTools(schedules, parts.clock, target=target, zone=parts.zone).tools()
+
+    def _workspace_tools(self, live: LiveSession, folder: Path | None, *, shell: bool) -> Sequence[AgentTool]:
         if folder is None:
             return ()
-        options = self._parts.tools
+        options, supplies = self._parts.tools, live.supplies
         workspace = Workspace(folder, closed=options.closed)
-        tools = [*file_tools(workspace), *search_tools(workspace)]
+        files = supplies.files(workspace) if supplies.files else workspace
+        tools = [*file_tools(workspace, files), *search_tools(workspace)]
         shell_options = ShellOptions(seconds=options.seconds, sandbox=options.sandbox, closed=options.closed)
-        return [*tools, shell_tool(workspace, shell_options)] if shell else tools
+        return [*tools, shell_tool(workspace, shell_options, supplies.run or run_process)] if shell else tools
 
     async def _servers(self, live: LiveSession, profile: AgentProfile, folder: Path | None) -> McpServers | None:
-        if not profile.mcp_servers:
-            return None
-        if live.servers is None:
-            servers = McpServers(
-                [server_of(row, self._parts.tools.seconds) for row in profile.mcp_servers], folder or Path.home()
-            )
-            live.servers = await live.stack.enter_async_context(servers)
+        own = [server_of(row, self._parts.tools.seconds) for row in profile.mcp_servers]
+        names = {server.name for server in own}
+        # A name that the agent's row uses is the row's.
+        servers = (*own, *(server for server in live.supplies.servers if server.name not in names))
+        if live.servers is not None and live.servers.servers != servers:
+            await live.servers.stop()
+            live.servers = None
+        if live.servers is None and servers:
+            live.servers = await live.stack.enter_async_context(McpServers(servers, folder or Path.home()))
         return live.servers
-
-
-def _reach(live: LiveSession, prompt: Prompt) -> Principal:
-    """Whoever listens to a shared session is told what is recalled in it."""
-    return prompt.who.in_company(live.session.id) if live.session.shared else prompt.who
 
 
 def _curated(tool: CuratedMemoryTool) -> AgentTool:

@@ -9,25 +9,28 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
+from commonplace.agent.activity_watch import ActivityWatch
+from commonplace.agent.attendance import Attendance
+from commonplace.agent.mediator import MediatorCallbacks, MediatorOptions, PermissionMediator
 from commonplace.agent.permissions import Permissions
 from commonplace.agent.summary import Summary
+from commonplace.agent.supplies import SessionSupplies
 from commonplace.errors import Forbidden
 from commonplace.events.ring import Ring
-from commonplace.values.permission import (
-    PermissionAnswer,
-    PermissionChoice,
-    PermissionNotFound,
-    PermissionRequest,
-)
+from commonplace.ports.clock import Clock
+from commonplace.values.json import Json
+from commonplace.values.permission import PermissionAnswer, PermissionRequest
+from commonplace.values.permission_entry import PermissionEntry
 from commonplace.values.principal import Principal
 from commonplace.values.session import MessageDraft, Session, SessionMessage, TurnQueueFull
-from commonplace.values.turn_event import TurnEvent
+from commonplace.values.session_state import LiveSessionSummary, QueuedPrompt, SessionOptions
+from commonplace.values.turn_event import PromptWithdrawn, TurnEvent
 
 if TYPE_CHECKING:
     # An extra, and slow to load.
@@ -36,23 +39,69 @@ if TYPE_CHECKING:
 MOST_WAITING: Final = 5
 STOP_SECONDS: Final = 2.0
 _TAIL_SECONDS: Final = 15.0
+_NOBODY_THERE: Final = "a scheduled turn has nobody to ask"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prompt:
-    """What somebody said, and what is made of it: the `run`."""
+    """What somebody said, and what is made of it: the `run`. `scheduled` is the schedule that said it by itself, in their name."""
 
     who: Principal
     run: str
     text: str
     at: datetime
     model: str | None = None
+    scheduled: str | None = None
 
 
 MakePermissions: TypeAlias = Callable[[Principal, Session], Permissions]
+NotePermissions: TypeAlias = Callable[[str, Session, Sequence[PermissionEntry]], Awaitable[None]]
+"""It is given the tenant, the session, and what to write."""
+
+
+async def note_nothing(tenant: str, session: Session, entries: Sequence[PermissionEntry]) -> None:
+    """For sessions that nobody keeps an audit of."""
+    del tenant, session, entries
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PermissionParts:
+    """
+    `rules` makes what a session remembers of the answers of one person; `options` say how requests are decided; `note` writes to the audit
+    what became of them.
+    """
+
+    rules: MakePermissions
+    clock: Clock
+    options: MediatorOptions = field(default_factory=MediatorOptions)
+    note: NotePermissions = note_nothing
+    options_of: Callable[[str, Session, MediatorOptions], MediatorOptions] | None = None
+    """What of the options is different for a session of a tenant, such as that of a room."""
+
+
 Tail: TypeAlias = Callable[[], Awaitable[None]]
-Play: TypeAlias = Callable[["LiveSession", Prompt], Coroutine[Any, Any, Tail | None]]
-"""Plays one turn, and answers what is left to do when its reply is told. It raises nothing but cancellations."""
+
+
+class Player(Protocol):
+    """Who does the work of sessions: our own loop (`agent/turn.TurnLoop`), or an agent that we host."""
+
+    def play(self, live: LiveSession, prompt: Prompt) -> Coroutine[Any, Any, Tail | None]:
+        """Play one turn, and answer what is left to do when its reply is told. It raises nothing but cancellations."""
+        ...
+
+    async def options(self, live: LiveSession, who: Principal) -> SessionOptions:
+        """What the session is set to, and what it may be set to."""
+        ...
+
+    async def configure(self, live: LiveSession, who: Principal, *, mode: str | None, model: str | None) -> None:
+        """
+        Have the next turns played so. Whoever calls keeps it and tells it.
+
+        Raises:
+            InvalidInput: it is not one of the `options`.
+            Forbidden: this person may not choose it.
+        """
+        ...
 
 
 class LiveSession:
@@ -61,26 +110,43 @@ class LiveSession:
         session: Session,
         messages: list[SessionMessage],
         *,
+        tenant: str,
         ring: Ring[TurnEvent],
-        permissions: MakePermissions,
-        play: Play,
+        permissions: PermissionParts,
+        player: Player,
     ) -> None:
+        self.tenant = tenant
         self.session = session
         self.messages = messages
+        self.mode: str | None = None
+        """The mode that somebody chose for this session; None: the agent's own."""
         self.summary: Summary | None = None
         self.skills: dict[str, str] = {}
         """Those that are active, by name: what they say stands at the head of every prompt."""
+        self.hosted: Mapping[str, Json] = {}
+        """The conversation that a hosted agent knows this session as, and where it knows it."""
         self.late: list[MessageDraft] = []
         """What was said and had not begun when a process ended: kept before the next thing is said."""
+        self.supplies = SessionSupplies()
         self.servers: McpServers | None = None
         self.farewell: Tail | None = None
         """What is left to do when the session ends."""
         self.stack = AsyncExitStack()
         """What is open for as long as the session is in use."""
         self.ring = ring
-        self._make_permissions = permissions
+        self.watch: ActivityWatch | None = None
+        """Sees what it does now."""
+        self.attendance = Attendance()
+        """Who is present: whoever listens or is attached enters it, a room adds its members."""
+        self._permission_parts = permissions
         self._permissions: dict[str, Permissions] = {}
-        self._play = play
+        callbacks = MediatorCallbacks(tell=ring.publish, present=lambda: self.attendance.present, note=self._note)
+        options = permissions.options
+        if permissions.options_of is not None:
+            options = permissions.options_of(tenant, session, options)
+        self.mediator = PermissionMediator(options, callbacks, permissions.clock)
+        """What waits for a permission, and who decides it."""
+        self.player = player
         self._waiting: deque[Prompt] = deque()
         self._work: asyncio.Task[None] | None = None
         self._turn: asyncio.Task[Tail | None] | None = None
@@ -108,30 +174,57 @@ class LiveSession:
     def permissions_of(self, who: Principal) -> Permissions:
         """What is remembered of the answers of one person: nobody's answer holds for what another one asks for."""
         if who.subject not in self._permissions:
-            self._permissions[who.subject] = self._make_permissions(who, self.session)
+            self._permissions[who.subject] = self._permission_parts.rules(who, self.session)
         return self._permissions[who.subject]
 
-    @property
-    def permission_requests(self) -> tuple[PermissionRequest, ...]:
-        return tuple(request for permissions in self._permissions.values() for request in permissions.waiting)
-
-    def answer_permission(self, who: Principal, request: str, choice: PermissionChoice) -> PermissionAnswer:
+    async def ask(self, request: PermissionRequest, speaker: Principal | None = None) -> PermissionAnswer:
         """
-        Raises:
-            Forbidden: a call has the rights of whoever speaks in its turn. Others may refuse it, and only the operator may permit it.
-            PermissionNotFound, PermissionResolved: as `Permissions.answer`.
+        Have a person decide, as `PermissionMediator.ask`. Whoever plays a turn calls it with who speaks in it, and has looked before
+        whether anybody needs to be asked. In a scheduled turn nobody is: it is refused.
         """
-        for speaker, permissions in self._permissions.items():
-            if permissions.knows(request):
-                if speaker != who.subject and not who.operator and choice != "reject_once":
-                    raise Forbidden("Only the person who asked for this may permit it. You may refuse it.")
-                return permissions.answer(request, choice, who.subject)
-        raise PermissionNotFound(request=request[:100])
+        if self.prompt is not None and self.prompt.scheduled is not None:
+            answer = PermissionAnswer(
+                request=request.id, choice="reject_once", reason=_NOBODY_THERE, decided_by="scheduled_turn"
+            )
+            details: dict[str, Json] = {
+                "request": request.id,
+                "tool": request.tool,
+                "rule": request.rule,
+                "choice": answer.choice,
+                "decided_by": answer.decided_by,
+            }
+            entry = PermissionEntry(
+                action="permission.resolved", who=self.prompt.who, run=self.prompt.run, details=details
+            )
+            await self._note([entry])
+            return answer
+        return await self.mediator.ask(request, speaker=speaker, run=self.prompt.run if self.prompt else None)
+
+    async def _note(self, entries: Sequence[PermissionEntry]) -> None:
+        await self._permission_parts.note(self.tenant, self.session, entries)
 
     @property
-    def waiting(self) -> tuple[Prompt, ...]:
-        """What waits for its turn."""
-        return tuple(self._waiting)
+    def prompts(self) -> tuple[QueuedPrompt, ...]:
+        """What is played now, and what waits for its turn."""
+        running = () if self.prompt is None else (_queued(self.prompt, "running"),)
+        return (*running, *(_queued(prompt, "queued") for prompt in self._waiting))
+
+    def tell_activity(self) -> None:
+        """Somebody came, or went."""
+        if self.watch is not None:
+            self.watch.tell_again()
+
+    def activity(self, session: Session) -> LiveSessionSummary:
+        """What it does now. `session` is how it is kept."""
+        watch = self.watch
+        return LiveSessionSummary(
+            session=session,
+            state=watch.state if watch else "idle",
+            tool=watch.tool if watch else None,
+            prompts=self.prompts,
+            permissions=self.mediator.waiting,
+            listeners=self.ring.listeners,
+        )
 
     def require_room(self) -> None:
         """Raises TurnQueueFull."""
@@ -157,10 +250,18 @@ class LiveSession:
                 return True
         return False
 
-    async def cancel(self) -> bool:
-        """End the turn that is played. False: none is."""
+    def require_cancel(self, who: Principal) -> None:
+        """Raises Forbidden: a scheduled turn is ended by who set it, the owner of the session and admins."""
+        prompt = self.prompt
+        if prompt is None or prompt.scheduled is None or who.role == "admin":
+            return
+        if who.subject not in (prompt.who.subject, self.session.owner):
+            raise Forbidden("This turn was scheduled. Only who set it, the owner of the session and admins end it.")
+
+    async def cancel(self, run: str | None = None) -> bool:
+        """End the turn that is played; with a `run` only if it is that one. False: none is."""
         turn = self._turn
-        if turn is None or turn.done():
+        if turn is None or turn.done() or (run is not None and (self.prompt is None or self.prompt.run != run)):
             return False
         turn.cancel()
         await asyncio.wait({turn}, timeout=STOP_SECONDS)
@@ -173,7 +274,9 @@ class LiveSession:
 
     async def aclose(self, *, forget: bool = False) -> None:
         """Stop, after what the last turn leaves is kept; what waits is not played. `forget`: it leaves nothing behind."""
-        self._waiting.clear()
+        while self._waiting:
+            self.ring.publish(PromptWithdrawn(run=self._waiting.popleft().run, reason="session_closed"))
+        self.mediator.close()
         await self.cancel()
         if forget:
             self.farewell = None
@@ -188,6 +291,7 @@ class LiveSession:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_TAIL_SECONDS):
                     await self.farewell()
+        await self.mediator.settle()
         self.ring.close()
         await self.stack.aclose()
 
@@ -195,7 +299,7 @@ class LiveSession:
         while self._waiting:
             self.prompt = self._waiting.popleft()
             self.used_at = asyncio.get_running_loop().time()
-            self._turn = asyncio.create_task(self._play(self, self.prompt))
+            self._turn = asyncio.create_task(self.player.play(self, self.prompt))
             try:
                 await asyncio.wait({self._turn})
             finally:
@@ -210,3 +314,16 @@ class LiveSession:
         if before is not None and not before.done():
             await asyncio.wait({before})
         await tail()
+
+
+def _queued(prompt: Prompt, state: Literal["running", "queued"]) -> QueuedPrompt:
+    who = prompt.who
+    return QueuedPrompt(
+        run=prompt.run,
+        text=prompt.text,
+        at=prompt.at,
+        state=state,
+        speaker=who.subject,
+        client=who.client,
+        scheduled=prompt.scheduled,
+    )

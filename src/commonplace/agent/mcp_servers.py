@@ -51,6 +51,7 @@ class McpServers:
         Raises:
             InvalidInput: one could not be started or asked as it is, or two have one name.
         """
+        self.servers = tuple(servers)
         self._toolsets = [ServerToolset(server.check(), folder) for server in servers]
         if len({server.name for server in servers}) < len(servers):
             raise InvalidInput("Two MCP servers have the same name.")
@@ -72,16 +73,17 @@ class McpServers:
         try:
             await asyncio.gather(*(toolset.connect() for toolset in self._toolsets))
         except BaseException:
-            await self._stop()
+            await self.stop()
             raise
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._stop()
+        await self.stop()
 
-    async def _stop(self) -> None:
+    async def stop(self) -> None:
+        """End them all. They are started again when they are next asked for their tools."""
         await asyncio.gather(*(toolset.stop() for toolset in self._toolsets))
 
 

@@ -1,14 +1,13 @@
 """
-Whether a tool call runs, waits for a person or is not to be had; and what a person's "always" means later.
+Whether a tool call runs, waits for a person or is not to be had; and what a person's "always" means later. What waits, and who decides it,
+is in `agent/mediator.py`.
 
 "For this session" is kept in memory, "for this workspace" in a file of the home folder, apart for each tenant and person. A
-remembered rule is the tool's name, a colon, and what it is about (`shell:git status`); `write_file:*` is every call of a tool. Whoever uses
-this writes the audit.
+remembered rule is the tool's name, a colon, and what it is about (`shell:git status`); `write_file:*` is every call of a tool.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from dataclasses import dataclass
@@ -17,25 +16,15 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from commonplace.agent.tools.tool import AgentTool
-from commonplace.errors import CommonplaceError, Conflict, Forbidden, InvalidFile, NotFound
+from commonplace.errors import CommonplaceError, Forbidden, InvalidFile, NotFound
 from commonplace.markdown.confine import FileSnapshot, Folder
 from commonplace.values.agent_profile import ApprovalMode
-from commonplace.values.permission import (
-    PermissionAnswer,
-    PermissionChoice,
-    PermissionNotFound,
-    PermissionRequest,
-    PermissionResolved,
-    PermissionsFull,
-)
+from commonplace.values.permission import PermissionAnswer, PermissionsFull
 
 LOGGER: Final = logging.getLogger("commonplace")
-MOST_WAITING: Final = 64
 MOST_RULES: Final = 1_000
 LONGEST_RULE: Final = 2_000
-_MOST_ANSWERED: Final = 256
 _FOLDER: Final = "agents"
-_NOBODY: Final = "nobody answered in time"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,8 +91,7 @@ class WorkspaceRules:
 
 class Permissions:
     """
-    Those of one session. `rules` None: nothing outlives the session. `seconds` is how long a request waits, 0: for ever.
-    `allow_all`: the operator lets people turn questions off.
+    Those of one person in one session. `rules` None: nothing outlives the session. `allow_all`: the operator lets people turn questions off.
     """
 
     def __init__(
@@ -111,16 +99,12 @@ class Permissions:
         rules: WorkspaceRules | None = None,
         *,
         mode: ApprovalMode = "default",
-        seconds: float = 300.0,
         allow_all: bool = False,
     ) -> None:
         self._workspace = rules
-        self._seconds = seconds
         self._allow_all = allow_all
         self._session: set[str] = set()
         self._durable = _loaded(rules)
-        self._waiting: dict[str, tuple[PermissionRequest, asyncio.Future[PermissionAnswer]]] = {}
-        self._answered: dict[str, PermissionAnswer] = {}
         self._mode: ApprovalMode = "default"
         self.mode = mode
 
@@ -178,71 +162,6 @@ class Permissions:
             self._workspace.remove(rule)
         return is_there
 
-    # ---- what waits
-
-    @property
-    def waiting(self) -> tuple[PermissionRequest, ...]:
-        """In the order they were asked."""
-        return tuple(request for request, _ in self._waiting.values())
-
-    async def ask(self, request: PermissionRequest) -> PermissionAnswer:
-        """
-        What a person answers; a rejection if nobody does in time, or if the session is cancelled.
-
-        Raises:
-            PermissionsFull: too many wait.
-        """
-        if len(self._waiting) >= MOST_WAITING:
-            raise PermissionsFull
-        answer: asyncio.Future[PermissionAnswer] = asyncio.get_running_loop().create_future()
-        self._waiting[request.id] = (request, answer)
-        try:
-            async with asyncio.timeout(self._seconds or None):
-                return await answer
-        except TimeoutError:
-            return self._resolved(_rejection(request, _NOBODY))
-        finally:
-            if self._waiting.pop(request.id, None) and request.id not in self._answered:
-                # The turn is over: an answer to this request would be about nothing.
-                self._resolved(_rejection(request, "the turn ended"))
-
-    def knows(self, id: str) -> bool:
-        """Whether it was asked here."""
-        return id in self._waiting or id in self._answered
-
-    def answer(self, id: str, choice: PermissionChoice, voter: str) -> PermissionAnswer:
-        """
-        Raises:
-            PermissionNotFound: nothing was asked under this id.
-            PermissionResolved: it was answered already, or is over; `details` has what was decided.
-        """
-        if (earlier := self._answered.get(id)) is not None:
-            raise PermissionResolved(choice=earlier.choice, voter=earlier.voter, reason=earlier.reason)
-        if id not in self._waiting:
-            raise PermissionNotFound(request=id[:100])
-        request, future = self._waiting[id]
-        if choice not in request.choices:
-            raise Conflict(f"{choice} cannot be answered here. Choose one of {', '.join(request.choices)}.")
-        return self._settled(PermissionAnswer(request=id, choice=choice, voter=voter), future)
-
-    def cancel(self, reason: str = "the turn was cancelled") -> tuple[PermissionAnswer, ...]:
-        """Reject all that waits."""
-        return tuple(
-            self._settled(_rejection(request, reason), future) for request, future in [*self._waiting.values()]
-        )
-
-    def _settled(self, answer: PermissionAnswer, future: asyncio.Future[PermissionAnswer]) -> PermissionAnswer:
-        self._resolved(answer)
-        if not future.done():
-            future.set_result(answer)
-        return answer
-
-    def _resolved(self, answer: PermissionAnswer) -> PermissionAnswer:
-        self._answered[answer.request] = answer
-        while len(self._answered) > _MOST_ANSWERED:
-            del self._answered[next(iter(self._answered))]
-        return answer
-
 
 def _loaded(rules: WorkspaceRules | None) -> frozenset[str]:
     """A damaged file allows nothing: the person is asked again, and the session goes on."""
@@ -251,10 +170,6 @@ def _loaded(rules: WorkspaceRules | None) -> frozenset[str]:
     except CommonplaceError as error:
         LOGGER.warning("permissions", extra={"told": {"error": error.message}})
         return frozenset()
-
-
-def _rejection(request: PermissionRequest, reason: str) -> PermissionAnswer:
-    return PermissionAnswer(request=request.id, choice="reject_once", reason=reason)
 
 
 def _is_plain(tool: AgentTool, rule: str) -> bool:

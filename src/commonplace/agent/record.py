@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from commonplace.agent.memory.backend import HiddenEvent, TurnEntry
 from commonplace.agent.run_log import TurnRun
 from commonplace.agent.tools.calls import ToolCall
-from commonplace.agent.tools.tool import ToolResult
+from commonplace.agent.tools.tool import PlanEntry, ToolResult
 from commonplace.events.ring import Ring
 from commonplace.ports.clock import Clock
 from commonplace.values.json import Json
@@ -176,13 +176,18 @@ class TurnRecord:
         self.entries.append(event)
         self.tell(event)
         if result.plan is not None:
-            plan = PlanChanged(entries=result.plan)
-            self.entries.append(plan)
-            self.tell(plan)
+            self.plan(result.plan)
+
+    def plan(self, entries: tuple[PlanEntry, ...]) -> None:
+        """The plan is this one from now on."""
+        plan = PlanChanged(entries=entries)
+        self.entries.append(plan)
+        self.tell(plan)
 
     # ---- permissions
 
     async def asked(self, request: PermissionRequest) -> None:
+        """Keep that somebody is asked; the mediator tells it."""
         data: dict[str, Json] = {
             "request": request.id,
             "call": request.call,
@@ -191,22 +196,20 @@ class TurnRecord:
         }
         await self.hide(HiddenEvent(name="permission_asked", data=data))
         self.run.note("permission_asked", {**data, "title": request.title}, status="awaiting_approval")
-        event = PermissionAsked(request=request)
-        self.entries.append(event)
-        self.tell(event)
+        self.entries.append(PermissionAsked(request=request))
 
     async def answered(self, answer: PermissionAnswer) -> None:
+        """Keep what was decided, as it holds for the speaker; the mediator has told it."""
         data: dict[str, Json] = {
             "request": answer.request,
             "choice": answer.choice,
             "voter": answer.voter,
             "reason": answer.reason,
+            "decided_by": answer.decided_by,
         }
         await self.hide(HiddenEvent(name="permission_answered", data=data))
         self.run.note("permission_answered", data, status="running")
-        event = PermissionAnswered(answer=answer)
-        self.entries.append(event)
-        self.tell(event)
+        self.entries.append(PermissionAnswered(answer=answer))
 
     def _draft(
         self,

@@ -19,6 +19,7 @@ from commonplace.cli import (
     budgets,
     capability,
     catalog,
+    channels,
     doctor,
     embedders,
     extracting,
@@ -32,6 +33,7 @@ from commonplace.cli import (
     remembering,
     review,
     runs,
+    schedules,
     serve,
     sessions,
     talk,
@@ -124,6 +126,7 @@ for group in (
     catalog,
     sessions,
     runs,
+    schedules,
     upkeep,
     budgets,
     embedders,
@@ -136,6 +139,7 @@ for group in (
     mcp,
     acp,
     talk,
+    channels,
     tour,
 ):
     group.add_to(app)

@@ -5,13 +5,13 @@ import os
 import signal
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import typer
 
 from commonplace.cli.door import Door, command
 from commonplace.cli.talk import Url
-from commonplace.errors import InvalidInput
 
 if TYPE_CHECKING:
     from commonplace.cli.agent_line import Partner
@@ -22,24 +22,17 @@ def acp(door: Door, url: Url = None) -> None:
     Be the agent of an editor, over stdin and stdout (Agent Client Protocol). The editor starts it; it needs no daemon, and its
     sessions are kept.
     """
-    try:
-        # The library of the protocol is an extra, and slow to load.
-        from commonplace.agent.acp.serve.lines import LineTransport
-        from commonplace.agent.acp.serve.server import AcpServer
-    except ImportError as missing:
-        raise InvalidInput(
-            "The agent's libraries are not installed. Run `pip install 'commonplace[agent]'`."
-        ) from missing
-    # Logs go to stderr; the package's version is read from its metadata.
+    # Not for `--help`.
     from commonplace import __version__
+    from commonplace.agent.acp.lines import LineTransport
+    from commonplace.agent.acp.serve.server import AcpServer
     from commonplace.server.logs import configure_logs
 
     @asynccontextmanager
     async def opened() -> "AsyncGenerator[Partner]":
         # The loop and the client load slowly: after the greeting.
-        from commonplace.cli.partner import open_partner
-
-        async with open_partner(door, url) as partner:
+        module = await asyncio.to_thread(import_module, "commonplace.cli.partner")
+        async with module.open_partner(door, url) as partner:
             yield partner
 
     async def serve() -> None:
@@ -49,10 +42,13 @@ def acp(door: Door, url: Url = None) -> None:
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
         os.close(nothing)
-        await AcpServer(opened, __version__).serve(LineTransport(source, target))
+        transport = LineTransport(source, target)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            # As if the editor had gone: what it left running is stopped.
+            asyncio.get_running_loop().add_signal_handler(number, transport.end)
+        await AcpServer(opened, __version__, remote=(url or door.url) is not None).serve(transport)
 
     configure_logs()
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
     asyncio.run(serve())
 
 

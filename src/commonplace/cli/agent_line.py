@@ -18,6 +18,7 @@ from commonplace.ports.agent_client import AgentClient
 from commonplace.values.turn_event import SessionEvent
 
 if TYPE_CHECKING:
+    from commonplace.agent.local_agent import LocalAgent
     from commonplace.ports.memory_client import MemoryClient
 
 T = TypeVar("T")
@@ -27,7 +28,7 @@ T = TypeVar("T")
 class Partner:
     """
     Who is talked to: an agent, and the memory it has. `model` is who answers unless somebody else is asked for; None if only an
-    answer tells. `place` says where both are; `here`: they see the folders of this machine.
+    answer tells. `place` says where both are; `here`: they see the folders of this machine. `local`: the agent, if it is in this process.
     """
 
     agent: AgentClient
@@ -35,6 +36,7 @@ class Partner:
     model: str | None
     place: str
     here: bool = True
+    local: "LocalAgent | None" = None
 
 
 OpenPartner = Callable[[], AbstractAsyncContextManager[Partner]]
@@ -75,8 +77,8 @@ class AgentLine:
         """Have it done; what becomes of it is told by events."""
         self._loop.run(self._begin(work))
 
-    def listen(self, session: str, after: int) -> None:
-        """From now on hear what happens in this session, from behind the event `after`, and in no other."""
+    def listen(self, session: str, after: int | None) -> None:
+        """From now on hear what happens in this session, from behind the event `after` (None: the last one), and in no other."""
         self._loop.run(self._listen(session, after))
 
     def hear(self, seconds: float) -> Heard | None:
@@ -113,11 +115,11 @@ class AgentLine:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _listen(self, session: str, after: int) -> None:
+    async def _listen(self, session: str, after: int | None) -> None:
         await self._hush()
         self._ear = asyncio.create_task(self._hear(session, after))
 
-    async def _hear(self, session: str, after: int) -> None:
+    async def _hear(self, session: str, after: int | None) -> None:
         try:
             async for event in self.partner.agent.hear(session, after=after):
                 self._events.put(event)

@@ -22,7 +22,7 @@ from commonplace.cli.turn_view import Paper, Tone, TurnView
 from commonplace.errors import CommonplaceError
 from commonplace.values.permission import PermissionChoice, PermissionRequest
 from commonplace.values.session import Session, SessionMessage
-from commonplace.values.turn_event import TurnEvent, TurnStarted
+from commonplace.values.turn_event import PromptQueued, TurnEvent, TurnStarted
 
 if TYPE_CHECKING:
     from commonplace.ports.memory_client import MemoryClient
@@ -172,6 +172,8 @@ class Chat:
     def _show(self, event: TurnEvent) -> None:
         if isinstance(event, TurnStarted) and event.text != self._words:
             self.say(f"{event.speaker or 'somebody'}: {event.text}", "plain")
+        if isinstance(event, PromptQueued) and event.text == self._words:
+            return
         self._view.show(event)
 
     def _recall_talk(self, messages: Sequence[SessionMessage]) -> None:

@@ -77,6 +77,7 @@ def check(door: Door) -> None:
 def _before(store: str) -> Iterator[Finding]:
     """What can be seen without opening the store."""
     yield from _parts()
+    yield from _hosted_agent()
     if "://" in store:
         yield Finding("address", "ok", address(store))
         return
@@ -97,6 +98,32 @@ def _parts() -> Iterator[Finding]:
         if importlib.util.find_spec(name) is None:
             advice = "Install Commonplace anew: pip install --force-reinstall commonplace."
             yield Finding("installation", "error", f"{role} ({name}) is missing.", advice)
+
+
+def _hosted_agent() -> Iterator[Finding]:
+    """Whether the program that the operator set as the agent is found, and given the variables that are named."""
+    # pydantic and its settings load slowly.
+    from commonplace.settings import load_settings
+
+    try:
+        settings = load_settings()
+    except CommonplaceError as error:
+        yield Finding("settings", "error", error.message, "Mend it; what the settings say is not known until then.")
+        return
+    if not settings.agent_command:
+        return
+    program = shutil.which(settings.agent_command[0])
+    if program is None:
+        advice = "Install it, or write its whole path as the first word of agent_command."
+        yield Finding(
+            "agent", "error", f"There is no program {settings.agent_command[0]!r:.200} to be the agent.", advice
+        )
+        return
+    yield Finding("agent", "ok", f"The agent is {program}.")
+    for name in settings.agent_environment:
+        if name not in os.environ:
+            advice = "Set it where the daemon is started, or take it out of agent_environment."
+            yield Finding("agent", "warning", f"The agent is to be given {name}, which is not set here.", advice)
 
 
 def _file(path: Path) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 _QUOTES = '"""'
-_PROMPT = "› "
+PROMPT = "› "
 _MORE = "… "
 
 
@@ -28,6 +28,10 @@ class LineReader:
     def is_interactive(self) -> bool:
         return self._interactive
 
+    def typing(self) -> str:
+        """The prompt and what stands behind it by now."""
+        return PROMPT + (self._readline.get_line_buffer() if self._readline is not None else "")
+
     def remember(self, texts: Iterable[str]) -> None:
         """What the arrow keys bring back, oldest first."""
         if self._readline is not None:
@@ -40,7 +44,7 @@ class LineReader:
         A text: one line; several, each but the last with a backslash at its end; or what stands between three quotes. None: there
         will be no more. Raises KeyboardInterrupt.
         """
-        line = self._line(_PROMPT)
+        line = self._line(PROMPT)
         if line is None:
             return None
         if line.lstrip().startswith(_QUOTES):

@@ -33,4 +33,4 @@ async def open_partner(door: Door, url: str | None) -> AsyncGenerator[Partner]:
     async with open_agent(settings) as opened:
         model, *_ = model_names(settings)
         place = address(str(settings.store or settings.home / "memory.db"))
-        yield Partner(agent=opened.agent, memory=opened.memory, model=model, place=place)
+        yield Partner(agent=opened.agent, memory=opened.memory, model=model, place=place, local=opened.agent)

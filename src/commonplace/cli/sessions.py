@@ -5,25 +5,37 @@ import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO, cast
 
 import typer
 
 from commonplace.cli.complete import session_ids
 from commonplace.cli.documents import document
 from commonplace.cli.door import Door, command
-from commonplace.cli.lines import clean, clipped, counted, oneline
+from commonplace.cli.lines import clean, clipped, counted, oneline, visible
 from commonplace.cli.moments import stamp
+from commonplace.cli.opening import nearest
 from commonplace.cli.quick import QuickGroup
-from commonplace.errors import PathNotFound
+from commonplace.cli.session_choice import chosen_session
+from commonplace.errors import InvalidInput, PathNotFound
+from commonplace.values.session import SessionPage
 
 if TYPE_CHECKING:
     from commonplace import Client, Memory
     from commonplace.values.session import ArchiveChoice, Session, SessionMessage
+    from commonplace.values.session_state import LiveSessionSummary
 
 PANEL = "Organise"
 _PAGE = 500
 _SHOWN = 2_000
+_SOURCES = {
+    "acp": "an editor",
+    "api": "a program",
+    "chat": "a terminal",
+    "console": "the console",
+    "qwen": "the qwen SDK",
+    "run": "a script",
+}
 
 group = typer.Typer(
     cls=QuickGroup,
@@ -35,13 +47,19 @@ group = typer.Typer(
 SessionId = Annotated[
     str,
     typer.Argument(
-        metavar="SESSION", help="The session's id, as `sessions list` shows it.", autocompletion=session_ids
+        metavar="SESSION",
+        help="The session's id, as `sessions list` shows it, or the beginning of it.",
+        autocompletion=session_ids,
     ),
 ]
 Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many at most.", min=1, max=100)]
 Agent = Annotated[str | None, typer.Option("--agent", metavar="AGENT", help="Only with this agent.")]
 Workspace = Annotated[str | None, typer.Option("--workspace", metavar="WORKSPACE", help="Only about this workspace.")]
 Everyone = Annotated[bool, typer.Option("--everyone", help="Other people's sessions, too. For admins.")]
+Url = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="The daemon. Default: COMMONPLACE_URL, else the one of this machine."),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
@@ -53,19 +71,79 @@ def list_sessions(
     archived: Annotated[bool, typer.Option("--archived", help="Archived ones instead.")] = False,
     everyone: Everyone = False,
     cursor: Annotated[str | None, typer.Option(metavar="CURSOR", help="Go on where the page before ended.")] = None,
+    live: Annotated[bool, typer.Option("--live", help="Only those that are in use now, at the daemon.")] = False,
+    url: Url = None,
 ) -> None:
-    """List your sessions and those shared with you, the one used last first."""
+    """
+    List your sessions and those shared with you. Of a daemon's, those in use come first: whose each is and how it was opened, what it does, what
+    waits for a permission, who listens. Then the one used last.
+    """
     choice: ArchiveChoice = "yes" if archived else "no"
-    with door.open() as memory:
-        page = memory.sessions(
-            limit=limit, cursor=cursor, agent=agent, workspace=workspace, archived=choice, everyone=everyone
+    place = url or door.url or (nearest() if live else None)
+    activities: list[LiveSessionSummary] = []
+    with door.client(place) if place else door.open() as memory:
+        if place and cursor is None and not archived:
+            activities = [
+                activity
+                for activity in _daemon(memory).live_sessions(everyone=everyone)
+                if agent in (None, activity.session.agent) and workspace in (None, activity.session.workspace)
+            ]
+        page = (
+            SessionPage(())
+            if live
+            else memory.sessions(
+                limit=limit, cursor=cursor, agent=agent, workspace=workspace, archived=choice, everyone=everyone
+            )
         )
-    door.answer(page, lambda: _lines(page.sessions))
+    in_use = {activity.session.id for activity in activities}
+    others = [session for session in page.sessions if session.id not in in_use]
+
+    def lines() -> None:
+        for activity in activities:
+            typer.echo(live_line(activity))
+        _lines(others)
+
+    door.answer({"live": activities, "sessions": page.sessions, "cursor": page.cursor}, lines)
     if door.quiet and not door.json:
-        for session in page.sessions:
-            typer.echo(session.id)
+        for id in [*(activity.session.id for activity in activities), *(session.id for session in others)]:
+            typer.echo(id)
     if page.cursor:
         door.say(f"There is more: --cursor '{page.cursor}'")
+
+
+def _daemon(memory: "Memory | Client") -> "Client":
+    return cast("Client", memory)
+
+
+def live_line(activity: "LiveSessionSummary") -> str:
+    """A session in use, in a line: what it does, whose it is, how it was opened, who waits and listens."""
+    session = activity.session
+    does = "idle"
+    if activity.state == "asking":
+        does = f"asks: {clipped(activity.permissions[0].title, 60)}" if activity.permissions else "asks"
+    elif activity.state == "running":
+        running = next((prompt for prompt in activity.prompts if prompt.state == "running"), None)
+        does = f"at work: {clipped(activity.tool or (running.text if running else ''), 60)}"
+    count = sum(prompt.state == "queued" for prompt in activity.prompts)
+    marks = [
+        f"{count} waiting" if count else "",
+        counted(activity.listeners, "listener"),
+        "shared" if session.shared else "",
+    ]
+    title = clipped(session.title or "-", 60)
+    about = [
+        clean(session.id),
+        f"● {title}",
+        visible(does),
+        f"{clean(session.owner)}, by {opened_with(session.source)}",
+        clean(session.agent),
+    ]
+    return "\t".join([*about, *(mark for mark in marks if mark)])
+
+
+def opened_with(source: str) -> str:
+    """The way in, as people call it."""
+    return _SOURCES.get(source, clean(source))
 
 
 def show(
@@ -76,8 +154,8 @@ def show(
 ) -> None:
     """Show a session and the last that was said in it."""
     with door.open() as memory:
-        session = memory.session(id)
-        page = memory.session_messages(id, before=before, limit=limit)
+        session = chosen_session(memory, id)
+        page = memory.session_messages(session.id, before=before, limit=limit)
 
     def lines() -> None:
         _lines([session])
@@ -120,31 +198,111 @@ def rename(
 ) -> None:
     """Give a session another title."""
     with door.open() as memory:
-        session = memory.change_session(id, title=title)
+        session = memory.change_session(chosen_session(memory, id).id, title=title)
     door.answer(session, lambda: _lines([session]))
 
 
 def archive(door: Door, id: SessionId) -> None:
     """Archive a session: `sessions list` shows it no longer. `sessions unarchive` brings it back."""
     with door.open() as memory:
-        session = memory.change_session(id, archived=True)
+        session = memory.change_session(chosen_session(memory, id).id, archived=True)
     door.answer(session, lambda: _lines([session]))
 
 
 def unarchive(door: Door, id: SessionId) -> None:
     """Bring a session back from the archive."""
     with door.open() as memory:
-        session = memory.change_session(id, archived=False)
+        session = memory.change_session(chosen_session(memory, id).id, archived=False)
     door.answer(session, lambda: _lines([session]))
+
+
+def share(door: Door, id: SessionId) -> None:
+    """
+    Share a session with whoever reaches its workspace: they read it, hear it, speak in it, and answer what it asks as the daemon's policy allows.
+    `sessions unshare` takes that back.
+    """
+    _set_shared(door, id, shared=True)
+
+
+def unshare(door: Door, id: SessionId) -> None:
+    """Keep a session to yourself again. Who still listens hears nothing more."""
+    _set_shared(door, id, shared=False)
+
+
+def _set_shared(door: Door, id: str, *, shared: bool) -> None:
+    with door.open() as memory:
+        session = memory.change_session(chosen_session(memory, id).id, shared=shared)
+    door.answer(session, lambda: _lines([session]))
+
+
+def attach(
+    door: Door,
+    id: SessionId,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Only look on: say nothing, answer nothing.")] = False,
+    messages: Annotated[
+        int,
+        typer.Option(
+            "--messages", "-n", metavar="N", help="How many of the last messages to show first.", min=0, max=100
+        ),
+    ] = 10,
+    url: Url = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show thoughts, and what tools were given and answered.")
+    ] = False,
+) -> None:
+    """
+    Join a session that lives in a daemon, whoever opened it: see what is said and done in it, say something, answer what it asks. Ctrl-C leaves and ends
+    nothing; /cancel ends the turn. With --json every event is a line, and what is said comes from stdin.
+    """
+    # The client's loop and what it shows load slowly.
+    from commonplace.cli.agent_line import AgentLine
+    from commonplace.cli.attachment import AttachOptions, JoinedSession
+    from commonplace.cli.line_paper import LinePaper
+    from commonplace.cli.line_reader import LineReader
+    from commonplace.cli.partner import open_partner
+
+    place = _place_of(door, url)
+    with door.client(place) as memory:
+        session = chosen_session(memory, id)
+        is_reader = memory.me().role == "reader"
+    if is_reader and not watch:
+        door.say("Your key only reads: you look on.")
+    options = AttachOptions(watch=watch or is_reader, messages=messages, verbose=verbose, json=door.json)
+    is_typed = sys.stdin.isatty() and sys.stdout.isatty() and not door.json
+    reader = LineReader(interactive=is_typed and not options.watch)
+    paper = LinePaper(reader.typing if reader.is_interactive else (str if is_typed else None))
+    with AgentLine(lambda: open_partner(door, place)) as line:
+        code = JoinedSession(line, session, options, paper, reader).stay()
+    raise typer.Exit(code)
+
+
+def cancel(door: Door, id: SessionId, url: Url = None) -> None:
+    """End the turn that a session plays, with its tools. What waits is played next; `sessions attach` shows it."""
+    with door.client(_place_of(door, url)) as memory:
+        session = chosen_session(memory, id)
+        is_cancelled = memory.cancel_turn(session.id)
+    words = "Cancelled." if is_cancelled else "No turn is played."
+    door.answer({"id": session.id, "cancelled": is_cancelled}, lambda: typer.echo(words))
+
+
+def _place_of(door: Door, url: str | None) -> str:
+    """The daemon in which the session lives. Raises InvalidInput: a store was named."""
+    if door.store is not None:
+        raise InvalidInput(
+            "A session lives in a daemon. Leave --store out, and name the daemon with --url or COMMONPLACE_URL."
+        )
+    return url or door.url or nearest()
 
 
 def delete(door: Door, id: SessionId, yes: Yes = False) -> None:
     """Delete a session with all that was said in it, for good. `sessions archive` only puts it away."""
     with door.open() as memory:
-        session = memory.session(id)
+        session = chosen_session(memory, id)
         door.confirm(f"Delete {clean(session.title or session.id)}, with all that was said in it?", yes=yes)
-        count = memory.delete_session(id)
-    door.answer({"id": id, "messages": count}, lambda: typer.echo(f"Deleted, with {counted(count, 'message')}."))
+        count = memory.delete_session(session.id)
+    door.answer(
+        {"id": session.id, "messages": count}, lambda: typer.echo(f"Deleted, with {counted(count, 'message')}.")
+    )
 
 
 def export(
@@ -157,11 +315,11 @@ def export(
     loaded elsewhere.
     """
     with door.open() as memory:
-        session = memory.session(id)
+        session = chosen_session(memory, id)
         count = 0
         with _opened(target) as stream:
             stream.write(_json({"session": session}) + "\n")
-            for message in _messages(memory, id):
+            for message in _messages(memory, session.id):
                 stream.write(_json(message) + "\n")
                 count += 1
     if str(target) != "-":
@@ -210,7 +368,8 @@ def _line(message: "SessionMessage") -> str:
 
 
 def add_to(app: typer.Typer) -> None:
-    command(group, "commonplace sessions list --agent assistant", panel=PANEL, name="list")(list_sessions)
+    examples = ("commonplace sessions list --agent assistant", "commonplace sessions list --live")
+    command(group, *examples, panel=PANEL, name="list")(list_sessions)
     command(group, "commonplace sessions show 019b76db-9260-71e6-810b-f0583894b47e", panel=PANEL)(show)
     command(group, "commonplace sessions search 'the slow parser'", panel=PANEL)(search)
     command(group, "commonplace sessions rename 019b76db-9260-71e6-810b-f0583894b47e 'The slow parser'", panel=PANEL)(
@@ -218,6 +377,16 @@ def add_to(app: typer.Typer) -> None:
     )
     command(group, "commonplace sessions archive 019b76db-9260-71e6-810b-f0583894b47e", panel=PANEL)(archive)
     command(group, "commonplace sessions unarchive 019b76db-9260-71e6-810b-f0583894b47e", panel=PANEL)(unarchive)
+    command(
+        group,
+        "commonplace sessions attach 019b76db",
+        "commonplace sessions attach 019b76db --watch",
+        "echo 'Run the tests again' | commonplace sessions attach 019b76db --json",
+        panel=PANEL,
+    )(attach)
+    command(group, "commonplace sessions cancel 019b76db", panel=PANEL)(cancel)
+    command(group, "commonplace sessions share 019b76db", panel=PANEL)(share)
+    command(group, "commonplace sessions unshare 019b76db", panel=PANEL)(unshare)
     command(group, "commonplace sessions delete 019b76db-9260-71e6-810b-f0583894b47e --yes", panel=PANEL)(delete)
     command(group, "commonplace sessions export 019b76db-9260-71e6-810b-f0583894b47e talk.jsonl", panel=PANEL)(export)
     app.add_typer(group, name="sessions", rich_help_panel=PANEL)

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from commonplace.cli.agent_line import AgentLine
 from commonplace.cli.interrupts import Interrupts
 from commonplace.cli.lines import counted
+from commonplace.cli.permission_words import recorded_words
 from commonplace.cli.turn_notes import TurnNotes
 from commonplace.errors import CommonplaceError, Conflict, NotFound, TimedOut
 from commonplace.values.agent_errors import TurnCutOff
-from commonplace.values.permission import PermissionChoice, PermissionRequest
+from commonplace.values.permission import PermissionChoice, PermissionForbidden, PermissionRequest
 from commonplace.values.turn_event import (
     EventsMissed,
     MemoryLearned,
@@ -179,6 +180,9 @@ class TurnFollower:
             return
         work = self._line.partner.agent.answer_permission(self._session, request.id, choice)
         try:
-            self._line.ask(work)
-        except (Conflict, NotFound) as error:
+            vote = self._line.ask(work)
+        except (Conflict, NotFound, PermissionForbidden) as error:
             self._handlers.note(error.message)
+        else:
+            if vote.outcome == "recorded":
+                self._handlers.note(recorded_words(vote))

@@ -12,14 +12,22 @@ from typing import Literal, Protocol
 import typer
 
 from commonplace.cli.lines import clipped, counted, oneline, visible
+from commonplace.cli.permission_words import VoteEvent, terms_words, vote_words
 from commonplace.cli.plain import money
 from commonplace.values.json import Json
 from commonplace.values.permission import PermissionAnswer, PermissionRequest
 from commonplace.values.turn_event import (
     HistoryCompacted,
     MemoryRecalled,
+    ModeChanged,
+    ModelChanged,
     PermissionAnswered,
+    PermissionVoted,
+    PermissionVoteLate,
+    PermissionVoteRefused,
     PlanChanged,
+    PromptQueued,
+    PromptWithdrawn,
     TextAdded,
     ThinkingAdded,
     ToolEnded,
@@ -35,6 +43,15 @@ Tone = Literal["plain", "dim", "good", "bad", "warn", "strong"]
 _LINE = 100
 _MOST_SHOWN = 4_000
 _MARKS = {"pending": "☐", "in_progress": "◐", "completed": "☑"}
+_SESSION_NEWS = (
+    PromptQueued,
+    PromptWithdrawn,
+    ModeChanged,
+    ModelChanged,
+    PermissionVoted,
+    PermissionVoteRefused,
+    PermissionVoteLate,
+)
 _STOPS = {
     "max_tokens": "The answer was cut off: it reached the most tokens that an answer may have.",
     "max_turn_requests": "The turn reached its limit. Say `go on` to let it continue.",
@@ -158,6 +175,8 @@ class TurnView:
             self._paper.diff(visible(request.diff))
         elif self._verbose or request.kind == "other":
             self._paper.block(_arguments(request.arguments))
+        if request.terms is not None and request.terms.policy != "designated":
+            self.note(f"  {terms_words(request.terms)}")
 
     def note(self, text: str, tone: Tone = "dim") -> None:
         """A remark of ours; what it quotes is made fit."""
@@ -185,15 +204,19 @@ class TurnView:
                 self._plan(entries)
             case PermissionAnswered(answer=answer):
                 self._answered(answer)
-            case HistoryCompacted(messages=count):
-                self.note(f"Earlier messages are told in short from now on: {counted(count, 'message')}.")
             case TurnEnded():
                 self._end(event)
             case TurnFailed(message=message, code=code):
                 self.end()
                 self._paper.line(visible(f"✗ {message} [{code}]"), "bad")
             case _:
-                pass
+                self._remark(event)
+
+    def _remark(self, event: TurnEvent) -> None:
+        if isinstance(event, _SESSION_NEWS):
+            self.note(session_news(event))
+        elif isinstance(event, HistoryCompacted):
+            self.note(f"Earlier messages are told in short from now on: {counted(event.messages, 'message')}.")
 
     def _think(self, text: str) -> None:
         self._thoughts.append(text)
@@ -245,6 +268,25 @@ class TurnView:
             self.note(_STOPS[event.stop_reason], "warn")
         if self._verbose:
             self.note(spending(event.usage))
+
+
+def session_news(event: PromptQueued | PromptWithdrawn | ModeChanged | ModelChanged | VoteEvent) -> str:
+    """What happened to the session beside its turns, as a sentence."""
+    match event:
+        case PromptQueued(speaker=speaker, text=text):
+            return f"… {speaker}, waiting: {clipped(text, _LINE)}"
+        case PromptWithdrawn(reason=reason):
+            return (
+                "What waited is not said: the session ends."
+                if reason == "session_closed"
+                else "What waited was taken back."
+            )
+        case ModeChanged(mode=mode, by=by):
+            return f"{by or 'The agent'} set the mode: {mode}."
+        case ModelChanged(model=model, by=by):
+            return f"{by or 'The agent'} chose the model: {model}."
+        case _:
+            return vote_words(event)
 
 
 def outcome(event: ToolEnded) -> str:

@@ -2,44 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import partial
-from typing import Final
 
 import pydantic_ai
 
-from commonplace.agent.equipment import EquipmentParts, Outfit, ToolOptions
-from commonplace.agent.live_session import LiveSession, Prompt
+from commonplace.agent.acp.host.player import AcpHost
+from commonplace.agent.equipment import EquipmentParts, Outfit
+from commonplace.agent.live_session import LiveSession, Player, Prompt
 from commonplace.agent.memory.backend import TurnContext
-from commonplace.agent.run_log import TurnRun
-from commonplace.agent.tools.calls import CallLimits
-from commonplace.agent.turn import LoopParts, TurnLimits, TurnLoop
-from commonplace.compose.agent_memory import agent_memory
+from commonplace.agent.memory.room import RoomMemoryBackend
+from commonplace.agent.record import MessageLog
+from commonplace.agent.rooms import RoomPlace, RoomRegistry
+from commonplace.agent.turn import LoopParts, TurnLoop
+from commonplace.compose.agent_host import host_parts
+from commonplace.compose.agent_memory import AgentMemory, agent_memory
+from commonplace.compose.agent_parts import chat_task, open_run, tool_options, turn_limits
 from commonplace.compose.services import asked_model
 from commonplace.llms.chat import ChatModels
 from commonplace.llms.librarian.model import Librarian
 from commonplace.ports.chat import ChatTask
 from commonplace.ports.memory_client import MemoryClient
-from commonplace.ports.models import TaskLimits
 from commonplace.service.local import LocalMemory
-from commonplace.service.runs import Runs
+from commonplace.service.local_schedules import LocalSchedules
 from commonplace.service.services import Services
 from commonplace.settings import Settings
+from commonplace.values.channel import ChatRoom
 from commonplace.values.principal import Principal
-from commonplace.values.run import RunDraft, WorkspaceLease
 from commonplace.values.scope import Scope
-from commonplace.values.usage import to_micro
-
-_OBJECTIVE: Final = 4_000
 
 # A program says what it has to say itself; the library would print an advertisement into the first answer.
 pydantic_ai.BANNER_ENABLED = False
 
 
 @asynccontextmanager
-async def turn_loop(settings: Settings, services: Services) -> AsyncGenerator[TurnLoop]:
-    """Closed at the end: connections to vendors and to a gateway."""
+async def player(
+    settings: Settings, services: Services, log: MessageLog, rooms: RoomRegistry
+) -> AsyncGenerator[Player]:
+    """
+    Our own loop, or the agent that the operator hosts; what is said is kept in `log`. Closed at the end: connections to vendors and to a gateway.
+    """
     async with AsyncExitStack() as stack:
         memory = agent_memory(settings, consolidate=partial(_consolidate, services))
         stack.push_async_callback(memory.aclose)
@@ -47,42 +52,54 @@ async def turn_loop(settings: Settings, services: Services) -> AsyncGenerator[Tu
         models = await stack.enter_async_context(
             ChatModels(asked_model(settings), services.desk.store, clock, lambda _: Librarian())
         )
-        workspace = memory.workspace
         outfit = Outfit(
-            EquipmentParts(
-                memory_of=partial(_memory_of, settings, services),
-                scopes_of=partial(_scopes_of, services),
-                profile_of=services.owners.profile,
-                model_of=models.name_of,
-                backends=memory.backends,
-                curated=memory.curated,
-                recalls=workspace is not None and workspace.options.recall,
-                clock=clock,
-                tools=ToolOptions(
-                    closed=(settings.home,),
-                    folders=services.work_folders,
-                    fetch=settings.agent_fetch,
-                    sandbox=settings.agent_shell_sandbox,
-                    seconds=settings.agent_tool_seconds,
-                ),
+            replace(
+                _equipment(settings, services, memory, models),
+                rooms=rooms,
+                room_memory=RoomMemoryBackend(rooms, partial(_room_lines, services)),
             )
         )
+        if settings.agent_command:
+            yield AcpHost(host_parts(settings, services, outfit, log, recalls=_recalls(memory)))
+            return
         yield TurnLoop(
             LoopParts(
-                log=services.history,
+                log=log,
                 clock=clock,
                 models=models,
                 equip=outfit.equip,
-                task=partial(_task, settings),
-                open_run=partial(_run, services.runs),
-                limits=TurnLimits(
-                    requests=settings.agent_requests,
-                    seconds=settings.agent_seconds,
-                    window=settings.agent_window,
-                    calls=CallLimits(seconds=settings.agent_tool_seconds),
-                ),
+                task=partial(_task, settings, rooms),
+                open_run=partial(open_run, services.runs),
+                profile_of=services.owners.profile,
+                limits=turn_limits(settings),
             )
         )
+
+
+def _equipment(settings: Settings, services: Services, memory: AgentMemory, models: ChatModels) -> EquipmentParts:
+    return EquipmentParts(
+        memory_of=partial(_memory_of, settings, services),
+        scopes_of=partial(_scopes_of, services),
+        profile_of=services.owners.profile,
+        model_of=models.name_of,
+        backends=memory.backends,
+        curated=memory.curated,
+        recalls=_recalls(memory),
+        clock=services.desk.clock,
+        schedules_of=partial(LocalSchedules, services.schedules),
+        zone=settings.schedule_zone,
+        tools=tool_options(settings, services),
+    )
+
+
+def _recalls(memory: AgentMemory) -> bool:
+    return memory.workspace is not None and memory.workspace.options.recall
+
+
+def _task(settings: Settings, rooms: RoomRegistry, live: LiveSession, prompt: Prompt, model: str | None) -> ChatTask:
+    place = rooms.place(prompt.who.tenant, live.session.id)
+    task = chat_task(settings, live, prompt.who, model)
+    return task if place is None else replace(task, pots=place.pots)
 
 
 async def _consolidate(services: Services, turn: TurnContext) -> None:
@@ -105,31 +122,6 @@ async def _scopes_of(services: Services, who: Principal) -> tuple[Scope, ...]:
     return tuple(mark.scope for mark in marks if mark.scope.kind != "session" and who.is_at_home(mark.scope))
 
 
-def _task(settings: Settings, live: LiveSession, prompt: Prompt, model: str | None) -> ChatTask:
-    session = live.session
-    limits = TaskLimits(
-        seconds=settings.agent_seconds,
-        output_tokens=settings.agent_output_tokens,
-        micro_usd=to_micro(settings.agent_turn_budget_usd) if settings.agent_turn_budget_usd else None,
-        turns=settings.agent_requests,
-    )
-    return ChatTask(
-        tenant=prompt.who.tenant,
-        session=session.id,
-        agent=session.agent,
-        workspace=session.workspace,
-        limits=limits,
-        model_name=model,
-    )
-
-
-def _run(runs: Runs, live: LiveSession, prompt: Prompt) -> TurnRun:
-    session = live.session
-    draft = RunDraft(
-        objective=prompt.text[:_OBJECTIVE],
-        run_id=prompt.run,
-        session=session.id,
-        source_client=prompt.who.client or session.source,
-        workspace=WorkspaceLease(workspace_id=session.workspace or "", canonical_path=session.folder or ""),
-    )
-    return TurnRun(runs, prompt.who, draft)
+async def _room_lines(services: Services, tenant: str, place: RoomPlace) -> Sequence[str]:
+    room = ChatRoom(channel=place.channel, chat=place.chat, created_at=services.desk.clock.now())
+    return await asyncio.to_thread(services.room_memory.file(tenant, room).lines)

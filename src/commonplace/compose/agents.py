@@ -7,16 +7,24 @@ What talks to models takes seconds to load, and is an extra: it is loaded when s
 from __future__ import annotations
 
 import asyncio
+import warnings
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from commonplace.agent.live_session import Play
+from commonplace.agent.live_session import PermissionParts, Player
 from commonplace.agent.live_sessions import LiveSessions, SessionParts
+from commonplace.agent.mediator import MediatorOptions
 from commonplace.agent.permissions import Permissions, WorkspaceRules
+from commonplace.agent.rooms import RoomRegistry
+from commonplace.agent.session_claims import ClaimedHistory, SessionClaims
 from commonplace.errors import ModelUnavailable
+from commonplace.jobs.leases import worker_name
+from commonplace.values.session_lease import LeaseHolder
 
 if TYPE_CHECKING:
     from commonplace.service.services import Services
@@ -25,31 +33,66 @@ if TYPE_CHECKING:
     from commonplace.values.session import Session
 
 _MISSING: Final = "An agent needs an extra: pip install 'commonplace[agent]'."
+_NO_QUORUM: Final = (
+    "agent_permission_quorum counts only if agent_permission_policy is consensus. Remove the one, or set the other."
+)
 _LOOP: Final = "commonplace.compose.agent_loop"
 
 
 @asynccontextmanager
-async def live_sessions(settings: Settings, services: Services) -> AsyncGenerator[LiveSessions]:
-    """Sessions over these services, stopped at the end."""
+async def live_sessions(
+    settings: Settings,
+    services: Services,
+    *,
+    url: str | None = None,
+    socket: Path | None = None,
+    rooms: RoomRegistry | None = None,
+) -> AsyncGenerator[LiveSessions]:
+    """
+    Sessions over these services, stopped at the end. `url` is where the daemon is reached, `socket` where this worker of it takes what its
+    siblings pass on; a program that is no daemon has neither. `rooms` says which sessions are those of rooms.
+    """
+    registry = rooms or RoomRegistry()
+    if settings.agent_permission_quorum is not None and settings.agent_permission_policy != "consensus":
+        # Python shows the same warning of the same line once.
+        warnings.warn(_NO_QUORUM, stacklevel=2)
     async with AsyncExitStack() as stack:
+        holder = LeaseHolder(process=worker_name(), url=url, socket=None if socket is None else str(socket))
+        claims = SessionClaims(
+            services.desk.store.session_leases,
+            services.desk.clock,
+            holder,
+            lease=timedelta(seconds=settings.agent_lease_seconds),
+        )
+        history = ClaimedHistory(services.history, claims)
         loading = asyncio.Lock()
-        loops: list[Play] = []
+        loops: list[Player] = []
 
-        async def load() -> Play:
+        async def load() -> Player:
             async with loading:
                 if not loops:
-                    loops.append(await _loaded(settings, services, stack))
+                    loops.append(await _loaded(settings, services, history, stack, registry))
                 return loops[0]
 
         sessions = LiveSessions(
             SessionParts(
-                history=services.history,
-                permissions=partial(_permissions, settings),
+                history=history,
+                permissions=PermissionParts(
+                    rules=partial(_permissions, settings),
+                    clock=services.desk.clock,
+                    options=MediatorOptions(
+                        policy=settings.agent_permission_policy,
+                        quorum=settings.agent_permission_quorum,
+                        seconds=settings.agent_permission_seconds,
+                    ),
+                    note=services.permission_log.note,
+                    options_of=registry.permission_options,
+                ),
                 load=load,
                 clock=services.desk.clock,
+                claims=claims,
             ),
             most=settings.agent_sessions,
-            alone=settings.workers == 1,
         )
         try:
             yield sessions
@@ -58,13 +101,14 @@ async def live_sessions(settings: Settings, services: Services) -> AsyncGenerato
             await sessions.aclose()
 
 
-async def _loaded(settings: Settings, services: Services, stack: AsyncExitStack) -> Play:
+async def _loaded(
+    settings: Settings, services: Services, history: ClaimedHistory, stack: AsyncExitStack, rooms: RoomRegistry
+) -> Player:
     try:
         module = await asyncio.to_thread(import_module, _LOOP)
     except ImportError as error:
         raise ModelUnavailable(_MISSING) from error
-    loop = await stack.enter_async_context(module.turn_loop(settings, services))
-    return loop.play
+    return await stack.enter_async_context(module.player(settings, services, history, rooms))
 
 
 def _permissions(settings: Settings, who: Principal, session: Session) -> Permissions:
@@ -74,4 +118,4 @@ def _permissions(settings: Settings, who: Principal, session: Session) -> Permis
         if workspace
         else None
     )
-    return Permissions(rules, seconds=settings.agent_permission_seconds, allow_all=settings.agent_allow_all)
+    return Permissions(rules, allow_all=settings.agent_allow_all)

@@ -11,6 +11,7 @@ the file system, and its answers then wait for the caller's acknowledgement.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import signal
@@ -33,23 +34,28 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.supervisors import Multiprocess
 
 from commonplace.compose.agent_memory import gateway_options
-from commonplace.compose.agents import live_sessions
 from commonplace.compose.background import BACKGROUND, Background, at_work
+from commonplace.compose.channels import talk
 from commonplace.compose.doors import DOORS
 from commonplace.compose.services import ComposeOptions, composed
 from commonplace.compose.token import operator_token
 from commonplace.compose.work import end_streams
+from commonplace.compose.worker_socket import ADDRESS, LONGEST, WORKERS, open_to_siblings, own_siblings
 from commonplace.errors import AddressTaken, CommonplaceError, InvalidInput, PathNotFound
 from commonplace.governance.limits import RequestTier
+from commonplace.llms.choose import read_price
 from commonplace.ports.clock import Clock
+from commonplace.schedule.times import check_timing
 from commonplace.server.app import make_app
 from commonplace.server.auth import AppState
 from commonplace.server.logs import configure_logs, log
 from commonplace.server.metrics import FOLDER, forget_worker
 from commonplace.server.options import Options, is_loopback
 from commonplace.server.protocol import BoundedProtocol
+from commonplace.server.siblings import Siblings
 from commonplace.server.telemetry import Tracing, start_tracing
-from commonplace.settings import FROM_WORKSPACE, PREFIX, Settings, load_settings, workspace_folder
+from commonplace.settings import FROM_WORKSPACE, PREFIX, WORDS, Settings, load_settings, workspace_folder
+from commonplace.values.schedule import Timing
 from commonplace.workspace.report import PassedOver
 
 GRACE: Final = 10
@@ -63,7 +69,9 @@ _CONNECTIONS: Final = 2048
 _TURN: Final = 0.0005
 
 
-def options_of(settings: Settings, tracing: Tracing | None = None) -> Options:
+def options_of(
+    settings: Settings, tracing: Tracing | None = None, url: str | None = None, siblings: Siblings | None = None
+) -> Options:
     limits: dict[RequestTier, int] = {
         "read": settings.rate_limit_read,
         "mutation": settings.rate_limit_mutation,
@@ -86,6 +94,8 @@ def options_of(settings: Settings, tracing: Tracing | None = None) -> Options:
         token_budget=settings.token_budget,
         mcp_allow_delete=settings.mcp_allow_delete,
         tracing=tracing,
+        url=url,
+        siblings=siblings,
     )
 
 
@@ -105,8 +115,11 @@ def check_settings(settings: Settings) -> None:
         )
     if settings.workspace is not None and not settings.workspace.is_dir():
         raise PathNotFound(f"There is no folder {settings.workspace} to be the workspace.")
+    check_timing(Timing(zone=settings.schedule_zone, quiet=settings.schedule_quiet))
     # What an agent needs is missing now, not at somebody's first turn.
     gateway_options(settings)
+    if settings.agent_price is not None:
+        read_price(settings.agent_price)
 
 
 # ---- a worker
@@ -114,17 +127,26 @@ def check_settings(settings: Settings) -> None:
 
 @asynccontextmanager
 async def running(
-    settings: Settings, *, clock: Clock | None = None, tasks: Sequence[Background] = BACKGROUND
+    settings: Settings,
+    *,
+    clock: Clock | None = None,
+    tasks: Sequence[Background] = BACKGROUND,
+    url: str | None = None,
 ) -> AsyncGenerator[FastAPI]:
-    """The whole daemon but for the network: the app, its store, its background tasks."""
+    """The whole daemon but for the network: the app, its store, its background tasks. `url` is where it is reached."""
     async with AsyncExitStack() as stack:
         tracing = await to_thread.run_sync(start_tracing, settings.otlp_endpoint) if settings.otlp_endpoint else None
         if tracing is not None:
             stack.push_async_callback(to_thread.run_sync, tracing.close)
         token = await to_thread.run_sync(operator_token, settings)
         services = await stack.enter_async_context(composed(settings, ComposeOptions(token=token, clock=clock)))
-        sessions = await stack.enter_async_context(live_sessions(settings, services))
-        app = make_app(services, options_of(settings, tracing), DOORS, [sessions])
+        siblings = await stack.enter_async_context(own_siblings())
+        socket = None if siblings is None else siblings.own
+        url = settings.public_url or url
+        use_cases = await stack.enter_async_context(talk(settings, services, url=url, socket=socket))
+        app = make_app(services, options_of(settings, tracing, url, siblings), DOORS, use_cases)
+        if socket is not None:
+            await stack.enter_async_context(open_to_siblings(app, socket))
         ending = partial(end_streams, app.state.stopping)
         await stack.enter_async_context(at_work((*tasks, ending), AppState.of(app), settings))
         yield app
@@ -134,8 +156,9 @@ async def running(
 class DaemonApp:
     """The ASGI application of a worker. It is composed when the server starts."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, url: str | None = None) -> None:
         self._settings = settings
+        self._url = url
         self._app: FastAPI | None = None
         self.failure: CommonplaceError | None = None
 
@@ -150,7 +173,7 @@ class DaemonApp:
         await receive()
         sys.setswitchinterval(_TURN)
         try:
-            async with running(self._settings) as self._app:
+            async with running(self._settings, url=self._url) as self._app:
                 with stop_on_signal(self._app.state.stopping):
                     log(logging.INFO, "started", pid=os.getpid())
                     await send({"type": "lifespan.startup.complete"})
@@ -198,7 +221,7 @@ def app() -> DaemonApp:
     warnings.simplefilter("ignore", PassedOver)
     settings = load_settings()
     configure_logs(settings.log_format)
-    return DaemonApp(settings)
+    return DaemonApp(settings, os.environ.get(ADDRESS))
 
 
 # ---- the process that starts them
@@ -243,7 +266,7 @@ def serve(settings: Settings, report: Callable[[str], None]) -> None:
     check_settings(settings)
     operator_token(settings)
     configure_logs(settings.log_format)
-    with tempfile.TemporaryDirectory(prefix="commonplace-") as folder:
+    with tempfile.TemporaryDirectory(prefix="commonplace-", dir=_short_folder()) as folder:
         if settings.workers > 1:
             # The workers read their settings from the environment, and share their metrics in the folder.
             os.environ.update({**environment(settings), FOLDER: folder})
@@ -253,11 +276,19 @@ def serve(settings: Settings, report: Callable[[str], None]) -> None:
         report(address_of(listener))
         try:
             if settings.workers > 1:
+                os.environ[ADDRESS] = _address_elsewhere(listener)
+                if os.name != "nt":
+                    os.environ[WORKERS] = folder
                 Multiprocess(_config(settings, _PLACE), sockets=[listener]).run()
             else:
                 _serve_alone(settings, listener)
         finally:
             listener.close()
+
+
+def _short_folder() -> str | None:
+    """Where the sockets of workers can be: their paths have a limit. None: where the system keeps what is temporary."""
+    return "/tmp" if os.name != "nt" and len(tempfile.gettempdir()) > LONGEST - 24 else None
 
 
 async def _prepared(settings: Settings) -> None:
@@ -270,6 +301,12 @@ def address_of(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, str(host))
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+
+
+def _address_elsewhere(listener: socket.socket) -> str:
+    """As others may reach it: who listens on every address is called by the name of the machine."""
+    host, port = listener.getsockname()[:2]
+    return f"http://{socket.gethostname()}:{port}" if host in ("0.0.0.0", "::") else address_of(listener)
 
 
 def _config(settings: Settings, served: str | DaemonApp) -> uvicorn.Config:
@@ -301,7 +338,7 @@ def _serve_alone(settings: Settings, listener: socket.socket) -> None:
         sys.exit(0)
 
     signal.signal(signal.SIGTERM, ended)
-    worker = DaemonApp(settings)
+    worker = DaemonApp(settings, _address_elsewhere(listener))
     try:
         with suppress(KeyboardInterrupt):
             uvicorn.Server(_config(settings, worker)).run(sockets=[listener])
@@ -318,7 +355,7 @@ def environment(settings: Settings) -> dict[str, str]:
     """
     values = {name: getattr(settings, name) for name in sorted(settings.model_fields_set)}
     variables = {
-        f"{PREFIX}{name.upper()}": _variable(value)
+        f"{PREFIX}{name.upper()}": json.dumps(value) if name in WORDS else _variable(value)
         for name, value in values.items()
         if not isinstance(value, SecretStr)
     }

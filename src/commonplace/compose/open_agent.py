@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from commonplace.agent.local_agent import LocalAgent
@@ -32,12 +33,20 @@ async def open_agent(settings: Settings) -> AsyncGenerator[EmbeddedAgent]:
     async with composed(settings, ComposeOptions()) as services, live_sessions(settings, services) as sessions:
         # Whoever opens the store may do everything with it.
         who = Principal(
-            subject=LOCAL, name=settings.actor, tenant=settings.tenant, role="admin", operator=True, door=DOOR
+            subject=LOCAL,
+            name=settings.actor,
+            tenant=settings.tenant,
+            role="admin",
+            operator=True,
+            loopback=True,
+            door=DOOR,
         )
         memory = LocalMemory(services, who, token_budget=settings.token_budget)
         yield EmbeddedAgent(agent=LocalAgent(sessions, who), memory=memory)
 
 
 def model_names(settings: Settings) -> tuple[str, ...]:
-    """The models that may be asked for; the first answers if nobody asks."""
+    """The models that may be asked for; the first answers if nobody asks. A hosted agent has its own: it stands for them."""
+    if settings.agent_command:
+        return (Path(settings.agent_command[0]).name,)
     return chat_names(asked_model(settings))

@@ -127,6 +127,7 @@ def service_options(settings: Settings, token: str | None = None) -> ServiceOpti
         import_roots=tuple(settings.import_roots),
         agent_roots=tuple(settings.agent_roots),
         home=settings.home,
+        tenant=settings.tenant,
         ground=ground_of(settings),
         model=_name(settings),
         daily_micro_usd=to_micro(settings.llm_daily_budget_usd),
@@ -141,6 +142,8 @@ def service_options(settings: Settings, token: str | None = None) -> ServiceOpti
         run_kept=timedelta(days=settings.runs_days) if settings.runs_days else None,
         artifact_kept=timedelta(days=settings.artifacts_days) if settings.artifacts_days else None,
         most_artifact=settings.max_artifact_mb << 20,
+        schedule_zone=settings.schedule_zone,
+        schedule_quiet=settings.schedule_quiet,
     )
 
 

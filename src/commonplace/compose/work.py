@@ -8,7 +8,12 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from commonplace.jobs.payloads import EMBED_PAYLOAD, IMPORT_PAYLOAD, NO_PAYLOAD, TALK_PAYLOAD
+import anyio
+
+from commonplace.agent.live_sessions import LiveSessions
+from commonplace.agent.session_target import SessionTarget
+from commonplace.errors import NotFound
+from commonplace.jobs.payloads import EMBED_PAYLOAD, FIRE_PAYLOAD, IMPORT_PAYLOAD, NO_PAYLOAD, TALK_PAYLOAD
 from commonplace.jobs.queue import Queue
 from commonplace.jobs.worker import Worker
 from commonplace.server.auth import AppState
@@ -16,12 +21,16 @@ from commonplace.server.logs import log
 from commonplace.service.embedders import EMBED
 from commonplace.service.extraction import AT_ONCE, EXTRACT
 from commonplace.service.lanes import memory_queues
+from commonplace.service.schedule_runner import AT_ONCE as AT_ONCE_SCHEDULED
+from commonplace.service.schedule_runner import ScheduleRunner
+from commonplace.service.schedules import FIRE, SESSION
 from commonplace.service.seals import EVERY as SEAL_EVERY
 from commonplace.service.seals import SEAL, Sealing
 from commonplace.service.services import Services
 from commonplace.service.transfer import IMPORT
 from commonplace.service.upkeep import EVERY, UPKEEP, Housekeeping, tidy_files
 from commonplace.settings import Settings
+from commonplace.values.event import Event
 
 
 async def follow_events(app_state: AppState, settings: Settings) -> None:
@@ -38,6 +47,27 @@ async def end_streams(stopping: asyncio.Event, app_state: AppState, settings: Se
     app_state.services.events.hub.close()
     app_state.services.job_waiter.close()
     app_state.services.run_streams.close()
+
+
+async def follow_sessions(app_state: AppState, settings: Settings) -> None:
+    """A session that is led here may be changed or deleted anywhere: at another worker, by another daemon, by a command."""
+    del settings
+    sessions: LiveSessions = app_state.use_cases[LiveSessions]
+    history, heard = app_state.services.desk.store.history, asyncio.Queue[tuple[str, str]]()
+
+    def hear(event: Event) -> None:
+        news = event.news
+        if news.type in ("session.changed", "session.deleted"):
+            heard.put_nowait((news.tenant, str(news.data.get("id"))))
+
+    with app_state.services.events.hub.watched(hear):
+        while True:
+            tenant, id = await heard.get()
+            try:
+                session = await history.session(tenant, id)
+            except NotFound:
+                session = None
+            await sessions.changed(tenant, id, session)
 
 
 def queues_of(services: Services, settings: Settings) -> dict[str, Queue[Any]]:
@@ -67,10 +97,12 @@ async def work_on_jobs(app_state: AppState, settings: Settings) -> None:
     services, desk = app_state.services, app_state.services.desk
     if not desk.works_on_jobs:
         return
+    runner = schedule_runner(services, app_state.use_cases[LiveSessions])
+    fires = Queue(handler=runner.run, payload=FIRE_PAYLOAD, concurrency=AT_ONCE_SCHEDULED, wakes=(FIRE,))
     worker = Worker(
         desk.store,
         desk.clock,
-        queues_of(services, settings),
+        {**queues_of(services, settings), FIRE: fires},
         lease=timedelta(seconds=settings.job_lease_seconds),
         counted=lambda kind, state: app_state.metrics.jobs.labels(kind, state).inc(),
         ended=services.job_waiter.wake,
@@ -78,8 +110,16 @@ async def work_on_jobs(app_state: AppState, settings: Settings) -> None:
     services.lanes.on_queued(worker.wake)
     services.extraction.on_queued(worker.wake)
     services.embedders.on_queued(lambda: worker.wake(EMBED))
-    with services.events.hub.watched(worker.hear):
-        await worker.run()
+    with services.events.hub.watched(worker.hear), services.events.hub.watched(runner.hear):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(runner.follow)
+            await worker.run()
+            tasks.cancel_scope.cancel()
+
+
+def schedule_runner(services: Services, sessions: LiveSessions) -> ScheduleRunner:
+    """What plays the schedules of a daemon, in the targets that it has."""
+    return ScheduleRunner(services.desk, services.schedules, {SESSION: SessionTarget(sessions, services.history)})
 
 
 async def warm_up(app_state: AppState, settings: Settings) -> None:

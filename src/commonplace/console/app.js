@@ -5,6 +5,7 @@ import { fill, h, icon } from './dom.js';
 import { confirm } from './parts/dialog.js';
 import { languageMenu } from './parts/language_menu.js';
 import { shortcut, showShortcuts } from './parts/shortcuts.js';
+import { endLive, followLive } from './parts/live_sessions.js';
 import { showWaiting } from './parts/waiting.js';
 import { showError } from './problems.js';
 import { PAGES, currentAddress, go, leavePage, mayLeave, prefetchPage, showPage } from './router.js';
@@ -79,6 +80,7 @@ async function leave() {
 
 function showSignIn(message = '') {
   leavePage();
+  endLive();
   forgetSession();
   document.title = `${t('frame.sign-in')} · Commonplace`;
   frame.classList.remove('waiting');
@@ -94,7 +96,10 @@ async function showFrame() {
     if (key && may(role)) shortcut(`g ${key}`, t('frame.shortcuts.go', { page: t(`frame.${page}`) }), () => go(page));
   }
   // The page's own questions first: a number in the navigation can wait.
-  await showPage().finally(showWaiting);
+  await showPage().finally(() => {
+    showWaiting();
+    followLive();
+  });
 }
 
 function skipLink() {

@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Final, Generic, Literal, TypeAlias, TypeVar
+from typing import Final, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from commonplace.errors import TooManyListeners
 from commonplace.events.frames import frame, note_frame
@@ -56,10 +56,27 @@ class Missed:
     earliest: int
 
 
-Shape: TypeAlias = Callable[[RingEvent[E]], tuple[str, Mapping[str, Json]]]
-"""How a door writes an event: its type, and the document of its frame."""
+Shape: TypeAlias = Callable[[RingEvent[E]], tuple[str, Mapping[str, Json]] | None]
+"""How a door writes an event: its type, and the document of its frame. None: it is not for this listener."""
 
 RingSeat: TypeAlias = Seat[Shape[E]]
+
+
+class Follower(Protocol[E]):
+    """Who hears of each event as it is published, in this process, and has `listeners` of its own. It is quick, and raises nothing."""
+
+    @property
+    def listeners(self) -> int: ...
+
+    def hear(self, entry: RingEvent[E]) -> None: ...
+
+    def doubt(self) -> None:
+        """As `Ring.doubt`, for those who listen to it."""
+        ...
+
+    def end(self) -> None:
+        """The ring is closed, and no event comes any more."""
+        ...
 
 
 class Ring(Generic[E]):
@@ -86,6 +103,7 @@ class Ring(Generic[E]):
         self._events: deque[RingEvent[E]] = deque()
         self._seats: set[RingSeat[E]] = set()
         self._joined: set[RingSeat[E]] = set()
+        self._followers: list[Follower[E]] = []
         self._changed = asyncio.Event()
         self.epoch = epoch or uuid.uuid4().hex
         self.position = 0
@@ -98,7 +116,15 @@ class Ring(Generic[E]):
 
     @property
     def listeners(self) -> int:
-        return len(self._seats)
+        return len(self._seats) + sum(follower.listeners for follower in self._followers)
+
+    def lead(self, follower: Follower[E]) -> None:
+        """Have it hear every event from now on, before those who sit here."""
+        self._followers.append(follower)
+
+    def dismiss(self, follower: Follower[E]) -> None:
+        if follower in self._followers:
+            self._followers.remove(follower)
 
     def publish(self, event: E) -> int:
         """Tell it to everybody who listens. Answers its id."""
@@ -106,13 +132,16 @@ class Ring(Generic[E]):
         entry = RingEvent(self.position, self._clock.now(), event)
         self._hold(entry)
         self._wake()
+        for follower in tuple(self._followers):
+            follower.hear(entry)
         frames: dict[Shape[E], bytes] = {}
         for seat in tuple(self._joined):
             shape = seat.listener
             # Written once for all who read it in this shape.
             if shape not in frames:
                 frames[shape] = ring_frame(entry, shape)
-            seat.offer(entry.id, frames[shape])
+            if frames[shape]:
+                seat.offer(entry.id, frames[shape])
             if seat.ended:
                 self._joined.discard(seat)
         return entry.id
@@ -143,10 +172,15 @@ class Ring(Generic[E]):
         """Ask of every listener again whether it may hear, before it is told the next event."""
         for seat in self._seats:
             seat.doubt()
+        for follower in tuple(self._followers):
+            follower.doubt()
 
     def close(self) -> None:
         """Let every listener have what it was told, and go. Nobody hears what is published later."""
-        self.closed = True
+        if not self.closed:
+            self.closed = True
+            for follower in tuple(self._followers):
+                follower.end()
         self._wake()
         for seat in list(self._seats):
             seat.end(within=LAST_WORDS)
@@ -248,16 +282,19 @@ class RingStream(LiveStream, Generic[E]):
                 yield resync_frame(gap)
             elif page := self._ring.after(after, _PAGE):
                 after = last = page[-1].id
-                count += len(page)
-                yield b"".join(ring_frame(entry, self._shape) for entry in page)
+                portion = [text for entry in page if (text := ring_frame(entry, self._shape))]
+                count += len(portion)
+                if portion:
+                    yield b"".join(portion)
             elif self.seat.join(after):
                 break
         yield note_frame("replay_complete", replayedCount=count, lastReplayedEventId=last, lastEventId=after)
 
 
 def ring_frame(entry: RingEvent[E], shape: Shape[E]) -> bytes:
-    type, document = shape(entry)  # noqa: A001 - as events call it
-    return frame(type, document, id=entry.id)
+    """Nothing, if it is not for whom it would be written."""
+    shaped = shape(entry)
+    return b"" if shaped is None else frame(*shaped, id=entry.id)
 
 
 def resync_frame(gap: Missed) -> bytes:

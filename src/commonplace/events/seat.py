@@ -129,7 +129,11 @@ class Seat(Generic[T]):
         if not self._warned and len(self._queue) >= self._size * _WARN_AT:
             self._warned = True
             self._warning = note_frame(
-                "slow_client_warning", queued=len(self._queue), maxQueued=self._size, lastEventId=id
+                "slow_client_warning",
+                queued=len(self._queue),
+                queueSize=len(self._queue),
+                maxQueued=self._size,
+                lastEventId=id,
             )
         self._awake.set()
 

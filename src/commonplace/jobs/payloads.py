@@ -276,6 +276,13 @@ class DreamPayload(WorkspacePayload):
     private: Nothing = field(default_factory=Nothing)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FirePayload:
+    """A turn of a schedule."""
+
+    schedule: str
+
+
 ImportPayload: TypeAlias = ImportFolderPayload | ImportFilesPayload
 TalkPayload: TypeAlias = ExtractPayload | FlushPayload
 TaskPayload: TypeAlias = RememberPayload | ForgetPayload | DreamPayload
@@ -286,4 +293,5 @@ REMEMBER_PAYLOAD: Final = PayloadFormat[RememberPayload](RememberPayload)
 FORGET_PAYLOAD: Final = PayloadFormat[ForgetPayload](ForgetPayload)
 DREAM_PAYLOAD: Final = PayloadFormat[DreamPayload](DreamPayload)
 EMBED_PAYLOAD: Final = PayloadFormat[EmbedPayload](EmbedPayload)
+FIRE_PAYLOAD: Final = PayloadFormat[FirePayload](FirePayload)
 NO_PAYLOAD: Final = PayloadFormat[Nothing](Nothing)

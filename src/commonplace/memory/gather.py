@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commonplace.memory.index import EXACT, NEVER, Bools, Floats, Index, Ints, Segment, best_rows, place_key
-from commonplace.memory.rank import WORDS, Channel, Pool, Weights, bm25, idf, wanted
+from commonplace.memory.rank import WORDS, Pool, ScoreSpread, Weights, bm25, idf, wanted
 from commonplace.memory.relevance import Calibration
 
 Rows = NDArray[np.intp]
@@ -232,7 +232,7 @@ class Gathering:
             for part, (rows, _) in zip(self._parts, places, strict=True)
         )
 
-    def _spread_of_words(self, complete: float) -> Channel:
+    def _spread_of_words(self, complete: float) -> ScoreSpread:
         total = sum(float(part.words.sum(dtype=np.float64)) for part in self._parts)
         squares = sum(float(np.dot(part.words, part.words)) for part in self._parts)
         count = max(self._spread.passages if self._known else self._count, 1)
@@ -240,12 +240,12 @@ class Gathering:
         best = max((float(part.words.max(initial=0.0)) for part in self._parts), default=0.0)
         variance = squares / count - mean * mean
         std = float(np.sqrt(variance)) if variance > _ALIKE * mean * mean else 0.0
-        background = Channel(mean=_WORDS_MEAN * complete, std=_WORDS_STD * complete, best=0.0)
-        return Channel(mean=mean, std=std, best=best).mixed(count, background, self._asked.weights.prior)
+        background = ScoreSpread(mean=_WORDS_MEAN * complete, std=_WORDS_STD * complete, best=0.0)
+        return ScoreSpread(mean=mean, std=std, best=best).mixed(count, background, self._asked.weights.prior)
 
     # ---- meaning
 
-    def _score_meaning(self, name: str, vector: Floats) -> Channel:
+    def _score_meaning(self, name: str, vector: Floats) -> ScoreSpread:
         """Cosines after the mean of the scopes is taken away from both sides; nan where nobody looked."""
         count = max(sum(len(index) for index in self._indexes), 1)
         mean = np.zeros(len(vector), dtype=np.float32)
@@ -267,8 +267,8 @@ class Gathering:
             sampled.append(_centred(sample, vector, mean))
         seen = np.concatenate(sampled) if sampled else np.zeros(0, dtype=np.float32)
         if not len(seen):
-            return Channel(mean=0.0, std=0.0, best=0.0)
-        spread = Channel(mean=float(seen.mean()), std=float(seen.std()), best=float(seen.max()))
+            return ScoreSpread(mean=0.0, std=0.0, best=0.0)
+        spread = ScoreSpread(mean=float(seen.mean()), std=float(seen.std()), best=float(seen.max()))
         curve = self._asked.curves.get(name)
         background = spread if curve is None else curve.unrelated
         return spread.mixed(self._count, background, self._asked.weights.prior)

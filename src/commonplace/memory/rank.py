@@ -73,14 +73,14 @@ class Weights:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Channel:
+class ScoreSpread:
     """How one channel's scores are spread over the whole scope (or a fair sample of it), not over the pool."""
 
     mean: float
     std: float
     best: float
 
-    def mixed(self, count: int, background: Channel, weight: float) -> Channel:
+    def mixed(self, count: int, background: ScoreSpread, weight: float) -> ScoreSpread:
         """As `count` passages of this spread and `weight` of the background's have it together: a few passages alone have none."""
         total = count + weight
         if not total > 0.0:
@@ -89,7 +89,7 @@ class Channel:
         squares = count * (self.std**2 + (self.mean - mean) ** 2) + weight * (
             background.std**2 + (background.mean - mean) ** 2
         )
-        return Channel(mean=mean, std=sqrt(squares / total), best=self.best)
+        return ScoreSpread(mean=mean, std=sqrt(squares / total), best=self.best)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +106,7 @@ class Pool:
     words: Floats
     meaning: Mapping[str, Floats]
     """By embedder, the cosine; nan where a passage has no vector yet."""
-    channels: Mapping[str, Channel]
+    channels: Mapping[str, ScoreSpread]
     """By `WORDS` and by embedder."""
     wanted: float
     """What `wanted` says of the query's terms; 0 where it has none."""
@@ -231,7 +231,7 @@ def _trust(best: float, asked: float, coverage: float) -> float:
     return min(1.0, max(0.0, best / asked) / coverage) ** 2 if coverage > 0.0 else 1.0
 
 
-def _standard(values: Floats, channel: Channel | None) -> Floats:
+def _standard(values: Floats, channel: ScoreSpread | None) -> Floats:
     """Standard deviations above the scope's mean; none where there is no value or no spread."""
     if channel is None or not channel.std > 1e-9:
         return np.zeros(len(values))

@@ -265,7 +265,7 @@ def _written(
     gathering, ranked = judged.gathering, judged.ranked
     places = [group.place for group in groups]
     places += range(looked, min(looked + max(JUDGED - len(places), 0), len(ranked.passage)))
-    near = judged.nearness(ranked.passage[places])
+    near = replace(judged.nearness(ranked.passage[places]), words=ranked.words[places])
     beside = [judged.nearness(rows[places]) for rows in (ranked.before, ranked.after)]
     likely = relevance(near, beside, gathering.passages, judged.question.curves)
     relevant = is_relevant(likely)

@@ -48,7 +48,10 @@ class ChatModel(Protocol):
 
 
 class ChatModelRegistry(Protocol):
-    """The models that may be asked for here."""
+    """The models that may be asked for here, by `names`: the first answers if nobody asks."""
+
+    @property
+    def names(self) -> Sequence[str]: ...
 
     def name_of(self, *wishes: str | None) -> str:
         """
@@ -68,5 +71,48 @@ class ChatModelRegistry(Protocol):
             ModelUnavailable: the extra that it needs is not installed.
             ModelError: from the block, for what pydantic-ai raises there. Whoever means to go on after such an error (a limit of
                 requests, a cancelled run) catches it inside.
+        """
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HostedCharge:
+    """
+    What a turn of a hosted agent took. `cost_micro_usd` None: the agent did not say; `estimated`: it said nothing of all this, and what is not
+    reported is only warned of.
+    """
+
+    requests: int = 1
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_micro_usd: int | None = None
+    estimated: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HostedCost:
+    """What a turn came to, and the caps that its estimate passes: something to warn of."""
+
+    micro_usd: int = 0
+    passed: tuple[str, ...] = ()
+
+
+class HostedBill(Protocol):
+    """One turn of a hosted agent, which pays its own vendor."""
+
+    async def charge(self, charge: HostedCharge) -> HostedCost:
+        """Count it, once."""
+        ...
+
+
+class HostedPurse(Protocol):
+    """Where the turns of hosted agents are charged: the same budgets as those of our own."""
+
+    def open(self, task: ChatTask, name: str) -> AbstractAsyncContextManager[HostedBill]:
+        """
+        Until the turn ends; then its line is in the ledger, whatever became of it. `name` is what the agent is called there.
+
+        Raises:
+            SpendingCapReached: a budget is used up.
         """
         ...

@@ -73,11 +73,22 @@ class HistoryStore(Protocol):
         ...
 
     async def append_messages(
-        self, tenant: str, session: str, drafts: Sequence[MessageDraft], at: datetime, title: str | None = None
+        self,
+        tenant: str,
+        session: str,
+        drafts: Sequence[MessageDraft],
+        at: datetime,
+        title: str | None = None,
+        *,
+        claim: str | None = None,
     ) -> list[SessionMessage]:
         """
         Keep them at the end, in order, all or none; of two writers each has places of its own. One whose id is there already is
-        answered as it is. The session has been used `at`, and bears `title` if it bore none. Raises NotFound.
+        answered as it is. The session has been used `at`, and bears `title` if it bore none.
+
+        Raises:
+            NotFound: there is no such session.
+            SessionLost: `claim` is given, and is not the one that holds the session: another process has taken it over.
         """
         ...
 

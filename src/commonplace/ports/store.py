@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from commonplace.ports.approvals import ApprovalRegistry
+from commonplace.ports.channel_store import ChannelStore
 from commonplace.ports.embedder_stages import EmbedderStages
 from commonplace.ports.events import EventLog
 from commonplace.ports.history import HistoryStore
@@ -17,7 +18,9 @@ from commonplace.ports.members import MemberRegistry
 from commonplace.ports.quotas import Quotas
 from commonplace.ports.recall import RecallStore
 from commonplace.ports.records import RecordStore
+from commonplace.ports.schedules import ScheduleStore
 from commonplace.ports.seals import SealStore
+from commonplace.ports.session_leases import SessionLeases
 from commonplace.ports.statistics import StoreStatistics
 from commonplace.ports.usage import UsageLedger
 from commonplace.ports.vector_cache import VectorCache
@@ -64,6 +67,15 @@ class Store(Protocol):
 
     @property
     def history(self) -> HistoryStore: ...
+
+    @property
+    def schedules(self) -> ScheduleStore: ...
+
+    @property
+    def channels(self) -> ChannelStore: ...
+
+    @property
+    def session_leases(self) -> SessionLeases: ...
 
     @property
     def seals(self) -> SealStore: ...

@@ -10,9 +10,11 @@ from commonplace.sdk.connection import DaemonConnection
 from commonplace.sdk.documents import changed, part, written
 from commonplace.sdk.talk import Call, asked
 from commonplace.sdk.turn_listener import TurnListener
-from commonplace.values.permission import PermissionAnswer, PermissionChoice, PermissionRequest
+from commonplace.values.permission import PermissionRequest, PermissionVote, PermissionVoteChoice
 from commonplace.values.record import Json
+from commonplace.values.session_state import LiveSessionSummary, SessionState
 from commonplace.values.turn_event import SessionEvent, TurnTicket
+from commonplace.wire.sessions import LiveSessionsAnswer
 from commonplace.wire.shapes import reader
 from commonplace.wire.turns import CancelAnswer, PermissionsAnswer
 
@@ -43,19 +45,62 @@ class DaemonAgent:
         """End the turn that is played, its tools included. False: none was."""
         return (self._to_session(session, "cancel", CancelAnswer, {})).cancelled
 
+    def withdraw_turn(self, session: str, run: str) -> bool:
+        """
+        Take back what waits for its turn. False: it does not wait any more.
+
+        Raises:
+            Forbidden: somebody else said it.
+        """
+        path = f"/v1/sessions/{part(session)}/turns/{part(run)}"
+        return (self._daemon.ask(asked(Call(method="DELETE", path=path, decode=reader(CancelAnswer))))).cancelled
+
+    def live_sessions(self, *, everyone: bool = False) -> Sequence[LiveSessionSummary]:
+        """
+        The sessions in use that one's own list would show, and what each does now: first those that wait for a permission.
+
+        Raises:
+            Forbidden: `everyone` is for admins.
+        """
+        query = (("everyone", "true"),) if everyone else ()
+        decode = reader(LiveSessionsAnswer)
+        call = Call(method="GET", path="/v1/sessions/live", query=query, decode=decode, reads=True)
+        return (self._daemon.ask(asked(call))).sessions
+
+    def session_state(self, session: str) -> SessionState:
+        """How a session is set, and what it does now."""
+        path = f"/v1/sessions/{part(session)}/state"
+        return self._daemon.ask(asked(Call(method="GET", path=path, decode=reader(SessionState), reads=True)))
+
+    def configure_session(self, session: str, *, mode: str | None = None, model: str | None = None) -> SessionState:
+        """
+        Have the next turns played in this mode or by this model, each one of its options; what is None stays.
+
+        Raises:
+            InvalidInput: the session does not offer it.
+            Forbidden: only the owner and admins may, or the operator has not allowed it.
+        """
+        path, body = f"/v1/sessions/{part(session)}/state", changed({"mode": mode, "model": model})
+        call = Call(method="PATCH", path=path, body=written(body), decode=reader(SessionState))
+        return self._daemon.ask(asked(call))
+
     def permission_requests(self, session: str) -> Sequence[PermissionRequest]:
         """What waits for an answer."""
         path = f"/v1/sessions/{part(session)}/permissions"
         call = Call(method="GET", path=path, decode=reader(PermissionsAnswer), reads=True)
         return (self._daemon.ask(asked(call))).permissions
 
-    def answer_permission(self, session: str, request: str, choice: PermissionChoice) -> PermissionAnswer:
+    def answer_permission(self, session: str, request: str, choice: PermissionVoteChoice) -> PermissionVote:
         """
+        Vote on it, with one of its choices or `cancel`. The answer says whether that decided it, or was only counted.
+
         Raises:
             NotFound: nothing of that id waits.
-            PermissionResolved: somebody was first.
+            PermissionResolved: it is decided already.
+            PermissionForbidden: the session's policy does not let this person decide.
+            Conflict: the request has no such choice.
         """
-        return self._to_session(session, f"permissions/{part(request)}", PermissionAnswer, {"choice": choice})
+        return self._to_session(session, f"permissions/{part(request)}", PermissionVote, {"choice": choice})
 
     def _to_session(self, session: str, what: str, answer: type[T], body: dict[str, Json]) -> T:
         path = f"/v1/sessions/{part(session)}/{what}"

@@ -11,7 +11,9 @@ import httpx
 
 from commonplace.sdk.address import TIMEOUT, address
 from commonplace.sdk.async_connection import AsyncDaemonConnection
+from commonplace.sdk.async_rooms import AsyncDaemonChannels, AsyncDaemonRooms
 from commonplace.sdk.async_runs import AsyncDaemonArtifacts, AsyncDaemonRuns
+from commonplace.sdk.async_schedules import AsyncDaemonSchedules
 from commonplace.sdk.documents import changed, document, part, query, texts, whole, written
 from commonplace.sdk.talk import Call, asked, waiting
 from commonplace.values.agent_profile import AgentFields, NewAgentFields
@@ -44,7 +46,9 @@ class AsyncDaemonCatalog:
     ) -> None:
         """
         `agent`: a model writes here, so that what it writes is labelled `model_generated`, whoever's the key is. `transport` sends
-        requests in another way than over the network, for instance through one of your own.
+        requests in another way than over the network, for instance through one of your own. `url` may name several daemons on one
+        store, separated by commas: the first is asked, and another one for a session that it leads. One on the host of the first need not be
+        named.
         """
         self._daemon = AsyncDaemonConnection(address(url, token, tenant, client_id, agent=agent), timeout, transport)
 
@@ -53,8 +57,20 @@ class AsyncDaemonCatalog:
         return AsyncDaemonRuns(self._daemon)
 
     @property
+    def schedules(self) -> AsyncDaemonSchedules:
+        return AsyncDaemonSchedules(self._daemon)
+
+    @property
     def artifacts(self) -> AsyncDaemonArtifacts:
         return AsyncDaemonArtifacts(self._daemon)
+
+    @property
+    def rooms(self) -> AsyncDaemonRooms:
+        return AsyncDaemonRooms(self._daemon)
+
+    @property
+    def channels(self) -> AsyncDaemonChannels:
+        return AsyncDaemonChannels(self._daemon)
 
     async def aclose(self) -> None:
         """Close the connections. A second time does nothing."""

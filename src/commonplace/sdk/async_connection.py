@@ -13,6 +13,7 @@ from httpx_sse import EventSource, ServerSentEvent
 from commonplace.errors import StoreClosed
 from commonplace.sdk.address import Address
 from commonplace.sdk.event_listener import MAX_FRAME, SILENCE, FrameListener
+from commonplace.sdk.owners import followed
 from commonplace.sdk.talk import Call, HttpReply, Outcome, Pause, Talk, problem, unreachable
 from commonplace.sdk.threads import async_call, async_parts
 
@@ -24,6 +25,7 @@ class AsyncDaemonConnection:
     """Opens no socket before the first request."""
 
     def __init__(self, address: Address, timeout: float, transport: httpx.AsyncBaseTransport | None) -> None:
+        self._address = address
         self._timeout = timeout
         self._http = httpx.AsyncClient(
             base_url=address.url,
@@ -83,14 +85,19 @@ class AsyncDaemonConnection:
             yield frame
 
     async def listen(self, listener: FrameListener[T]) -> AsyncIterator[T]:
-        """What a listener hears, without an end: a connection that drops is taken up again."""
+        """What a listener hears, without an end: a connection that drops is taken up again, at first where the caller said."""
+        place = ""
         while True:
             try:
                 async with self.stream(
-                    listener.path, listener.query, headers=listener.begin(), silence=SILENCE
+                    f"{place}{listener.path}", listener.query, headers=listener.begin(), silence=SILENCE
                 ) as response:
                     if response.status_code != 200:
-                        listener.refused(HttpReply.of(response, await response.aread()))
+                        reply = HttpReply.of(response, await response.aread())
+                        place = "" if place else followed(self._address, reply) or ""
+                        if place:
+                            continue
+                        listener.refused(reply)
                     else:
                         listener.opened(response.headers)
                         async for frame in self.frames(response, MAX_FRAME):
@@ -99,6 +106,7 @@ class AsyncDaemonConnection:
                                 yield event
             except httpx.TransportError as error:
                 listener.dropped(error)
+            place = ""
             await asyncio.sleep(listener.pause())
 
     async def download(self, path: str, query: tuple[tuple[str, str], ...], save: Callable[[bytes], None]) -> None:
@@ -140,14 +148,20 @@ class AsyncDaemonConnection:
 
     async def _send(self, call: Call[Any]) -> Outcome:
         try:
-            response = await self._open.request(
-                call.method,
-                call.path,
-                params=call.query,
-                content=call.body,
-                headers=call.headers,
-                timeout=self._limits(endless=call.endless, waits=call.waits),
-            )
+            reply = await self._reply(call)
+            owner = followed(self._address, reply)
+            return reply if owner is None else await self._reply(call, owner)
         except httpx.TransportError as error:
             return error
+
+    async def _reply(self, call: Call[Any], place: str = "") -> HttpReply:
+        """Of the daemon at `place`, else of ours."""
+        response = await self._open.request(
+            call.method,
+            f"{place}{call.path}",
+            params=call.query,
+            content=call.body,
+            headers=call.headers,
+            timeout=self._limits(endless=call.endless, waits=call.waits),
+        )
         return HttpReply.of(response, response.content)

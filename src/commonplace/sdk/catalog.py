@@ -13,7 +13,9 @@ import httpx
 from commonplace.sdk.address import TIMEOUT, address
 from commonplace.sdk.connection import DaemonConnection
 from commonplace.sdk.documents import changed, document, part, query, texts, whole, written
+from commonplace.sdk.rooms import DaemonChannels, DaemonRooms
 from commonplace.sdk.runs import DaemonArtifacts, DaemonRuns
+from commonplace.sdk.schedules import DaemonSchedules
 from commonplace.sdk.talk import Call, asked, waiting
 from commonplace.values.agent_profile import AgentFields, NewAgentFields
 from commonplace.values.distillation import DistillFields, DistillReport
@@ -45,7 +47,9 @@ class DaemonCatalog:
     ) -> None:
         """
         `agent`: a model writes here, so that what it writes is labelled `model_generated`, whoever's the key is. `transport` sends
-        requests in another way than over the network, for instance through one of your own.
+        requests in another way than over the network, for instance through one of your own. `url` may name several daemons on one
+        store, separated by commas: the first is asked, and another one for a session that it leads. One on the host of the first need not be
+        named.
         """
         self._daemon = DaemonConnection(address(url, token, tenant, client_id, agent=agent), timeout, transport)
 
@@ -54,8 +58,20 @@ class DaemonCatalog:
         return DaemonRuns(self._daemon)
 
     @property
+    def schedules(self) -> DaemonSchedules:
+        return DaemonSchedules(self._daemon)
+
+    @property
     def artifacts(self) -> DaemonArtifacts:
         return DaemonArtifacts(self._daemon)
+
+    @property
+    def rooms(self) -> DaemonRooms:
+        return DaemonRooms(self._daemon)
+
+    @property
+    def channels(self) -> DaemonChannels:
+        return DaemonChannels(self._daemon)
 
     def close(self) -> None:
         """Close the connections. A second time does nothing."""

@@ -14,6 +14,7 @@ from httpx_sse import EventSource, ServerSentEvent
 from commonplace.errors import StoreClosed
 from commonplace.sdk.address import Address
 from commonplace.sdk.event_listener import MAX_FRAME, SILENCE, FrameListener
+from commonplace.sdk.owners import followed
 from commonplace.sdk.talk import Call, HttpReply, Outcome, Pause, Talk, problem, unreachable
 from commonplace.sdk.threads import plain_call, plain_parts
 
@@ -25,6 +26,7 @@ class DaemonConnection:
     """Opens no socket before the first request."""
 
     def __init__(self, address: Address, timeout: float, transport: httpx.BaseTransport | None) -> None:
+        self._address = address
         self._timeout = timeout
         self._http = httpx.Client(
             base_url=address.url,
@@ -84,12 +86,19 @@ class DaemonConnection:
             yield frame
 
     def listen(self, listener: FrameListener[T]) -> Iterator[T]:
-        """What a listener hears, without an end: a connection that drops is taken up again."""
+        """What a listener hears, without an end: a connection that drops is taken up again, at first where the caller said."""
+        place = ""
         while True:
             try:
-                with self.stream(listener.path, listener.query, headers=listener.begin(), silence=SILENCE) as response:
+                with self.stream(
+                    f"{place}{listener.path}", listener.query, headers=listener.begin(), silence=SILENCE
+                ) as response:
                     if response.status_code != 200:
-                        listener.refused(HttpReply.of(response, response.read()))
+                        reply = HttpReply.of(response, response.read())
+                        place = "" if place else followed(self._address, reply) or ""
+                        if place:
+                            continue
+                        listener.refused(reply)
                     else:
                         listener.opened(response.headers)
                         for frame in self.frames(response, MAX_FRAME):
@@ -98,6 +107,7 @@ class DaemonConnection:
                                 yield event
             except httpx.TransportError as error:
                 listener.dropped(error)
+            place = ""
             time.sleep(listener.pause())
 
     def download(self, path: str, query: tuple[tuple[str, str], ...], save: Callable[[bytes], None]) -> None:
@@ -139,14 +149,20 @@ class DaemonConnection:
 
     def _send(self, call: Call[Any]) -> Outcome:
         try:
-            response = self._open.request(
-                call.method,
-                call.path,
-                params=call.query,
-                content=call.body,
-                headers=call.headers,
-                timeout=self._limits(endless=call.endless, waits=call.waits),
-            )
+            reply = self._reply(call)
+            owner = followed(self._address, reply)
+            return reply if owner is None else self._reply(call, owner)
         except httpx.TransportError as error:
             return error
+
+    def _reply(self, call: Call[Any], place: str = "") -> HttpReply:
+        """Of the daemon at `place`, else of ours."""
+        response = self._open.request(
+            call.method,
+            f"{place}{call.path}",
+            params=call.query,
+            content=call.body,
+            headers=call.headers,
+            timeout=self._limits(endless=call.endless, waits=call.waits),
+        )
         return HttpReply.of(response, response.content)

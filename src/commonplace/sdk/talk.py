@@ -27,7 +27,16 @@ from commonplace.errors import (
     TooManyRequests,
     Unauthenticated,
 )
-from commonplace.values import agent_errors, capability, permission, run_errors, session
+from commonplace.values import (
+    agent_errors,
+    capability,
+    channel,
+    permission,
+    run_errors,
+    schedule,
+    session,
+    session_lease,
+)
 from commonplace.values.retry import Backoff
 from commonplace.values.retry_after import parse_retry_after
 from commonplace.wire.problems import ProblemAnswer
@@ -191,7 +200,7 @@ def _known(root: type[CommonplaceError]) -> dict[str, type[CommonplaceError]]:
     return by_code
 
 
-_OWN_ERRORS: Final = (agent_errors, capability, permission, run_errors, session)
+_OWN_ERRORS: Final = (agent_errors, capability, channel, permission, run_errors, schedule, session, session_lease)
 """Where values bring errors of their own: loaded, so that each has its way back."""
 _BY_CODE: Final = _known(CommonplaceError)
 

@@ -24,6 +24,7 @@ from commonplace.server.options import Options, our_version
 from commonplace.server.request_checks import Gate, Hosts, Origins
 from commonplace.server.request_log import RequestLog
 from commonplace.server.route_table import RouteTable
+from commonplace.server.siblings import ELSEWHERE
 from commonplace.server.telemetry import OFF, Observed, observe
 from commonplace.service.services import Services
 
@@ -57,7 +58,7 @@ def make_app(
         openapi_url=None,
         redirect_slashes=False,
         routes=[RouteTable(routes)],
-        exception_handlers=HANDLERS,
+        exception_handlers=HANDLERS | ELSEWHERE,
         middleware=_middleware(options, metrics),
         **more,
     )

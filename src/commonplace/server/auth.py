@@ -190,6 +190,7 @@ def visit(request: Request, *, strict: bool = False) -> Visit:
     return Visit(
         door=exchange.door,
         address=request.client.host if request.client else None,
+        forwarded="forwarded" in headers or "x-forwarded-for" in headers,
         client=client,
         request=exchange.id,
         tenant=headers.get("x-tenant"),
@@ -223,7 +224,9 @@ def tier_of(method: str, path: str) -> RequestTier:
     last = path.rstrip("/").rpartition("/")[2]
     if method in ("GET", "HEAD") or last in _READS:
         return "read"
-    is_talk = last == "turns" and path.startswith("/v1/sessions/")
+    is_talk = (last == "turns" and path.startswith("/v1/sessions/")) or (
+        last == "prompt" and path.startswith("/session/")
+    )
     return "prompt" if last in _PROMPTS or is_talk else "mutation"
 
 

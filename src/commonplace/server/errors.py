@@ -8,6 +8,7 @@ the process.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
@@ -29,6 +30,7 @@ from commonplace.errors import (
 from commonplace.server.exchange import DoorName, exchange_of
 from commonplace.text.scrub import scrub
 
+_CAMEL: Final = re.compile(r"[a-z]+([A-Z][a-z]+)*")
 _MOST: Final = 20
 _LONGEST: Final = 200
 _NATIVE: Final[frozenset[DoorName]] = frozenset({"native", "mcp", "operators"})
@@ -49,7 +51,7 @@ def error_response(scope: Scope, error: CommonplaceError, *, close: bool = False
     headers: dict[str, str] = {}
     if error.status == 401:
         headers["WWW-Authenticate"] = 'Bearer realm="commonplace"'
-    if error.status in (429, 503):
+    if error.status in (421, 429, 503):
         headers["Retry-After"] = str(_seconds(error.details.get("retry_after")))
     if close:
         headers["Connection"] = "close"
@@ -59,6 +61,10 @@ def error_response(scope: Scope, error: CommonplaceError, *, close: bool = False
 def shaped(door: DoorName, error: CommonplaceError) -> dict[str, Any]:
     if door == "keyed":
         return {"success": False, "error": error.message}
+    if door == "sessions":
+        # Its clients find what an error is about beside its code, under the names that they know.
+        details = {name: _plain(value) for name, value in error.details.items() if _CAMEL.fullmatch(name)}
+        return {"error": error.message, "code": error.code, **details}
     if door not in _NATIVE:
         return {"error": error.message, "code": error.code}
     body: dict[str, Any] = {"code": error.code, "message": error.message}

@@ -9,7 +9,7 @@ from starlette.types import Scope
 
 from commonplace.values.principal import Principal
 
-DoorName = Literal["native", "keyed", "governed", "gateway", "remember", "mcp", "operators"]
+DoorName = Literal["native", "keyed", "governed", "gateway", "remember", "sessions", "mcp", "operators"]
 
 _KEY: Final = "commonplace.exchange"
 _PATHS: Final[tuple[tuple[str, DoorName], ...]] = (
@@ -22,6 +22,10 @@ _PATHS: Final[tuple[tuple[str, DoorName], ...]] = (
     ("/resources", "gateway"),
     ("/workspace", "remember"),
     ("/capabilities", "remember"),
+    ("/session", "sessions"),
+    ("/sessions", "sessions"),
+    ("/permission", "sessions"),
+    ("/daemon", "sessions"),
     ("/mcp", "mcp"),
     ("/health", "operators"),
     ("/ready", "operators"),

@@ -86,6 +86,9 @@ class Metrics:
             registry=own,
             multiprocess_mode="livesum",
         )
+        self.passed_on = Counter(
+            "commonplace_requests_passed_on", "Requests for a session that another worker leads.", registry=own
+        )
         self.jobs = Counter("commonplace_jobs", "Jobs, by what became of them.", ["kind", "state"], registry=own)
 
     @contextmanager
@@ -108,23 +111,24 @@ class Metrics:
             elif name in _WRITES:
                 self.writes.labels(outcome).inc()
 
-    def text(self, *, store_up: bool, unreadable: int = 0) -> bytes:
+    def text(self, *, store_up: bool, unreadable: int = 0, sessions: int = 0) -> bytes:
         """All of it in the form Prometheus reads; slow enough for a thread."""
         registry = self._registry
         if FOLDER in os.environ:
             registry = CollectorRegistry()
             MultiProcessCollector(registry)
         now = CollectorRegistry()
-        now.register(_Now(store_up, unreadable))
+        now.register(_Now(store_up, unreadable, sessions))
         return generate_latest(registry) + generate_latest(now)
 
 
 class _Now:
     """What holds at this moment, whichever worker is asked."""
 
-    def __init__(self, store_up: bool, unreadable: int) -> None:
+    def __init__(self, store_up: bool, unreadable: int, sessions: int) -> None:
         self._store_up = store_up
         self._unreadable = unreadable
+        self._sessions = sessions
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         yield GaugeMetricFamily("commonplace_store_up", "Whether the store answers.", value=float(self._store_up))
@@ -132,6 +136,11 @@ class _Now:
             "commonplace_store_unreadable",
             "What the worker that answers could not read of a damaged store.",
             value=float(self._unreadable),
+        )
+        yield GaugeMetricFamily(
+            "commonplace_sessions_led",
+            "Sessions of agents that a process on this store leads.",
+            value=float(self._sessions),
         )
 
 

@@ -17,6 +17,7 @@ DOORS: Final[dict[DoorName, str]] = {
     "governed": "Tiers, capabilities, promotion and audit, as Tandem has them.",
     "gateway": "Users with keys of their own, their chats and resources, as Beaver asks for them.",
     "remember": "The memory of a workspace: facts handed over and filed by and by, as qwen-code has it.",
+    "sessions": "Sessions of the agent, for many programs at once, as the clients of qwen-code's daemon know them.",
     "operators": "Health, metrics and this page.",
 }
 _TEXT: Final = {"type": "string"}
@@ -52,6 +53,7 @@ _SHAPE_OF: Final[dict[DoorName, str]] = {
     "governed": "PlainError",
     "gateway": "PlainError",
     "remember": "PlainError",
+    "sessions": "PlainError",
 }
 
 

@@ -47,7 +47,10 @@ async def metrics(request: Request, services: Served, who: KeyedCaller) -> Respo
     del who
     up = await is_up(services)
     damage = len(await services.desk.store.maintenance.damage())
-    text = await anyio.to_thread.run_sync(lambda: app_state(request).metrics.text(store_up=up, unreadable=damage))
+    sessions = len(await services.desk.store.session_leases.session_leases()) if up else 0
+    text = await anyio.to_thread.run_sync(
+        lambda: app_state(request).metrics.text(store_up=up, unreadable=damage, sessions=sessions)
+    )
     return Response(text, media_type=CONTENT_TYPE_LATEST)
 
 

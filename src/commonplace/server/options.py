@@ -7,16 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from commonplace.governance.limits import RequestTier
 from commonplace.server.telemetry import Tracing
+
+if TYPE_CHECKING:
+    from commonplace.server.siblings import Siblings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Options:
     """
     `allowed_hosts` and `allowed_origins` come on top of our own. `max_import` is for bodies that are read as a stream.
-    `max_anonymous_body` is for bodies whose sender is not known yet, `max_in_flight` for all bodies together. `rate_limits` are requests a minute and key, by tier; a tier that is not named is free.
+    `max_anonymous_body` is for bodies whose sender is not known yet, `max_in_flight` for all bodies together. `rate_limits` are requests a minute and key, by tier; a tier that is not named is free. `url` is where others reach the daemon. `siblings` are its other workers, if there are several.
     """
 
     host: str = "127.0.0.1"
@@ -36,6 +40,8 @@ class Options:
     token_budget: int = 2000
     mcp_allow_delete: bool = False
     tracing: Tracing | None = None
+    url: str | None = None
+    siblings: Siblings | None = None
 
     @property
     def is_local(self) -> bool:

@@ -22,6 +22,7 @@ from commonplace.errors import FileError, InvalidInput, StoreFull
 from commonplace.governance.access import reaches_all, require_role
 from commonplace.ports.journal import Entries
 from commonplace.values.artifact import Artifact, ArtifactDraft, ArtifactPage, ArtifactQuery
+from commonplace.values.audit import AuditQuery
 from commonplace.values.line import is_text
 from commonplace.values.moment import utc
 from commonplace.values.note import Note
@@ -45,6 +46,8 @@ _TYPE: Final = re.compile(
 )
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _ORPHANS_KEPT: Final = timedelta(hours=1)
+_ROWS: Final = 1_000
+"""Of the audit, that are looked through for an artifact that is not here."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,7 +105,7 @@ class Artifacts:
                 expires_at=utc(draft.expires_at) if draft.expires_at else None if keep is None else now + keep,
             )
             await _in_thread(lambda: cabinet.add(artifact, data))
-            await account.note(artifact=artifact.id, bytes=artifact.size)
+            await account.note(artifact=artifact.id, bytes=artifact.size, owner=artifact.owner)
             return artifact
 
     async def list(self, who: Principal, query: ArtifactQuery) -> ArtifactPage:
@@ -213,10 +216,28 @@ class Artifacts:
 
     async def _found(self, who: Principal, id: str) -> Artifact:
         cabinet = self._here()
-        artifact = await _in_thread(lambda: cabinet.get(who.tenant, id))
+        try:
+            artifact = await _in_thread(lambda: cabinet.get(who.tenant, id))
+        except ArtifactNotFound:
+            if await self._is_elsewhere(who, id):
+                raise RunsUnavailable(
+                    "The artifact lies in the home folder of another daemon. Ask that one, or let the daemons share it."
+                ) from None
+            raise
         if _is_over(artifact, self._desk.clock.now()) or not (artifact.owner == who.subject or _sees_all(who)):
             raise ArtifactNotFound
         return artifact
+
+    async def _is_elsewhere(self, who: Principal, id: str) -> bool:
+        """Whether the caller's artifact was added at another daemon, whose home folder is not ours: as for runs, by the rows of the audit."""
+        query = AuditQuery(actions=("artifact.add", "artifact.delete"), outcomes=("ok",))
+        rows = (await self._desk.store.journal.audit(who.tenant, query, _ROWS, None)).rows
+        row = next((row for row in rows if row.details.get("artifact") == id), None)
+        return (
+            row is not None
+            and row.action == "artifact.add"
+            and (row.details.get("owner") == who.subject or _sees_all(who))
+        )
 
     def _here(self) -> Cabinet:
         if self._cabinet is None:

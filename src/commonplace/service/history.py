@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -26,9 +27,10 @@ from commonplace.service.account import Account
 from commonplace.service.desk import Desk
 from commonplace.service.erasure import EraseRuns, erase_nothing
 from commonplace.text.analyse import query_terms
+from commonplace.values.event import News
 from commonplace.values.line import check_line
 from commonplace.values.moment import new_id, utc
-from commonplace.values.principal import KEY_SUBJECT, LOCAL, Principal
+from commonplace.values.principal import CHANNEL_SUBJECT, KEY_SUBJECT, LOCAL, Principal
 from commonplace.values.scope import Scope
 from commonplace.values.session import (
     ArchiveChoice,
@@ -42,13 +44,14 @@ from commonplace.values.session import (
     SessionMessage,
     SessionPage,
 )
+from commonplace.values.session_state import ActivityState
 
 MOST_SESSIONS: Final = 200
 MOST_MESSAGES: Final = 1_000
 MOST_HITS: Final = 100
 MAX_QUESTION: Final = 10_000
 _ENDED_AT_ONCE: Final = 200
-_TAKEN: Final = frozenset({"search"})
+_TAKEN: Final = frozenset({"search", "live"})
 """What stands where a session's id would, in the addresses of the native door."""
 _ARCHIVED: Final[dict[ArchiveChoice, bool | None]] = {"no": False, "yes": True, "any": None}
 
@@ -77,7 +80,7 @@ class History:
         async with desk.account(who, "session.create") as account:
             require_role(who, "writer")
             session = self._new(who, agent, fields)
-            account.scope = _scope_of(session)
+            account.scope = scope_of(session)
             if session.workspace is not None:
                 await desk.require(who, Scope("workspace", session.workspace))
             await self._require_folder(who, session.folder)
@@ -104,6 +107,34 @@ class History:
             if filters.get("everyone"):
                 await account.note_read()
             return page
+
+    async def among(self, who: Principal, ids: Sequence[str], *, everyone: bool = False) -> list[Session]:
+        """Those of these sessions that a list would show the caller; nothing is said of the others."""
+        async with self._desk.account(who, "session.list") as account:
+            await self._filter(who, account, {"everyone": everyone}, "any")
+            store, sessions = self._desk.store.history, list[Session]()
+            for id in ids:
+                with suppress(NotFound):
+                    sessions.append(await store.session(who.tenant, id))
+            if everyone:
+                await account.note_read()
+                return sessions
+            return [session for session in sessions if _owns(who, session) or _shares(who, session)]
+
+    async def tell_activity(self, tenant: str, id: str, state: ActivityState, backlog: int) -> None:
+        """Tell those who reach a session what it does now. It is an event and no more: nobody did anything to it."""
+        try:
+            session = await self._desk.store.history.session(tenant, id)
+        except NotFound:
+            return
+        news = News(
+            type="session.activity",
+            tenant=tenant,
+            at=self._desk.clock.now(),
+            scope=scope_of(session),
+            data={"id": id, "state": state, "queued": backlog},
+        )
+        await self._desk.store.journal.note(Entries(events=(news,)))
 
     async def change(self, who: Principal, id: str, changes: SessionChanges) -> Session:
         """Rename, archive, share. For its owner, and for admins. Raises NotFound."""
@@ -143,10 +174,12 @@ class History:
 
     # ---- messages
 
-    async def append(self, who: Principal, session: str, drafts: Sequence[MessageDraft]) -> list[SessionMessage]:
+    async def append(
+        self, who: Principal, session: str, drafts: Sequence[MessageDraft], *, claim: str | None = None
+    ) -> list[SessionMessage]:
         """
         Keep messages at the end, all or none; one whose id is there already is answered as it is. The first that a user says gives the
-        session its title. Raises NotFound.
+        session its title. Raises NotFound, and SessionLost: the session is not held by this `claim` any more.
         """
         desk = self._desk
         async with desk.account(who, "session.append") as account:
@@ -154,7 +187,9 @@ class History:
             there = await self._found(who, account, session)
             checked = [check_draft(draft) for draft in drafts]
             title = None if there.title else _title_of(checked)
-            return await desk.store.history.append_messages(who.tenant, there.id, checked, utc(desk.clock.now()), title)
+            return await desk.store.history.append_messages(
+                who.tenant, there.id, checked, utc(desk.clock.now()), title, claim=claim
+            )
 
     async def messages(
         self,
@@ -232,9 +267,9 @@ class History:
         if session is None:
             raise NotFound("There is no such session.")
         if not _reaches(who, session):
-            await account.note_denied(_scope_of(session))
+            await account.note_denied(scope_of(session))
             raise NotFound("There is no such session.")
-        account.scope = _scope_of(session)
+        account.scope = scope_of(session)
         return session
 
     async def _require_folder(self, who: Principal, folder: str | None) -> None:
@@ -337,12 +372,20 @@ def _governs(who: Principal, session: Session) -> bool:
 
 
 def _reaches(who: Principal, session: Session) -> bool:
-    if _owns(who, session) or _governs(who, session):
-        return True
+    return _owns(who, session) or _governs(who, session) or _is_named(who, session) or _shares(who, session)
+
+
+def _shares(who: Principal, session: Session) -> bool:
     return session.shared and session.workspace is not None and who.reaches(Scope("workspace", session.workspace))
 
 
-def _scope_of(session: Session) -> Scope:
+def _is_named(who: Principal, session: Session) -> bool:
+    """A session of a room is a channel's, and is for whoever speaks there: their patterns name it, and only while they speak."""
+    name = f"session:{session.id}"
+    return session.owner.startswith(CHANNEL_SUBJECT) and any(pattern.text == name for pattern in who.scopes or ())
+
+
+def scope_of(session: Session) -> Scope:
     """Who hears of it, and reads of it in the audit."""
     if session.shared and session.workspace is not None:
         return Scope("workspace", session.workspace)
@@ -351,7 +394,7 @@ def _scope_of(session: Session) -> Scope:
 
 def _told(account: Account, type: str, session: Session) -> Entries:  # noqa: A002 - as events call it
     account.details["session"] = session.id
-    scope = _scope_of(session)
+    scope = scope_of(session)
     news = account.news(type, scope=scope, data={"id": session.id, "agent": session.agent})
     return Entries(audit=(account.row("ok", scope=scope),), events=(news,))
 
@@ -376,7 +419,7 @@ def _title_of(drafts: Sequence[MessageDraft]) -> str | None:
 
 def _check_id(id: str) -> str:
     if not 1 <= len(id) <= 128 or not id.isprintable() or id in _TAKEN:
-        raise InvalidInput("The id of a session has 1 to 128 printable characters, and is not `search`.")
+        raise InvalidInput("The id of a session has 1 to 128 printable characters, and is neither `search` nor `live`.")
     return id
 
 

@@ -45,10 +45,13 @@ _OVER: Final = "The session is over. Sign in again."
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Visit:
-    """A request before anybody knows whose it is. `strict`: the route asks for a key in any case."""
+    """
+    A request before anybody knows whose it is. `forwarded`: a proxy passed it on. `strict`: the route asks for a key in any case.
+    """
 
     door: str
     address: str | None = None
+    forwarded: bool = False
     client: str | None = None
     request: str | None = None
     tenant: str | None = None
@@ -349,6 +352,7 @@ def _principal(visit: Visit, *, subject: str, name: str, tenant: str, role: Role
         role=role,
         client=visit.client,
         address=visit.address,
+        loopback=_is_loopback(visit.address) and not visit.forwarded,
         door=visit.door,
         request=visit.request,
     )
@@ -362,9 +366,11 @@ def _require_user(who: Principal, user: str) -> None:
 
 def _is_loopback(address: str | None) -> bool:
     try:
-        return address is not None and ipaddress.ip_address(address).is_loopback
+        ip = ipaddress.ip_address(address or "")
     except ValueError:
         return False
+    # A socket for both families writes 127.0.0.1 as ::ffff:127.0.0.1.
+    return (getattr(ip, "ipv4_mapped", None) or ip).is_loopback
 
 
 def _require_within(who: Principal, patterns: tuple[ScopePattern, ...] | None) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from commonplace.errors import InvalidInput
 from commonplace.service.recall import Recalling
 from commonplace.service.records import Records
+from commonplace.values.scope import DEFAULT_TENANT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,10 +42,13 @@ if TYPE_CHECKING:
     from commonplace.service.markdown import Ground, Managed
     from commonplace.service.members import Members
     from commonplace.service.owners import Owners
+    from commonplace.service.permission_log import PermissionLog
     from commonplace.service.resources import OwnResources
     from commonplace.service.review import Reviewing
+    from commonplace.service.room_memory import RoomMemories
     from commonplace.service.run_streams import RunStreams
     from commonplace.service.runs import Runs
+    from commonplace.service.schedules import Schedules
     from commonplace.service.shelves import Shelves
     from commonplace.service.transfer import Moving
     from commonplace.service.tree import Browsing
@@ -69,6 +73,7 @@ class ServiceOptions:
     many records a page or a batch may have; `ground` is where the files of memory lie, None where there are none; `limits` are those of a
     daemon, to be told; `make_embedders` makes embedders from their names, and `fixed_embedder` is the one that the settings name. Below `run_home` lie runs and
     artifacts, kept for `run_kept` after the last event and `artifact_kept` (None: forever); an artifact has at most `most_artifact` bytes.
+    `schedule_zone` and `schedule_quiet` hold for schedules that name none.
     """
 
     token: bytes | None = None
@@ -78,6 +83,7 @@ class ServiceOptions:
     import_roots: tuple[Path, ...] = ()
     agent_roots: tuple[Path, ...] = ()
     home: Path | None = None
+    tenant: str = DEFAULT_TENANT
     ground: Ground | None = None
     model: str | None = None
     daily_micro_usd: int = 0
@@ -94,6 +100,8 @@ class ServiceOptions:
     run_kept: timedelta | None = timedelta(days=30)
     artifact_kept: timedelta | None = timedelta(days=90)
     most_artifact: int = 8 << 20
+    schedule_zone: str = "UTC"
+    schedule_quiet: str | None = None
 
 
 class Services:
@@ -144,6 +152,13 @@ class Services:
         from commonplace.service.review import Reviewing  # noqa: PLC0415
 
         return Reviewing(self.desk)
+
+    @cached_property
+    def permission_log(self) -> PermissionLog:
+        # As above.
+        from commonplace.service.permission_log import PermissionLog  # noqa: PLC0415
+
+        return PermissionLog(self.desk)
 
     @cached_property
     def moving(self) -> Moving:
@@ -230,6 +245,24 @@ class Services:
         return History(
             self.desk, retention=self._options.history_kept, folders=self.work_folders, erase_runs=self._erase_runs
         )
+
+    @cached_property
+    def schedules(self) -> Schedules:
+        # As above.
+        from commonplace.service.schedules import SESSION, ScheduleOptions, Schedules, SessionRules  # noqa: PLC0415
+
+        options = self._options
+        rules = {SESSION: SessionRules(self.history)}
+        return Schedules(
+            self.desk, ScheduleOptions(zone=options.schedule_zone, quiet=options.schedule_quiet, rules=rules)
+        )
+
+    @cached_property
+    def room_memory(self) -> RoomMemories:
+        # As above.
+        from commonplace.service.room_memory import RoomMemories  # noqa: PLC0415
+
+        return RoomMemories(self.desk, self._options.home, self._options.tenant)
 
     @cached_property
     def owners(self) -> Owners:

@@ -14,6 +14,7 @@ from commonplace.values.job import Job
 from commonplace.values.moment import from_ms, to_ms
 from commonplace.values.record import Json
 from commonplace.values.scope import Scope
+from commonplace.values.session_lease import LeaseHolder, SessionLease
 from commonplace.values.usage import Usage, UsageTotal
 
 
@@ -132,4 +133,15 @@ def usage_total_of(row: Sequence[Any]) -> UsageTotal:
         input_tokens=input_tokens,
         output_tokens=output_tokens,
         cost_micro_usd=cost,
+    )
+
+
+def lease_of(row: Sequence[Any]) -> SessionLease:
+    tenant, session, claim, process, url, socket, expires_at = row
+    return SessionLease(
+        tenant=tenant,
+        session=session,
+        claim=claim,
+        holder=LeaseHolder(process=process, url=url, socket=socket),
+        expires_at=from_ms(expires_at),
     )

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
 from commonplace.compose.stores import SystemClock
 from commonplace.errors import NotFound
 from commonplace.events.ring import Ring, RingEvent
 from commonplace.ports.agent_client import AgentClient
-from commonplace.values.permission import PermissionAnswer, PermissionChoice, PermissionRequest
+from commonplace.values.permission import (
+    PermissionAnswer,
+    PermissionRequest,
+    PermissionVote,
+    PermissionVoteChoice,
+)
+from commonplace.values.session_state import LiveSessionSummary, QueuedPrompt, SessionMode, SessionOptions, SessionState
 from commonplace.values.turn_event import (
     MemoryLearned,
+    ModeChanged,
+    ModelChanged,
     PermissionAnswered,
     PermissionAsked,
     SessionEvent,
@@ -44,6 +53,13 @@ class ScriptedAgentClient(AgentClient):
         self._rings: dict[str, Ring[TurnEvent]] = {}
         self._waiting: dict[str, tuple[PermissionRequest, asyncio.Future[PermissionAnswer]]] = {}
         self._turn: asyncio.Task[None] | None = None
+        self._running: TurnStarted | None = None
+        self.options = SessionOptions(
+            mode="default",
+            modes=(SessionMode(id="default", name="Ask"), SessionMode(id="plan", name="Plan")),
+            model=self.model,
+            models=(self.model, "other"),
+        )
         self.prompts: list[tuple[str, str | None]] = []
         self.answers: list[PermissionAnswer] = []
 
@@ -69,17 +85,51 @@ class ScriptedAgentClient(AgentClient):
         self._turn.cancel()
         return True
 
+    async def withdraw_turn(self, session: str, run: str) -> bool:
+        del session, run
+        return False
+
+    async def live_sessions(self, *, everyone: bool = False) -> Sequence[LiveSessionSummary]:
+        del everyone
+        return ()
+
+    async def session_state(self, session: str) -> SessionState:
+        running = self._running
+        prompt = running and QueuedPrompt(
+            run=running.run, text=running.text, at=SystemClock().now(), state="running", speaker="local"
+        )
+        return SessionState(
+            session=session,
+            options=self.options,
+            prompts=(prompt,) if prompt else (),
+            permissions=tuple(request for request, _ in self._waiting.values()),
+        )
+
+    async def configure_session(
+        self, session: str, *, mode: str | None = None, model: str | None = None
+    ) -> SessionState:
+        before = self.options
+        self.options = replace(before, mode=mode or before.mode, model=model or before.model)
+        if mode not in (None, before.mode):
+            self._ring(session).publish(ModeChanged(mode=self.options.mode, previous=before.mode, by="local"))
+        if model not in (None, before.model):
+            self._ring(session).publish(ModelChanged(model=self.options.model, previous=before.model, by="local"))
+        return await self.session_state(session)
+
     async def permission_requests(self, session: str) -> Sequence[PermissionRequest]:
         del session
         return [request for request, _ in self._waiting.values()]
 
-    async def answer_permission(self, session: str, request: str, choice: PermissionChoice) -> PermissionAnswer:
+    async def answer_permission(self, session: str, request: str, choice: PermissionVoteChoice) -> PermissionVote:
         del session
         if request not in self._waiting:
             raise NotFound("Nothing of that id waits for an answer.")
-        answer = PermissionAnswer(request=request, choice=choice, voter="local")
+        if choice == "cancel":
+            answer = PermissionAnswer(request=request, choice="reject_once", voter="local", decided_by="cancelled")
+        else:
+            answer = PermissionAnswer(request=request, choice=choice, voter="local", votes={"local": choice})
         self._waiting.pop(request)[1].set_result(answer)
-        return answer
+        return PermissionVote(request=request, outcome="resolved", choice=choice, answer=answer)
 
     def _ring(self, session: str) -> Ring[TurnEvent]:
         return self._rings.setdefault(session, Ring(SystemClock()))
@@ -91,10 +141,12 @@ class ScriptedAgentClient(AgentClient):
             await asyncio.wait({before})
         usage = TurnUsage(model=started.model, requests=1, input_tokens=10, output_tokens=5)
         reply: list[str] = []
+        self._running = started
         ring.publish(started)
         try:
             for step in steps:
                 if isinstance(step, TurnFailed):
+                    self._running = None
                     ring.publish(step)
                     return
                 if not isinstance(step, MemoryLearned):
@@ -102,8 +154,10 @@ class ScriptedAgentClient(AgentClient):
                 reply += [step.text] if isinstance(step, TextAdded) else []
         except asyncio.CancelledError:
             cut = TurnEnded(run=started.run, reply="".join(reply), stop_reason="cancelled", usage=usage)
+            self._running = None
             ring.publish(cut)
             return
+        self._running = None
         ring.publish(TurnEnded(run=started.run, reply="".join(reply), stop_reason="end_turn", usage=usage))
         learned = [step for step in steps if isinstance(step, MemoryLearned)]
         ring.publish(learned[0] if learned else MemoryLearned())

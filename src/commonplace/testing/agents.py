@@ -9,14 +9,18 @@ from dataclasses import dataclass, field
 
 from pydantic_ai.models import Model
 
-from commonplace.agent.live_session import LiveSession, Play, Prompt
+from commonplace.agent.live_session import LiveSession, PermissionParts, Player, Prompt
 from commonplace.agent.live_sessions import LiveSessions, SessionParts
 from commonplace.agent.local_agent import LocalAgent
+from commonplace.agent.mediator import MediatorOptions
 from commonplace.agent.memory.backend import MemoryBackend, TurnContext
 from commonplace.agent.permissions import Permissions
 from commonplace.agent.run_log import TurnRun
+from commonplace.agent.session_claims import ClaimedHistory, SessionClaims
 from commonplace.agent.tools.tool import AgentTool
-from commonplace.agent.turn import Equipment, LoopParts, TurnLimits, TurnLoop
+from commonplace.agent.turn import LoopParts, TurnLoop
+from commonplace.agent.turn_course import Equipment, TurnLimits
+from commonplace.jobs.leases import worker_name
 from commonplace.llms.chat import ChatModels
 from commonplace.llms.choose import ModelOptions
 from commonplace.llms.librarian.model import Librarian
@@ -27,9 +31,10 @@ from commonplace.testing.chat import ScriptedChatModel
 from commonplace.values.principal import LOCAL, Principal
 from commonplace.values.run import RunDraft
 from commonplace.values.session import Session
+from commonplace.values.session_lease import LeaseHolder
 from commonplace.values.turn_event import MemoryLearned, TurnEnded, TurnEvent, TurnFailed
 
-WHO = Principal(subject=LOCAL, tenant="default/default", role="admin", operator=True)
+WHO = Principal(subject=LOCAL, tenant="default/default", role="admin", operator=True, loopback=True)
 _PATIENCE = 5.0
 
 
@@ -43,8 +48,10 @@ class TurnBench:
     backends: tuple[MemoryBackend, ...] = ()
     limits: TurnLimits = field(default_factory=TurnLimits)
     permissions: Callable[[], Permissions] = Permissions
-    alone: bool = True
+    mediator: MediatorOptions = field(default_factory=MediatorOptions)
     sessions: LiveSessions | None = None
+    claims: SessionClaims | None = None
+    """As another bench over the same store has it that stands for another process."""
     stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     @property
@@ -56,14 +63,32 @@ class TurnBench:
         if self.sessions is None:
             self.sessions = LiveSessions(
                 SessionParts(
-                    history=self.services.history,
-                    permissions=self._permissions,
+                    history=self.history,
+                    permissions=PermissionParts(
+                        rules=self._permissions,
+                        clock=self.services.desk.clock,
+                        options=self.mediator,
+                        note=self.services.permission_log.note,
+                    ),
                     load=self.load,
                     clock=self.services.desk.clock,
+                    claims=self.led,
                 ),
-                alone=self.alone,
             )
         return LocalAgent(self.sessions, WHO)
+
+    @property
+    def led(self) -> SessionClaims:
+        """The sessions that this bench leads, as a process of its own."""
+        if self.claims is None:
+            desk = self.services.desk
+            holder = LeaseHolder(process=worker_name(), url="http://127.0.0.1:4170")
+            self.claims = SessionClaims(desk.store.session_leases, desk.clock, holder)
+        return self.claims
+
+    @property
+    def history(self) -> ClaimedHistory:
+        return ClaimedHistory(self.services.history, self.led)
 
     def _permissions(self, who: Principal, session: Session) -> Permissions:
         del who, session
@@ -73,7 +98,7 @@ class TurnBench:
         del name, options
         return self.model
 
-    async def load(self) -> Play:
+    async def load(self) -> Player:
         desk = self.services.desk
         models = ChatModels(
             ModelOptions(model="openai:scripted"),
@@ -84,15 +109,16 @@ class TurnBench:
         )
         await self.stack.enter_async_context(models)
         parts = LoopParts(
-            log=self.services.history,
+            log=self.history,
             clock=desk.clock,
             models=models,
             equip=self.equip,
             task=_task,
             open_run=self.run,
+            profile_of=self.services.owners.profile,
             limits=self.limits,
         )
-        return TurnLoop(parts).play
+        return TurnLoop(parts)
 
     def run(self, live: LiveSession, prompt: Prompt) -> TurnRun:
         draft = RunDraft(objective=prompt.text[:1_000], run_id=prompt.run, session=live.session.id)

@@ -14,7 +14,7 @@ import sys
 import time
 from asyncio import create_task, to_thread
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,14 +24,16 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
-from commonplace.compose.agents import live_sessions
+from commonplace.compose.channels import talk
 from commonplace.compose.daemon import options_of
 from commonplace.compose.doors import DOORS
 from commonplace.compose.services import ComposeOptions, composed
+from commonplace.compose.worker_socket import open_to_siblings
 from commonplace.ports.clock import Clock
 from commonplace.server.app import make_app
 from commonplace.server.auth import AppState
 from commonplace.server.door import ApiDoor
+from commonplace.server.siblings import Siblings
 from commonplace.service.services import Services
 from commonplace.settings import load_settings
 
@@ -175,17 +177,25 @@ async def served(
     clock: Clock | None = None,
     doors: Sequence[ApiDoor] = DOORS,
     address: tuple[str, int] = ("127.0.0.1", 50_000),
+    worker: Path | None = None,
     **given: object,
 ) -> AsyncGenerator[InProcess]:
-    """The server over a store in `home`. `given` are settings; `address` is where requests seem to come from."""
+    """The server over a store in `home`. `given` are settings; `address` is where requests seem to come from. `worker`: the
+    socket at which it takes what the other workers in the same folder pass on.
+    """
     await to_thread(partial(home.mkdir, mode=0o700, parents=True, exist_ok=True))
     # Never the folder that the tests were started in: what is served may write there.
     settings = load_settings(home=home, **{"embedder": "none", "workspace": home, **given})
     async with (
         composed(settings, ComposeOptions(token=TOKEN, clock=clock)) as services,
-        live_sessions(settings, services) as sessions,
+        talk(settings, services, socket=worker) as use_cases,
+        AsyncExitStack() as stack,
     ):
-        app = make_app(services, options_of(settings), doors, [sessions])
+        siblings = None if worker is None else Siblings(worker)
+        app = make_app(services, options_of(settings, siblings=siblings), doors, use_cases)
+        if siblings is not None:
+            stack.push_async_callback(siblings.aclose)
+            await stack.enter_async_context(open_to_siblings(app, siblings.own))
         transport = httpx.ASGITransport(app=app, client=address)
         base = f"http://127.0.0.1:{settings.port}"
         headers = {"Authorization": f"Bearer {TOKEN}"}

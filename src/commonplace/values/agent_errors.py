@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.errors import Conflict, Forbidden, InvalidInput
+from commonplace.errors import CommonplaceError, Conflict, Forbidden, InvalidInput, TimedOut
 
 
 class CuratedMemoryFull(Conflict):
@@ -41,3 +41,36 @@ class FolderForbidden(Forbidden):
     """An agent may not work in this folder. Leave the folder out, or name one below the folders that the operator opened (agent_roots)."""
 
     code = "folder_forbidden"
+
+
+class HostedAgentFailed(CommonplaceError):
+    """The agent's program ended or gave no usable answer. Say it again: the program is started anew."""
+
+    code = "hosted_agent_failed"
+    status = 502
+
+
+class HostedAgentMissing(HostedAgentFailed):
+    """There is no such program to be the agent. The operator has to install it, or to set agent_command to its whole path."""
+
+    code = "hosted_agent_missing"
+    status = 503
+
+
+class HostedAgentSignIn(HostedAgentFailed):
+    """The agent's program wants somebody to sign in first. The operator has to do that, as that program's own documentation says."""
+
+    code = "hosted_agent_sign_in"
+    status = 503
+
+
+class HostedAgentSilent(TimedOut):
+    """The agent's program does not answer, and was ended. Say it again: it is started anew."""
+
+    code = "hosted_agent_silent"
+
+
+class HostedAgentClosed(Forbidden):
+    """The agent's program has the rights of the daemon, so only the operator talks to it. The operator can open it to others (agent_command_users)."""
+
+    code = "hosted_agent_closed"

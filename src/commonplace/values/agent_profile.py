@@ -20,6 +20,12 @@ nothing, which only an operator's setting makes possible.
 APPROVAL_MODES: Final[tuple[ApprovalMode, ...]] = ("plan", "default", "auto-edit", "yolo")
 """The strictest first."""
 
+
+def approval_mode(name: str) -> ApprovalMode | None:
+    """The mode of this name; None if there is none."""
+    return next((mode for mode in APPROVAL_MODES if mode == name), None)
+
+
 MAX_PERSONA: Final = 20_000
 MAX_ENTRIES: Final = 100
 MAX_PATH: Final = 4_096

@@ -28,6 +28,9 @@ LOCAL = "local"
 KEY_SUBJECT = "key/"
 """What the subject of a key that speaks for nobody else begins with."""
 
+CHANNEL_SUBJECT = "channel/"
+"""What the subject of a channel, and of a sender in a room whom nobody linked to a person, begins with."""
+
 UNCLAIMED = f"{KEY_SUBJECT}unclaimed/"
 """The `user:` scopes that begin so are nobody's until an admin shares them: notes from before, whose name fits no one person."""
 
@@ -118,7 +121,7 @@ class Principal:
     holds the key. `scopes` are the patterns of the key; without any the role decides. `member_of` are scopes that belong to the
     subject or are shared with it, as far as they were looked up. `operator` is the owner of the daemon: admin of every
     tenant. `key` is the id of the key that was shown, `session` what stood for it, `address` where the request came from, `door`
-    which way in.
+    which way in. `loopback`: the request began on this machine; no proxy passed it on.
     """
 
     subject: str
@@ -132,6 +135,7 @@ class Principal:
     session: SignedIn | None = None
     client: str | None = None
     address: str | None = None
+    loopback: bool = False
     door: str = "native"
     request: str | None = None
     capability: Capability | None = None
@@ -171,10 +175,10 @@ class Principal:
             return any(pattern.fits(scope) for pattern in self.scopes)
         return self.role == "admin" or scope.kind in SHARED_KINDS or scope == self.home or scope in self.member_of
 
-    def in_company(self, session: str) -> Principal:
+    def in_company(self, session: str, room: Scope | None = None) -> Principal:
         """
-        The same person where others listen: with what is everybody's and the memory of this session, and nothing that is only
-        theirs.
+        The same person where others listen: with what is everybody's and the memory of this session and of its room, and nothing that is
+        only theirs.
         """
         patterns = self.scopes or (ScopePattern("*"),)
         shared = (ScopePattern("global"), *(ScopePattern(f"{kind}:*") for kind in sorted(SHARED_KINDS - {"global"})))
@@ -187,6 +191,8 @@ class Principal:
         # A star would be more than this one.
         if "*" not in session:
             public.append(ScopePattern(f"session:{session}"))
+        if room is not None and "*" not in room.id and self.reaches(room):
+            public.append(ScopePattern(str(room)))
         return replace(self, scopes=tuple(public))
 
     def is_at_home(self, scope: Scope) -> bool:
@@ -257,7 +263,7 @@ class Owner(JsonObject):
 
 def check_person(name: str) -> str:
     """A name that somebody may have as a subject. Raises InvalidInput."""
-    if name.lower() in _RESERVED or name.lower().startswith(KEY_SUBJECT):
+    if name.lower() in _RESERVED or name.lower().startswith((KEY_SUBJECT, CHANNEL_SUBJECT)):
         raise InvalidInput(f"{name!r:.60} is a name of Commonplace itself. Choose another.")
     if not 1 <= len(name) <= 100 or not name.isprintable() or "*" in name or name != name.strip():
         raise InvalidInput("A person's name has 1 to 100 printable characters, no star, and no space around it.")
@@ -274,7 +280,7 @@ def check_key_name(name: str) -> str:
 
     The audit shows it as the actor, so no key is called what the audit calls somebody else.
     """
-    if name.strip().lower() in _RESERVED or name.strip().lower().startswith(KEY_SUBJECT):
+    if name.strip().lower() in _RESERVED or name.strip().lower().startswith((KEY_SUBJECT, CHANNEL_SUBJECT)):
         raise InvalidInput(f"{name!r:.60} is a name of Commonplace itself. Choose another for the key.")
     if not 1 <= len(name) <= 100 or not name.isprintable() or not name.strip():
         raise InvalidInput("A key's name has 1 to 100 printable characters.")

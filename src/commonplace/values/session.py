@@ -23,7 +23,7 @@ class TurnQueueFull(TooManyRequests):
 
 
 class SessionsUnavailable(Conflict):
-    """Agents talk in a daemon with one worker: a session is led by one process, and requests come to any. Start it with --workers 1."""
+    """On this system the workers of a daemon cannot pass on requests for a session to the one that leads it. Start it with --workers 1."""
 
     code = "sessions_unavailable"
 

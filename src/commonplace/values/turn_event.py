@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from commonplace.values.json import Json, JsonObject, Natural
-from commonplace.values.permission import PermissionAnswer, PermissionRequest, ToolKind
+from commonplace.values.permission import (
+    PermissionAnswer,
+    PermissionChoice,
+    PermissionRefusal,
+    PermissionRequest,
+    PermissionVoteChoice,
+    ToolKind,
+)
 
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
 """Why a turn ended, in the words of the Agent Client Protocol."""
@@ -44,7 +51,61 @@ class TurnStarted(JsonObject):
     text: str
     model: str
     speaker: str | None = None
+    client: str | None = None
+    scheduled: str | None = None
+    """The schedule that said it by itself, in the name of the speaker."""
     type: Literal["turn_started"] = "turn_started"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PromptQueued(JsonObject):
+    """Somebody said something while another turn is played; it waits for its own."""
+
+    run: str
+    text: str
+    speaker: str
+    client: str | None = None
+    scheduled: str | None = None
+    type: Literal["prompt_queued"] = "prompt_queued"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PromptWithdrawn(JsonObject):
+    """What waited is not played: somebody took it back, or the session ended."""
+
+    run: str
+    reason: Literal["withdrawn", "session_closed"] = "withdrawn"
+    type: Literal["prompt_withdrawn"] = "prompt_withdrawn"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModeChanged(JsonObject):
+    """`by` is the person who changed it; None: the agent itself did."""
+
+    mode: str
+    previous: str
+    by: str | None = None
+    client: str | None = None
+    type: Literal["mode_changed"] = "mode_changed"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelChanged(JsonObject):
+    model: str
+    previous: str
+    by: str | None = None
+    client: str | None = None
+    type: Literal["model_changed"] = "model_changed"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UsageChanged(JsonObject):
+    """What the turn took, told when it ends. `used` of the `size` tokens that a prompt may hold; 0: not known."""
+
+    usage: TurnUsage
+    used: Natural = 0
+    size: Natural = 0
+    type: Literal["usage"] = "usage"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,6 +165,8 @@ class PlanChanged(JsonObject):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PermissionAsked(JsonObject):
+    """The `terms` of the request say who decides it, and until when."""
+
     request: PermissionRequest
     type: Literal["permission_asked"] = "permission_asked"
 
@@ -112,6 +175,43 @@ class PermissionAsked(JsonObject):
 class PermissionAnswered(JsonObject):
     answer: PermissionAnswer
     type: Literal["permission_answered"] = "permission_answered"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PermissionVoted(JsonObject):
+    """A vote was counted, and the request waits for more. `needed` have to agree with the most frequent choice still."""
+
+    request: str
+    votes: Natural
+    needed: Natural
+    quorum: Natural
+    tallies: Mapping[PermissionChoice, Natural]
+    voter: str
+    client: str | None = None
+    type: Literal["permission_voted"] = "permission_voted"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PermissionVoteRefused(JsonObject):
+    """Somebody voted whose vote does not count. It changed nothing."""
+
+    request: str
+    voter: str
+    choice: PermissionVoteChoice
+    reason: PermissionRefusal
+    client: str | None = None
+    type: Literal["permission_vote_refused"] = "permission_vote_refused"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PermissionVoteLate(JsonObject):
+    """Somebody voted when it was decided already. `answer` is what was."""
+
+    request: str
+    voter: str
+    answer: PermissionAnswer
+    client: str | None = None
+    type: Literal["permission_vote_late"] = "permission_vote_late"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -144,13 +244,22 @@ class TurnEnded(JsonObject):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TurnFailed(JsonObject):
-    """The session can be used on. `code` is one of our errors'."""
+    """The session can be used on. `code` is one of our errors'; in less than `retry_after` seconds it would be the same again."""
 
     run: str
     code: str
     message: str
     usage: TurnUsage
+    retry_after: Natural | None = None
     type: Literal["turn_failed"] = "turn_failed"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NoticePosted(JsonObject):
+    """The daemon says something that answers nobody, such as that a schedule was disabled."""
+
+    text: str
+    type: Literal["notice"] = "notice"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -163,6 +272,11 @@ class EventsMissed(JsonObject):
 
 TurnEvent: TypeAlias = (
     TurnStarted
+    | PromptQueued
+    | PromptWithdrawn
+    | ModeChanged
+    | ModelChanged
+    | UsageChanged
     | MemoryRecalled
     | TextAdded
     | ThinkingAdded
@@ -171,10 +285,14 @@ TurnEvent: TypeAlias = (
     | PlanChanged
     | PermissionAsked
     | PermissionAnswered
+    | PermissionVoted
+    | PermissionVoteRefused
+    | PermissionVoteLate
     | HistoryCompacted
     | MemoryLearned
     | TurnEnded
     | TurnFailed
+    | NoticePosted
     | EventsMissed
 )
 

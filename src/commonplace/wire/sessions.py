@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field
 
 from commonplace.values.json import JsonObject, Natural
 from commonplace.values.session import ArchiveChoice, SessionChanges, SessionFields, SessionFilters, SessionHit
+from commonplace.values.session_state import LiveSessionSummary
 from commonplace.wire.queries import UrlQuery
 from commonplace.wire.shapes import MAX_COUNT, Body, Label, Line, NarrowBody, Question
 
@@ -75,10 +76,21 @@ class SessionSearchQuery(_SessionConditions):
     limit: int = Field(default=10, ge=1, le=100)
 
 
+class LiveSessionsQuery(UrlQuery):
+    everyone: bool = Field(default=False, description="Other people's sessions, too. For admins; the audit says so.")
+
+
 class MessagesQuery(UrlQuery):
     after: Position | None = Field(default=None, description="The first messages behind this position.")
     before: Position | None = Field(default=None, description="The last messages before this position.")
     limit: int = Field(default=100, ge=1, le=1_000)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSessionsAnswer(JsonObject):
+    """Those that wait for a permission first, then those that play a turn."""
+
+    sessions: tuple[LiveSessionSummary, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from commonplace.values.json import JsonObject
-from commonplace.values.permission import PermissionChoice, PermissionRequest
+from commonplace.values.permission import PermissionRequest, PermissionVoteChoice
 from commonplace.values.turn_event import TurnEvent
 
 EVENT: Final[TypeAdapter[TurnEvent]] = TypeAdapter(Annotated[TurnEvent, Field(discriminator="type")])
@@ -27,10 +27,19 @@ class SayBody(BaseModel):
     model: str | None = Field(default=None, max_length=200, examples=["openai:gpt-5-mini"])
 
 
+class SessionStateBody(BaseModel):
+    """How the next turns are played. `mode` and `model` are each one of the session's options; what is absent stays."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    mode: str | None = Field(default=None, max_length=200, examples=["auto-edit"])
+    model: str | None = Field(default=None, max_length=200, examples=["openai:gpt-5-mini"])
+
+
 class PermissionBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    choice: PermissionChoice
+    choice: PermissionVoteChoice
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

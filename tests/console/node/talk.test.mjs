@@ -186,3 +186,66 @@ test('whatever comes in whatever order, nothing is thrown and no text is lost', 
     assert.equal(new Set(runs).size, runs.length);
   }
 });
+
+test('what others let wait stands behind the turn that is played, until it begins or is taken back', () => {
+  const talk = told(
+    started('r1'),
+    ['prompt_queued', { run: 'r2', text: 'And then?', speaker: 'bob' }],
+    ['prompt_queued', { run: 'r3', text: 'Hm', speaker: 'eve' }],
+  );
+
+  assert.deepEqual(
+    talk.waiting.map(({ run, speaker }) => [run, speaker]),
+    [
+      ['r2', 'bob'],
+      ['r3', 'eve'],
+    ],
+  );
+  talk.hear('prompt_withdrawn', { run: 'r3', reason: 'withdrawn' });
+  talk.hear(...ended('r1'));
+  talk.hear(...started('r2', 'And then?'));
+  assert.deepEqual(
+    talk.turns.map(({ run, state }) => [run, state]),
+    [
+      ['r1', 'ended'],
+      ['r2', 'running'],
+    ],
+  );
+});
+
+test('the queue is what the daemon says it is', () => {
+  const talk = told(started('r1'), ['prompt_queued', { run: 'gone', text: 'Lost', speaker: 'bob' }]);
+
+  talk.queue([
+    { run: 'r1', text: 'r1', state: 'running', speaker: 'ana', at: null },
+    { run: 'r2', text: 'Next', state: 'queued', speaker: 'bob', at: '2026-03-05T10:00:00Z' },
+  ]);
+
+  assert.deepEqual(
+    talk.turns.map(({ run, state }) => [run, state]),
+    [
+      ['r1', 'running'],
+      ['r2', 'waiting'],
+    ],
+  );
+});
+
+test('votes are counted at the question that they are about, and a vote that does not count is named once', () => {
+  const ask = (id) => ['permission_asked', { request: { id, choices: [] } }];
+  const voted = (voter, votes, needed) => ['permission_voted', { request: 'b', votes, needed, quorum: 2, voter, tallies: {} }];
+  const refused = ['permission_vote_refused', { request: 'b', voter: 'eve', reason: 'designated_mismatch', choice: 'allow_once' }];
+  const talk = told(started('r1'), ask('a'), ask('b'), voted('ana', 1, 1), refused, refused, [
+    'permission_vote_late',
+    { request: 'b', voter: 'x' },
+  ]);
+
+  const [a, b] = talk.turns[0].parts;
+  assert.equal(a.count, null);
+  assert.deepEqual([b.count, b.voters, b.refused.length], [{ votes: 1, needed: 1, quorum: 2 }, ['ana'], 1]);
+});
+
+test('who set the session otherwise is told where it happened', () => {
+  const talk = told(started('r1'), ['mode_changed', { mode: 'plan', previous: 'default', by: 'ana' }]);
+
+  assert.deepEqual(talk.turns[0].parts, [{ kind: 'note', type: 'mode_changed', data: { mode: 'plan', previous: 'default', by: 'ana' } }]);
+});

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -20,8 +21,8 @@ HELLO = {"jsonrpc": "2.0", "id": "a", "method": "initialize", "params": {"protoc
 
 
 class Editor:
-    def __init__(self, folder: Path) -> None:
-        env = {**os.environ, "COMMONPLACE_HOME": str(folder / "home"), "COMMONPLACE_EMBEDDER": "none"}
+    def __init__(self, folder: Path, **variables: str) -> None:
+        env = {**os.environ, "COMMONPLACE_HOME": str(folder / "home"), "COMMONPLACE_EMBEDDER": "none", **variables}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "commonplace", "acp"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder, env=env, text=True,
@@ -32,13 +33,16 @@ class Editor:
 
     def ask(self, line: object) -> Any:
         """Its answer; what is told before it is kept in `updates`."""
-        assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.write(f"{line if isinstance(line, str) else json.dumps(line)}\n")
-        self.process.stdin.flush()
+        self.write(line)
         while "id" not in (answer := json.loads(self.process.stdout.readline())):
             self.updates.append(answer["params"]["update"])
         return answer
+
+    def write(self, line: object) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{line if isinstance(line, str) else json.dumps(line)}\n")
+        self.process.stdin.flush()
 
     def call(self, method: str, **params: Any) -> Any:
         return self.ask({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
@@ -47,6 +51,15 @@ class Editor:
         self.process.communicate()
         self.bound.cancel()
         return self.process.returncode
+
+
+def _model(url: str) -> dict[str, str]:
+    return {
+        "COMMONPLACE_LLM_MODEL": "openai:small",
+        "COMMONPLACE_LLM_BASE_URL": url,
+        "COMMONPLACE_LLM_API_KEY": "sk-test-0000",
+        "COMMONPLACE_LLM_PRICE": "1/1",
+    }
 
 
 class PermittingClient(acp.Client):
@@ -80,7 +93,7 @@ def test_a_session_is_talked_in_and_loaded_by_another_process(tmp_path: Path) ->
     codes = [first.leave()]
     loaded = second.call("session/load", sessionId=id, cwd=str(tmp_path), mcpServers=[])
     listed = second.call("session/list")
-    second.call("session/delete", sessionId=id)
+    deleted = second.call("session/delete", sessionId=id)
     gone = second.call("session/load", sessionId=id, cwd=str(tmp_path), mcpServers=[])
     codes.append(second.leave())
 
@@ -93,8 +106,9 @@ def test_a_session_is_talked_in_and_loaded_by_another_process(tmp_path: Path) ->
         "content": {"type": "text", "text": "When do we ship?"},
     }
     assert "agent_message_chunk" in {update["sessionUpdate"] for update in second.updates}
-    assert loaded["result"] == {}
+    assert loaded["result"]["modes"]["currentModeId"] == "default"
     assert [one["sessionId"] for one in listed["result"]["sessions"]] == [id]
+    assert deleted["result"] == {}
     assert gone["error"]["code"] == -32002
     assert codes == [0, 0]
 
@@ -124,10 +138,7 @@ async def test_the_protocols_own_client_sees_a_permission_with_its_difference_an
             **os.environ,
             "COMMONPLACE_HOME": str(tmp_path / "home"),
             "COMMONPLACE_EMBEDDER": "none",
-            "COMMONPLACE_LLM_MODEL": "openai:small",
-            "COMMONPLACE_LLM_BASE_URL": vendor.url,
-            "COMMONPLACE_LLM_API_KEY": "sk-test-0000",
-            "COMMONPLACE_LLM_PRICE": "1/1",
+            **_model(vendor.url),
         }
         command = (sys.executable, "-m", "commonplace", "acp")
         async with acp.spawn_agent_process(client, *command, env=environment, cwd=tmp_path) as (connection, _):
@@ -142,3 +153,26 @@ async def test_the_protocols_own_client_sees_a_permission_with_its_difference_an
     assert client.differences == ["We ship on Fridays\n"]
     assert (tmp_path / "notes.md").read_text() == "We ship on Fridays\n"
     assert {"tool_call", "tool_call_update", "agent_message_chunk"} <= set(client.updates)
+
+
+def test_an_agent_that_is_told_to_end_leaves_no_command_running(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    call = ("shell", json.dumps({"command": f"echo $$ > {pid}; exec sleep 1000"}))
+    with running_vendor() as vendor:
+        vendor.replies = [stream("I wait.", calls=(call,)), stream("Never said.")]
+        editor = Editor(tmp_path, **_model(vendor.url))
+        editor.ask(HELLO)
+        id = editor.call("session/new", cwd=str(tmp_path), mcpServers=[])["result"]["sessionId"]
+        prompt = [{"type": "text", "text": "Wait"}]
+        question = editor.ask({"id": 2, "method": "session/prompt", "params": {"sessionId": id, "prompt": prompt}})
+        outcome = {"outcome": "selected", "optionId": "allow_once"}
+        editor.write({"jsonrpc": "2.0", "id": question["id"], "result": {"outcome": outcome}})
+        deadline = time.monotonic() + 20
+        while not (pid.exists() and pid.read_text().strip()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        editor.process.terminate()
+        code = editor.leave()
+
+    assert question["method"] == "session/request_permission"
+    assert code == 0
+    assert not Path(f"/proc/{pid.read_text().strip()}").exists()

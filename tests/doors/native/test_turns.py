@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Generator
 from dataclasses import replace
 from pathlib import Path
@@ -57,8 +58,16 @@ async def test_what_is_said_is_answered_by_events_and_kept(talk: AgentTalk, vend
 
     found = await talk.turn(session, "Hello?")
 
-    assert types(found) == ["turn_started", "memory_recalled", "text", "text", "turn_ended", "memory_learned"]
-    assert [frame.id for frame in found if frame.id is not None] == [1, 2, 3, 4, 5, 6]
+    assert types(found) == [
+        "turn_started",
+        "memory_recalled",
+        "text",
+        "text",
+        "usage",
+        "turn_ended",
+        "memory_learned",
+    ]
+    assert [frame.id for frame in found if frame.id is not None] == [1, 2, 3, 4, 5, 6, 7]
     [ended] = of(found, "turn_ended")
     assert (ended["reply"], ended["stop_reason"], ended["usage"]["requests"]) == ("Good morning.", "end_turn", 1)
     said = [(message["role"], message["text"]) for message in await talk.messages(session)]
@@ -82,10 +91,10 @@ async def test_whoever_comes_back_hears_what_they_missed_and_that_they_have_it_a
     session = await talk.begin()
     await talk.turn(session, "One?")
 
-    found = await talk.hear(session, "replay_complete", last=4)
-    nothing = await talk.hear(session, "replay_complete", last=5)
+    found = await talk.hear(session, "replay_complete", last=5)
+    nothing = await talk.hear(session, "replay_complete", last=6)
 
-    assert [(frame.id, frame.type) for frame in found] == [(5, "memory_learned"), (None, "replay_complete")]
+    assert [(frame.id, frame.type) for frame in found] == [(6, "memory_learned"), (None, "replay_complete")]
     assert of(found, "replay_complete")[0]["replayedCount"] == 1
     assert types(nothing) == []
 
@@ -284,7 +293,11 @@ async def test_a_person_is_asked_once_and_the_first_answer_counts(
     over = await talk.done("GET", path)
 
     assert [one["id"] for one in waiting["permissions"]] == [request["id"]]
-    assert (answer["choice"], answer["voter"]) == ("allow_once", "local")
+    assert (answer["outcome"], answer["answer"]["choice"], answer["answer"]["voter"]) == (
+        "resolved",
+        "allow_once",
+        "local",
+    )
     assert second == (409, "permission_resolved")
     assert unknown == (404, "permission_not_found")
     assert over == {"permissions": []}
@@ -321,6 +334,98 @@ async def test_an_answer_where_nothing_ever_waited_is_not_found(talk: AgentTalk)
     refused = await refusal(talk, "POST", f"/v1/sessions/{session}/permissions/x", {"choice": "allow_once"})
 
     assert refused == (404, "permission_not_found")
+
+
+async def in_company(
+    house: AgentHouse, vendor: Vendor, *others: AgentTalk
+) -> tuple[AgentTalk, str, dict[str, Any], list[asyncio.Task[list[Frame]]]]:
+    """Ana's shared session with a question, while others listen to it."""
+    vendor.replies = [stream(calls=(("memory_delete", '{"id": "none"}'),)), stream("Done.")]
+    ana = await house.key("writer", "ana")
+    session = await ana.begin(workspace="web", shared=True)
+    joined = [asyncio.create_task(other.hear(session, "permission_answered", last=None)) for other in others]
+    async with asyncio.timeout(5):
+        while (await ana.done("GET", f"/v1/sessions/{session}/state"))["listeners"] < len(others):
+            pass
+    await ana.say(session, "Delete it.")
+    [asked] = of(await ana.hear(session, "permission_asked"), "permission_asked")
+    return ana, session, asked["request"], joined
+
+
+async def rows(talk: AgentTalk, request: str) -> list[dict[str, Any]]:
+    """What the audit says of a request, the first row first."""
+    page = await talk.done("GET", "/v1/audit", params={"limit": 100})
+    return [row for row in reversed(page["rows"]) if row["details"].get("permission") == request]
+
+
+async def test_those_who_listen_decide_together_and_the_audit_knows_who(home: Path, vendor: Vendor) -> None:
+    async with agent_house(home, vendor, agent_permission_policy="consensus") as house:
+        operator, bob, cy = await house.talk(), await house.key("writer", "bob"), await house.key("writer", "cy")
+        ana, session, request, [listener] = await in_company(house, vendor, bob)
+        path = f"/v1/sessions/{session}/permissions/{request['id']}"
+
+        stranger = await refusal(cy, "POST", path, {"choice": "allow_once"})
+        first = await ana.done("POST", path, json={"choice": "allow_once"}, headers={"X-Client-Id": "laptop"})
+        again = await ana.done("POST", path, json={"choice": "reject_once"})
+        state = await ana.done("GET", f"/v1/sessions/{session}/state")
+        second = await bob.done("POST", path, json={"choice": "allow_once"})
+        late = await refusal(bob, "POST", path, {"choice": "cancel"})
+        heard = await listener
+        audit = await rows(operator, request["id"])
+
+    assert (request["terms"]["policy"], request["terms"]["voters"], request["terms"]["quorum"]) == (
+        "consensus",
+        ["ana", "bob"],
+        2,
+    )
+    assert stranger == (403, "permission_forbidden")
+    assert (first["outcome"], first["votes_needed"], again) == ("recorded", 1, first)
+    assert (state["policy"], [one["id"] for one in state["permissions"]]) == ("consensus", [request["id"]])
+    assert (second["outcome"], second["answer"]["decided_by"]) == ("resolved", "consensus")
+    assert late == (409, "permission_resolved")
+    [voted], [refused] = of(heard, "permission_voted"), of(heard, "permission_vote_refused")
+    assert (voted["voter"], voted["client"], voted["tallies"]) == ("ana", "laptop", {"allow_once": 1})
+    assert (refused["voter"], refused["reason"]) == ("cy", "designated_mismatch")
+    assert [(row["action"], row["outcome"], row["details"].get("outcome")) for row in audit] == [
+        ("permission.requested", "ok", None),
+        ("permission.forbidden", "denied", None),
+        ("permission.voted", "ok", "recorded"),
+        ("permission.voted", "ok", "resolved"),
+        ("permission.resolved", "ok", None),
+        ("permission.voted", "ok", "already_resolved"),
+    ]
+    assert audit[0]["details"]["voters_at_issue"] == ["ana", "bob"]
+    assert audit[2]["client"] == "laptop"
+    assert "arguments" not in audit[0]["details"]
+
+
+async def test_only_the_speaker_permits_and_whoever_may_write_cancels(house: AgentHouse, vendor: Vendor) -> None:
+    bob, rex = await house.key("writer", "bob"), await house.key("reader", "rex")
+    ana, session, request, _ = await in_company(house, vendor)
+    path = f"/v1/sessions/{session}/permissions/{request['id']}"
+
+    reader = await refusal(rex, "POST", path, {"choice": "cancel"})
+    answer = await bob.http.post(path, json={"choice": "allow_once"})
+    cancelled = await bob.done("POST", path, json={"choice": "cancel"})
+    heard = await ana.hear(session, "memory_learned")
+
+    assert reader == (403, "forbidden")
+    assert answer.json()["error"]["details"]["reason"] == "designated_mismatch"
+    assert (cancelled["answer"]["choice"], cancelled["answer"]["decided_by"]) == ("reject_once", "cancelled")
+    assert of(heard, "tool_ended")[0]["failed"]
+
+
+@pytest.mark.parametrize("header", ["Forwarded", "X-Forwarded-For"])
+async def test_local_only_takes_no_vote_that_a_proxy_passed_on(home: Path, vendor: Vendor, header: str) -> None:
+    async with agent_house(home, vendor, agent_permission_policy="local-only") as house:
+        ana, session, request, _ = await in_company(house, vendor)
+        path = f"/v1/sessions/{session}/permissions/{request['id']}"
+
+        remote = await ana.http.post(path, json={"choice": "allow_once"}, headers={header: "for=127.0.0.1"})
+        here = await ana.done("POST", path, json={"choice": "allow_once"})
+
+    assert (remote.status_code, remote.json()["error"]["details"]["reason"]) == (403, "remote_not_allowed")
+    assert here["outcome"] == "resolved"
 
 
 # ---- who may

@@ -17,19 +17,24 @@ from httpx_sse import ServerSentEvent
 from commonplace import AsyncClient, Client
 from commonplace.agent.live_sessions import LiveSessions
 from commonplace.agent.local_agent import LocalAgent
-from commonplace.errors import CommonplaceError
+from commonplace.errors import CommonplaceError, InvalidInput
 from commonplace.ports.agent_client import AgentClient
 from commonplace.sdk.turn_listener import TurnListener
 from commonplace.service.local import LocalMemory
 from commonplace.testing.daemon import TOKEN, InProcess, on_socket, served
 from commonplace.testing.vendor import Vendor, running_vendor, stream
-from commonplace.values.permission import PermissionAnswer, PermissionChoice, PermissionRequest
+from commonplace.values.permission import PermissionRequest, PermissionVote, PermissionVoteChoice
 from commonplace.values.principal import LOCAL, Principal
 from commonplace.values.session import Session
+from commonplace.values.session_state import LiveSessionSummary, SessionState
 from commonplace.values.turn_event import (
     EventsMissed,
     MemoryLearned,
+    ModeChanged,
+    ModelChanged,
     PermissionAsked,
+    PromptQueued,
+    PromptWithdrawn,
     SessionEvent,
     TextAdded,
     TurnEnded,
@@ -70,10 +75,24 @@ class InThreads(AgentClient):
     async def cancel_turn(self, session: str) -> bool:
         return await asyncio.to_thread(self._client.cancel_turn, session)
 
+    async def withdraw_turn(self, session: str, run: str) -> bool:
+        return await asyncio.to_thread(self._client.withdraw_turn, session, run)
+
+    async def live_sessions(self, *, everyone: bool = False) -> Sequence[LiveSessionSummary]:
+        return await asyncio.to_thread(partial(self._client.live_sessions, everyone=everyone))
+
+    async def session_state(self, session: str) -> SessionState:
+        return await asyncio.to_thread(self._client.session_state, session)
+
+    async def configure_session(
+        self, session: str, *, mode: str | None = None, model: str | None = None
+    ) -> SessionState:
+        return await asyncio.to_thread(partial(self._client.configure_session, session, mode=mode, model=model))
+
     async def permission_requests(self, session: str) -> Sequence[PermissionRequest]:
         return await asyncio.to_thread(self._client.permission_requests, session)
 
-    async def answer_permission(self, session: str, request: str, choice: PermissionChoice) -> PermissionAnswer:
+    async def answer_permission(self, session: str, request: str, choice: PermissionVoteChoice) -> PermissionVote:
         return await asyncio.to_thread(self._client.answer_permission, session, request, choice)
 
 
@@ -179,14 +198,16 @@ async def test_a_person_is_asked_and_the_first_answer_counts(face: Face, vendor:
     await face.heard(session, ticket.last_event, PermissionAsked)
 
     [request] = await face.agent.permission_requests(session)
-    answer = await face.agent.answer_permission(session, request.id, "allow_once")
+    vote = await face.agent.answer_permission(session, request.id, "allow_once")
     with pytest.raises(CommonplaceError) as second:
         await face.agent.answer_permission(session, request.id, "reject_once")
     with pytest.raises(CommonplaceError) as unknown:
         await face.agent.answer_permission(session, "nothing", "allow_once")
     await face.heard(session, ticket.last_event)
 
-    assert (request.tool, answer.choice, answer.voter) == ("write_file", "allow_once", LOCAL)
+    assert vote.answer is not None
+    assert (request.tool, vote.answer.choice, vote.answer.voter) == ("write_file", "allow_once", LOCAL)
+    assert (vote.outcome, request.terms and request.terms.policy) == ("resolved", "designated")
     assert (second.value.code, unknown.value.code) == ("permission_resolved", "permission_not_found")
     assert (tmp_path / "a.txt").read_text() == "x"
     assert await face.agent.permission_requests(session) in ((), [])
@@ -211,6 +232,53 @@ async def test_too_many_that_wait_are_refused_and_the_others_are_played(face: Fa
     assert full.value.code == "turn_queue_full"
     assert [ticket.before for ticket in tickets] == [0, 1, 2, 3, 4, 5]
     assert ended == [ticket.run for ticket in tickets]
+
+
+async def test_a_session_says_how_it_is_set_and_is_set_otherwise(face: Face) -> None:
+    session = await face.begin()
+    before = await face.agent.session_state(session)
+
+    state = await face.agent.configure_session(session, mode="plan", model="librarian")
+    activities = [one for one in await face.agent.live_sessions() if one.session.id == session]
+
+    assert (before.options.mode, before.options.model) == ("default", "openai:small")
+    assert "librarian" in before.options.models
+    assert [(one.state, one.session.model) for one in activities] == [("idle", "librarian")]
+    assert (state.options.mode, state.options.model) == ("plan", "librarian")
+    assert [mode.id for mode in state.options.modes] == ["plan", "default", "auto-edit", "yolo"]
+    events = [event.event for event in await face.heard(session, 0, ModelChanged)]
+    assert events == [
+        ModeChanged(mode="plan", previous="default", by=LOCAL),
+        ModelChanged(model="librarian", previous="openai:small", by=LOCAL),
+    ]
+
+
+@pytest.mark.parametrize("change", [{"mode": "nonsense"}, {"model": "openai:strange"}, {"mode": "x" * 150}])
+async def test_what_a_session_does_not_offer_cannot_be_set(face: Face, change: dict[str, str]) -> None:
+    session = await face.begin()
+
+    with pytest.raises(InvalidInput):
+        await face.agent.configure_session(session, **change)
+
+    assert (await face.agent.session_state(session)).options.mode == "default"
+
+
+async def test_what_waits_is_listed_and_can_be_taken_back(face: Face, vendor: Vendor) -> None:
+    vendor.replies = [stream("Slow", hang=True), stream("Next.")]
+    session = await face.begin()
+    first = await face.agent.say(session, "First")
+    await face.heard(session, first.last_event, TextAdded)
+    second = await face.agent.say(session, "Second")
+
+    state = await face.agent.session_state(session)
+    is_withdrawn = await face.agent.withdraw_turn(session, second.run)
+
+    assert [(prompt.text, prompt.state) for prompt in state.prompts] == [("First", "running"), ("Second", "queued")]
+    assert is_withdrawn
+    assert not await face.agent.withdraw_turn(session, second.run)
+    events = [event.event for event in await face.heard(session, second.last_event, PromptWithdrawn)]
+    assert events == [PromptQueued(run=second.run, text="Second", speaker=LOCAL), PromptWithdrawn(run=second.run)]
+    await face.agent.cancel_turn(session)
 
 
 async def test_a_session_that_is_nowhere_is_not_found(face: Face) -> None:

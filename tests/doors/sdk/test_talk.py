@@ -192,7 +192,13 @@ def test_every_error_has_its_way_back() -> None:
             yield one
             yield from below(one)
 
-    lost = [kind for kind in below(CommonplaceError) if type(talk.error_of(kind.code, "m", {})).code != kind.code]
+    # A door of another system, and an editor, are told in their own words; those are not for our clients.
+    ours = [
+        kind
+        for kind in below(CommonplaceError)
+        if kind.__module__.startswith(("commonplace.errors", "commonplace.values."))
+    ]
+    lost = [kind for kind in ours if type(talk.error_of(kind.code, "m", {})).code != kind.code]
 
     assert lost == []
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from commonplace.agent.equipment import EquipmentParts, Outfit, ToolOptions
-from commonplace.agent.live_session import LiveSession, Prompt
+from commonplace.agent.live_session import LiveSession, PermissionParts, Player, Prompt
 from commonplace.agent.permissions import Permissions
-from commonplace.agent.turn import Equipment
+from commonplace.agent.turn_course import Equipment
 from commonplace.events.ring import Ring
 from commonplace.governance.work_folders import WorkFolders
 from commonplace.ports.memory_client import MemoryClient
@@ -21,6 +21,7 @@ from commonplace.values.note import Note
 from commonplace.values.principal import Principal, ScopePattern
 from commonplace.values.scope import Scope
 from commonplace.values.session import Session
+from commonplace.values.session_state import SessionOptions
 
 pytestmark = pytest.mark.anyio
 
@@ -31,6 +32,17 @@ FILES = {"read_file", "list_folder", "write_file", "edit_file", "glob", "grep"}
 async def no_scopes(who: Principal) -> tuple[Scope, ...]:
     del who
     return ()
+
+
+class IdlePlayer(Player):
+    async def play(self, live: LiveSession, prompt: Prompt) -> None:
+        del live, prompt
+
+    async def options(self, live: LiveSession, who: Principal) -> SessionOptions:
+        raise NotImplementedError
+
+    async def configure(self, live: LiveSession, who: Principal, *, mode: str | None, model: str | None) -> None:
+        raise NotImplementedError
 
 
 class Wardrobe:
@@ -68,9 +80,6 @@ class Wardrobe:
         session = replace(session, **fields)  # pyright: ignore[reportArgumentType] - as a test says
         permissions = Permissions(mode="default")
 
-        async def play(live: LiveSession, prompt: Prompt) -> None:
-            del live, prompt
-
         def make(who: Principal, session: Session) -> Permissions:
             del who, session
             return permissions
@@ -78,9 +87,10 @@ class Wardrobe:
         return LiveSession(
             session,
             [],
+            tenant=WHO.tenant,
             ring=Ring(self._bench.services.desk.clock),
-            permissions=make,
-            play=play,
+            permissions=PermissionParts(rules=make, clock=self._bench.services.desk.clock),
+            player=IdlePlayer(),
         )
 
     async def equip(self, live: LiveSession, who: Principal) -> Equipment:
@@ -130,6 +140,17 @@ async def test_the_agents_row_says_what_is_asked_and_only_the_operator_turns_que
     await wardrobe.equip(live, WHO)
 
     assert live.permissions_of(WHO).mode == mode
+
+
+async def test_the_mode_of_a_session_counts_before_that_of_the_agents_row(bench: TurnBench) -> None:
+    wardrobe = Wardrobe(bench, WorkFolders())
+    wardrobe.profile = AgentProfile(approval="auto-edit")
+    live = wardrobe.live()
+    live.mode = "plan"
+
+    await wardrobe.equip(live, WHO)
+
+    assert live.permissions_of(WHO).mode == "plan"
 
 
 async def test_in_a_shared_session_nothing_is_recalled_that_is_only_the_speakers(bench: TurnBench) -> None:

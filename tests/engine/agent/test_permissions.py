@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,18 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.engine.agent.tools.desk import Desk
 
-from commonplace.agent.permissions import (
-    MOST_WAITING,
-    PermissionNotFound,
-    PermissionResolved,
-    Permissions,
-    PermissionsFull,
-    WorkspaceRules,
-)
+from commonplace.agent.permissions import Permissions, WorkspaceRules
 from commonplace.agent.tools.tool import AgentTool
-from commonplace.errors import Conflict, Forbidden
+from commonplace.errors import Forbidden
 from commonplace.values.agent_profile import APPROVAL_MODES, ApprovalMode
-from commonplace.values.permission import CHOICES, PermissionAnswer, PermissionChoice, PermissionRequest
+from commonplace.values.permission import CHOICES, PermissionAnswer, PermissionChoice
 
 pytestmark = pytest.mark.anyio
 
@@ -35,12 +27,6 @@ FETCH = AgentTool(name="fetch", kind="fetch", asks=True)
 
 def rules(home: Path, **fields: str) -> WorkspaceRules:
     return WorkspaceRules(**{"tenant": "a/b", "subject": "ann", "workspace": "atlas", **fields}, home=home)
-
-
-def request(id: str = "r1", choices: tuple[PermissionChoice, ...] = CHOICES) -> PermissionRequest:
-    return PermissionRequest(
-        id=id, call="c1", tool="shell", kind="execute", title="Run ls", rule="shell:ls", choices=choices
-    )
 
 
 def said(choice: PermissionChoice) -> PermissionAnswer:
@@ -171,110 +157,6 @@ async def test_a_rule_that_cannot_be_kept_does_not_stop_the_call(tmp_path: Path)
     )
 
     assert answers[0].content == "a"
-
-
-# ---- what waits
-
-
-async def asked(permissions: Permissions, request: PermissionRequest) -> asyncio.Task[PermissionAnswer]:
-    task = asyncio.create_task(permissions.ask(request))
-    await asyncio.sleep(0)
-    return task
-
-
-async def test_an_answer_reaches_the_call_that_waits() -> None:
-    permissions = Permissions()
-    call = await asked(permissions, request())
-
-    assert permissions.waiting == (request(),)
-    permissions.answer("r1", "allow_session", "ann")
-
-    assert await call == PermissionAnswer(request="r1", choice="allow_session", voter="ann")
-    assert permissions.waiting == ()
-
-
-async def test_a_second_vote_learns_what_was_decided() -> None:
-    permissions = Permissions()
-    call = await asked(permissions, request())
-    permissions.answer("r1", "allow_once", "ann")
-
-    with pytest.raises(PermissionResolved) as late:
-        permissions.answer("r1", "reject_once", "bob")
-
-    assert late.value.details["choice"] == "allow_once"
-    assert (await call).choice == "allow_once"
-    with pytest.raises(PermissionResolved):
-        permissions.answer("r1", "reject_once", "bob")
-
-
-async def test_nothing_was_asked_under_a_made_up_id() -> None:
-    with pytest.raises(PermissionNotFound):
-        Permissions().answer("made up", "allow_once", "ann")
-
-
-async def test_only_what_was_offered_can_be_answered() -> None:
-    permissions = Permissions()
-    call = await asked(permissions, request(choices=("allow_once", "reject_once")))
-
-    with pytest.raises(Conflict):
-        permissions.answer("r1", "allow_workspace", "ann")
-
-    permissions.answer("r1", "reject_once", "ann")
-    assert not (await call).allows
-
-
-async def test_a_request_that_nobody_answers_is_rejected_in_time() -> None:
-    permissions = Permissions(seconds=0.01)
-
-    answer = await asyncio.wait_for(permissions.ask(request()), 5)
-
-    assert (answer.allows, answer.voter) == (False, None)
-    assert answer.reason
-    with pytest.raises(PermissionResolved):
-        permissions.answer("r1", "allow_once", "ann")
-
-
-async def test_zero_seconds_means_for_ever() -> None:
-    permissions = Permissions(seconds=0)
-    call = await asked(permissions, request())
-
-    await asyncio.wait({call}, timeout=0.02)
-
-    assert not call.done()
-    permissions.cancel()
-    await call
-
-
-async def test_a_cancel_rejects_all_that_waits_with_its_reason() -> None:
-    permissions = Permissions()
-    calls = [await asked(permissions, request(f"r{number}")) for number in range(3)]
-
-    permissions.cancel("stop")
-
-    assert [(await call).reason for call in calls] == ["stop"] * 3
-
-
-async def test_a_call_that_is_cancelled_waits_no_longer() -> None:
-    permissions = Permissions()
-    call = await asked(permissions, request())
-
-    call.cancel()
-    await asyncio.wait({call})
-
-    assert permissions.waiting == ()
-    with pytest.raises(PermissionResolved):
-        permissions.answer("r1", "allow_once", "ann")
-
-
-async def test_no_more_wait_than_can_be_looked_through() -> None:
-    permissions = Permissions()
-    calls = [await asked(permissions, request(f"r{number}")) for number in range(MOST_WAITING)]
-
-    with pytest.raises(PermissionsFull):
-        await permissions.ask(request("one more"))
-
-    permissions.cancel()
-    await asyncio.gather(*calls)
 
 
 @given(

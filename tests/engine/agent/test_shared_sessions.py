@@ -13,7 +13,7 @@ from commonplace.errors import Forbidden, NotFound
 from commonplace.service.local import LocalMemory
 from commonplace.testing.agents import WHO, TurnBench
 from commonplace.testing.chat import ScriptedCall, ScriptedChatModel
-from commonplace.values.permission import PermissionRequest
+from commonplace.values.permission import PermissionForbidden, PermissionRequest
 from commonplace.values.principal import Principal
 from commonplace.values.session import Session
 from commonplace.values.turn_event import PermissionAsked, TurnEnded
@@ -70,6 +70,21 @@ def pushing(times: int) -> ScriptedChatModel:
     return ScriptedChatModel(*(turn for _ in range(times) for turn in ([ScriptedCall("push")], "Done.")))
 
 
+async def test_an_agents_key_permits_nothing_and_may_refuse(asking: TurnBench) -> None:
+    asking.model = pushing(1)
+    robot = Principal(subject="robot", tenant=WHO.tenant, role="writer", agent=True)
+    session = await begun(asking, robot)
+    request = await asked(asking, robot, session)
+    assert request is not None
+
+    with pytest.raises(Forbidden):
+        await agent(asking, robot).answer_permission(session.id, request.id, "allow_once")
+
+    vote = await agent(asking, robot).answer_permission(session.id, request.id, "reject_once")
+    assert vote.answer is not None
+    assert not vote.answer.allows
+
+
 async def test_a_reader_neither_permits_nor_refuses_nor_stops_anything(asking: TurnBench) -> None:
     asking.model = pushing(1)
     session = await begun(asking, ANA)
@@ -89,22 +104,29 @@ async def test_a_reader_neither_permits_nor_refuses_nor_stops_anything(asking: T
     assert await rex.permission_requests(session.id) == (request,)
 
 
-async def test_a_call_is_permitted_by_who_asked_for_it_and_refused_by_anybody_who_may_write(asking: TurnBench) -> None:
+async def test_a_call_is_permitted_by_whose_turn_it_is_and_cancelled_by_anybody_who_may_write(
+    asking: TurnBench,
+) -> None:
     asking.model = pushing(2)
     session = await begun(asking, BOB)
     request = await asked(asking, WHO, session)
     assert request is not None
 
     # The operator speaks in Bob's session: the call has the operator's rights, which Bob has not.
-    with pytest.raises(Forbidden):
-        await agent(asking, BOB).answer_permission(session.id, request.id, "allow_once")
-    refusal = await agent(asking, BOB).answer_permission(session.id, request.id, "reject_once")
+    for choice in ("allow_once", "reject_once"):
+        with pytest.raises(PermissionForbidden) as refused:
+            await agent(asking, BOB).answer_permission(session.id, request.id, choice)
+        assert refused.value.details["reason"] == "designated_mismatch"
+    cancelled = await agent(asking, BOB).answer_permission(session.id, request.id, "cancel")
     await agent(asking, BOB).settle(session.id)
-    again = await asked(asking, BOB, session)
+    again = await asked(asking, WHO, session)
     assert again is not None
-    permission = await agent(asking, WHO).answer_permission(session.id, again.id, "allow_once")
+    permitted = await agent(asking, WHO).answer_permission(session.id, again.id, "allow_once")
 
-    assert (refusal.allows, refusal.voter, permission.allows) == (False, "bob", True)
+    assert cancelled.answer is not None
+    assert permitted.answer is not None
+    assert (cancelled.answer.allows, cancelled.answer.voter, cancelled.answer.decided_by) == (False, "bob", "cancelled")
+    assert permitted.answer.allows
 
 
 async def test_what_one_person_always_allows_is_asked_about_when_another_speaks(asking: TurnBench) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.compose.configuration import configuration
+from commonplace.compose.daemon import environment
 from commonplace.errors import InvalidInput
 from commonplace.settings import FROM_WORKSPACE, Settings, load_settings
 from commonplace.workspace.authority import AUTHORITY
@@ -178,6 +179,17 @@ def test_a_pipe_in_place_of_the_file_holds_nobody_up(workspace: Path) -> None:
         assert configuration().token_budget == 2000
 
 
+@pytest.mark.parametrize(
+    "text", ['permission_policy = "everybody"', "permission_quorum = 0", 'permission_quorum = "most"']
+)
+def test_a_policy_of_permissions_that_there_is_not_refuses_to_start(home: Path, text: str) -> None:
+    home.mkdir(exist_ok=True)
+    (home / "config.toml").write_text(f"[agent]\n{text}")
+
+    with pytest.raises(InvalidInput):
+        load_settings()
+
+
 def test_a_value_of_a_workspace_that_cannot_be_is_an_error_that_names_the_folder(workspace: Path) -> None:
     (workspace / "config.toml").write_text("token_budget = 0")
 
@@ -257,3 +269,48 @@ def test_an_empty_variable_sets_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("COMMONPLACE_STORE", "")
 
     assert load_settings().store is None
+
+
+@pytest.mark.parametrize(
+    "text", ['qwen --acp "--approval-mode" default', '["qwen", "--acp", "--approval-mode", "default"]']
+)
+def test_the_command_of_an_agent_is_written_as_at_a_shell_or_as_a_list(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_AGENT_COMMAND", text)
+
+    assert load_settings().agent_command == ("qwen", "--acp", "--approval-mode", "default")
+
+
+def test_the_workers_of_a_daemon_have_the_same_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    command = ("sh", "-c", "agent --with 'a, b'")
+
+    for name, value in environment(Settings(agent_command=command)).items():
+        monkeypatch.setenv(name, value)
+
+    assert load_settings().agent_command == command
+
+
+@pytest.mark.parametrize("text", ["sh -c 'open", "[1", '["a", 7]'])
+def test_a_command_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("COMMONPLACE_AGENT_COMMAND", text)
+
+    with pytest.raises(InvalidInput):
+        load_settings()
+
+
+@pytest.mark.parametrize("name", ["COMMONPLACE_TOKEN", "commonplace_token", "A B"])
+def test_a_hosted_agent_is_never_given_a_variable_of_ours(name: str) -> None:
+    with pytest.raises(InvalidInput):
+        load_settings(agent_environment=(name,))
+
+
+def test_a_workspace_never_says_which_agent_does_the_work(workspace: Path) -> None:
+    (workspace / "config.toml").write_text('[agent]\ncommand = ["evil"]\nenvironment = ["HOME"]\n')
+    home = Path(os.environ["COMMONPLACE_HOME"])
+    trust(workspace, home)
+
+    with pytest.warns(PassedOver, match="agent_command"):
+        settings = load_settings()
+
+    assert settings.agent_command == ()

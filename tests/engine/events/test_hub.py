@@ -87,7 +87,7 @@ async def test_a_slow_reader_is_warned_once_until_it_has_caught_up(hub: Hub, tel
         again = await heard(seat, 76)
 
     assert (warning.id, warning.type) == (None, "slow_client_warning")
-    assert warning.data == {"queued": 75, "maxQueued": 100, "lastEventId": 75}
+    assert warning.data == {"queued": 75, "queueSize": 75, "maxQueued": 100, "lastEventId": 75}
     assert {frame.type for frame in calm} == {"record.created"}
     assert [frame.type for frame in again].count("slow_client_warning") == 1
 

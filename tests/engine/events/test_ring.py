@@ -167,7 +167,7 @@ async def test_a_slow_listener_is_warned_and_then_let_go_while_others_hear_on() 
         heard = await rest(other)
 
     assert warning.type == "slow_client_warning"
-    assert warning.data == {"queued": 12, "maxQueued": 16, "lastEventId": 12}
+    assert warning.data == {"queued": 12, "queueSize": 12, "maxQueued": 16, "lastEventId": 12}
     assert [frame.id for frame in queued] == list(range(1, 17))
     assert (evicted.type, evicted.data) == ("client_evicted", {"reason": "queue_overflow", "droppedAfter": 16})
     assert [frame.id for frame in heard] == list(range(1, 21))
@@ -234,6 +234,58 @@ async def test_who_follows_in_this_process_waits_for_what_comes_and_is_told_what
     assert [entry.id for entry in past if isinstance(entry, RingEvent)] == [3, 4, 5]
     assert isinstance(came, RingEvent)
     assert (came.id, came.event) == (6, "six")
+
+
+class Echo:
+    """Follows a ring, and has two listeners of its own."""
+
+    listeners = 2
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+
+    def hear(self, entry: RingEvent[str]) -> None:
+        self.events.append(f"{entry.id} {entry.event}")
+
+    def doubt(self) -> None:
+        self.events.append("doubted")
+
+    def end(self) -> None:
+        self.events.append("ended")
+
+
+async def test_a_follower_hears_each_event_at_once_and_its_listeners_are_the_rings() -> None:
+    ring, echo = ring_of(events=1), Echo()
+    ring.lead(echo)
+
+    with ring.seat(shape):
+        ring.publish("two")
+        count = ring.listeners
+    ring.doubt()
+    ring.close()
+    ring.close()
+    ring.dismiss(echo)
+
+    assert echo.events == ["2 two", "doubted", "ended"]
+    assert (count, ring.listeners) == (3, 0)
+
+
+async def test_what_a_shape_leaves_out_is_told_neither_now_nor_later() -> None:
+    def some(entry: RingEvent[str]) -> tuple[str, Mapping[str, Json]] | None:
+        return shape(entry) if entry.id % 2 else None
+
+    ring = ring_of(events=3)
+    with ring.seat(some) as seat:
+        told = streamed(ring, seat, 0)
+        past = frames(await portion(told) + await portion(told) + await portion(told))
+        for text in ("four", "five"):
+            ring.publish(text)
+        now = frames(await portion(told))
+        await told.aclose()
+
+    assert [(frame.id, frame.type) for frame in past] == [(1, "said"), (3, "said"), (None, "replay_complete")]
+    assert past[-1].data == {"replayedCount": 2, "lastReplayedEventId": 3, "lastEventId": 3}
+    assert [frame.id for frame in now] == [5]
 
 
 class Heard:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.memory.rank import WORDS, Channel, Pool, Ranked, Weights, bm25, idf, rank, wanted
+from commonplace.memory.rank import WORDS, Pool, Ranked, ScoreSpread, Weights, bm25, idf, rank, wanted
 
 DEFAULT = Weights()
 SCORES = st.floats(0.0, 50.0)
@@ -20,7 +20,7 @@ def pool_of(words: list[float], **changes: object) -> Pool:
         passage=np.arange(n),
         words=np.array(words, dtype=np.float64),
         meaning={},
-        channels={WORDS: Channel(mean=0.0, std=1.0, best=10.0)},
+        channels={WORDS: ScoreSpread(mean=0.0, std=1.0, best=10.0)},
         wanted=10.0,
         session=np.full(n, -1),
         before=np.full(n, -1),
@@ -46,7 +46,7 @@ def pools(draw: st.DrawFn) -> Pool:
         return np.array(draw(st.lists(st.integers(low, high), min_size=n, max_size=n)), dtype=np.int64)
 
     spread = st.builds(
-        Channel, mean=st.floats(-1.0, 5.0), std=st.one_of(st.just(0.0), st.floats(0.01, 5.0)), best=SCORES
+        ScoreSpread, mean=st.floats(-1.0, 5.0), std=st.one_of(st.just(0.0), st.floats(0.01, 5.0)), best=SCORES
     )
     record = whole(0, 5)
     return pool_of(
@@ -163,7 +163,7 @@ def test_notes_outside_of_any_session_have_no_part_of_a_session():
 
 
 def test_words_that_match_by_chance_are_trusted_in_a_small_scope():
-    words = {WORDS: Channel(mean=0.0, std=1.0, best=2.0)}
+    words = {WORDS: ScoreSpread(mean=0.0, std=1.0, best=2.0)}
     small, large = (rank(pool_of([2.0], channels=words, passages=size), DEFAULT) for size in (3, 3_000))
 
     assert small.parts["words"][0] > 2 * large.parts["words"][0] > 0.0
@@ -171,8 +171,8 @@ def test_words_that_match_by_chance_are_trusted_in_a_small_scope():
 
 @given(st.floats(0.01, 5.0), st.floats(-1.0, 1.0), st.integers(0, 100_000))
 def test_a_spread_is_mixed_with_the_background_by_their_sizes(std: float, mean: float, count: int):
-    background = Channel(mean=0.2, std=0.1, best=0.0)
-    mixed = Channel(mean=mean, std=std, best=1.0).mixed(count, background, 20.0)
+    background = ScoreSpread(mean=0.2, std=0.1, best=0.0)
+    mixed = ScoreSpread(mean=mean, std=std, best=1.0).mixed(count, background, 20.0)
 
     assert min(mean, 0.2) - 1e-9 <= mixed.mean <= max(mean, 0.2) + 1e-9
     assert mixed.best == 1.0
@@ -186,7 +186,7 @@ def test_words_that_cover_little_of_the_query_give_way_to_meaning():
     pool = pool_of(
         [4.0, 0.0],
         meaning={"one": np.array([0.0, 0.5])},
-        channels={WORDS: Channel(mean=0.0, std=1.0, best=4.0), "one": Channel(mean=0.0, std=0.2, best=0.5)},
+        channels={WORDS: ScoreSpread(mean=0.0, std=1.0, best=4.0), "one": ScoreSpread(mean=0.0, std=0.2, best=0.5)},
     )
 
     assert rank(replace(pool, wanted=5.0), DEFAULT).record.tolist() == [0, 1]
@@ -195,7 +195,7 @@ def test_words_that_cover_little_of_the_query_give_way_to_meaning():
 
 def test_a_passage_without_a_vector_is_neither_near_nor_far():
     pool = pool_of([1.0], meaning={"one": np.array([np.nan])})
-    pool = replace(pool, channels={**pool.channels, "one": Channel(mean=0.3, std=0.1, best=0.9)})
+    pool = replace(pool, channels={**pool.channels, "one": ScoreSpread(mean=0.3, std=0.1, best=0.9)})
 
     assert rank(pool, DEFAULT).parts["meaning:one"].tolist() == [0.0]
 
@@ -229,13 +229,13 @@ def test_a_near_copy_of_a_better_hit_steps_back_and_says_so():
 
 def test_an_embedder_counts_what_its_weight_says():
     pool = pool_of([0.0], meaning={"one": np.array([1.0])})
-    pool = replace(pool, channels={**pool.channels, "one": Channel(mean=0.0, std=1.0, best=1.0)})
+    pool = replace(pool, channels={**pool.channels, "one": ScoreSpread(mean=0.0, std=1.0, best=1.0)})
 
     assert rank(pool, Weights(embedders={"one": 2.0})).parts["meaning:one"].tolist() == [2.0 * (1 + DEFAULT.session)]
 
 
 def test_several_embedders_share_what_one_counts_and_a_little_more():
-    spread = {name: Channel(mean=0.0, std=1.0, best=1.0) for name in (WORDS, "one", "two")}
+    spread = {name: ScoreSpread(mean=0.0, std=1.0, best=1.0) for name in (WORDS, "one", "two")}
     alone = pool_of([0.0], meaning={"one": np.array([1.0])}, channels=spread)
     both = replace(alone, meaning={"one": np.array([1.0]), "two": np.array([1.0])})
 

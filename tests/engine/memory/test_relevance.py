@@ -13,6 +13,7 @@ from commonplace.errors import CommonplaceError
 from commonplace.memory.relevance import (
     DISTANCE,
     FLOOR,
+    LARGE,
     STATIC,
     STATIC_CJK,
     Nearness,
@@ -54,6 +55,25 @@ def test_what_is_nearer_is_never_less_relevant(few: float, many: float, far: flo
 
 def test_the_same_nearness_means_less_among_more_passages():
     assert alone(0.6, 0.4, 10) > alone(0.6, 0.4, 10_000)
+
+
+@given(st.floats(0.0, 200.0), st.floats(0.0, 200.0), st.integers(1, 10**7))
+def test_more_words_in_common_are_never_less_relevant_and_in_a_small_memory_change_nothing(
+    few: float, many: float, passages: int
+):
+    few, many = sorted((few, many))
+    poor, rich = (Nearness(coverage=np.array([0.5]), cosines={}, words=np.array([amount])) for amount in (few, many))
+
+    less, more = (float(relevance(own, (), passages, {})[0]) for own in (poor, rich))
+
+    assert less <= more
+    assert less == more or passages > LARGE
+
+
+def test_a_long_question_held_in_words_is_told_from_a_short_one_in_a_large_memory():
+    short, long = (Nearness(coverage=np.array([0.8]), cosines={}, words=np.array([amount])) for amount in (12.0, 45.0))
+
+    assert relevance(short, (), 30_000, {})[0] < relevance(long, (), 30_000, {})[0]
 
 
 def test_a_turn_has_a_part_of_what_the_turns_beside_it_have():

@@ -13,6 +13,7 @@ from typing import Final, Protocol, TypeAlias
 
 from commonplace.ports.memory_client import MemoryClient
 from commonplace.values.json import Json
+from commonplace.values.scope import Scope
 from commonplace.values.turn_event import RecalledMemory, TurnEvent
 
 RULE: Final = (
@@ -52,7 +53,8 @@ TurnEntry: TypeAlias = TurnEvent | QuestionPrompt | AuthChallenge
 class TurnContext:
     """
     What a turn is about, before anything is done. `session`, `run`, `agent` and `workspace` are ids, `speaker` is the subject of the
-    person, `text` what they said, at the moment `at`. `memory` reaches what they may reach, and no more.
+    person, `text` what they said, at the moment `at`. `memory` reaches what they may reach, and no more. `room` is the scope of the room in
+    which they say it, if they do.
     """
 
     session: str
@@ -63,6 +65,7 @@ class TurnContext:
     text: str
     at: datetime
     memory: MemoryClient
+    room: Scope | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -41,6 +41,9 @@ class CuratedMemoryBackend:
         self._files = files
 
     async def recall_before_run(self, turn: TurnContext) -> Recalled:
+        if turn.room is not None:
+            # The agent's notes may be of talks with one person, and `USER.md` is about one.
+            return Recalled(rule=RULE)
         try:
             who = await turn.memory.me()
             work = partial(self._files.snapshot, turn.agent, turn.speaker, tenant=who.tenant)

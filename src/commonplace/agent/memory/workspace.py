@@ -195,6 +195,9 @@ class WorkspaceMemory:
         agents = [turn.agent] if who.reaches(Scope("agent", turn.agent)) else []
         workspace = _workspace(turn, who)
         own = who.home if who.subject == turn.speaker and who.reaches(who.home) else None
+        if turn.room is not None:
+            # What is said in a room stays there.
+            agents, workspace, own = [], None, turn.room if who.reaches(turn.room) else None
         if not agents and workspace is None and own is None:
             return None
         return await turn.memory.extract(

@@ -27,10 +27,9 @@ from pydantic_ai.toolsets import AbstractToolset, CombinedToolset, FunctionTools
 from pydantic_ai.toolsets.abstract import ToolsetTool
 from pydantic_core import to_json, to_jsonable_python
 
-from commonplace.agent.tools.tool import AgentTool, ToolArguments, ToolFunction, ToolResult, one_line
+from commonplace.agent.tools.tool import CALL, AgentTool, ToolArguments, ToolFunction, ToolResult, cut_off, one_line
 from commonplace.errors import CommonplaceError, InternalError
 from commonplace.text.fence import outside
-from commonplace.text.scrub import scrub
 from commonplace.values.json import Json
 from commonplace.values.permission import PermissionAnswer, PermissionRequest, ToolKind
 
@@ -211,6 +210,7 @@ class _Call:
         """
         call, refusal = await self._permission()
         await self._handlers.started(call)
+        CALL.set(call.id)
         result = refusal or self._finished(await self._outcome(run))
         await self._handlers.ended(call, result)
         if result.failed:
@@ -274,10 +274,10 @@ class _Call:
 
     def _finished(self, result: ToolResult) -> ToolResult:
         """Without secrets, no longer than it may be, and behind a fence if it comes from outside."""
-        text = _cut(result.text, self._handlers.limits.characters)
+        text = cut_off(result.text, self._handlers.limits.characters)
         if self._tool.untrusted:
             text = outside(text, one_line(self._tool.name))
-        diff = None if result.diff is None else _cut(result.diff, _MOST_DIFF)
+        diff = None if result.diff is None else cut_off(result.diff, _MOST_DIFF)
         return replace(result, text=text, diff=diff)
 
 
@@ -320,7 +320,7 @@ def _request(call: ToolCall, diff: str | None) -> PermissionRequest:
         title=call.title,
         rule=call.rule,
         arguments={name: _shortened(value) for name, value in call.arguments.items()},
-        diff=None if diff is None else _cut(diff, _MOST_DIFF),
+        diff=None if diff is None else cut_off(diff, _MOST_DIFF),
     )
 
 
@@ -343,14 +343,6 @@ def _text(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return "\n".join(_text(part) for part in cast(Sequence[object], value))
     return "" if value is None else to_json(value, fallback=str, indent=1).decode(errors="replace")
-
-
-def _cut(text: str, most: int) -> str:
-    # A secret at the cut must be whole when it is looked for.
-    clean = scrub(text[: most + 4_096]).text
-    if len(text) <= most and len(clean) <= most:
-        return clean
-    return f"{clean[:most]}\n[Cut off: {most:,} of {max(len(text), len(clean)):,} characters. Ask for less, or for a part.]"
 
 
 class _LimitedValidator:

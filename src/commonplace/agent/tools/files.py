@@ -9,7 +9,7 @@ from pydantic import Field
 
 from commonplace.agent.tools.difference import unified
 from commonplace.agent.tools.tool import AgentTool, ToolArguments, ToolResult
-from commonplace.agent.tools.workspace import LARGEST_FILE, Workspace, in_thread
+from commonplace.agent.tools.workspace import LARGEST_FILE, TextFiles, Workspace, in_thread
 from commonplace.errors import FileChanged, InvalidInput, PathNotFound
 from commonplace.markdown.confine import FileSnapshot, Stamp
 
@@ -20,9 +20,10 @@ _LONGEST_LINE: Final = 2_000
 FilePath = Annotated[str, Field(description="The file's path from the root of the workspace.")]
 
 
-def file_tools(workspace: Workspace) -> list[AgentTool]:
-    """What reads asks nobody; what writes asks, and shows how the file would change."""
-    reader, writer = FileReader(workspace), FileWriter(workspace)
+def file_tools(workspace: Workspace, files: TextFiles | None = None) -> list[AgentTool]:
+    """What reads asks nobody; what writes asks, and shows how the file would change. `files` None: those on the disk."""
+    files = files or workspace
+    reader, writer = FileReader(workspace, files), FileWriter(workspace, files)
     return [
         AgentTool(
             name="read_file",
@@ -62,8 +63,9 @@ def file_tools(workspace: Workspace) -> list[AgentTool]:
 
 
 class FileReader:
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, files: TextFiles) -> None:
         self._workspace = workspace
+        self._files = files
 
     async def read_file(
         self,
@@ -76,7 +78,7 @@ class FileReader:
 
     def _read(self, path: str, offset: int, limit: int) -> str:
         # Only at line feeds: a form feed in a line does not end it for whoever counts lines.
-        lines = text_of(self._workspace.read(path), path).split("\n")
+        lines = text_of(self._files.read(path), path).split("\n")
         if lines[-1] == "":
             lines.pop()
         if offset > max(1, len(lines)):
@@ -102,8 +104,9 @@ class FileReader:
 class FileWriter:
     """What a person was shown is what is written: a file that changed since it was shown is left as it is."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, files: TextFiles) -> None:
         self._workspace = workspace
+        self._files = files
         self._stamps: dict[str, Stamp | None] = {}
 
     def rule(self, arguments: ToolArguments) -> str:
@@ -158,7 +161,7 @@ class FileWriter:
         """The file as a person is about to see it."""
         key = "/".join(self._workspace.parts_of(path))
         try:
-            snapshot = self._workspace.read(path)
+            snapshot = self._files.read(path)
         except PathNotFound:
             snapshot = None
         self._stamps[key] = snapshot.stamp if snapshot else None
@@ -175,7 +178,7 @@ class FileWriter:
             texts[:] = [compose(snapshot)]
             return _encoded(texts[0][1])
 
-        self._workspace.change(path, content)
+        self._files.change(path, content)
         before, after = texts[0]
         if before == after:
             return ToolResult(text=f"{key} is just so already.")

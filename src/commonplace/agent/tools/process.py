@@ -85,10 +85,17 @@ async def run_process(
 
 
 async def start_process(
-    command: Sequence[str], output: int, folder: Path, variables: Mapping[str, str], *, errors: int | None = None
+    command: Sequence[str],
+    output: int,
+    folder: Path,
+    variables: Mapping[str, str],
+    *,
+    errors: int | None = None,
+    files: Sequence[int] = (),
 ) -> asyncio.subprocess.Process:
     """
-    Start it in a group of its own. It writes to the file `output`, which is closed here; its errors, too, unless they go elsewhere.
+    Start it in a group of its own. It writes to the file `output`, which is closed here; its errors, too, unless they go elsewhere. It is
+    given the open `files`.
 
     Raises:
         PathNotFound, FileError: as above.
@@ -102,6 +109,7 @@ async def start_process(
             cwd=folder,
             env=variables,
             start_new_session=True,
+            pass_fds=files,
         )
     except (FileNotFoundError, NotADirectoryError) as error:
         raise PathNotFound("The program or the workspace is not there.") from error

@@ -11,11 +11,11 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, Protocol
 
 from pydantic import Field
 
-from commonplace.agent.tools.process import run_process
+from commonplace.agent.tools.process import ProcessOutput, run_process
 from commonplace.agent.tools.tool import AgentTool, ToolResult
 from commonplace.agent.tools.workspace import Workspace
 from commonplace.errors import InvalidInput
@@ -35,8 +35,16 @@ class ShellOptions:
     closed: Sequence[Path] = ()
 
 
-def shell_tool(workspace: Workspace, options: ShellOptions) -> AgentTool:
-    shell = WorkspaceShell(workspace, options)
+class RunCommand(Protocol):
+    """Runs a program to its end: here (`run_process`), or where somebody watches it."""
+
+    async def __call__(self, command: Sequence[str], *, folder: Path, seconds: float, most: int) -> ProcessOutput:
+        """After so many seconds it is stopped. Of what it writes about `most` bytes are kept. Raises PathNotFound, FileError."""
+        ...
+
+
+def shell_tool(workspace: Workspace, options: ShellOptions, run: RunCommand = run_process) -> AgentTool:
+    shell = WorkspaceShell(workspace, options, run)
     return AgentTool(
         name="shell",
         kind="execute",
@@ -52,9 +60,10 @@ def shell_tool(workspace: Workspace, options: ShellOptions) -> AgentTool:
 
 
 class WorkspaceShell:
-    def __init__(self, workspace: Workspace, options: ShellOptions) -> None:
+    def __init__(self, workspace: Workspace, options: ShellOptions, run: RunCommand) -> None:
         self._workspace = workspace
         self._options = options
+        self._run = run
 
     async def shell(
         self,
@@ -66,7 +75,7 @@ class WorkspaceShell:
         """
         if "\0" in command:
             raise InvalidInput("A command has no NUL characters.")
-        output = await run_process(
+        output = await self._run(
             self._command(command), folder=self._workspace.root, seconds=self._options.seconds, most=_MOST_OUTPUT
         )
         if output.late:

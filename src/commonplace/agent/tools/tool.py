@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Final
 
 from commonplace.text.fence import shown
+from commonplace.text.scrub import scrub
 from commonplace.values.json import Json
 from commonplace.values.permission import ToolKind
 
 LONGEST_LINE: Final = 200
+CALL: Final[ContextVar[str | None]] = ContextVar("commonplace_call", default=None)
+"""The id of the call that runs, for whoever shows how it goes."""
 
 PlanEntry = Mapping[str, str]
 """`text` and `status` (pending, in_progress, completed)."""
@@ -44,6 +48,15 @@ def one_line(text: str, most: int = LONGEST_LINE) -> str:
     line = shown(" ".join(text[: most * 4].split()))
     line = "".join(character if character.isprintable() else " " for character in line)
     return line if len(line) <= most and len(text) <= most * 4 else f"{line[: most - 1]}…"
+
+
+def cut_off(text: str, most: int) -> str:
+    """Without secrets, and no longer than it may be."""
+    # A secret at the cut must be whole when it is looked for.
+    clean = scrub(text[: most + 4_096]).text
+    if len(text) <= most and len(clean) <= most:
+        return clean
+    return f"{clean[:most]}\n[Cut off: {most:,} of {max(len(text), len(clean)):,} characters. Ask for less, or for a part.]"
 
 
 def _no_diff(arguments: ToolArguments) -> str | None:

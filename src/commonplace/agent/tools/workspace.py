@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, ParamSpec, TypeVar
+from typing import Final, ParamSpec, Protocol, TypeVar
 
 from commonplace.errors import (
     FileChanged,
@@ -41,7 +41,17 @@ async def in_thread(function: Callable[P, T], /, *args: P.args, **options: P.kwa
     return await asyncio.to_thread(function, *args, **options)
 
 
-class Workspace:
+class TextFiles(Protocol):
+    """Single files of a workspace: those on the disk (`Workspace`), or as an editor has them open. The errors are a `Workspace`'s; the calls may block."""
+
+    def read(self, path: str) -> FileSnapshot: ...
+
+    def change(self, path: str, compose: Compose) -> FileSnapshot | None:
+        """Give the file the content that `compose` makes of the present one (None: there is none)."""
+        ...
+
+
+class Workspace(TextFiles):
     """
     The folder `root`. `closed` are folders whose files no tool reads or writes even inside it, such as the home folder of Commonplace.
     Each method may raise PathEscape, PathNotFound, FileError or FileChanged, worded for a model.
@@ -93,11 +103,16 @@ class Workspace:
 
     def change(self, path: str, compose: Compose) -> FileSnapshot | None:
         """Give the file the content that `compose` makes of the present one, in one step, while nobody else does."""
+        parts = self.changeable(path)
+        with self._open(path):
+            return self._folder.change(parts, compose, LARGEST_FILE)
+
+    def changeable(self, path: str) -> Parts:
+        """The names along the path of a file that a tool may change. Raises PathEscape, InvalidInput."""
         parts = self._file(path)
         if _OURS.intersection(part.casefold() for part in parts):
             raise PathEscape(f"{path[:80]!a} belongs to the version control. Use its own command.")
-        with self._open(path):
-            return self._folder.change(parts, compose, LARGEST_FILE)
+        return parts
 
     def is_hidden(self, path: str) -> bool:
         """Whether a part of it is hidden: such files steer programs, so that one is asked about each of them."""

@@ -1,19 +1,23 @@
 // Chat: talk to an agent, see what it recalls and does, and say what it may.
 
-import { get, post, remove } from '../api.js';
-import { fill, h, plain } from '../dom.js';
+import { get, patch, post, remove } from '../api.js';
+import { fill, h, paced, plain } from '../dom.js';
 import { Conversation, sessionPath } from '../parts/conversation.js';
+import { isBusy, onLive } from '../parts/live_sessions.js';
+import { vote } from '../parts/permission.js';
 import { unsaved } from '../parts/unsaved.js';
-import { failure } from '../parts/turn_view.js';
+import { failure, isMine } from '../parts/turn_view.js';
 import { showError } from '../problems.js';
 import { address, replaceAddress } from '../router.js';
-import { may } from '../session.js';
+import { may, whoami } from '../session.js';
 import { titleOf } from '../text/session_title.js';
 import { t } from '../words.js';
 import { choices } from './chat/choices.js';
 import { composer } from './chat/composer.js';
+import { sessionBar } from './chat/session_bar.js';
 
 const RECENT = 6;
+const PACE = 200; // milliseconds
 
 export async function show(place, { part, query, signal }) {
   const page = new ChatPage(signal);
@@ -32,11 +36,18 @@ class ChatPage {
   #place = h('div', { class: 'chat-place' });
   #composer;
   #choices;
+  #bar = sessionBar({ onMode: (mode) => this.#configure({ mode }) });
+  #state = null; // how the session is set, as far as it is known
 
   constructor(signal) {
     this.#signal = signal;
     this.#choices = choices(signal);
-    this.#composer = composer({ onSend: (text, model) => this.#send(text, model), onStop: () => this.#stop(), signal });
+    this.#composer = composer({
+      onSend: (text, model) => this.#send(text, model),
+      onStop: () => this.#stop(),
+      onModel: (model) => this.#maySet && this.#configure({ model }),
+      signal,
+    });
     unsaved(() => this.#composer.text.trim() !== '', signal);
   }
 
@@ -44,6 +55,7 @@ class ChatPage {
     const bar = may('writer') ? this.#composer.element : h('p', { class: 'notice' }, t('chat.reader'));
     return [
       h('div', { class: 'page-head' }, h('h1', {}, t('frame.chat')), this.#title, h('span', { class: 'grow' }), this.#links),
+      this.#bar.element,
       this.#place,
       h('div', { class: 'chat-foot' }, this.#line, bar),
     ];
@@ -73,9 +85,8 @@ class ChatPage {
       recent,
     );
     const { sessions } = await get('/v1/sessions', { limit: RECENT }, { signal: this.#signal });
-    if (!sessions.length) return;
-    const row = (session) => h('li', {}, h('a', { href: address('chat', session.id) }, plain(titleOf(session, t('chat.untitled')), 120)));
-    fill(recent, h('h2', {}, t('chat.recent')), h('ul', { class: 'recent' }, sessions.map(row)));
+    showRecent(recent, sessions, []);
+    onLive((live) => showRecent(recent, sessions, live), this.#signal);
   }
 
   /** The session that is talked in from now on. */
@@ -85,7 +96,9 @@ class ChatPage {
     const conversation = new Conversation(id, {
       answer: may('writer') ? (request, choice) => this.#answer(request, choice) : null,
       withdraw: may('writer') ? (turn) => this.#withdraw(turn) : null,
+      mayWithdraw: (turn) => isMine(turn) || this.#maySet,
       onChange: () => this.#changed(),
+      onSession: paced(() => this.#look().catch(showError), PACE),
       signal,
     });
     this.#conversation = conversation;
@@ -102,18 +115,45 @@ class ChatPage {
     }
     conversation.toEnd();
     conversation.follow((state, seconds) => this.#showLine(state, seconds));
-    const { permissions } = await get(sessionPath(id, '/permissions'), {}, { signal });
-    conversation.ask(permissions);
+    await this.#look();
+  }
+
+  /** How the session is set, what waits in it for its turn, and what for an answer. */
+  async #look() {
+    const state = await get(sessionPath(this.#id, '/state'), {}, { signal: this.#signal });
+    this.#state = state;
+    this.#conversation.queue(state.prompts);
+    this.#conversation.ask(state.permissions);
+    this.#showSettings();
+  }
+
+  get #maySet() {
+    return Boolean(this.session) && may('writer') && (this.session.owner === whoami().subject || may('admin'));
+  }
+
+  async #configure(changes) {
+    try {
+      this.#state = await patch(sessionPath(this.#id, '/state'), changes, { signal: this.#signal });
+    } catch (error) {
+      this.#composer.complain(error.code ? failure(error) : error.message);
+    }
+    this.#showSettings();
+  }
+
+  #showSettings() {
+    if (this.session && this.#state) this.#bar.show(this.session, this.#state, this.#maySet);
+    this.#offerModels();
   }
 
   #showSession(session) {
     this.session = session;
     const where = [session.agent, session.workspace, session.folder].filter(Boolean).join(' · ');
     fill(this.#title, plain(titleOf(session, t('chat.untitled')), 120), ' ', h('small', { class: 'soft mono' }, plain(where, 200)));
-    this.#offerModels();
+    this.#showSettings();
   }
 
   #offerModels() {
+    if (this.#state) return this.#composer.offer(this.#state.options.models, this.#state.options.model);
     const agent = this.#offer.agents.find(({ id }) => id === (this.session?.agent ?? this.#choices.value.agent));
     this.#composer.offer(this.#offer.models, agent?.profile?.model ?? this.session?.model ?? this.#offer.models[0] ?? '');
   }
@@ -145,7 +185,7 @@ class ChatPage {
     const signal = this.#signal;
     try {
       if (!this.#id) {
-        const session = await post('/v1/sessions', { ...this.#choices.value, source: 'console' }, { signal });
+        const session = await post('/v1/sessions', { ...this.#choices.value, model: model || null, source: 'console' }, { signal });
         replaceAddress('chat', session.id);
         await this.#take(session.id);
       }
@@ -177,16 +217,30 @@ class ChatPage {
     }
   }
 
-  /** Whether the request was answered, by this person or by somebody before. */
+  /** As for a TurnView: how many more votes are needed, or null if this one did not count. */
   async #answer(request, choice) {
     try {
-      await post(sessionPath(this.#id, `/permissions/${encodeURIComponent(request.id)}`), { choice }, { signal: this.#signal });
-      return true;
+      return await vote(this.#id, request, choice, this.#signal);
     } catch (error) {
       this.#composer.complain(failure(error));
-      return error.code === 'permission_resolved';
+      return error.code === 'permission_resolved' ? 0 : null;
     }
   }
+}
+
+/** What there is to go on with: what is in use first, whoever opened it. The keyboard is left where it is. */
+function showRecent(place, sessions, live) {
+  if (place.contains(document.activeElement)) return;
+  const states = new Map(live.filter(isBusy).map((activity) => [activity.session.id, activity.state]));
+  const open = live.map(({ session }) => session).filter(({ id }) => states.has(id));
+  const others = sessions.filter(({ id }) => !states.has(id));
+  const row = (session) => {
+    const state = states.get(session.id);
+    const badge = state && h('span', { class: state === 'asking' ? 'badge warn' : 'badge' }, t(`chat.does.${state}`));
+    return h('li', {}, h('a', { href: address('chat', session.id) }, plain(titleOf(session, t('chat.untitled')), 120)), ' ', badge);
+  };
+  const rows = [...open, ...others].slice(0, Math.max(RECENT, open.length)).map(row);
+  fill(place, rows.length > 0 && [h('h2', {}, t('chat.recent')), h('ul', { class: 'recent' }, rows)]);
 }
 
 const sessionsLink = () => h('a', { class: 'button', href: address('sessions') }, t('chat.sessions'));

@@ -8,6 +8,15 @@ import { t } from '../words.js';
 import { TurnView } from './turn_view.js';
 
 const PAGE = 200;
+const SESSION = new Set([
+  'mode_changed',
+  'model_changed',
+  'prompt_queued',
+  'prompt_withdrawn',
+  'turn_started',
+  'turn_ended',
+  'turn_failed',
+]);
 const NEAR = 120; // pixels above the end at which somebody still reads along
 
 export const sessionPath = (id, more = '') => `/v1/sessions/${encodeURIComponent(id)}${more}`;
@@ -28,12 +37,16 @@ export class Conversation {
   #isTaking = false;
   #seen; // looks which turns are on the screen
 
-  /** `answer` and `withdraw` as for a TurnView; `onChange()` when a turn begins or ends. */
-  constructor(id, { answer = null, withdraw = null, onChange = () => {}, signal }) {
+  /**
+   * `answer`, `withdraw` and `mayWithdraw` as for a TurnView; `onChange()` when a turn begins or ends; `onSession(type, data)` when the session is
+   * set otherwise, and when it has to be looked at anew.
+   */
+  constructor(id, { answer = null, withdraw = null, mayWithdraw, onChange = () => {}, onSession = () => {}, signal }) {
     this.#id = id;
     this.#signal = signal;
-    this.#options = { answer, withdraw, signal };
+    this.#options = { answer, withdraw, mayWithdraw, signal };
     this.onChange = onChange;
+    this.onSession = onSession;
     this.#seen = new IntersectionObserver((entries) => this.#remember(entries));
     signal.addEventListener('abort', () => this.#seen.disconnect());
   }
@@ -67,6 +80,12 @@ export class Conversation {
   withdraw(run) {
     this.talk.withdraw(run);
     this.#paintNow();
+  }
+
+  /** What waits for its turn, as the daemon lists it. */
+  queue(prompts) {
+    this.talk.queue(prompts);
+    this.#paint();
   }
 
   /** Requests that wait, as the daemon lists them. */
@@ -127,10 +146,14 @@ export class Conversation {
   }
 
   async #hear({ type, data }) {
-    if (type === 'state_resync_required') return this.read();
+    if (type === 'state_resync_required') {
+      await this.read();
+      return this.onSession(type, {});
+    }
     if (type === 'replay_complete') return this.rememberSeen();
     const before = this.talk.playing;
     const turn = this.talk.hear(type, data?.data ?? {}, data?.at);
+    if (SESSION.has(type)) this.onSession(type, data?.data ?? {});
     if (!turn) return;
     this.#touch(turn);
     const isEnd = type === 'turn_ended' || type === 'turn_failed';

@@ -32,6 +32,21 @@ export async function archive(session) {
   }
 }
 
+/** The session shared with whoever reaches its workspace, or no longer; null if nothing was changed. */
+export async function share(session) {
+  const shared = !session.shared;
+  const text = t('sessions.share.text', { workspace: session.workspace });
+  if (shared && (await confirm(t('sessions.share'), text, { label: t('sessions.share') })) === null) return null;
+  try {
+    const changed = await patch(sessionPath(session.id), { shared });
+    toast(t(shared ? 'sessions.is-shared' : 'sessions.is-private'));
+    return changed;
+  } catch (error) {
+    showError(error);
+    return null;
+  }
+}
+
 /** Whether it is gone. */
 export async function discard(session) {
   const text = t('sessions.delete.text', { title: titleOf(session, t('chat.untitled')) });

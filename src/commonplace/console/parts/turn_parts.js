@@ -6,16 +6,23 @@ import { named, t } from '../words.js';
 import { lengthy } from './lengthy.js';
 import { markdown } from './markdown.js';
 import { patchOf } from './patch.js';
+import { permissionView } from './permission.js';
+import { LONGEST_TITLE, argumentsOf, toolTitle } from './tool_call.js';
 
 const MOST_RENDERED = 20_000; // characters that are read as Markdown
 const MOST_SHOWN = 20_000; // characters of a result at once
-const LONGEST_TITLE = 200;
 
-/** The view of a part: { element, show(part) }, where `show` is called whenever the part has changed. `answer(request, choice)` answers a question. */
-export function partView(part, { answer }) {
-  return { text: textView, thinking: thinkingView, tool: toolView, plan: planView, permission: permissionView, compacted: compactedView }[
-    part.kind
-  ]({ answer });
+/** The view of a part: { element, show(part) }, where `show` is called whenever the part has changed. The options are those of a TurnView. */
+export function partView(part, options) {
+  return {
+    text: textView,
+    thinking: thinkingView,
+    tool: toolView,
+    plan: planView,
+    permission: permissionView,
+    compacted: compactedView,
+    note: noteView,
+  }[part.kind](options);
 }
 
 function textView() {
@@ -66,9 +73,6 @@ const changed = (diff) => {
   return [' ', h('span', { class: 'good' }, `+${added}`), ' ', h('span', { class: 'problem' }, `−${removed}`)];
 };
 
-/** What a call does, in a line. */
-export const toolTitle = ({ tool, arguments: given, title }) => t('chat.tool.title', tool, given, title) || tool;
-
 /** What was asked of a tool, and what it answered. */
 const toolInside = ({ tool, arguments: given, result }) => [
   h('p', { class: 'small soft' }, t('chat.tool.name'), ' ', h('code', {}, plain(tool, LONGEST_TITLE))),
@@ -76,21 +80,6 @@ const toolInside = ({ tool, arguments: given, result }) => [
   result?.diff && patchOf(result.diff),
   result && [h('h4', {}, t('chat.tool.result')), lengthy({ class: 'text mono output' }, result.text || '–', { most: MOST_SHOWN })],
 ];
-
-/** The arguments of a call, a row each; null if there are none. */
-export function argumentsOf(given) {
-  const entries = Object.entries(given ?? {});
-  if (!entries.length) return null;
-  const value = (one) => (typeof one === 'string' ? one : JSON.stringify(one, null, 1));
-  return h(
-    'dl',
-    { class: 'facts' },
-    entries.map(([name, one]) => [
-      h('dt', { class: 'mono' }, plain(name, 80)),
-      h('dd', {}, lengthy({ class: 'text mono output' }, value(one), { most: 2_000 })),
-    ]),
-  );
-}
 
 function planView() {
   const list = h('ol', { class: 'plan' });
@@ -108,57 +97,11 @@ function planView() {
   return { element, show: ({ entries }) => fill(list, entries.map(row)) };
 }
 
-function permissionView({ answer }) {
-  const element = h('section', { class: 'permission' });
-  let state = null;
-  const show = (part) => {
-    const now = part.answer ? 'answered' : part.isOver ? 'over' : 'asked';
-    if (now === state) return;
-    state = now;
-    element.dataset.state = now;
-    fill(element, now === 'asked' ? question(part.request, answer) : decided(part));
-  };
+function noteView() {
+  const element = h('p', { class: 'small soft' });
+  const show = ({ type, data: { mode, model, by } }) =>
+    fill(element, t(`chat.note.${type}${by ? '' : '.agent'}`, { by: by ?? '', value: mode ?? model }));
   return { element, show };
-}
-
-function question(request, answer) {
-  const buttons = request.choices.map((choice) =>
-    h(
-      'button',
-      {
-        type: 'button',
-        class: { allow_once: 'primary', reject_once: 'danger' }[choice] ?? '',
-        on: { click: () => answer && press(choice) },
-      },
-      t(`chat.permission.${choice}`),
-    ),
-  );
-  async function press(choice) {
-    for (const one of buttons) one.disabled = true;
-    if (!(await answer(request, choice))) for (const one of buttons) one.disabled = false;
-  }
-  const remembered =
-    request.rule && h('p', { class: 'small soft' }, t('chat.permission.rule'), ' ', h('code', {}, plain(request.rule, 300)));
-  return [
-    h('h4', { role: 'status' }, t('chat.permission')),
-    h('p', { class: 'permission-title' }, plain(toolTitle(request), 500)),
-    request.diff && patchOf(request.diff),
-    h(
-      'details',
-      { class: 'folded', open: !request.diff && request.kind === 'execute' },
-      h('summary', {}, t('chat.tool.arguments')),
-      argumentsOf(request.arguments),
-    ),
-    remembered,
-    answer && h('div', { class: 'row permission-answers' }, buttons),
-  ];
-}
-
-function decided({ request, answer }) {
-  const choice = answer?.choice ?? 'over';
-  const words = answer && !answer.voter ? t('chat.permission.nobody') : t(`chat.permitted.${choice}`);
-  const title = h('span', { class: 'cut' }, plain(toolTitle(request), LONGEST_TITLE));
-  return h('p', { class: 'small' }, h('span', { class: choice.startsWith('allow') ? 'good' : 'problem' }, words), ' ', title);
 }
 
 function compactedView() {

@@ -13,7 +13,7 @@ import { partView } from './turn_parts.js';
 
 const MOST_SAID = 4_000; // characters of a question at once
 
-/** `answer(request, choice)` answers a question, `withdraw(turn)` takes back what waits; without them nobody can. */
+/** `answer(request, choice)` votes on a question, `withdraw(turn)` takes back what waits, if this person `mayWithdraw(turn)`; without them nobody can. */
 export class TurnView {
   element;
   turn;
@@ -26,9 +26,9 @@ export class TurnView {
   #views = [];
   #saidFor = null;
 
-  constructor(turn, { answer = null, withdraw = null, signal }) {
+  constructor(turn, { answer = null, withdraw = null, mayWithdraw = isMine, signal }) {
     this.turn = turn;
-    this.#options = { answer, withdraw, signal };
+    this.#options = { answer, withdraw, mayWithdraw, signal };
     this.#beside = recollection(signal);
     fill(this.#answer, this.#parts, this.#foot);
     this.element = h('li', { class: 'turn' }, this.#said, h('div', { class: 'exchange' }, this.#answer, this.#beside.element));
@@ -69,11 +69,14 @@ export class TurnView {
 
   #sayAgain() {
     const { turn } = this;
-    const now = `${turn.text}\0${turn.state === 'waiting'}`;
+    const now = `${turn.text}\0${turn.state === 'waiting'}\0${turn.speaker}`;
     if (now === this.#saidFor) return;
     this.#saidFor = now;
-    const { withdraw } = this.#options;
-    const back = h('button', { type: 'button', class: 'quiet small', on: { click: () => withdraw(turn) } }, t('chat.withdraw'));
+    const { withdraw, mayWithdraw } = this.#options;
+    const back =
+      withdraw &&
+      mayWithdraw(turn) &&
+      h('button', { type: 'button', class: 'quiet small', on: { click: () => withdraw(turn) } }, t('chat.withdraw'));
     fill(
       this.#said,
       h(
@@ -81,7 +84,7 @@ export class TurnView {
         { class: 'row small soft' },
         h('strong', {}, isMine(turn) ? t('chat.you') : plain(turn.speaker, 60)),
         turn.at && h('time', { datetime: turn.at, title: moment(turn.at) }, clock(turn.at)),
-        turn.state === 'waiting' && [h('span', { class: 'badge' }, t('chat.waiting')), withdraw && back],
+        turn.state === 'waiting' && [h('span', { class: 'badge' }, t('chat.waiting')), back],
       ),
       lengthy({ class: 'text' }, turn.text, { most: MOST_SAID }),
     );
@@ -111,7 +114,7 @@ function activity({ parts }) {
   return last?.kind === 'text' ? 'writes' : 'thinks';
 }
 
-const isMine = ({ speaker }) => !speaker || speaker === whoami()?.subject;
+export const isMine = ({ speaker }) => !speaker || speaker === whoami()?.subject;
 
 /** What went wrong, as a sentence. */
 export const failure = (error) => lookup(`chat.problem.${error.code}`) ?? errorMessage(error);

@@ -19,9 +19,14 @@ export async function showWaiting() {
   const [quarantined, { requests, isAll }] = counts;
   const sum = number(quarantined + requests) + (isAll ? '' : '+');
   const label = t('frame.waiting', number(quarantined), number(requests) + (isAll ? '' : '+'));
-  link.querySelector('.waiting-count')?.remove();
-  if (!quarantined && !requests) return;
-  link.append(h('span', { 'class': 'badge waiting-count', 'title': label, 'aria-label': label }, sum));
+  showNumber('review', quarantined || requests ? sum : '', label);
+}
+
+/** A number at the link of a page in the navigation; none if there is nothing to count. */
+export function showNumber(page, text, label) {
+  const link = document.querySelector(`nav a[data-page=${page}]`);
+  link?.querySelector('.waiting-count')?.remove();
+  if (text) link?.append(h('span', { 'class': 'badge waiting-count', 'role': 'img', 'title': label, 'aria-label': label }, text));
 }
 
 const countQuarantined = async () => (await get('/v1/review', { limit: 1 })).total;

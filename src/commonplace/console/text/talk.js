@@ -133,10 +133,31 @@ export class Talk {
     return this.turns.findLast((turn) => turn.run === run) ?? null;
   }
 
+  /** What waits for its turn, as the daemon has it: what it knows nothing of is not said any more. */
+  queue(prompts) {
+    const waiting = prompts.filter(({ state }) => state === 'queued');
+    const runs = new Set(waiting.map(({ run }) => run));
+    this.turns = this.turns.filter(({ run, state }) => state !== 'waiting' || runs.has(run));
+    for (const prompt of waiting) this.#queue(prompt, prompt.at);
+  }
+
+  #queue({ run, text, speaker }, at) {
+    const turn = this.say(run, text, at);
+    turn.speaker ??= speaker;
+    return turn;
+  }
+
   /** Take in an event. Answers the turn it is about; null if it is about none. `isTorn`: the beginning of it was missed. */
   hear(type, data, at = null) {
     if (type === 'turn_started') return this.#start(data, at);
     if (type === 'memory_learned') return this.#learn(data);
+    if (type === 'prompt_queued') return this.#queue(data, at);
+    if (type === 'prompt_withdrawn') {
+      const turn = this.find(data.run);
+      this.withdraw(data.run);
+      return turn;
+    }
+    if (type === 'mode_changed' || type === 'model_changed') return this.#note(type, data);
     const turn = (data.run && this.find(data.run)) || this.#playing || this.#torn();
     if (!turn) return null;
     APPLY[type]?.(turn, data);
@@ -164,6 +185,13 @@ export class Talk {
     return turn;
   }
 
+  /** Of the session, and told where it happened: in the turn that is played, or behind the last one. */
+  #note(type, data) {
+    const turn = this.#playing ?? this.turns.findLast(({ state }) => state !== 'waiting') ?? null;
+    turn?.parts.push({ kind: 'note', type, data });
+    return turn;
+  }
+
   /** Something happens in a turn whose beginning was missed: it is the last that was said. */
   #torn() {
     const turn = this.turns.findLast(({ state }) => state !== 'waiting') ?? null;
@@ -185,6 +213,8 @@ export class Talk {
   }
 }
 
+const asked = (turn, id) => turn.parts.find((part) => part.kind === 'permission' && part.request.id === id);
+
 const APPLY = {
   memory_recalled: (turn, { memories = [], block = '', failed = null }) => {
     turn.recalled = { memories: memories.filter(isRecalled), block, failed };
@@ -194,10 +224,19 @@ const APPLY = {
   tool_started: (turn, data) => turn.parts.push(toolPart(data)),
   tool_ended: endTool,
   plan: (turn, { entries = [] }) => setPlan(turn, entries),
-  permission_asked: (turn, { request }) => turn.parts.push({ kind: 'permission', request, answer: null, isOver: false }),
+  permission_asked: (turn, { request }) =>
+    turn.parts.push({ kind: 'permission', request, answer: null, isOver: false, count: null, voters: [], refused: [] }),
   permission_answered: (turn, { answer }) => {
-    const part = turn.parts.find((one) => one.kind === 'permission' && one.request.id === answer.request);
+    const part = asked(turn, answer.request);
     if (part) part.answer = answer;
+  },
+  permission_voted: (turn, { request, votes, needed, quorum, voter }) => {
+    const part = asked(turn, request);
+    if (part) Object.assign(part, { count: { votes, needed, quorum }, voters: [...part.voters, voter] });
+  },
+  permission_vote_refused: (turn, { request, voter, reason }) => {
+    const part = asked(turn, request);
+    if (part) part.refused = [...part.refused.filter((one) => one.voter !== voter), { voter, reason }];
   },
   history_compacted: (turn, { messages, by }) => turn.parts.push({ kind: 'compacted', messages, by }),
   turn_ended: (turn, { reply = '', stop_reason: stop, usage = null }) => {

@@ -2,21 +2,26 @@
 The protocol around the tools, resources and prompts, by the official SDK.
 
 A server belongs to one asker: the process on stdio has one, the daemon makes one a request, which is cheap and leaves
-nothing behind that the next request would have to find.
+nothing behind that the next request would have to find. That of a hosted agent outlives its turns: it acts for whoever speaks.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
+import anyio
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
 from mcp_types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -32,6 +37,7 @@ from mcp_types import (
     ReadResourceRequestParams,
     ReadResourceResult,
     TextContent,
+    jsonrpc_message_adapter,
 )
 from pydantic import ValidationError
 from starlette.types import Receive, Scope, Send
@@ -57,29 +63,33 @@ LOGGER: Final = logging.getLogger("commonplace")
 Asking = ServerRequestContext[Any, Any]
 
 
-class Doors:
-    """Each request of the protocol, answered for one asker."""
+AskerSource: TypeAlias = Callable[[], Awaitable[Asker]]
+"""Who asks at this moment. Raises CommonplaceError: nobody does."""
 
-    def __init__(self, asker: Asker, *, allow_delete: bool) -> None:
-        self._asker = asker
+
+class Doors:
+    """Each request of the protocol, answered for whoever asks at that moment."""
+
+    def __init__(self, source: AskerSource, *, allow_delete: bool) -> None:
+        self._source = source
         self._allow_delete = allow_delete
 
     async def tools(self, ctx: Asking, params: PaginatedRequestParams | None) -> ListToolsResult:
         del ctx, params
-        return ListToolsResult(tools=offered(self._asker, allow_delete=self._allow_delete))
+        return ListToolsResult(tools=offered(await self._source(), allow_delete=self._allow_delete))
 
     async def call(self, ctx: Asking, params: CallToolRequestParams) -> CallToolResult:
         del ctx
         offer = OFFERS.get(params.name)
         if offer is None:
             raise MCPError(INVALID_PARAMS, f"There is no tool {params.name!r:.60}.")
-        answer = await call(offer, self._asker, params.arguments or {}, allow_delete=self._allow_delete)
+        answer = await call(offer, await self._source(), params.arguments or {}, allow_delete=self._allow_delete)
         document = answer.document()
         return CallToolResult(content=[_text(answer, document)], structured_content=document)
 
     async def resources(self, ctx: Asking, params: PaginatedRequestParams | None) -> ListResourcesResult:
         del ctx
-        resources, cursor = await recent(self._asker, params.cursor if params else None)
+        resources, cursor = await recent(await self._source(), params.cursor if params else None)
         return ListResourcesResult(resources=resources, next_cursor=cursor)
 
     async def templates(self, ctx: Asking, params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
@@ -88,7 +98,7 @@ class Doors:
 
     async def read(self, ctx: Asking, params: ReadResourceRequestParams) -> ReadResourceResult:
         del ctx
-        return ReadResourceResult(contents=[await read(self._asker, params.uri)])
+        return ReadResourceResult(contents=[await read(await self._source(), params.uri)])
 
     async def prompts(self, ctx: Asking, params: PaginatedRequestParams | None) -> ListPromptsResult:
         del ctx, params
@@ -96,12 +106,22 @@ class Doors:
 
     async def prompt(self, ctx: Asking, params: GetPromptRequestParams) -> GetPromptResult:
         del ctx
-        filled = await fill(self._asker, params.name, params.arguments or {})
+        filled = await fill(await self._source(), params.name, params.arguments or {})
         return GetPromptResult(description=filled.description, messages=filled.messages)
 
 
 def make_server(asker: Asker, *, allow_delete: bool = False) -> Server[Any]:
-    doors = Doors(asker, allow_delete=allow_delete)
+    """For one asker."""
+
+    async def source() -> Asker:
+        return asker
+
+    return make_server_for(source, allow_delete=allow_delete)
+
+
+def make_server_for(source: AskerSource, *, allow_delete: bool = False) -> Server[Any]:
+    """For whoever asks at the moment of each request."""
+    doors = Doors(source, allow_delete=allow_delete)
     server: Server[Any] = Server(
         NAME,
         version=version(NAME),
@@ -157,6 +177,36 @@ async def serve_stdio(server: Server[Any]) -> None:
     """Answer on stdin and stdout until stdin is closed. What else is printed meanwhile goes to stderr."""
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
+
+
+async def serve_lines(server: Server[Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answer over a connection of this machine until it is closed. A line has at most what the reader takes."""
+    to_server, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    outgoing, from_server = anyio.create_memory_object_stream[SessionMessage](0)
+
+    async def receive() -> None:
+        async with to_server:
+            with suppress(ValueError, ConnectionError):
+                while line := await reader.readline():
+                    try:
+                        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                    except ValidationError as error:
+                        await to_server.send(error)
+                    else:
+                        await to_server.send(SessionMessage(message))
+
+    async def answer() -> None:
+        async with from_server:
+            with suppress(ConnectionError):
+                async for message in from_server:
+                    writer.write(message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+                    await writer.drain()
+
+    async with incoming, outgoing, anyio.create_task_group() as tasks:
+        tasks.start_soon(receive)
+        tasks.start_soon(answer)
+        await server.run(incoming, outgoing, server.create_initialization_options())
+        tasks.cancel_scope.cancel()
 
 
 def only_reads(body: bytes) -> bool:

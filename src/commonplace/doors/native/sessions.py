@@ -4,15 +4,19 @@ Sessions of an agent at the native door: what was said. Nothing here is memory: 
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request
+from pydantic import TypeAdapter
 
-from commonplace.agent.live_sessions import LiveSessions
+from commonplace.agent.live_sessions import LiveSessions, by_urgency
 from commonplace.doors.native.conditions import problems
 from commonplace.server.auth import Caller, Served, use_case
+from commonplace.server.siblings import beside
 from commonplace.values.session import MessagePage, Session, SessionPage
 from commonplace.wire.sessions import (
+    LiveSessionsAnswer,
+    LiveSessionsQuery,
     MessagesQuery,
     SessionBody,
     SessionChangeBody,
@@ -26,6 +30,7 @@ from commonplace.wire.shapes import Label
 router = APIRouter(prefix="/v1/sessions", tags=["native"])
 
 SessionId = Annotated[Label, Path(description="The session's id.")]
+_LIVE: Final = TypeAdapter(LiveSessionsAnswer)
 Live = Annotated[LiveSessions, use_case(LiveSessions)]
 
 
@@ -53,14 +58,31 @@ async def search(query: Annotated[SessionSearchQuery, Query()], who: Caller, ser
     return SessionHitsAnswer(tuple(hits))
 
 
+@router.get("/live", summary="List the sessions that are in use, and what each does now", responses=problems())
+async def live_sessions(
+    request: Request, query: Annotated[LiveSessionsQuery, Query()], who: Caller, sessions: Live
+) -> LiveSessionsAnswer:
+    """
+    Yours, and those shared with you, whoever opened them and with which program: first those that wait for a permission, then those that play a
+    turn. `session.activity` at `/v1/events` says when to look again.
+    """
+    summaries = [*await sessions.activities(who, everyone=query.everyone)]
+    # Each worker knows those that it leads.
+    for answer in await beside(request):
+        summaries += _LIVE.validate_python(answer).sessions
+    return LiveSessionsAnswer(by_urgency(summaries))
+
+
 @router.get("/{id}", summary="Look at a session", responses=problems(404))
 async def session(id: SessionId, who: Caller, served: Served) -> Session:
     return await served.history.session(who, id)
 
 
-@router.patch("/{id}", summary="Rename, archive or share a session", responses=problems(404))
+@router.patch("/{id}", summary="Rename, archive or share a session", responses=problems(404, 409, 421))
 async def change(id: SessionId, body: SessionChangeBody, who: Caller, served: Served, live: Live) -> Session:
     """For its owner, and for admins. One that is archived ends its turn."""
+    if body.archived:
+        await live.require_here(who, id)
     changed = await served.history.change(who, id, body.changes())
     if body.archived:
         await live.let_go(who.tenant, changed.id)
@@ -69,11 +91,15 @@ async def change(id: SessionId, body: SessionChangeBody, who: Caller, served: Se
     return changed
 
 
-@router.delete("/{id}", summary="Delete a session with all that was said in it, for good", responses=problems(404))
+@router.delete(
+    "/{id}", summary="Delete a session with all that was said in it, for good", responses=problems(404, 409, 421)
+)
 async def delete(id: SessionId, who: Caller, served: Served, live: Live) -> SessionDeletedAnswer:
     """For its owner, and for admins. Its turn ends; it cannot be undone."""
     # First: a turn that is played would write behind what is removed.
-    await live.let_go(who.tenant, (await served.history.own(who, id)).id, forget=True)
+    session = await served.history.own(who, id)
+    await live.require_here(who, session.id)
+    await live.let_go(who.tenant, session.id, forget=True)
     return SessionDeletedAnswer(id, await served.history.delete(who, id))
 
 

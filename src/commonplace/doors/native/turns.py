@@ -12,15 +12,24 @@ from commonplace.events.ring import RingEvent, RingStream
 from commonplace.server.auth import Caller, Served, app_state
 from commonplace.values.json import Json
 from commonplace.values.moment import to_iso
-from commonplace.values.permission import PermissionAnswer
+from commonplace.values.permission import PermissionVote
+from commonplace.values.session_state import SessionState
 from commonplace.values.turn_event import TurnEvent, TurnTicket
 from commonplace.wire.shapes import Label
-from commonplace.wire.turns import EPOCH, EVENT, CancelAnswer, PermissionBody, PermissionsAnswer, SayBody
+from commonplace.wire.turns import (
+    EPOCH,
+    EVENT,
+    CancelAnswer,
+    PermissionBody,
+    PermissionsAnswer,
+    SayBody,
+    SessionStateBody,
+)
 
 router = APIRouter(prefix="/v1/sessions", tags=["native"])
 
 
-@router.post("/{id}/turns", status_code=202, summary="Say something to the agent", responses=problems(404))
+@router.post("/{id}/turns", status_code=202, summary="Say something to the agent", responses=problems(404, 409, 421))
 async def say(id: SessionId, body: SayBody, who: Caller, sessions: Live) -> TurnTicket:
     """
     It is kept when this answers, and answered by events: listen to `/v1/sessions/{id}/events` from `last_event` on. Turns of a
@@ -30,7 +39,7 @@ async def say(id: SessionId, body: SayBody, who: Caller, sessions: Live) -> Turn
 
 
 @router.delete(
-    "/{id}/turns/{run}", summary="Take back what waits for its turn", responses=problems(404), status_code=200
+    "/{id}/turns/{run}", summary="Take back what waits for its turn", responses=problems(404, 409, 421), status_code=200
 )
 async def withdraw(
     id: SessionId, run: Annotated[Label, Path(description="The turn's run.")], who: Caller, sessions: Live
@@ -38,25 +47,42 @@ async def withdraw(
     return CancelAnswer(cancelled=await sessions.withdraw(who, id, run))
 
 
-@router.post("/{id}/cancel", summary="End the turn that is played", responses=problems(404))
+@router.post("/{id}/cancel", summary="End the turn that is played", responses=problems(404, 409, 421))
 async def cancel(id: SessionId, who: Caller, sessions: Live) -> CancelAnswer:
     """Its tools are stopped, too. What waits is played next."""
     return CancelAnswer(cancelled=await sessions.cancel(who, id))
 
 
-@router.get("/{id}/permissions", summary="What waits for your permission", responses=problems(404))
+@router.get("/{id}/state", summary="How a session is set, and what it does now", responses=problems(404, 409, 421))
+async def state(id: SessionId, who: Caller, sessions: Live) -> SessionState:
+    """Its mode and model with those it may have, its prompts in their order, and the permissions that it waits for."""
+    return await sessions.state(who, id)
+
+
+@router.patch("/{id}/state", summary="Set the mode or the model of a session", responses=problems(404, 409, 421))
+async def configure(id: SessionId, body: SessionStateBody, who: Caller, sessions: Live) -> SessionState:
+    """For its owner, and for admins. It holds from the next turn on; the mode also for the calls of the turn that is played."""
+    return await sessions.configure(who, id, mode=body.mode, model=body.model)
+
+
+@router.get("/{id}/permissions", summary="What waits for your permission", responses=problems(404, 409, 421))
 async def permissions(id: SessionId, who: Caller, sessions: Live) -> PermissionsAnswer:
     return PermissionsAnswer(permissions=tuple(await sessions.permission_requests(who, id)))
 
 
-@router.post("/{id}/permissions/{request}", summary="Permit a tool call, or refuse it", responses=problems(404, 409))
+@router.post("/{id}/permissions/{request}", summary="Vote on a tool call", responses=problems(404, 409, 421))
 async def answer_permission(
     id: SessionId,
     request: Annotated[Label, Path(description="The request's id.")],
     body: PermissionBody,
     who: Caller,
     sessions: Live,
-) -> PermissionAnswer:
+) -> PermissionVote:
+    """
+    `choice` is one of the request's, or `cancel`, which refuses the call whatever the policy. The answer says whether the vote decided the
+    request (`resolved`, with the answer) or was counted, and waits for others (`recorded`). 403 `permission_forbidden`: the policy of the session does
+    not let you decide; `details` say why.
+    """
     return await sessions.answer(who, id, request, body.choice)
 
 
@@ -82,13 +108,13 @@ async def _stream(
         Header(alias=EPOCH, max_length=64, description=f"The `{EPOCH}` of the answer that told you of that event."),
     ] = None,
 ) -> AsyncGenerator[RingStream[TurnEvent]]:
-    ring = await sessions.ring(who, id)
+    async with sessions.attend(who, id) as ring:
 
-    async def welcome() -> bool:
-        return await served.events.is_welcome(who) and await sessions.hears(who, id, ring)
+        async def welcome() -> bool:
+            return await served.events.is_welcome(who) and await sessions.hears(who, id, ring)
 
-    with ring.seat(_document) as seat:
-        yield RingStream(ring, seat, welcome, resume=read_event_id(resume or last_event_id), epoch=same or epoch)
+        with ring.seat(_document) as seat:
+            yield RingStream(ring, seat, welcome, resume=read_event_id(resume or last_event_id), epoch=same or epoch)
 
 
 @router.get(
@@ -101,14 +127,15 @@ async def _stream(
             "description": "Server-sent events, without an end.",
             "content": {MEDIA_TYPE: {"schema": {"type": "string"}}},
         },
-        **problems(404),
+        **problems(404, 409, 421),
     },
 )
 async def events(request: Request, stream: Annotated[RingStream[TurnEvent], Depends(_stream)]) -> EventStream:
     """
     Each event is a frame with `id`, `event` (its type) and `data`, a JSON document: `turn_started`, `memory_recalled`, `text`,
-    `thinking`, `tool_started`, `tool_ended`, `plan`, `permission_asked`, `permission_answered`, `history_compacted`, `turn_ended`,
-    `turn_failed`, `memory_learned`. Ids begin with 1 when a daemon takes the session up; `state_resync_required` says that some are missing:
+    `thinking`, `tool_started`, `tool_ended`, `plan`, `permission_asked`, `permission_answered`,
+    `permission_voted`, `permission_vote_refused`, `permission_vote_late`, `history_compacted`, `usage`, `turn_ended`,
+    `turn_failed`, `memory_learned`; and of the session `prompt_queued`, `prompt_withdrawn`, `mode_changed`, `model_changed`. Ids begin with 1 when a daemon takes the session up; `state_resync_required` says that some are missing:
     read the messages of the session then.
     """
     answer = EventStream(stream, app_state(request).metrics.subscribers)

@@ -12,6 +12,9 @@ from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Body, Path
 
+from commonplace.doors.qwen import session_routes, session_views
+from commonplace.doors.qwen.session_features import SESSION_FEATURES, daemon_limits
+from commonplace.doors.qwen.session_routes import Sessions
 from commonplace.doors.qwen.shapes import (
     Capabilities,
     DreamQueued,
@@ -23,9 +26,11 @@ from commonplace.doors.qwen.shapes import (
     ForgetQueued,
     ForgetTask,
     MemoryStatus,
+    Policy,
     Remember,
     RememberQueued,
     RememberTask,
+    WorkspaceEntry,
     Write,
     Written,
 )
@@ -37,9 +42,8 @@ from commonplace.service.lanes import MODES, MOST_CONTENT, PENDING
 from commonplace.values.task import MemoryTask
 
 router = APIRouter(tags=["remember"])
-DOOR: Final = ApiDoor(routers=(router,))
+DOOR: Final = ApiDoor(routers=(router, session_routes.router, session_views.router))
 TaskId = Annotated[str, Path(max_length=128, description="As the answer that queued it says.")]
-ALWAYS: Final = ("health", "capabilities")
 MANAGED: Final = (
     "workspace_memory",
     "workspace_memory_remember",
@@ -52,16 +56,23 @@ MANAGED: Final = (
 
 
 @router.get("/capabilities", summary="What this daemon can")
-async def capabilities(who: Caller, served: Served) -> Capabilities:
+async def capabilities(who: Caller, served: Served, sessions: Sessions) -> Capabilities:
     """Without managed memory its features are not among them."""
     managed = served.managed
-    features = [*ALWAYS, *(MANAGED if managed.is_on(who) else ())]
+    features = [*SESSION_FEATURES, *(MANAGED if managed.is_on(who) else ())]
+    cwd = str(managed.ground.workspace)
     details = {"workspace_memory_remember": Feature(modes=list(MODES))} if managed.is_on(who) else {}
     return Capabilities(
         features=features,
         feature_details=details,
-        workspace_cwd=str(managed.ground.workspace),
-        limits={"maxPendingMemoryTasks": PENDING, "maxRememberContentBytes": MOST_CONTENT},
+        workspace_cwd=cwd,
+        workspaces=[WorkspaceEntry(id=managed.ground.name, cwd=cwd)],
+        policy=Policy(permission=sessions.options.policy),
+        limits={
+            "maxPendingMemoryTasks": PENDING,
+            "maxRememberContentBytes": MOST_CONTENT,
+            **daemon_limits(sessions.options),
+        },
     )
 
 

@@ -195,6 +195,18 @@ class Feature(CamelModel):
     modes: list[str] | None = None
 
 
+class Policy(CamelModel):
+    permission: str = Field(description="Whose vote decides a request for permission.")
+
+
+class WorkspaceEntry(CamelModel):
+    id: str
+    cwd: str
+    primary: bool = True
+    trusted: bool = True
+    removable: bool = False
+
+
 class Capabilities(CamelModel):
     v: Literal[1] = 1
     protocol_versions: Protocols = Protocols()
@@ -203,5 +215,7 @@ class Capabilities(CamelModel):
     feature_details: dict[str, Feature] = Field(description="More about those that come in several modes.")
     model_services: list[str] = []
     workspace_cwd: str
+    workspaces: list[WorkspaceEntry]
     transports: list[str] = ["rest"]
+    policy: Policy
     limits: dict[str, int]

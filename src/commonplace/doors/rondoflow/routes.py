@@ -8,8 +8,8 @@ from fastapi import APIRouter, Path, Query
 from commonplace.doors.rondoflow.shapes import (
     AgentChange,
     AgentRow,
+    DataAnswer,
     Deleted,
-    Envelope,
     MemoryChange,
     MemoryRow,
     NewAgent,
@@ -50,33 +50,33 @@ Row = MemoryRow | ScrubbedRow
 
 
 @router.get("/agents", summary="List the agents in reach, by name")
-async def list_agents(who: Caller, served: Served) -> Envelope[list[AgentRow]]:
-    return Envelope(data=[_agent(owner) for owner in await served.owners.owners(who, "agent")])
+async def list_agents(who: Caller, served: Served) -> DataAnswer[list[AgentRow]]:
+    return DataAnswer(data=[_agent(owner) for owner in await served.owners.owners(who, "agent")])
 
 
 @router.post("/agents", status_code=201, summary="Create an agent")
-async def create_agent(body: NewAgent, who: Caller, served: Served) -> Envelope[AgentRow]:
+async def create_agent(body: NewAgent, who: Caller, served: Served) -> DataAnswer[AgentRow]:
     """Without an id it is given one. Its memory is off until you switch it on."""
     owner = await served.owners.create(who, "agent", body.name, id=body.id, memory_enabled=body.memory_enabled)
-    return Envelope(data=_agent(owner))
+    return DataAnswer(data=_agent(owner))
 
 
 @router.get("/agents/{agentId}", summary="Look at an agent")
-async def get_agent(agent: AgentId, who: Caller, served: Served) -> Envelope[AgentRow]:
-    return Envelope(data=_agent(await served.owners.owner(who, "agent", agent)))
+async def get_agent(agent: AgentId, who: Caller, served: Served) -> DataAnswer[AgentRow]:
+    return DataAnswer(data=_agent(await served.owners.owner(who, "agent", agent)))
 
 
 @router.patch("/agents/{agentId}", summary="Rename an agent, or switch its memory on or off")
-async def change_agent(agent: AgentId, body: AgentChange, who: Caller, served: Served) -> Envelope[AgentRow]:
+async def change_agent(agent: AgentId, body: AgentChange, who: Caller, served: Served) -> DataAnswer[AgentRow]:
     changed = await served.owners.change(who, "agent", agent, name=body.name, memory_enabled=body.memory_enabled)
-    return Envelope(data=_agent(changed))
+    return DataAnswer(data=_agent(changed))
 
 
 @router.delete("/agents/{agentId}", summary="Remove an agent with all it remembers")
-async def remove_agent(agent: AgentId, who: Caller, served: Served) -> Envelope[Deleted]:
+async def remove_agent(agent: AgentId, who: Caller, served: Served) -> DataAnswer[Deleted]:
     """Each of its records is deleted, and can be brought back by `undo` at `/v1`."""
     await served.owners.remove(who, "agent", agent)
-    return Envelope(data=Deleted())
+    return DataAnswer(data=Deleted())
 
 
 @router.get(
@@ -84,12 +84,12 @@ async def remove_agent(agent: AgentId, who: Caller, served: Served) -> Envelope[
     summary="List an agent's memories: pinned, then important, then by key",
     dependencies=[only_conditions()],
 )
-async def list_agent_memories(agent: AgentId, who: Caller, memories: UseMemories) -> Envelope[list[MemoryRow]]:
-    return Envelope(data=[_row(record) for record in await memories.memories(who, "agent", agent)])
+async def list_agent_memories(agent: AgentId, who: Caller, memories: UseMemories) -> DataAnswer[list[MemoryRow]]:
+    return DataAnswer(data=[_row(record) for record in await memories.memories(who, "agent", agent)])
 
 
 @router.post("/agents/{agentId}/memories", status_code=201, summary="Write a memory under its key")
-async def put_agent_memory(agent: AgentId, body: NewMemory, who: Caller, memories: UseMemories) -> Envelope[Row]:
+async def put_agent_memory(agent: AgentId, body: NewMemory, who: Caller, memories: UseMemories) -> DataAnswer[Row]:
     """A key that is there already gets the new value, source, pin and importance."""
     return _answer(await memories.remember(who, "agent", agent, _memory(body)))
 
@@ -97,7 +97,7 @@ async def put_agent_memory(agent: AgentId, body: NewMemory, who: Caller, memorie
 @router.patch("/agents/{agentId}/memories/{memoryId}", summary="Change a memory in part")
 async def change_agent_memory(
     agent: AgentId, memory: MemoryId, body: MemoryChange, who: Caller, memories: UseMemories
-) -> Envelope[Row]:
+) -> DataAnswer[Row]:
     """What is not sent stays as it is. The key cannot be changed."""
     return _answer(await memories.edit(who, "agent", agent, str(memory), _changes(body)))
 
@@ -105,50 +105,50 @@ async def change_agent_memory(
 @router.patch("/agents/{agentId}/memories/{memoryId}/pin", summary="Pin or unpin a memory")
 async def pin_agent_memory(
     agent: AgentId, memory: MemoryId, body: Pin, who: Caller, memories: UseMemories
-) -> Envelope[MemoryRow]:
+) -> DataAnswer[MemoryRow]:
     record = await memories.pin(who, "agent", agent, str(memory), body.pinned)
-    return Envelope(data=_row(record), outcome=record.outcome)
+    return DataAnswer(data=_row(record), outcome=record.outcome)
 
 
 @router.delete("/agents/{agentId}/memories/{memoryId}", summary="Delete a memory")
 async def delete_agent_memory(
     agent: AgentId, memory: MemoryId, who: Caller, memories: UseMemories
-) -> Envelope[Deleted]:
+) -> DataAnswer[Deleted]:
     await memories.forget(who, "agent", agent, str(memory))
-    return Envelope(data=Deleted())
+    return DataAnswer(data=Deleted())
 
 
 # ---- workspaces
 
 
 @router.get("/workspaces", summary="List the workspaces in reach, by name")
-async def list_workspaces(who: Caller, served: Served) -> Envelope[list[WorkspaceRow]]:
-    return Envelope(data=[_workspace(owner) for owner in await served.owners.owners(who, "workspace")])
+async def list_workspaces(who: Caller, served: Served) -> DataAnswer[list[WorkspaceRow]]:
+    return DataAnswer(data=[_workspace(owner) for owner in await served.owners.owners(who, "workspace")])
 
 
 @router.post("/workspaces", status_code=201, summary="Create a workspace")
-async def create_workspace(body: NewWorkspace, who: Caller, served: Served) -> Envelope[WorkspaceRow]:
+async def create_workspace(body: NewWorkspace, who: Caller, served: Served) -> DataAnswer[WorkspaceRow]:
     owner = await served.owners.create(who, "workspace", body.name, id=body.id, memory_enabled=True)
-    return Envelope(data=_workspace(owner))
+    return DataAnswer(data=_workspace(owner))
 
 
 @router.get("/workspaces/{workspaceId}", summary="Look at a workspace")
-async def get_workspace(workspace: WorkspaceId, who: Caller, served: Served) -> Envelope[WorkspaceRow]:
-    return Envelope(data=_workspace(await served.owners.owner(who, "workspace", workspace)))
+async def get_workspace(workspace: WorkspaceId, who: Caller, served: Served) -> DataAnswer[WorkspaceRow]:
+    return DataAnswer(data=_workspace(await served.owners.owner(who, "workspace", workspace)))
 
 
 @router.patch("/workspaces/{workspaceId}", summary="Rename a workspace")
 async def change_workspace(
     workspace: WorkspaceId, body: WorkspaceChange, who: Caller, served: Served
-) -> Envelope[WorkspaceRow]:
-    return Envelope(data=_workspace(await served.owners.change(who, "workspace", workspace, name=body.name)))
+) -> DataAnswer[WorkspaceRow]:
+    return DataAnswer(data=_workspace(await served.owners.change(who, "workspace", workspace, name=body.name)))
 
 
 @router.delete("/workspaces/{workspaceId}", summary="Remove a workspace with all it remembers")
-async def remove_workspace(workspace: WorkspaceId, who: Caller, served: Served) -> Envelope[Removed]:
+async def remove_workspace(workspace: WorkspaceId, who: Caller, served: Served) -> DataAnswer[Removed]:
     """Each of its records is deleted, and can be brought back by `undo` at `/v1`."""
     await served.owners.remove(who, "workspace", workspace)
-    return Envelope(data=Removed(id=workspace))
+    return DataAnswer(data=Removed(id=workspace))
 
 
 @router.get(
@@ -162,15 +162,15 @@ async def list_workspace_memories(
     memories: UseMemories,
     source: Annotated[Source | None, Query(description="Only what was written this way.")] = None,
     pinned: Annotated[bool | None, Query(description="Only what is pinned, or only what is not.")] = None,
-) -> Envelope[list[MemoryRow]]:
+) -> DataAnswer[list[MemoryRow]]:
     records = await memories.memories(who, "workspace", workspace, source=source, pinned=pinned)
-    return Envelope(data=[_row(record) for record in records])
+    return DataAnswer(data=[_row(record) for record in records])
 
 
 @router.post("/workspaces/{workspaceId}/memories", status_code=201, summary="Write a memory under its key")
 async def put_workspace_memory(
     workspace: WorkspaceId, body: NewMemory, who: Caller, memories: UseMemories
-) -> Envelope[Row]:
+) -> DataAnswer[Row]:
     """A key that is there already gets the new value, source, pin and importance."""
     return _answer(await memories.remember(who, "workspace", workspace, _memory(body)))
 
@@ -178,7 +178,7 @@ async def put_workspace_memory(
 @router.patch("/workspaces/{workspaceId}/memories/{memoryId}", summary="Change a memory in part")
 async def change_workspace_memory(
     workspace: WorkspaceId, memory: MemoryId, body: MemoryChange, who: Caller, memories: UseMemories
-) -> Envelope[Row]:
+) -> DataAnswer[Row]:
     """What is not sent stays as it is. The key cannot be changed."""
     changed = await memories.edit(who, "workspace", workspace, str(memory), _changes(body))
     return _answer(changed)
@@ -187,17 +187,17 @@ async def change_workspace_memory(
 @router.patch("/workspaces/{workspaceId}/memories/{memoryId}/pin", summary="Pin or unpin a memory")
 async def pin_workspace_memory(
     workspace: WorkspaceId, memory: MemoryId, body: Pin, who: Caller, memories: UseMemories
-) -> Envelope[MemoryRow]:
+) -> DataAnswer[MemoryRow]:
     record = await memories.pin(who, "workspace", workspace, str(memory), body.pinned)
-    return Envelope(data=_row(record), outcome=record.outcome)
+    return DataAnswer(data=_row(record), outcome=record.outcome)
 
 
 @router.delete("/workspaces/{workspaceId}/memories/{memoryId}", summary="Delete a memory")
 async def delete_workspace_memory(
     workspace: WorkspaceId, memory: MemoryId, who: Caller, memories: UseMemories
-) -> Envelope[Removed]:
+) -> DataAnswer[Removed]:
     gone = await memories.forget(who, "workspace", workspace, str(memory))
-    return Envelope(data=Removed(id=gone.id))
+    return DataAnswer(data=Removed(id=gone.id))
 
 
 # ---- shapes
@@ -244,8 +244,8 @@ def _row(record: Record) -> MemoryRow:
     )
 
 
-def _answer(record: Record) -> Envelope[Row]:
-    return Envelope(data=_written(record), outcome=record.outcome)
+def _answer(record: Record) -> DataAnswer[Row]:
+    return DataAnswer(data=_written(record), outcome=record.outcome)
 
 
 def _written(record: Record) -> Row:

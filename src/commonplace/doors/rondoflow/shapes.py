@@ -78,7 +78,7 @@ class CamelModel(BaseModel):
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
 
 
-class Envelope(BaseModel, Generic[T]):
+class DataAnswer(BaseModel, Generic[T]):
     success: Literal[True] = True
     data: T
     outcome: Outcome | None = Field(

@@ -19,7 +19,7 @@ from commonplace.llms.librarian.intents import Intent, recognise
 from commonplace.llms.librarian.phrases import CHINESE, ENGLISH, Phrases, cannot, phrases
 from commonplace.llms.librarian.quotes import covered
 from commonplace.llms.librarian.revision import leans, revised, same_subject, with_value
-from commonplace.llms.librarian.times import cron_of, is_timed
+from commonplace.llms.librarian.times import is_timed, timed_task
 from commonplace.llms.librarian.tool_memory import ToolMemory
 from commonplace.text.analyse import query_terms
 from commonplace.text.conflict import conflict
@@ -318,10 +318,11 @@ def schedule(dialogue: Dialogue, intent: Intent) -> Step:
         return words.what_to_schedule
     use = dialogue.used(tool)
     if use is None:
-        cron = cron_of(dialogue.now.prompt)
-        if cron is None and not is_timed(dialogue.now.prompt):
+        task = timed_task(dialogue.now.prompt)
+        if task is None and not is_timed(dialogue.now.prompt):
             return words.when_to_schedule
-        content = _sentence(intent.argument)
+        content = _sentence(task.prompt if task is not None and task.prompt else intent.argument)
+        cron = task.cron if task is not None else None
         values = {"cron": cron, "when": dialogue.now.prompt, "prompt": content, "text": content, "content": content}
         return [dialogue.fitted(tool, **{name: value for name, value in values.items() if value is not None})]
     if use.failed:

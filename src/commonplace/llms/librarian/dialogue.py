@@ -25,6 +25,8 @@ from pydantic_ai.tools import ToolDefinition
 from commonplace.llms.librarian.phrases import MARKS
 from commonplace.llms.librarian.tool_memory import ToolMemory, rows_of, rows_of_block
 from commonplace.text.fence import CLOSE, OPEN
+from commonplace.text.scheduled_prompt import unmarked
+from commonplace.text.speaker import without_speaker
 
 MOST_READ: Final = 1_000_000
 """Characters of a tool's answer that are read as JSON."""
@@ -132,7 +134,7 @@ def _read_request(
                 text = text[:start] + text[stop:]
                 if not text.strip():
                     continue
-            exchanges.append(ChatTurn(text.strip(), at=part.timestamp))
+            exchanges.append(ChatTurn(without_speaker(unmarked(text)).strip(), at=part.timestamp))
         elif isinstance(part, ToolReturnPart) and exchanges:
             exchanges[-1].uses.append(_used(part, calls.get(part.tool_call_id)))
     if message.instructions and OPEN in message.instructions:

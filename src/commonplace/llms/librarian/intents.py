@@ -19,6 +19,7 @@ from commonplace.llms.librarian.classifier import judge
 from commonplace.llms.librarian.cue import FollowUp, IntentKind, SentenceCue
 from commonplace.llms.librarian.frame import COMMANDS, fact, stated, to_forget, topic
 from commonplace.llms.librarian.quotes import spans_of
+from commonplace.llms.librarian.times import timed_wish
 from commonplace.text.unicode import reads_as_cjk
 
 LONGEST: Final = 600
@@ -62,6 +63,8 @@ def recognise(text: str) -> Intent:
     language = _language(text)
     if (intent := _commanded(text, language)) is not None:
         return intent
+    if (task := timed_wish(text)) is not None:
+        return Intent(kind="schedule", argument=task.prompt, chinese=language is chinese)
     rule = by_rule(text)
     sentence = _sentence(text)
     judgement = judge(sentence, rule.kind, chinese=rule.chinese)

@@ -26,6 +26,7 @@ from commonplace.stores.messages import (
 from commonplace.stores.postgres.connection import Connection, rows, statements
 from commonplace.stores.postgres.entries import json_text
 from commonplace.stores.postgres.rows import ms
+from commonplace.stores.postgres.session_leases import holds
 from commonplace.stores.postgres.transactions import SHARE, Transactions
 from commonplace.text.snippet import snippet
 from commonplace.values.moment import to_ms
@@ -38,6 +39,7 @@ from commonplace.values.session import (
     SessionMessage,
     SessionPage,
 )
+from commonplace.values.session_lease import SessionLost
 
 _SQL = statements("sql/history.sql")
 _PORTION: Final = 500
@@ -88,13 +90,22 @@ class SqlHistory:
         return session_of(row)
 
     async def append_messages(
-        self, tenant: str, session: str, drafts: Sequence[MessageDraft], at: datetime, title: str | None = None
+        self,
+        tenant: str,
+        session: str,
+        drafts: Sequence[MessageDraft],
+        at: datetime,
+        title: str | None = None,
+        *,
+        claim: str | None = None,
     ) -> list[SessionMessage]:
         place = {"tenant": tenant, "session": session}
         words = [words_of(tenant, draft) for draft in drafts]
 
         async def work(connection: Connection) -> list[SessionMessage]:
             last = await _lock_place(connection, place)
+            if claim is not None and not await holds(connection, tenant, session, claim):
+                raise SessionLost
             there = await _same_messages(connection, place, [draft.id for draft in drafts])
             visible, commands = 0, list[dict[str, Any]]()
             for draft, message_words in zip(drafts, words, strict=True):
@@ -342,6 +353,7 @@ async def _add(connection: Connection, commands: Sequence[dict[str, Any]], chang
 
 async def _drop_messages(connection: Connection, sessions: Sequence[Sequence[str]]) -> int:
     params = {"tenants": [tenant for tenant, _ in sessions], "sessions": [id for _, id in sessions]}
+    await connection.execute(_SQL["drop_leases"], params)
     return (await connection.execute(_SQL["drop_messages"], params)).rowcount
 
 

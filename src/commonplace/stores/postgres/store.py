@@ -7,6 +7,7 @@ from typing import Self
 from commonplace.ports.clock import Clock
 from commonplace.stores.postgres.address import parse_address
 from commonplace.stores.postgres.approvals import SqlApprovals
+from commonplace.stores.postgres.channels import SqlChannels
 from commonplace.stores.postgres.connection import Database
 from commonplace.stores.postgres.embedder_stages import SqlEmbedderStages
 from commonplace.stores.postgres.events import SqlEvents
@@ -20,8 +21,10 @@ from commonplace.stores.postgres.members import SqlMembers
 from commonplace.stores.postgres.quotas import SqlQuotas
 from commonplace.stores.postgres.recall import SqlRecall
 from commonplace.stores.postgres.records import SqlRecords
+from commonplace.stores.postgres.schedules import SqlSchedules
 from commonplace.stores.postgres.schema import prepare
 from commonplace.stores.postgres.seals import SqlSeals
+from commonplace.stores.postgres.session_leases import SqlSessionLeases
 from commonplace.stores.postgres.statistics import SqlStatistics
 from commonplace.stores.postgres.transactions import Transactions
 from commonplace.stores.postgres.usage import SqlUsage
@@ -50,6 +53,9 @@ class PostgresStore:
         self.usage = SqlUsage(transactions)
         self.knowledge = SqlKnowledge(transactions)
         self.history = SqlHistory(transactions)
+        self.schedules = SqlSchedules(transactions)
+        self.channels = SqlChannels(transactions)
+        self.session_leases = SqlSessionLeases(transactions)
         self.seals = SqlSeals(transactions)
         self.statistics = SqlStatistics(transactions)
         self.maintenance = SqlMaintenance(transactions)

@@ -32,6 +32,7 @@ from commonplace.stores.messages import (
 from commonplace.stores.queries import load
 from commonplace.stores.sqlite.reserve import removing
 from commonplace.stores.sqlite.rows import Row, Where, ms, one, rows, to_json
+from commonplace.stores.sqlite.session_leases import holds
 from commonplace.stores.sqlite.transactions import OLD_LOG, Transactions
 from commonplace.text.snippet import snippet
 from commonplace.values.moment import to_ms
@@ -44,6 +45,7 @@ from commonplace.values.session import (
     SessionMessage,
     SessionPage,
 )
+from commonplace.values.session_lease import SessionLost
 
 SQL = load("commonplace.stores.sqlite", "sql/history.sql")
 _PORTION: Final = 500
@@ -103,12 +105,21 @@ class SqlHistory:
         return await self._transactions.keep(change, entries)
 
     async def append_messages(
-        self, tenant: str, session: str, drafts: Sequence[MessageDraft], at: datetime, title: str | None = None
+        self,
+        tenant: str,
+        session: str,
+        drafts: Sequence[MessageDraft],
+        at: datetime,
+        title: str | None = None,
+        *,
+        claim: str | None = None,
     ) -> list[SessionMessage]:
         words = [_packed(words_of(tenant, draft)) for draft in drafts]
 
         def append(db: apsw.Connection) -> list[SessionMessage]:
             number, last = _place(db, tenant, session)
+            if claim is not None and not holds(db, tenant, session, claim):
+                raise SessionLost
             result: list[SessionMessage] = []
             visible = 0
             for draft, blob in zip(drafts, words, strict=True):
@@ -355,6 +366,7 @@ def _drop(db: apsw.Connection, number: int) -> int:
     db.execute(SQL["drop_words"], (number,))
     db.execute(SQL["drop_messages"], (number,))
     count = db.changes()
+    db.execute(SQL["drop_lease"], (number,))
     db.execute(SQL["drop_session"], (number,))
     return count
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from commonplace.errors import StoreFull, StoreUnavailable
 from commonplace.ports.clock import Clock
 from commonplace.stores.sqlite.approvals import SqlApprovals
+from commonplace.stores.sqlite.channels import SqlChannels
 from commonplace.stores.sqlite.connection import Readers, WriterThread
 from commonplace.stores.sqlite.embedder_stages import SqlEmbedderStages
 from commonplace.stores.sqlite.events import SqlEvents
@@ -23,8 +24,10 @@ from commonplace.stores.sqlite.quotas import SqlQuotas
 from commonplace.stores.sqlite.recall import SqlRecall
 from commonplace.stores.sqlite.records import SqlRecords
 from commonplace.stores.sqlite.reserve import Reserve
+from commonplace.stores.sqlite.schedules import SqlSchedules
 from commonplace.stores.sqlite.schema import open_writer
 from commonplace.stores.sqlite.seals import SqlSeals
+from commonplace.stores.sqlite.session_leases import SqlSessionLeases
 from commonplace.stores.sqlite.statistics import SqlStatistics
 from commonplace.stores.sqlite.transactions import Transactions
 from commonplace.stores.sqlite.usage import SqlUsage
@@ -53,6 +56,9 @@ class SqliteStore:
         self.usage = SqlUsage(transactions)
         self.knowledge = SqlKnowledge(transactions)
         self.history = SqlHistory(transactions)
+        self.schedules = SqlSchedules(transactions)
+        self.channels = SqlChannels(transactions)
+        self.session_leases = SqlSessionLeases(transactions)
         self.seals = SqlSeals(transactions)
         self.statistics = SqlStatistics(transactions)
         self.maintenance = SqlMaintenance(transactions, path)

@@ -145,6 +145,7 @@ async def delete(asker: Asker, arguments: DeleteArguments) -> ToolOutput:
     if not (id := arguments.id or arguments.chunk_id):
         raise refused("missing_id", "Say in `id` which memory to delete.")
     record = await asker.record(id, arguments.scope_arguments)
+    asker.place.writable(record.scope)
     # As it was looked at: one that was moved to another scope meanwhile stays.
     gone = await asker.memory.delete(record.id, expected=record.version, reason="memory_delete")
     return DeleteOutput(ok=True, id=gone.id, chunk_id=gone.id, scope=str(gone.scope), deleted=True)
@@ -156,6 +157,7 @@ async def correct(asker: Asker, arguments: CorrectArguments) -> ToolOutput:
     if not arguments.content.strip():
         raise refused("missing_content", "Say in `content` what is true instead.")
     record = await asker.record(arguments.id, arguments.scope_arguments)
+    asker.place.writable(record.scope)
     reason = arguments.reason or "memory_correct"
     # As it was looked at: one that somebody changed meanwhile stays as they left it.
     successor = await asker.memory.supersede(

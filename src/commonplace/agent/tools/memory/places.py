@@ -62,7 +62,7 @@ def everything(scope: Scope) -> bool:
 class ModelPlace:
     """
     `project` and `session` are meant where a model names none; `home` is where it writes then, if there is one. `only` are the scopes there are for it, where they can be
-    counted. `reaches` tells of any scope whether it may be used here, `allows` whether it may be named: what a key does not
+    counted, and `writes` those that it may change, if these are fewer. `reaches` tells of any scope whether it may be used here, `allows` whether it may be named: what a key does not
     reach may be named, so that the service refuses it and writes that down.
     """
 
@@ -70,6 +70,7 @@ class ModelPlace:
     session: str | None = None
     home: Scope | None = None
     only: tuple[Scope, ...] | None = None
+    writes: tuple[Scope, ...] | None = None
     reaches: Callable[[Scope], bool] = everything
     allows: Callable[[Scope], bool] = everything
 
@@ -129,6 +130,16 @@ class ModelPlace:
         Raises:
             InvalidInput, Forbidden: as above.
         """
+        return self.writable(self._writing(arguments))
+
+    def writable(self, scope: Scope) -> Scope:
+        """Raises Forbidden: it may be read here, and not changed."""
+        if self.writes is not None and scope not in self.writes:
+            names = ", ".join(map(str, self.writes))
+            raise Forbidden(f"{scope} cannot be changed from here. Write to {names}.", scope=str(scope))
+        return scope
+
+    def _writing(self, arguments: ScopeArguments) -> Scope:
         if arguments.scope is not None or arguments.tier is not None:
             return self._named(arguments)
         if arguments.project_id:

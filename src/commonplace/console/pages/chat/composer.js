@@ -5,8 +5,8 @@ import { t } from '../../words.js';
 
 const TALLEST = 0.4; // of the window
 
-/** `onSend(text, model)` answers whether it was taken on; `onStop()` ends the turn that is played. */
-export function composer({ onSend, onStop, signal }) {
+/** `onSend(text, model)` answers whether it was taken on; `onStop()` ends the turn that is played; `onModel(model)` hears that one was chosen. */
+export function composer({ onSend, onStop, onModel, signal }) {
   const box = h('textarea', {
     'class': 'chat-box',
     'rows': 1,
@@ -15,7 +15,7 @@ export function composer({ onSend, onStop, signal }) {
     'aria-label': t('chat.say'),
     'on': { input: grow, keydown: onKey },
   });
-  const model = h('select', { 'aria-label': t('chat.model'), 'class': 'chat-model', 'hidden': true });
+  const model = modelMenu(onModel);
   const send = h('button', { type: 'submit', class: 'primary' }, t('chat.send'));
   const stop = h(
     'button',
@@ -84,6 +84,12 @@ export function composer({ onSend, onStop, signal }) {
     putBack,
     offer: (models, usual) => offerModels(model, models, usual),
   };
+}
+
+function modelMenu(onModel) {
+  const change = () => model.value && onModel(model.value);
+  const model = h('select', { 'aria-label': t('chat.model'), 'class': 'chat-model', 'hidden': true, 'on': { change } });
+  return model;
 }
 
 /** Call `act` when Escape is pressed, unless it closes a dialog. */

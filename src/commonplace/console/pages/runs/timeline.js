@@ -5,7 +5,7 @@ import { fill, h, plain } from '../../dom.js';
 import { lengthy } from '../../parts/lengthy.js';
 import { markdown } from '../../parts/markdown.js';
 import { learnedRow, recalledLists, textsOf } from '../../parts/recollection.js';
-import { argumentsOf, toolTitle } from '../../parts/turn_parts.js';
+import { argumentsOf, toolTitle } from '../../parts/tool_call.js';
 import { spent } from '../../parts/turn_view.js';
 import { lookup, moment, replaceNames, t } from '../../words.js';
 import { stepsOf } from '../../text/timeline.js';

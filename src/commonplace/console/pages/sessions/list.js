@@ -3,13 +3,15 @@
 import { get } from '../../api.js';
 import { eager, fill, h, plain } from '../../dom.js';
 import { time } from '../../parts/badge.js';
-import { archive, discard, rename } from '../../parts/session_actions.js';
+import { onLive } from '../../parts/live_sessions.js';
+import { archive, discard, rename, share } from '../../parts/session_actions.js';
 import { shortcut } from '../../parts/shortcuts.js';
 import { errorNotice } from '../../problems.js';
 import { address, replaceAddress } from '../../router.js';
 import { may, whoami } from '../../session.js';
 import { titleOf } from '../../text/session_title.js';
-import { t } from '../../words.js';
+import { named, t } from '../../words.js';
+import { liveSessions } from './live.js';
 
 const PAGE = 50;
 const HITS = 50;
@@ -26,12 +28,14 @@ export async function listOf(place, query, signal) {
       h('span', { class: 'grow' }),
       may('writer') && h('a', { class: 'button', href: address('chat') }, t('chat.new')),
     ),
+    liveSessions(signal),
     h('div', { class: 'filters' }, list.box, list.choice),
     list.element,
     list.more,
   );
   shortcut('/', t('frame.shortcuts.search'), () => list.box.focus(), signal);
   await list.load();
+  onLive(() => list.refresh(), signal);
 }
 
 class SessionList {
@@ -73,6 +77,12 @@ class SessionList {
     } catch (error) {
       if (error.name !== 'AbortError') fill(this.element, h('p', { class: 'notice', role: 'alert' }, errorNotice(error)));
     }
+  }
+
+  /** What others did meanwhile, as long as nobody looks for something or reads on. */
+  async refresh() {
+    if (this.box.value.trim() || this.#rows.length > PAGE || this.element.contains(document.activeElement)) return;
+    await this.load();
   }
 
   async #search({ q, archived }) {
@@ -124,6 +134,7 @@ class SessionList {
         { class: 'session-head' },
         h('a', { class: 'session-title', href: address('sessions', session.id) }, plain(title, 200)),
         session.archived_at && h('span', { class: 'badge' }, t('sessions.away')),
+        h('span', { class: 'badge' }, named('chat.source', session.source)),
         session.shared && h('span', { class: 'badge' }, t('sessions.shared')),
       ),
       snippet && h('p', { class: 'text small clamp' }, plain(snippet, 400)),
@@ -147,9 +158,14 @@ class SessionList {
     const button = (label, click, kind = 'quiet') => h('button', { type: 'button', class: `${kind} small`, on: { click } }, label);
     return [
       h('a', { class: 'button small', href: address('chat', session.id) }, t('sessions.continue')),
+      session.workspace &&
+        isOurs(session) &&
+        button(t(session.shared ? 'sessions.unshare' : 'sessions.share'), async () => replaced(await share(session))),
       button(t('sessions.rename'), async () => replaced(await rename(session))),
       button(t(session.archived_at ? 'sessions.restore' : 'sessions.archive'), async () => replaced(await archive(session))),
       button(t('frame.delete'), async () => replaced(await discard(session))),
     ];
   }
 }
+
+const isOurs = ({ owner }) => owner === whoami().subject || may('admin');

@@ -3,8 +3,10 @@ export default {
   'memory': 'Memory',
   'recall': 'Recall lab',
   'chat': 'Chat',
+  'rooms': 'Rooms',
   'sessions': 'Sessions',
   'runs': 'Runs',
+  'schedules': 'Schedules',
   'agents': 'Agents',
   'import': 'Import and export',
   'review': 'Review',
@@ -110,4 +112,5 @@ export default {
   'no-answer': 'No memory answers this.',
   'no-answer.nearest': (n) => `Show what came nearest (${n})`,
   'pinned': 'Pinned',
+  'asks': (n) => (n === 1 ? '1 question waits for your answer' : `${n} questions wait for your answer`),
 };

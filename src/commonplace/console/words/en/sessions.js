@@ -24,4 +24,12 @@ export default {
   'delete.text': '“{title}” goes with all that was said in it, for good. What was learned from it stays in the memory.',
   'deleted': (n) => `The session is deleted, with ${n} entries.`,
   'runs': 'Its runs',
+  'live': 'In use now',
+  'speaks': 'asked by {speaker}',
+  'share': 'Share',
+  'unshare': 'Stop sharing',
+  'share.text': 'Whoever reaches the workspace {workspace} reads this session, hears what happens in it and speaks in it.',
+  'is-shared': 'The session is shared.',
+  'is-private': 'The session is yours alone again.',
+  'queued': (n) => `${n} in the queue`,
 };

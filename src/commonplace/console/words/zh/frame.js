@@ -3,8 +3,10 @@ export default {
   'memory': '记忆',
   'recall': '召回实验室',
   'chat': '聊天',
+  'rooms': '房间',
   'sessions': '会话',
   'runs': '运行',
+  'schedules': '定时任务',
   'agents': '智能体',
   'import': '导入与导出',
   'review': '审核',
@@ -109,4 +111,5 @@ export default {
   'no-answer': '没有记忆能回答这个问题。',
   'no-answer.nearest': (n) => `显示最接近的内容（${n}）`,
   'pinned': '置顶',
+  'asks': (n) => `${n} 个请求等待你的答复`,
 };

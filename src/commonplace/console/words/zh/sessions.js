@@ -24,4 +24,12 @@ export default {
   'delete.text': '“{title}”及其全部内容将被永久删除。从中学到的内容仍保留在记忆中。',
   'deleted': (n) => `会话已删除，共 ${n} 条内容。`,
   'runs': '它的运行',
+  'live': '正在使用',
+  'speaks': '由 {speaker} 提出',
+  'share': '共享',
+  'unshare': '停止共享',
+  'share.text': '凡能访问工作区 {workspace} 的人都可以阅读此会话、收听其中的内容并发言。',
+  'is-shared': '会话已共享。',
+  'is-private': '会话已恢复为仅你可见。',
+  'queued': (n) => `${n} 条排队`,
 };

@@ -123,6 +123,11 @@ JOIN sessions s ON s.tenant = m.tenant AND s.id = m.session ORDER BY asked.n;
 -- The session alone.
 DELETE FROM sessions WHERE tenant = %(tenant)s AND id = %(session)s RETURNING tenant, id;
 
+-- name: drop_leases
+-- Of all of these sessions: whoever leads one adds nothing more.
+DELETE FROM session_leases l USING unnest(%(tenants)s::text[], %(sessions)s::text[]) AS gone (tenant, session)
+WHERE l.tenant = gone.tenant AND l.session = gone.session;
+
 -- name: drop_messages
 -- All of these sessions. In a statement of its own, after the sessions: it sees what was said until they were locked.
 DELETE FROM messages m USING unnest(%(tenants)s::text[], %(sessions)s::text[]) AS gone (tenant, session)

@@ -71,6 +71,10 @@ DELETE FROM message_words WHERE rowid IN (SELECT number FROM messages WHERE sess
 -- name: drop_messages
 DELETE FROM messages WHERE session = ?;
 
+-- name: drop_lease
+-- Whoever leads the session adds nothing more.
+DELETE FROM session_leases WHERE (tenant, session) = (SELECT tenant, id FROM sessions WHERE number = ?);
+
 -- name: drop_session
 DELETE FROM sessions WHERE number = ?;
 

@@ -1,0 +1,199 @@
+"""Who sets channels up: admins of a tenant. A change is at work at once."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from commonplace.channels import pairing_codes
+from commonplace.channels.host import BUILT_IN, ChannelHost
+from commonplace.errors import Conflict, Forbidden, InvalidInput
+from commonplace.governance.access import require_role
+from commonplace.ports.channel import Outgoing
+from commonplace.ports.journal import Entries
+from commonplace.service.desk import Desk
+from commonplace.values.channel import (
+    CHANNEL_KINDS,
+    ChannelChanges,
+    ChannelKind,
+    ChannelProfile,
+    ChannelSender,
+    ChannelSettings,
+    RoomNotFound,
+    SenderLink,
+    check_channel_name,
+    check_settings,
+)
+from commonplace.values.json import Json
+from commonplace.values.line import check_line
+from commonplace.values.moment import new_id, utc
+from commonplace.values.principal import Principal, check_person
+
+_TEST: str = "This is a test of the channel: it reaches this room. 这是一条测试消息。"
+
+
+class ChannelAdmin:
+    def __init__(self, desk: Desk, host: ChannelHost) -> None:
+        self._desk = desk
+        self.host = host
+
+    async def channels(self, who: Principal) -> list[ChannelProfile]:
+        """Whoever may read knows which there are; how they are set is for admins."""
+        async with self._desk.account(who, "channel.list"):
+            require_role(who, "reader")
+            profiles = await self.host.profiles(who.tenant)
+            return profiles if _governs(who) else [_plain(profile) for profile in profiles]
+
+    async def channel(self, who: Principal, name: str) -> ChannelProfile:
+        async with self._desk.account(who, "channel.get"):
+            require_role(who, "reader")
+            profile = await self.host.profile(who.tenant, name)
+            return profile if _governs(who) else _plain(profile)
+
+    async def add(self, who: Principal, name: str, kind: str, settings: ChannelSettings) -> ChannelProfile:
+        """
+        Raises:
+            ChannelExists; InvalidInput: it cannot be so.
+        """
+        desk = self._desk
+        async with desk.account(who, "channel.create") as account:
+            _require(who)
+            checked = _kind(kind)
+            if BUILT_IN.get(name, checked) != checked:
+                raise InvalidInput(f"{name} is the name of the channel of kind {BUILT_IN[name]}.")
+            self._check(settings)
+            now = utc(desk.clock.now())
+            profile = ChannelProfile(name=check_channel_name(name), kind=checked, created_at=now, settings=settings)
+            details: dict[str, Json] = {"channel": name, "kind": checked}
+            entries = Entries(audit=(account.row("ok", details=details),))
+            await self.host.parts.store.put_channel(who.tenant, profile, entries, new=True)
+            account.noted = True
+        await self.host.restart(who.tenant, name)
+        return profile
+
+    async def change(self, who: Principal, name: str, changes: ChannelChanges) -> ChannelProfile:
+        """Set it otherwise, start or stop it."""
+        desk = self._desk
+        async with desk.account(who, "channel.change") as account:
+            _require(who)
+            before = await self.host.profile(who.tenant, name)
+            settings = changes.get("settings", before.settings)
+            self._check(settings)
+            profile = replace(before, settings=settings, enabled=changes.get("enabled", before.enabled))
+            details: dict[str, Json] = {"channel": name, "changed": [*sorted(changes)]}
+            await self.host.parts.store.put_channel(
+                who.tenant, profile, Entries(audit=(account.row("ok", details=details),))
+            )
+            account.noted = True
+        await self.host.restart(who.tenant, name)
+        return profile
+
+    async def remove(self, who: Principal, name: str) -> None:
+        """With its rooms and what was said in them. What they remember stays until their scopes are purged."""
+        async with self._desk.account(who, "channel.delete") as account:
+            _require(who)
+            await self.host.profile(who.tenant, name)
+            entries = Entries(audit=(account.row("ok", details={"channel": name}),))
+            await self.host.stop(who.tenant, name)
+            await self.host.parts.store.remove_channel(who.tenant, name, entries)
+            account.noted = True
+
+    async def test(self, who: Principal, name: str, chat: str) -> None:
+        """Write a message into a room. Raises RoomNotFound, PlatformError, ChannelStopped."""
+        async with self._desk.account(who, "channel.test"):
+            _require(who)
+            residence = await self.host.residence(who.tenant, name)
+            if await self.host.parts.store.room(who.tenant, name, chat) is None:
+                raise RoomNotFound
+            if not residence.platform.can_cold_send:
+                raise Conflict("This platform only answers: somebody has to write in the room first.")
+            key = new_id(self._desk.clock.now())
+            await residence.platform.send(Outgoing(chat=chat, text=_TEST, key=key, notice=True))
+
+    # ---- who is let in
+
+    async def senders(self, who: Principal, name: str) -> list[ChannelSender]:
+        """Those who wait to be let in, with their codes, and those who were."""
+        async with self._desk.account(who, "channel.senders"):
+            _require(who)
+            await self.host.profile(who.tenant, name)
+            return await self.host.parts.store.senders(who.tenant, name)
+
+    async def pair(self, who: Principal, name: str, code: str) -> ChannelSender:
+        """Let somebody in by their code. Raises PairingNotFound."""
+        desk = self._desk
+        async with desk.account(who, "channel.pair") as account:
+            _require(who)
+            senders = await self.host.parts.store.senders(who.tenant, name)
+            sender = pairing_codes.approved(senders, code, utc(desk.clock.now()))
+            row = account.row("ok", details={"channel": name, "sender": sender.sender})
+            await self.host.parts.store.put_sender(who.tenant, sender, Entries(audit=(row,)))
+            account.noted = True
+            return sender
+
+    async def dismiss(self, who: Principal, name: str, sender: str) -> None:
+        """Somebody is let in no longer. Raises NotFound."""
+        async with self._desk.account(who, "channel.dismiss") as account:
+            _require(who)
+            row = account.row("ok", details={"channel": name, "sender": sender})
+            await self.host.parts.store.remove_sender(who.tenant, name, sender, Entries(audit=(row,)))
+            account.noted = True
+
+    # ---- who is who
+
+    async def links(self, who: Principal) -> list[SenderLink]:
+        async with self._desk.account(who, "channel.links"):
+            _require(who)
+            return await self.host.parts.store.links(who.tenant)
+
+    async def link(self, who: Principal, identity: str, subject: str) -> SenderLink:
+        """That a sender of a platform is a person here: `matrix:@ana:example.org` is `ana`."""
+        desk = self._desk
+        async with desk.account(who, "channel.link") as account:
+            _require(who)
+            kind, colon, sender = identity.partition(":")
+            if not colon or not sender or not kind.isalnum() or not identity.isprintable() or len(identity) > 255:
+                raise InvalidInput("Name the sender as <kind of channel>:<id there>, for instance terminal:ana.")
+            check_line("subject", subject)
+            link = SenderLink(identity=identity, subject=check_person(subject), created_at=utc(desk.clock.now()))
+            row = account.row("ok", details={"identity": identity, "subject": subject})
+            await self.host.parts.store.put_link(who.tenant, link, Entries(audit=(row,)))
+            account.noted = True
+            return link
+
+    async def unlink(self, who: Principal, identity: str) -> None:
+        """Raises NotFound."""
+        async with self._desk.account(who, "channel.unlink") as account:
+            _require(who)
+            row = account.row("ok", details={"identity": identity})
+            await self.host.parts.store.remove_link(who.tenant, identity, Entries(audit=(row,)))
+            account.noted = True
+
+    def _check(self, settings: ChannelSettings) -> None:
+        check_settings(settings)
+        missing = [variable for variable in settings.secrets.values() if variable not in os.environ]
+        if missing:
+            raise InvalidInput(f"The daemon's environment has no {', '.join(sorted(missing))}. Set it, then restart.")
+
+
+def _kind(kind: str) -> ChannelKind:
+    for candidate in CHANNEL_KINDS:
+        if kind == candidate:
+            return candidate
+    raise InvalidInput(f"{kind!r:.40} is no kind of channel. Use one of {', '.join(CHANNEL_KINDS)}.")
+
+
+def _governs(who: Principal) -> bool:
+    return who.role == "admin" and who.scopes is None
+
+
+def _require(who: Principal) -> None:
+    require_role(who, "admin")
+    if who.scopes is not None:
+        raise Forbidden("Channels are for the whole tenant. This needs an admin's key that reaches every scope.")
+
+
+def _plain(profile: ChannelProfile) -> ChannelProfile:
+    """What everybody may know of a channel."""
+    settings = ChannelSettings(agent=profile.settings.agent, workspace=profile.settings.workspace)
+    return replace(profile, settings=settings)

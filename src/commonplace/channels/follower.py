@@ -1,0 +1,239 @@
+"""
+Tells a room what happens in the turns of its session: who is answered, in what pieces, and how it ended.
+
+What is told of a turn goes to the message that began it. The reply has a key of its own, so that one that is sent twice is one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
+from commonplace.channels.blocks import IDLE_SECONDS, first_block, pieces
+from commonplace.channels.parts import Target
+from commonplace.channels.phrases import CHINESE, ENGLISH, RoomPhrases
+from commonplace.channels.prefix import display_name
+from commonplace.errors import CommonplaceError, SpendingCapReached
+from commonplace.events.ring import Ring, RingEvent
+from commonplace.ports.channel import Channel, Outgoing
+from commonplace.values.turn_event import (
+    MemoryRecalled,
+    PermissionAnswered,
+    PermissionAsked,
+    PromptWithdrawn,
+    RecalledMemory,
+    TextAdded,
+    TurnEnded,
+    TurnEvent,
+    TurnFailed,
+    TurnStarted,
+)
+
+LOGGER: Final = logging.getLogger("commonplace")
+SEEN: Final = "👀"
+_CUT: Final = " …"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FollowerParts:
+    """`ended` is called when nothing is left to do about a turn; `ask` and `answered` are about permissions."""
+
+    platform: Channel
+    blocks: bool
+    ended: Callable[[Target, TurnEvent], Awaitable[None]]
+    ask: Callable[[Target, PermissionAsked], Awaitable[None]]
+    answered: Callable[[PermissionAnswered], Awaitable[None]]
+
+
+class RoomFollower:
+    """Follows one ring from behind the event `after`, until that is closed. Turns that nobody `expects` are not told."""
+
+    def __init__(self, parts: FollowerParts, ring: Ring[TurnEvent]) -> None:
+        self._parts = parts
+        self.ring = ring
+        self._targets: dict[str, Target] = {}
+        self._current: Target | None = None
+        self._text = ""
+        self._sent = 0
+        self._blocks = 0
+        self._edited_at = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._flush: asyncio.Task[None] | None = None
+        self.memories: tuple[RecalledMemory, ...] = ()
+        """What the turn that is played, or was played last, was told."""
+        self.task = asyncio.create_task(self._follow(ring.position))
+
+    def expect(self, target: Target) -> None:
+        self._targets[target.run] = target
+
+    def forget(self, run: str) -> None:
+        self._targets.pop(run, None)
+
+    @property
+    def is_alive(self) -> bool:
+        return not self.task.done() and not self.ring.closed
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a turn that it is to tell of is played, or waits."""
+        return bool(self._targets)
+
+    @property
+    def current(self) -> Target | None:
+        """The message that is answered now."""
+        return self._current
+
+    async def aclose(self) -> None:
+        self.task.cancel()
+        await asyncio.wait({self.task})
+        self._stop_timer()
+
+    async def _follow(self, after: int) -> None:
+        async for entry in self.ring.follow(after):
+            if not isinstance(entry, RingEvent):
+                continue
+            try:
+                await self._hear(entry.event)
+            except CommonplaceError as error:
+                # The platform did not take it; the turn goes on, and its reply is tried again by itself.
+                LOGGER.warning("room", extra={"told": {"code": error.code, "message": error.message}})
+
+    async def _hear(self, event: TurnEvent) -> None:
+        match event:
+            case TurnStarted(run=run):
+                await self._begin(self._targets.get(run))
+            case TextAdded(text=text):
+                await self._add(text)
+            case MemoryRecalled(memories=memories):
+                self.memories = memories
+            case PermissionAsked() if self._current is not None:
+                await self._parts.ask(self._current, event)
+            case PermissionAnswered():
+                await self._parts.answered(event)
+            case PromptWithdrawn(run=run) | TurnEnded(run=run) | TurnFailed(run=run):
+                await self._end(run, event)
+            case _:
+                pass
+
+    async def _begin(self, target: Target | None) -> None:
+        self._current, self._text, self._sent, self._blocks = target, "", 0, 0
+        if target is not None:
+            await self._parts.platform.show_typing(target.chat, True)
+            await self._parts.platform.react(target.chat, target.message, SEEN)
+
+    # ---- while it is made
+
+    async def _add(self, text: str) -> None:
+        target, platform = self._current, self._parts.platform
+        if target is None:
+            return
+        self._text += text
+        if platform.limits.edits:
+            await self._edit(target)
+        elif self._parts.blocks:
+            while block := first_block(self._text[self._sent :]):
+                await self._send_block(target, block)
+            self._start_timer(target)
+
+    async def _edit(self, target: Target) -> None:
+        """The reply so far: sent once, then edited, not too often."""
+        platform, now = self._parts.platform, asyncio.get_running_loop().time()
+        preview = self._text[: platform.limits.characters - len(_CUT)] + _CUT
+        if not self._sent:
+            self._sent, self._edited_at = len(preview), now
+            await platform.send(_reply(target, preview))
+        elif now - self._edited_at >= platform.limits.edit_seconds:
+            self._edited_at = now
+            await platform.edit(target.chat, _reply_key(target), preview)
+
+    async def _send_block(self, target: Target, block: str) -> None:
+        self._sent += len(block)
+        self._blocks += 1
+        for piece in pieces(block.strip(), self._parts.platform.limits.characters):
+            await self._parts.platform.send(_reply(target, piece, f"block-{self._blocks}"))
+
+    def _start_timer(self, target: Target) -> None:
+        """Nothing more for a while: what there is is told."""
+        self._stop_timer()
+        if self._text[self._sent :].strip():
+            self._timer = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._idle, target)
+
+    def _idle(self, target: Target) -> None:
+        self._flush = asyncio.create_task(self._send_block(target, self._text[self._sent :]))
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    # ---- its end
+
+    async def _end(self, run: str, event: TurnEvent) -> None:
+        self._stop_timer()
+        if self._flush is not None:
+            await asyncio.wait({self._flush})
+            self._flush = None
+        target = self._targets.pop(run, None)
+        if target is None:
+            return
+        try:
+            await self._tell_end(target, event)
+        finally:
+            if self._current is target:
+                self._current = None
+                await self._parts.platform.show_typing(target.chat, False)
+                await self._parts.platform.react(target.chat, target.message, "")
+        await self._parts.ended(target, event)
+
+    async def _tell_end(self, target: Target, event: TurnEvent) -> None:
+        words = CHINESE if target.chinese else ENGLISH
+        match event:
+            case TurnEnded(stop_reason="cancelled"):
+                await self._tell_reply(target, f"{self._text}\n\n{words.cancelled}".strip())
+            case TurnEnded(reply=reply):
+                await self._tell_reply(target, reply)
+            case TurnFailed():
+                await self._tell_reply(target, failure_text(words, target, event))
+            case _:
+                pass
+
+    async def _tell_reply(self, target: Target, reply: str) -> None:
+        platform, sent_by_edit = self._parts.platform, platform_edits(self._parts.platform) and self._sent > 0
+        if self._blocks:
+            # Most of it is told; the rest is what the blocks have not had.
+            reply = self._text[self._sent :]
+        for number, piece in enumerate(pieces(reply, platform.limits.characters)):
+            if not piece.strip():
+                continue
+            if number == 0 and sent_by_edit:
+                await platform.edit(target.chat, _reply_key(target), piece, final=True)
+            else:
+                await platform.send(_reply(target, piece, str(number + 1) if number else ""))
+
+
+def platform_edits(platform: Channel) -> bool:
+    return platform.limits.edits
+
+
+def failure_text(words: RoomPhrases, target: Target, failure: TurnFailed) -> str:
+    if failure.code == SpendingCapReached.code:
+        return words.spent
+    return words.failed.format(name=display_name(target.name), reason=failure.message)
+
+
+def _reply_key(target: Target, part: str = "") -> str:
+    return f"{target.run}-reply-{part}" if part else f"{target.run}-reply"
+
+
+def _reply(target: Target, text: str, part: str = "") -> Outgoing:
+    return Outgoing(
+        chat=target.chat,
+        thread=target.thread,
+        text=text,
+        key=_reply_key(target, part),
+        reply_to=target.message,
+        run=target.run,
+    )

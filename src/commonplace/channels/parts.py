@@ -1,0 +1,46 @@
+"""What a channel at work is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from commonplace.agent.rooms import RoomRegistry
+from commonplace.channels.agent import RoomAgent, RoomHistory
+from commonplace.ports.channel_store import ChannelStore
+from commonplace.ports.clock import Clock
+from commonplace.ports.journal import Journal
+from commonplace.ports.memory_client import MemoryClient
+from commonplace.ports.quotas import Quotas
+from commonplace.service.room_memory import RoomMemories
+from commonplace.values.principal import Principal
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RoomParts:
+    """Handed to every channel of a daemon: the agent and its history, the store's ports, the places of rooms. `memory_of` is the memory as somebody reaches it."""
+
+    agent: RoomAgent
+    history: RoomHistory
+    store: ChannelStore
+    journal: Journal
+    quotas: Quotas
+    clock: Clock
+    memory: RoomMemories
+    memory_of: Callable[[Principal], MemoryClient]
+    rooms: RoomRegistry = field(default_factory=RoomRegistry)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
+    """Where what is told of a turn goes: the message that it answers, and whose that is."""
+
+    run: str
+    chat: str
+    message: str
+    others: tuple[str, ...] = ()
+    """Messages that were said with it, as one."""
+    thread: str | None = None
+    speaker: str = ""
+    name: str = ""
+    chinese: bool = False

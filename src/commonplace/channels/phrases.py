@@ -1,0 +1,165 @@
+"""What a room says by itself, in two languages."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+Language: TypeAlias = Literal["en", "zh"]
+_HAN: Final = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RoomPhrases:
+    flooded: str
+    queue_full: str
+    paused: str
+    restarted: str
+    cancelled: str
+    nothing_runs: str
+    failed: str
+    spent: str
+    budget_warning: str
+    pairing: str
+    pairing_full: str
+    cleared: str
+    confirm_clear: str
+    not_allowed: str
+    not_linked: str
+    paused_now: str
+    resumed_now: str
+    who: str
+    nobody: str
+    status_idle: str
+    status_busy: str
+    help: str
+    card: str
+    answered: str
+    refused: str
+    unanswered: str
+    recorded: str
+    nothing_waits: str
+    several_wait: str
+    remembered: str
+    remembered_before: str
+    redacted: str
+    nothing_given: str
+    nothing_known: str
+    memories: str
+    forgotten: str
+    which_one: str
+    undone: str
+    why: str
+    why_nothing: str
+    audit: str
+    audit_nothing: str
+    budget: str
+    no_budget: str
+    no_shell: str
+
+
+ENGLISH: Final = RoomPhrases(
+    flooded="{name}, that was many messages at once. I read on when it is calmer.",
+    queue_full="{name}, five requests wait already. Please say it again when one is answered.",
+    paused="I am paused here. /resume lets me work again.",
+    restarted="{name}, I was restarted while I worked on this, and I do not do anything twice. Please ask me again.",
+    cancelled="Stopped.",
+    nothing_runs="Nothing is running.",
+    failed="{name}, I could not answer: {reason}",
+    spent="What this room may spend is used up for now, so I did not begin. /budget shows it.",
+    budget_warning="This room has used {percent} % of what it may spend until {until}.",
+    pairing="I do not know you yet. Ask an admin to approve this code: {code} (good for an hour).",
+    pairing_full="I do not know you yet, and too many others wait to be approved. Please try again in an hour.",
+    cleared="A new conversation begins here. What was said before stays in the history.",
+    confirm_clear="This clears the conversation of everybody here. Write /clear confirm to do it.",
+    not_allowed="Only those whom the settings of this channel name may do that.",
+    not_linked="Only people whom an admin linked to a person may do that here.",
+    paused_now="{name} paused me here. Messages are left alone until /resume.",
+    resumed_now="{name} lets me work again.",
+    who="{channel}, {kind} room. Folder: {folder}. {scope}\nHere now: {people}",
+    nobody="nobody I know of",
+    status_idle="Nothing is running. Session: {session}.",
+    status_busy="Working for {speaker}: {text}\nWaiting: {waiting}.",
+    help="Speak to me by name, or answer one of my messages. I know:\n{commands}",
+    card="{asker} asks me for this, and I need a yes: {title}\n/approve, /approve-always or /deny{id}",
+    answered="{voter} allowed it.",
+    refused="{voter} refused it.",
+    unanswered="Nobody answered in time, so it was not done.",
+    recorded="Your vote counts; {needed} more needed.",
+    nothing_waits="Nothing waits for an answer.",
+    several_wait="Several requests wait. Name one: {ids}",
+    remembered="I will remember that: {text}",
+    remembered_before="I know that already: {text}",
+    redacted="A secret was taken out before I kept it.",
+    nothing_given="Say what: {usage}",
+    nothing_known="I remember nothing about this room yet.",
+    memories="What I remember about this room:\n{lines}",
+    forgotten="Forgotten: {text}\n/forget undo brings it back.",
+    which_one="Which one? Say more of it, or its number:\n{lines}",
+    undone="It is back: {text}",
+    why="My last answer rested on:\n{lines}",
+    why_nothing="My last answer rested on no memory.",
+    audit="What happened here last:\n{lines}",
+    audit_nothing="Nothing is written down about this room yet.",
+    budget="This room has used {spent} of {limit} US dollars until {until}.",
+    no_budget="This room has no budget of its own.",
+    no_shell="Commands of the shell are not run in rooms.",
+)
+CHINESE: Final = RoomPhrases(
+    flooded="{name}，消息太多了。等一会儿我再继续读。",
+    queue_full="{name}，已有五个请求在排队。请等一个回答完后再说一次。",
+    paused="我在这里已暂停。/恢复 可让我继续工作。",
+    restarted="{name}，我在处理这件事时被重启了。我不会重复做任何事，请再问我一次。",
+    cancelled="已停止。",
+    nothing_runs="没有正在进行的任务。",
+    failed="{name}，我无法回答：{reason}",
+    spent="本房间的预算暂时用完了，所以我没有开始。/预算 可查看。",
+    budget_warning="截至 {until}，本房间已用掉预算的 {percent} %。",
+    pairing="我还不认识你。请让管理员批准此代码：{code}（一小时内有效）。",
+    pairing_full="我还不认识你，而且等待批准的人太多。请一小时后再试。",
+    cleared="新的对话从这里开始。之前说过的仍保留在历史中。",
+    confirm_clear="这会清除所有人的对话。请输入 /清除 确认。",
+    not_allowed="只有频道设置中列出的人可以这样做。",
+    not_linked="只有管理员关联过的人可以在这里这样做。",
+    paused_now="{name} 让我在这里暂停。恢复之前我不处理消息。",
+    resumed_now="{name} 让我继续工作。",
+    who="{channel}，{kind} 房间。文件夹：{folder}。{scope}\n现在在场：{people}",
+    nobody="没有我认识的人",
+    status_idle="没有正在进行的任务。会话：{session}。",
+    status_busy="正在为 {speaker} 工作：{text}\n排队：{waiting}。",
+    help="叫我的名字，或回复我的消息。我知道：\n{commands}",
+    card="{asker} 要我做这件事，我需要许可：{title}\n/批准、/总是批准 或 /拒绝{id}",
+    answered="{voter} 已批准。",
+    refused="{voter} 已拒绝。",
+    unanswered="没有人及时回答，所以没有执行。",
+    recorded="已记录你的投票，还需要 {needed} 票。",
+    nothing_waits="没有等待回答的请求。",
+    several_wait="有多个请求在等待。请指明一个：{ids}",
+    remembered="我会记住：{text}",
+    remembered_before="这个我已经知道：{text}",
+    redacted="保存之前已删去一处机密。",
+    nothing_given="请说明内容：{usage}",
+    nothing_known="关于这个房间我还什么都没记住。",
+    memories="关于这个房间我记得：\n{lines}",
+    forgotten="已忘记：{text}\n/忘记 撤销 可恢复。",
+    which_one="哪一条？请说得更详细，或说编号：\n{lines}",
+    undone="已恢复：{text}",
+    why="我上次的回答依据：\n{lines}",
+    why_nothing="我上次的回答没有依据任何记忆。",
+    audit="这里最近发生的事：\n{lines}",
+    audit_nothing="关于这个房间还没有任何记录。",
+    budget="截至 {until}，本房间已用 {spent} 美元，上限 {limit} 美元。",
+    no_budget="本房间没有单独的预算。",
+    no_shell="房间里不运行 shell 命令。",
+)
+
+
+def is_chinese(text: str) -> bool:
+    return bool(_HAN.search(text))
+
+
+def words(language: Language | None, text: str = "") -> RoomPhrases:
+    """Those of the channel's language, else of the one that somebody writes in."""
+    chinese = is_chinese(text) if language is None else language == "zh"
+    return CHINESE if chinese else ENGLISH

@@ -1,0 +1,67 @@
+"""What the agent is told of a message: who said it, what it answers, what came with it."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Final
+
+from commonplace.values.envelope import Envelope
+
+MAX_NAME: Final = 64
+MAX_QUOTE: Final = 500
+MAX_FILE_NAME: Final = 128
+MAX_PATH: Final = 1_024
+UNKNOWN: Final = "unknown"
+INTERRUPTED: Final = "(The request before this one was interrupted by its room.)"
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+"""Categories of characters that show nothing, or turn the direction of what follows."""
+
+
+def visible(text: str, *, without: str = "", lines: bool = False) -> str:
+    """The text without characters that show nothing, spaces joined. `without`: others that must not be in it."""
+    characters = (
+        character
+        if lines and character == "\n"
+        else " "
+        if unicodedata.category(character) == "Zs" or character in "\t\n\r"
+        else ""
+        if unicodedata.category(character) in _HIDDEN or character in without
+        else character
+        for character in unicodedata.normalize("NFC", text)
+    )
+    text = "".join(characters)
+    return "\n".join(" ".join(line.split()) for line in text.split("\n")).strip() if lines else " ".join(text.split())
+
+
+def display_name(name: str) -> str:
+    """What a sender calls themselves, as it may stand in front of their words: no bracket, nothing invisible, at most 64 characters."""
+    return visible(name[: MAX_NAME * 8], without="[](){}<>（）【】「」《》［］").strip()[:MAX_NAME].strip() or UNKNOWN
+
+
+def quoted(text: str) -> str:
+    return visible(text[: MAX_QUOTE * 4], without='"[]“”')[:MAX_QUOTE].strip()
+
+
+def prompt_text(envelope: Envelope, *, shared: bool) -> str:
+    """
+    The quote, the speaker, the text, what came with it. The speaker is named where several talk, every time, unless the text says it
+    already.
+    """
+    text = envelope.text.strip()
+    if shared and not envelope.already_prefixed:
+        text = f"[{display_name(envelope.sender_name or envelope.sender)}] {text}"
+    if envelope.quote and (quote := quoted(envelope.quote)):
+        text = f'[Replying to: "{quote}"]\n\n{text}'
+    saved = [
+        f'User sent a {attachment.kind} "{visible(attachment.name)[:MAX_FILE_NAME]}". It has been saved to: '
+        f"{visible(attachment.path)[:MAX_PATH]}"
+        for attachment in envelope.attachments
+        if attachment.path
+    ]
+    return "\n\n".join([text, *saved])
+
+
+def collected(texts: Sequence[str]) -> str:
+    """Several messages as one."""
+    return "\n\n".join(texts)

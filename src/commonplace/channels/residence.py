@@ -1,0 +1,579 @@
+"""
+One channel at work: messages in, turns out, in order.
+
+A message is kept before anything is done about it, and is handled until nothing is left to do: until its turn has ended and the room was
+told. Messages of one chat are handled one after the other, in the order they came; the turns themselves wait in the session's own queue, and
+nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from hashlib import sha256
+from typing import Final, cast
+
+from commonplace.agent.rooms import RoomPlace
+from commonplace.channels import pairing_codes
+from commonplace.channels.budget import room_pot, room_spending, threshold_passed
+from commonplace.channels.command_line import parse_command
+from commonplace.channels.commands import RoomCommands
+from commonplace.channels.flood import SenderLimits
+from commonplace.channels.follower import FollowerParts, RoomFollower
+from commonplace.channels.gates import (
+    GROUP,
+    Refusal,
+    dispatch_of,
+    group_refusal,
+    is_shared,
+    sender_refusal,
+)
+from commonplace.channels.parts import RoomParts, Target
+from commonplace.channels.phrases import CHINESE, ENGLISH, RoomPhrases, is_chinese, words
+from commonplace.channels.prefix import INTERRUPTED, collected, display_name, prompt_text
+from commonplace.channels.recovery import standing_of
+from commonplace.channels.router import Router, route_key
+from commonplace.channels.speakers import (
+    channel_principal,
+    from_reach_data,
+    identity_of,
+    in_session,
+    member_speaker,
+    reach_data,
+    speaker,
+)
+from commonplace.channels.votes import RoomVotes
+from commonplace.errors import CommonplaceError
+from commonplace.ports.channel import Channel, Outgoing
+from commonplace.ports.journal import Entries
+from commonplace.text.scrub import scrub
+from commonplace.values.audit import AuditOutcome, AuditRow
+from commonplace.values.channel import (
+    ChannelProfile,
+    ChannelSender,
+    ChatRoom,
+    RoomMessage,
+    RoomMessageDraft,
+    Route,
+    room_scope,
+)
+from commonplace.values.envelope import ChatAttachment, Envelope
+from commonplace.values.json import Json
+from commonplace.values.moment import new_id, utc
+from commonplace.values.principal import Principal
+from commonplace.values.session import TurnQueueFull
+from commonplace.values.session_lease import SessionElsewhere
+from commonplace.values.turn_event import PermissionAnswered, PermissionAsked, RecalledMemory, TurnEvent
+
+LOGGER: Final = logging.getLogger("commonplace")
+MAX_TEXT: Final = 100_000
+
+
+@dataclass(kw_only=True, slots=True)
+class _Chat:
+    """What is to be handled of one chat, and what is left for later (`collect`)."""
+
+    waiting: deque[tuple[Envelope, str]] = field(default_factory=deque[tuple[Envelope, str]])
+    later: list[tuple[Envelope, str]] = field(default_factory=list[tuple[Envelope, str]])
+    task: asyncio.Task[None] | None = None
+
+
+class Residence:
+    def __init__(self, tenant: str, profile: ChannelProfile, platform: Channel, parts: RoomParts) -> None:
+        self.tenant = tenant
+        self.profile = profile
+        self.platform = platform
+        self.parts = parts
+        self.owner = channel_principal(tenant, profile)
+        self.router = Router(owner=self.owner, profile=profile, store=parts.store, history=parts.history)
+        self._limits = SenderLimits()
+        self._chats: dict[str, _Chat] = {}
+        self._followers: dict[str, RoomFollower] = {}
+        self.votes = RoomVotes(self)
+        self._commands = RoomCommands(self)
+        self._closed = False
+
+    @asynccontextmanager
+    async def open(self) -> AsyncGenerator[None]:
+        """Connected; what was kept and not handled when a process ended is handled now."""
+        async with self.platform.connect(self.receive):
+            try:
+                await self._recover()
+                yield
+            finally:
+                await self._close()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a turn is played, or waits, of which a room is to be told."""
+        return any(follower.is_busy for follower in self._followers.values())
+
+    async def settle(self) -> None:
+        """Wait until everything that came is with the agent."""
+        while tasks := {chat.task for chat in self._chats.values() if chat.task is not None and not chat.task.done()}:
+            await asyncio.wait(tasks)
+
+    async def _close(self) -> None:
+        self._closed = True
+        for chat in self._chats.values():
+            chat.waiting.clear()
+        tasks = {chat.task for chat in self._chats.values() if chat.task is not None and not chat.task.done()}
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        for follower in self._followers.values():
+            await follower.aclose()
+
+    # ---- in
+
+    async def receive(self, envelope: Envelope) -> RoomMessage | None:
+        """Take a message over. None: it is known already."""
+        run = new_id(self.parts.clock.now())
+        # A secret belongs neither in the room's log nor in the agent's history.
+        clean = (await asyncio.to_thread(scrub, envelope.text[:MAX_TEXT])).text
+        envelope = replace(envelope, text=clean)
+        message = await self.parts.store.keep_message(self.tenant, _draft(envelope, run))
+        if message is not None:
+            self._take(envelope, run)
+        return message
+
+    def _take(self, envelope: Envelope, run: str) -> None:
+        chat = self._chats.setdefault(envelope.chat, _Chat())
+        chat.waiting.append((envelope, run))
+        if chat.task is None or chat.task.done():
+            chat.task = asyncio.create_task(self._work(chat))
+
+    async def _work(self, chat: _Chat) -> None:
+        while chat.waiting:
+            envelope, run = chat.waiting.popleft()
+            try:
+                await self._handle(envelope, run)
+            except SessionElsewhere:
+                # Another daemon over the same store leads the room, and answers.
+                self._log("elsewhere", envelope)
+            except CommonplaceError as error:
+                await self._failed(envelope, run, error)
+            except Exception as error:
+                # The top of a worker: a fault of ours costs this message, not the room.
+                LOGGER.error("unexpected", exc_info=error, extra={"told": {"channel": self.profile.name}})
+                await self._done(envelope.chat, envelope.id)
+
+    async def _handle(self, envelope: Envelope, run: str) -> None:
+        if not (await self._is_heard(envelope) and await self._is_for_agent(envelope, run)):
+            await self._done(envelope.chat, envelope.id)
+
+    async def _is_for_agent(self, envelope: Envelope, run: str) -> bool:
+        """Whether the agent has it now. False: nothing is left to do."""
+        room = await self._room(envelope)
+        who = await self.speaker(room, envelope)
+        command = parse_command(envelope.text)
+        if command is not None:
+            await self._commands.do(command, envelope, room, who)
+            return False
+        if room.paused or not (envelope.text.strip() or envelope.attachments):
+            return False
+        if not await self._can_pay(envelope, room, who, run):
+            return False
+        await self._dispatch(envelope, room, who, run)
+        return True
+
+    async def _failed(self, envelope: Envelope, run: str, error: CommonplaceError) -> None:
+        self._log("failed", envelope, code=error.code)
+        phrases = self.words(envelope)
+        name = display_name(envelope.sender_name or envelope.sender)
+        if isinstance(error, TurnQueueFull):
+            text = phrases.queue_full.format(name=name)
+        else:
+            text = phrases.failed.format(name=name, reason=error.message)
+        await self.tell(envelope, text, key=f"{run}-failed")
+        await self._done(envelope.chat, envelope.id)
+
+    # ---- who is heard
+
+    async def _is_heard(self, envelope: Envelope) -> bool:
+        settings, now = self.profile.settings, self.parts.clock.now()
+        group: ChannelSender | None = None
+        if envelope.is_group and settings.group_policy == "pairing":
+            group = await self.parts.store.sender(self.tenant, self.profile.name, f"{GROUP}{envelope.chat}")
+        refusal = group_refusal(settings, envelope, group)
+        if refusal is not None:
+            return await self._refuse(envelope, refusal, f"{GROUP}{envelope.chat}")
+        # Only what is meant for us counts: people may talk to each other as much as they like.
+        taken = self._limits.take(envelope.sender, now)
+        if taken != "taken":
+            self._log("flooded", envelope)
+            if taken == "refused":
+                name = display_name(envelope.sender_name or envelope.sender)
+                await self.tell(envelope, self.words(envelope).flooded.format(name=name))
+            return False
+        sender = None
+        if settings.senders == "pairing":
+            sender = await self.parts.store.sender(self.tenant, self.profile.name, envelope.sender)
+        refusal = sender_refusal(settings, envelope.sender, sender)
+        return refusal is None or await self._refuse(envelope, refusal, envelope.sender)
+
+    async def _refuse(self, envelope: Envelope, refusal: Refusal, sender: str) -> bool:
+        self._log(refusal, envelope)
+        if refusal == "pairing_required":
+            await self._pair(envelope, sender)
+        return False
+
+    async def _pair(self, envelope: Envelope, sender: str) -> None:
+        """Somebody whom we do not know gets a code."""
+        store, phrases = self.parts.store, self.words(envelope)
+        senders = await store.senders(self.tenant, self.profile.name)
+        new = ChannelSender(
+            channel=self.profile.name, sender=sender, name=display_name(envelope.sender_name or envelope.sender)
+        )
+        waiting = pairing_codes.asked(senders, new, utc(self.parts.clock.now()))
+        if waiting is None:
+            await self.tell(envelope, phrases.pairing_full)
+            return
+        if waiting not in senders:
+            entries = Entries(audit=(self.audit_row("channel.pairing_asked", None, details={"sender": sender}),))
+            await store.put_sender(self.tenant, waiting, entries)
+        await self.tell(envelope, phrases.pairing.format(code=waiting.code))
+
+    # ---- who acts, and where
+
+    async def speaker(self, room: ChatRoom, envelope: Envelope) -> Principal:
+        if envelope.asker is not None:
+            return member_speaker(self.profile, room, envelope.asker)
+        link = await self.parts.store.link(self.tenant, identity_of(self.profile, envelope.sender))
+        return speaker(self.tenant, self.profile, room, envelope.sender, None if link is None else link.subject)
+
+    async def _room(self, envelope: Envelope) -> ChatRoom:
+        room = await self.parts.store.room(self.tenant, self.profile.name, envelope.chat)
+        if room is None:
+            now = utc(self.parts.clock.now())
+            room = ChatRoom(channel=self.profile.name, chat=envelope.chat, created_at=now, is_group=envelope.is_group)
+            await self.parts.store.put_room(self.tenant, room, Entries())
+        return room
+
+    def place(self, room: ChatRoom, session: str) -> None:
+        """Let the turns of a session know their room."""
+        settings = self.profile.settings
+        pots = () if settings.budget is None else (room_pot(settings.budget, room.scope, self.parts.clock.now())[0],)
+        self.parts.rooms.put(
+            session,
+            RoomPlace(
+                tenant=self.tenant,
+                channel=room.channel,
+                chat=room.chat,
+                scope=room.scope,
+                instructions=settings.instructions,
+                pots=pots,
+                policy=settings.permissions,
+                quorum=settings.quorum,
+            ),
+        )
+
+    # ---- what it may cost
+
+    async def _can_pay(self, envelope: Envelope, room: ChatRoom, who: Principal, run: str) -> bool:
+        """Whether the room has anything left. What is under way is finished; what was not begun is declined, not cut short."""
+        budget = self.profile.settings.budget
+        if budget is None:
+            return True
+        now = self.parts.clock.now()
+        spending = await room_spending(self.parts.quotas, self.tenant, budget, room.scope, now)
+        if not spending.is_used_up:
+            return True
+        row = self.audit_row("room.budget", room.chat, who=who, run=run, outcome="budget_exhausted")
+        await self.parts.journal.note(Entries(audit=(row,)))
+        await self.tell(envelope, self.words(envelope).spent, key=f"{run}-spent")
+        return False
+
+    async def _warn(self, target: Target) -> None:
+        """Once a window, when much of the budget is gone."""
+        budget, scope = self.profile.settings.budget, room_scope(self.profile.name, target.chat)
+        if budget is None:
+            return
+        now = self.parts.clock.now()
+        passed = await threshold_passed(self.parts.quotas, self.tenant, budget, scope, now)
+        if passed is None:
+            return
+        percent, spending = passed
+        phrases = CHINESE if target.chinese else ENGLISH
+        text = phrases.budget_warning.format(percent=percent, until=f"{spending.until:%Y-%m-%d %H:%M} UTC")
+        row = self.audit_row("room.budget", target.chat, run=target.run, details={"percent": percent})
+        await self.parts.journal.note(Entries(audit=(row,)))
+        key = f"{target.run}-budget-{percent}"
+        await self.platform.send(
+            Outgoing(chat=target.chat, thread=target.thread, text=text, key=key, run=target.run, notice=True)
+        )
+
+    # ---- to the agent
+
+    async def _dispatch(self, envelope: Envelope, room: ChatRoom, who: Principal, run: str) -> None:
+        route = await self.router.resolve(envelope, room)
+        self.place(room, route.session)
+        dispatch = dispatch_of(self.profile.settings, envelope)
+        follower = await self.follower(route.session)
+        if dispatch.mode == "collect" and follower.is_busy:
+            # It stays in the inbox, and is said when the turn has ended.
+            self._chats[envelope.chat].later.append((envelope, run))
+            return
+        note = ""
+        if dispatch.mode == "steer" and follower.is_busy:
+            note = INTERRUPTED if await self.parts.agent.cancel(self.owner, route.session) else ""
+        await self._say(envelope, route, in_session(who, route.session), run, note=note)
+
+    async def _say(
+        self,
+        envelope: Envelope,
+        route: Route,
+        who: Principal,
+        run: str,
+        *,
+        note: str = "",
+        others: tuple[str, ...] = (),
+    ) -> None:
+        shared = is_shared(self.profile.settings.route, envelope) or (
+            envelope.is_group and self.profile.settings.route != "user"
+        )
+        text = prompt_text(envelope, shared=shared)
+        text = f"{note}\n\n{text}" if note else text
+        target = Target(
+            run=run,
+            chat=envelope.chat,
+            message=envelope.id,
+            others=others,
+            thread=envelope.thread,
+            speaker=who.subject,
+            name=envelope.sender_name or envelope.sender,
+            chinese=self._is_chinese(envelope),
+        )
+        follower = await self.follower(route.session)
+        follower.expect(target)
+        await self._note_request(envelope, route, who, run)
+        try:
+            await self.parts.agent.say(who, route.session, text, run=run)
+        except BaseException:
+            follower.forget(run)
+            raise
+
+    async def follower(self, session: str) -> RoomFollower:
+        """Who tells the room of this session's turns."""
+        ring = await self.parts.agent.ring(self.owner, session)
+        follower = self._followers.get(session)
+        if follower is None or not follower.is_alive or follower.ring is not ring:
+            parts = FollowerParts(
+                platform=self.platform,
+                blocks=self.profile.settings.blocks,
+                ended=self._ended,
+                ask=partial(self._asked, session),
+                answered=self._answered,
+            )
+            follower = self._followers[session] = RoomFollower(parts, ring)
+        return follower
+
+    async def _ended(self, target: Target, event: TurnEvent) -> None:
+        del event
+        await self.parts.store.mark_handled(
+            self.tenant, self.profile.name, target.chat, [target.message, *target.others]
+        )
+        await self._warn(target)
+        chat = self._chats.get(target.chat)
+        if chat is not None and chat.later:
+            await self._say_later(chat)
+
+    async def _say_later(self, chat: _Chat) -> None:
+        """What came while a turn was played, as one."""
+        batch, chat.later = chat.later, []
+        by_key: dict[str, list[tuple[Envelope, str]]] = {}
+        for envelope, run in batch:
+            by_key.setdefault(route_key(self.profile.settings.route, envelope), []).append((envelope, run))
+        for entries in by_key.values():
+            last, run = entries[-1]
+            shared = is_shared(self.profile.settings.route, last) or last.is_group
+            text = collected([prompt_text(envelope, shared=shared) for envelope, _ in entries])
+            merged = replace(last, text=text, already_prefixed=True, quote=None, attachments=())
+            room = await self._room(last)
+            who = await self.speaker(room, last)
+            route = await self.router.resolve(last, room)
+            try:
+                others = tuple(envelope.id for envelope, _ in entries[:-1])
+                await self._say(merged, route, in_session(who, route.session), run, others=others)
+            except CommonplaceError as error:
+                await self._failed(last, run, error)
+
+    # ---- permissions
+
+    async def _asked(self, session: str, target: Target, event: PermissionAsked) -> None:
+        await self.votes.ask(session, target, event.request)
+
+    async def _answered(self, event: PermissionAnswered) -> None:
+        await self.votes.tell_outcome(event.answer)
+
+    def in_session(self, who: Principal, session: str) -> Principal:
+        """Somebody of the room, as they act in one session of it."""
+        return in_session(who, session)
+
+    def last_memories(self, session: str) -> tuple[RecalledMemory, ...]:
+        """What the last turn of a session rested on."""
+        follower = self._followers.get(session)
+        return () if follower is None else follower.memories
+
+    # ---- after a restart
+
+    async def _recover(self) -> None:
+        for chat, message in await self.parts.store.unhandled(self.tenant, self.profile.name):
+            envelope, run = _envelope(self.tenant, self.profile.name, chat, message)
+            route = await self.router.known(envelope)
+            standing, reply = "not_begun", ""
+            if route is not None:
+                standing, reply = await standing_of(self.parts.history, self.owner, route.session, run)
+            if standing == "not_begun":
+                self._take(envelope, run)
+                continue
+            name = display_name(envelope.sender_name or envelope.sender)
+            text = reply if standing == "over" else self.words(envelope).restarted.format(name=name)
+            if text:
+                await self.platform.send(
+                    Outgoing(
+                        chat=chat,
+                        thread=envelope.thread,
+                        text=text,
+                        key=f"{run}-reply",
+                        reply_to=envelope.id,
+                        run=run,
+                        notice=standing != "over",
+                    )
+                )
+            await self._done(chat, envelope.id)
+
+    # ---- out
+
+    def words(self, envelope: Envelope) -> RoomPhrases:
+        return words(self.profile.settings.language, envelope.text)
+
+    def _is_chinese(self, envelope: Envelope) -> bool:
+        language = self.profile.settings.language
+        return is_chinese(envelope.text) if language is None else language == "zh"
+
+    async def tell(self, envelope: Envelope, text: str, *, key: str | None = None) -> None:
+        """Say something in the room that is not the agent's word."""
+        message = Outgoing(
+            chat=envelope.chat,
+            thread=envelope.thread,
+            text=text,
+            key=key or new_id(self.parts.clock.now()),
+            reply_to=envelope.id,
+            notice=True,
+        )
+        await self.platform.send(message)
+
+    async def _done(self, chat: str, message: str) -> None:
+        await self.parts.store.mark_handled(self.tenant, self.profile.name, chat, [message])
+
+    # ---- what is written down
+
+    async def _note_request(self, envelope: Envelope, route: Route, who: Principal, run: str) -> None:
+        """Who began this turn: also one that only reads."""
+        details: dict[str, Json] = {
+            "sender": envelope.sender,
+            "sender_name": display_name(envelope.sender_name or envelope.sender),
+            "channel": self.profile.name,
+            "chat": envelope.chat,
+            "session": route.session,
+            "prompt": sha256(envelope.text.encode("utf-8", "replace")).hexdigest()[:16],
+        }
+        row = self.audit_row("task.requested", envelope.chat, who=who, run=run, details=details)
+        await self.parts.journal.note(Entries(audit=(row,)))
+
+    def audit_row(
+        self,
+        action: str,
+        chat: str | None,
+        *,
+        who: Principal | None = None,
+        run: str | None = None,
+        outcome: AuditOutcome = "ok",
+        details: dict[str, Json] | None = None,
+    ) -> AuditRow:
+        now, actor = self.parts.clock.now(), who or self.owner
+        scope = None if chat is None else ChatRoom(channel=self.profile.name, chat=chat, created_at=now).scope
+        return AuditRow(
+            id=new_id(now),
+            at=now,
+            tenant=self.tenant,
+            actor=actor.actor,
+            action=action,
+            outcome=outcome,
+            scope=scope,
+            run=run,
+            door="channel",
+            key=actor.key,
+            client=actor.client,
+            details=details or {},
+        )
+
+    def _log(self, what: str, envelope: Envelope, **more: str) -> None:
+        """Never what was said."""
+        fields = {
+            "channel": self.profile.name,
+            "chat": envelope.chat,
+            "sender": envelope.sender,
+            "message": envelope.id,
+        }
+        LOGGER.info("room", extra={"told": {"outcome": what, **fields, **more}})
+
+
+def _draft(envelope: Envelope, run: str) -> RoomMessageDraft:
+    data: dict[str, Json] = {"run": run, "group": envelope.is_group, "for_us": envelope.mentions_bot}
+    if envelope.replies_to_bot:
+        data["replies"] = True
+    if envelope.thread is not None:
+        data["thread"] = envelope.thread
+    if envelope.quote is not None:
+        data["quote"] = envelope.quote
+    if envelope.attachments:
+        data["attachments"] = [
+            {"kind": file.kind, "name": file.name, "reference": file.reference, "path": file.path}
+            for file in envelope.attachments
+        ]
+    if envelope.asker is not None:
+        data["reach"] = reach_data(envelope.asker)
+    return RoomMessageDraft(
+        channel=envelope.channel,
+        chat=envelope.chat,
+        id=envelope.id,
+        at=utc(envelope.at),
+        author="person",
+        text=envelope.text,
+        sender=envelope.sender,
+        sender_name=envelope.sender_name,
+        data=data,
+        handled=False,
+    )
+
+
+def _envelope(tenant: str, channel: str, chat: str, message: RoomMessage) -> tuple[Envelope, str]:
+    """What `_draft` kept."""
+    data = message.data
+    files = cast("list[dict[str, str | None]]", data.get("attachments") or [])
+    reach = data.get("reach")
+    envelope = Envelope(
+        id=message.id,
+        channel=channel,
+        chat=chat,
+        sender=message.sender,
+        sender_name=message.sender_name,
+        text=message.text,
+        at=message.at,
+        thread=cast("str | None", data.get("thread")),
+        is_group=bool(data.get("group", True)),
+        mentions_bot=bool(data.get("for_us")),
+        replies_to_bot=bool(data.get("replies")),
+        quote=cast("str | None", data.get("quote")),
+        attachments=tuple(ChatAttachment(**file) for file in files),  # pyright: ignore[reportArgumentType] - as `_draft` wrote it
+        asker=from_reach_data(tenant, reach) if isinstance(reach, dict) else None,
+    )
+    return envelope, str(data.get("run"))

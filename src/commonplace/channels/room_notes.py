@@ -1,0 +1,111 @@
+"""What people tell a room to remember, to forget and to say again: `/remember`, `/recall`, `/forget`, `/why`."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from commonplace.channels.command_line import UNDO
+from commonplace.channels.phrases import RoomPhrases
+from commonplace.errors import CommonplaceError
+from commonplace.markdown.room_file import claim_of
+from commonplace.values.channel import ChatRoom
+from commonplace.values.principal import Principal
+from commonplace.values.record import Record
+
+if TYPE_CHECKING:
+    # Each holds the other.
+    from commonplace.channels.residence import Residence
+
+_LISTED: Final = 30
+_SHOWN: Final = 10
+_ROOMS: Final = 1_000
+_MANAGED: Final = "managed"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Memory:
+    """A line of the room's file, or a record that a tool or the agent itself kept. One of `line` and `record` is there."""
+
+    text: str
+    line: str | None = None
+    record: str | None = None
+
+
+class RoomNotes:
+    def __init__(self, residence: Residence) -> None:
+        self._residence = residence
+        self._forgotten: OrderedDict[str, _Memory] = OrderedDict()
+
+    async def remember(self, who: Principal, room: ChatRoom, text: str, name: str, words: RoomPhrases) -> str:
+        change = await self._residence.parts.memory.remember(who, room, text, by=name)
+        phrase = words.remembered if change.changed else words.remembered_before
+        reply = phrase.format(text=" ".join(change.text.split())[:500])
+        return f"{reply}\n{words.redacted}" if change.redactions else reply
+
+    async def recall(self, who: Principal, room: ChatRoom, words: RoomPhrases) -> str:
+        memories = await self._memories(who, room)
+        return words.memories.format(lines=_listed(memories)) if memories else words.nothing_known
+
+    async def forget(self, who: Principal, room: ChatRoom, argument: str, words: RoomPhrases) -> str:
+        if argument.lower() in UNDO:
+            return await self._bring_back(who, room, words)
+        memories = await self._memories(who, room)
+        meant = _meant(memories, argument)
+        if len(meant) != 1:
+            return words.which_one.format(lines=_listed(meant or memories)) if memories else words.nothing_known
+        [memory] = meant
+        if memory.line is not None:
+            await self._residence.parts.memory.forget(who, room, memory.line)
+        else:
+            await self._residence.parts.memory_of(who).delete(memory.record or "", reason="room_forget")
+        self._forgotten[room.chat] = memory
+        while len(self._forgotten) > _ROOMS:
+            self._forgotten.popitem(last=False)
+        return words.forgotten.format(text=memory.text[:500])
+
+    async def _bring_back(self, who: Principal, room: ChatRoom, words: RoomPhrases) -> str:
+        memory = self._forgotten.pop(room.chat, None)
+        if memory is None:
+            return words.nothing_known
+        if memory.line is not None:
+            text, _, name = memory.line.rpartition(" — ")
+            await self._residence.parts.memory.remember(who, room, text or memory.line, by=name if text else "")
+        else:
+            await self._residence.parts.memory_of(who).undo(memory.record or "", reason="room_forget_undone")
+        return words.undone.format(text=memory.text[:500])
+
+    async def why(self, session: str | None, words: RoomPhrases) -> str:
+        memories = self._residence.last_memories(session) if session is not None else ()
+        lines = [f"{place}. {' '.join(memory.text.split())[:300]}" for place, memory in enumerate(memories[:_SHOWN], 1)]
+        return words.why.format(lines="\n".join(lines)) if lines else words.why_nothing
+
+    async def _memories(self, who: Principal, room: ChatRoom) -> list[_Memory]:
+        """The file's lines, and what else the room keeps, the newest first."""
+        parts = self._residence.parts
+        lines = await parts.memory.lines(who, room)
+        of_file = [_Memory(text=line, line=line) for line in reversed(lines)]
+        try:
+            page = await parts.memory_of(who).list(scopes=[room.scope], limit=_LISTED * 3)
+        except CommonplaceError:
+            return of_file[:_LISTED]
+        others = [record for record in page.records if record.source != _MANAGED]
+        return [*of_file, *map(_of_record, others)][:_LISTED]
+
+
+def _of_record(record: Record) -> _Memory:
+    return _Memory(text=" ".join(record.text.split()), record=record.id)
+
+
+def _listed(memories: list[_Memory]) -> str:
+    return "\n".join(f"{place}. {memory.text[:300]}" for place, memory in enumerate(memories[:_SHOWN], 1))
+
+
+def _meant(memories: list[_Memory], argument: str) -> list[_Memory]:
+    """By number, else those that say it, else those that have it in them."""
+    if argument.isdecimal() and 1 <= int(argument[:4]) <= len(memories):
+        return [memories[int(argument[:4]) - 1]]
+    wish = " ".join(argument.split()).casefold()
+    exact = [memory for memory in memories if claim_of(memory.text).casefold() == wish]
+    return exact or ([memory for memory in memories if wish in memory.text.casefold()] if wish else [])

@@ -1,0 +1,298 @@
+"""
+Rooms of our own, as people with a key use them: make one, speak, read, listen.
+
+A room is its members': whoever makes it owns it, and shares its scope (`service/members.py`). What is out of reach is not found. In a room of the
+terminal the operator says who speaks; in one of the web everybody is who their key says.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from commonplace.channels.command_line import parse_command
+from commonplace.channels.host import ChannelHost
+from commonplace.channels.local import LocalChannel, shown
+from commonplace.channels.residence import Residence
+from commonplace.channels.speakers import member_speaker
+from commonplace.errors import Forbidden, InvalidInput, InvalidText
+from commonplace.events.ring import Ring
+from commonplace.governance.access import require_role
+from commonplace.ports.journal import Entries
+from commonplace.service.desk import Desk
+from commonplace.values.channel import (
+    CHANNEL_KINDS,
+    MAX_ROOM_TITLE,
+    ChannelKind,
+    ChannelProfile,
+    ChatRoom,
+    RoomMessage,
+    RoomMessagePage,
+    RoomNotFound,
+    check_chat,
+)
+from commonplace.values.envelope import Envelope
+from commonplace.values.line import is_text
+from commonplace.values.member import Member
+from commonplace.values.moment import new_id, utc
+from commonplace.values.permission import PermissionVote, PermissionVoteChoice
+from commonplace.values.principal import KEY_SUBJECT, Principal
+from commonplace.values.room_event import RoomEvent
+from commonplace.values.room_memory import RoomMemoryChange
+
+MAX_MESSAGE: Final = 100_000
+MOST_MESSAGES: Final = 500
+_LOCAL: Final[frozenset[ChannelKind]] = frozenset(CHANNEL_KINDS)
+_MENTION: Final = re.compile(r"(?<!\w)@(bot|all|助手)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RoomSpeech:
+    """
+    What somebody says. `mention`: it is for the agent; None: as its text says. `reply_to` is a message of the room, `id` makes it known again.
+    `speaker`: in a room of the terminal, whom the operator speaks for.
+    """
+
+    text: str
+    mention: bool | None = None
+    reply_to: str | None = None
+    id: str | None = None
+    speaker: str | None = None
+
+
+class Rooms:
+    def __init__(self, desk: Desk, host: ChannelHost) -> None:
+        self._desk = desk
+        self.host = host
+
+    # ---- rooms
+
+    async def rooms(self, who: Principal, channel: str) -> list[ChatRoom]:
+        """Those that are the caller's."""
+        async with self._desk.account(who, "room.list"):
+            require_role(who, "reader")
+            await self._local_profile(who, channel)
+            rooms = await self.host.parts.store.rooms(who.tenant, channel)
+            knows = await self._desk.with_members(who, [room.scope for room in rooms])
+            return [room for room in rooms if knows.reaches(room.scope)]
+
+    async def create(self, who: Principal, channel: str, title: str, *, chat: str | None = None) -> ChatRoom:
+        """Begin a room; it is the caller's. Raises InvalidInput, Forbidden."""
+        desk = self._desk
+        async with desk.account(who, "room.create") as account:
+            require_role(who, "writer")
+            await self._local_profile(who, channel)
+            if not 1 <= len(title.strip()) <= MAX_ROOM_TITLE or not title.isprintable():
+                raise InvalidInput(f"A room's title has 1 to {MAX_ROOM_TITLE} printable characters.")
+            now = utc(desk.clock.now())
+            room = ChatRoom(channel=channel, chat=check_chat(chat or new_id(now)), title=title.strip(), created_at=now)
+            if who.scopes is not None and not who.reaches(room.scope):
+                raise Forbidden(f"This key does not reach rooms such as {room.scope}.")
+            if await self.host.parts.store.room(who.tenant, channel, room.chat) is not None:
+                raise InvalidInput("There is a room of this id already. Choose another.")
+            account.scope = room.scope
+            row = account.row("ok", details={"room": str(room.scope)})
+            news = account.news("room.created", scope=room.scope, data={"room": str(room.scope)})
+            # The owner first: a room that nobody reached could not be removed.
+            owner = Member(scope=room.scope, subject=who.subject, owner=True, since=now)
+            await desk.store.members.add_member(who.tenant, owner, Entries())
+            await self.host.parts.store.put_room(who.tenant, room, Entries(audit=(row,), events=(news,)))
+            return room
+
+    async def room(self, who: Principal, channel: str, chat: str) -> ChatRoom:
+        """Raises RoomNotFound."""
+        async with self._desk.account(who, "room.get"):
+            return await self._found(who, channel, chat)
+
+    async def delete(self, who: Principal, channel: str, chat: str) -> None:
+        """With all that was said in it. What it remembered stays until it is purged. For its owner, and for admins."""
+        desk = self._desk
+        async with desk.account(who, "room.delete") as account:
+            require_role(who, "writer")
+            room = await self._found(who, channel, chat)
+            members = await desk.store.members.members(who.tenant, room.scope)
+            if who.role != "admin" and not any(member.owner and member.subject == who.subject for member in members):
+                raise Forbidden("Only the owner of a room and admins remove it.")
+            account.scope = room.scope
+            entries = Entries(audit=(account.row("ok", details={"room": str(room.scope)}),))
+            residence = await self.host.residence(who.tenant, channel)
+            routes = await self.host.parts.store.routes(who.tenant, channel)
+            for route in routes:
+                if route.chat == chat:
+                    await self.host.parts.agent.let_go(who.tenant, route.session)
+            await self.host.parts.store.remove_room(who.tenant, channel, chat, entries)
+            if isinstance(residence.platform, LocalChannel):
+                residence.platform.close_room(chat)
+
+    # ---- talk
+
+    async def say(self, who: Principal, channel: str, chat: str, words: RoomSpeech) -> RoomMessage:
+        """
+        Say something; it is kept when this returns, and the agent answers in the room.
+
+        Raises:
+            RoomNotFound: out of reach.
+            InvalidText: there is nothing in it, or too much.
+        """
+        desk = self._desk
+        async with desk.account(who, "room.say"):
+            require_role(who, "writer")
+            room = await self._found(who, channel, chat)
+            residence, platform = await self._at_work(who, channel)
+            _check_text(words.text)
+            quote = await self._quote(who, room, words.reply_to)
+            sender, asker = await self._sender(who, residence, words.speaker)
+            now = utc(desk.clock.now())
+            envelope = Envelope(
+                id=check_chat(words.id) if words.id is not None else new_id(now),
+                channel=channel,
+                chat=chat,
+                sender=sender,
+                sender_name=words.speaker or person_name(who),
+                text=words.text,
+                at=now,
+                mentions_bot=await self._is_for_agent(who, residence, room, words),
+                replies_to_bot=quote is not None and quote.author == "agent",
+                quote=None if quote is None else quote.text,
+                asker=asker,
+            )
+            return await platform.post(envelope)
+
+    async def messages(
+        self, who: Principal, channel: str, chat: str, *, before: int | None = None, limit: int = 100
+    ) -> RoomMessagePage:
+        async with self._desk.account(who, "room.read"):
+            if not 1 <= limit <= MOST_MESSAGES:
+                raise InvalidInput(f"A page has 1 to {MOST_MESSAGES} messages.")
+            await self._found(who, channel, chat)
+            page = await self.host.parts.store.messages(who.tenant, channel, chat, before=before, limit=limit)
+            return RoomMessagePage(tuple(map(shown, page.messages)), before=page.before)
+
+    async def ring(self, who: Principal, channel: str, chat: str) -> tuple[Ring[RoomEvent], LocalChannel]:
+        """Where what happens in the room is told, and who keeps who is there."""
+        await self._found(who, channel, chat)
+        _, platform = await self._at_work(who, channel)
+        return platform.ring(chat), platform
+
+    async def hears(self, who: Principal, channel: str, chat: str, ring: Ring[RoomEvent]) -> bool:
+        """Whether somebody who listens may still."""
+        try:
+            await self._found(who, channel, chat)
+        except RoomNotFound:
+            return False
+        return not ring.closed
+
+    async def show_typing(self, who: Principal, channel: str, chat: str, active: bool) -> None:
+        require_role(who, "writer")
+        await self._found(who, channel, chat)
+        _, platform = await self._at_work(who, channel)
+        platform.person_types(chat, who.subject, person_name(who), active)
+
+    # ---- permissions and memory
+
+    async def vote(
+        self, who: Principal, channel: str, chat: str, request: str, choice: PermissionVoteChoice
+    ) -> PermissionVote:
+        """Answer what a tool asks of the room. Raises what `RoomVotes.vote` raises."""
+        async with self._desk.account(who, "room.vote"):
+            require_role(who, "writer")
+            room = await self._found(who, channel, chat)
+            residence, _ = await self._at_work(who, channel)
+            return await residence.votes.vote(member_speaker(residence.profile, room, who), room.chat, request, choice)
+
+    async def memory(self, who: Principal, channel: str, chat: str) -> tuple[str, ...]:
+        """The lines that the room remembers."""
+        room = await self._found(who, channel, chat)
+        return await self.host.parts.memory.lines(who, room)
+
+    async def remember(
+        self, who: Principal, channel: str, chat: str, text: str, *, replace_all: bool = False
+    ) -> RoomMemoryChange:
+        """Add a line, or replace all of them. Raises what `RoomMemories` raises."""
+        require_role(who, "writer")
+        room = await self._found(who, channel, chat)
+        if replace_all:
+            return await self.host.parts.memory.replace(who, room, text)
+        return await self.host.parts.memory.remember(who, room, text, by=person_name(who))
+
+    async def forget(self, who: Principal, channel: str, chat: str, line: str) -> RoomMemoryChange:
+        """Drop a line."""
+        require_role(who, "writer")
+        room = await self._found(who, channel, chat)
+        return await self.host.parts.memory.forget(who, room, line)
+
+    # ---- whose
+
+    async def _found(self, who: Principal, channel: str, chat: str) -> ChatRoom:
+        require_role(who, "reader")
+        room = await self.host.parts.store.room(who.tenant, channel, chat) if chat.isprintable() else None
+        if room is None:
+            raise RoomNotFound
+        if not (await self._desk.with_members(who, [room.scope])).reaches(room.scope):
+            raise RoomNotFound
+        return room
+
+    async def _local_profile(self, who: Principal, channel: str) -> ChannelProfile:
+        profile = await self.host.profile(who.tenant, channel)
+        if profile.kind not in _LOCAL:
+            raise InvalidInput("The rooms of this channel are made on its own platform.")
+        return profile
+
+    async def _at_work(self, who: Principal, channel: str) -> tuple[Residence, LocalChannel]:
+        residence = await self.host.residence(who.tenant, channel)
+        if not isinstance(residence.platform, LocalChannel):
+            raise InvalidInput("Speak in the rooms of this channel on its own platform.")
+        return residence, residence.platform
+
+    async def _sender(self, who: Principal, residence: Residence, speaker: str | None) -> tuple[str, Principal | None]:
+        """Who speaks, for the platform and for us."""
+        profile = residence.profile
+        if speaker is None:
+            return who.subject, who
+        if profile.kind != "terminal" or not who.operator:
+            raise Forbidden("Only the operator speaks for somebody else, and only in a room of the terminal.")
+        check_chat(speaker)
+        return speaker, None
+
+    async def _quote(self, who: Principal, room: ChatRoom, reply_to: str | None) -> RoomMessage | None:
+        if reply_to is None:
+            return None
+        message = await self.host.parts.store.message(who.tenant, room.channel, room.chat, reply_to)
+        if message is None:
+            raise InvalidInput("The message that this replies to is not in the room.")
+        return message
+
+    async def _is_for_agent(self, who: Principal, residence: Residence, room: ChatRoom, words: RoomSpeech) -> bool:
+        """By its sign, its text, or because nobody else is there."""
+        if parse_command(words.text) is not None:
+            return True
+        if words.mention is not None:
+            return words.mention
+        if _MENTION.search(words.text) or _mentions(words.text, residence.profile.settings.agent):
+            return True
+        return len(await self._desk.store.members.members(who.tenant, room.scope)) <= 1
+
+
+def _mentions(text: str, agent: str) -> bool:
+    """Whether it has the name of the agent behind an @, as a word of its own."""
+    text, name = text.casefold(), f"@{agent.casefold()}"
+    place = text.find(name)
+    while place >= 0:
+        end = place + len(name)
+        if not any(sign.isalnum() or sign == "_" for sign in (text[place - 1 : place], text[end : end + 1])):
+            return True
+        place = text.find(name, end)
+    return False
+
+
+def person_name(who: Principal) -> str:
+    """What others call somebody: a key of nobody in particular goes by its name."""
+    return (who.name or who.subject) if who.subject.startswith(KEY_SUBJECT) else who.subject
+
+
+def _check_text(text: str) -> None:
+    if not text.strip() or "\0" in text or not is_text(text):
+        raise InvalidText("There is nothing to say. Give a text without NUL characters.")
+    if len(text) > MAX_MESSAGE:
+        raise InvalidText(f"A message has at most {MAX_MESSAGE:,} characters. Put the text into a file.")

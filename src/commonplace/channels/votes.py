@@ -1,0 +1,136 @@
+"""
+Permissions in a room: a card that asks, and votes by button or command.
+
+Who may vote are people whom we know: members of a room of ours, and senders whom an admin linked. What their vote does is the session's own
+mediator's to say.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from commonplace.channels.parts import Target
+from commonplace.channels.phrases import CHINESE, ENGLISH, RoomPhrases
+from commonplace.channels.prefix import display_name
+from commonplace.errors import CommonplaceError
+from commonplace.ports.channel import CardOption, CardOutcome, Outgoing, PermissionCard
+from commonplace.values.permission import (
+    PermissionAnswer,
+    PermissionNotFound,
+    PermissionRequest,
+    PermissionVote,
+    PermissionVoteChoice,
+)
+from commonplace.values.principal import CHANNEL_SUBJECT, Principal
+
+if TYPE_CHECKING:
+    # Each holds the other.
+    from commonplace.channels.residence import Residence
+
+_MOST: Final = 512
+CHOICES: Final[dict[str, PermissionVoteChoice]] = {
+    "approve": "allow_once",
+    "approve-always": "allow_session",
+    "deny": "reject_once",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Card:
+    chat: str
+    thread: str | None
+    session: str
+    message: str
+    chinese: bool
+
+
+class RoomVotes:
+    def __init__(self, residence: Residence) -> None:
+        self._residence = residence
+        self._cards: OrderedDict[str, _Card] = OrderedDict()
+
+    async def ask(self, session: str, target: Target, request: PermissionRequest) -> None:
+        """Put the question before the room."""
+        words, asker = _words(target.chinese), display_name(target.name)
+        card = PermissionCard(request=request, options=_options(target.chinese), asker=asker)
+        self._cards[request.id] = _Card(
+            chat=target.chat,
+            thread=target.thread,
+            session=session,
+            message=f"{request.id}-card",
+            chinese=target.chinese,
+        )
+        while len(self._cards) > _MOST:
+            self._cards.popitem(last=False)
+        text = words.card.format(asker=asker, title=" ".join(request.title.split())[:500], id=f" {request.id[-6:]}")
+        await self._residence.platform.send(
+            Outgoing(
+                chat=target.chat,
+                thread=target.thread,
+                text=text,
+                key=f"{request.id}-card",
+                reply_to=target.message,
+                run=target.run,
+                notice=True,
+                card=card,
+            )
+        )
+
+    async def tell_outcome(self, answer: PermissionAnswer) -> None:
+        """The question is decided: by a vote, or because nobody came."""
+        card = self._cards.pop(answer.request, None)
+        if card is None:
+            return
+        words, voter = _words(card.chinese), await self._name(answer.voter)
+        if answer.voter is None:
+            text = words.unanswered
+        else:
+            text = (words.answered if answer.allows else words.refused).format(voter=voter)
+        outcome = CardOutcome(text=text, allowed=answer.allows, voter=voter)
+        await self._residence.platform.settle_card(card.chat, card.message, outcome)
+
+    async def vote(self, who: Principal, chat: str, request: str, choice: PermissionVoteChoice) -> PermissionVote:
+        """
+        Raises:
+            PermissionNotFound: nothing of this id waits in the room.
+            PermissionForbidden, PermissionResolved, PermissionNotOffered: as the mediator says.
+        """
+        card = self._cards.get(request)
+        if card is None or card.chat != chat:
+            raise PermissionNotFound(request=request[:100])
+        who = self._residence.in_session(who, card.session)
+        return await self._residence.parts.agent.answer(who, card.session, request, choice)
+
+    async def by_command(
+        self, who: Principal, chat: str, command: str, argument: str, words: RoomPhrases
+    ) -> str | None:
+        """A vote by `/approve` and the like. What the room is told; None: the card says it."""
+        if who.subject.startswith(CHANNEL_SUBJECT):
+            return words.not_linked
+        waiting = [id for id, card in self._cards.items() if card.chat == chat]
+        meant = [id for id in waiting if argument and id.endswith(argument.lower())] if argument else waiting
+        if not meant:
+            return words.nothing_waits
+        if len(meant) > 1:
+            return words.several_wait.format(ids=", ".join(id[-6:] for id in meant))
+        try:
+            vote = await self.vote(who, chat, meant[0], CHOICES[command])
+        except CommonplaceError as error:
+            return error.message
+        if vote.outcome == "recorded":
+            return words.recorded.format(needed=vote.votes_needed)
+        return None
+
+    async def _name(self, subject: str | None) -> str:
+        return "" if subject is None else display_name(subject)
+
+
+def _words(chinese: bool) -> RoomPhrases:
+    return CHINESE if chinese else ENGLISH
+
+
+def _options(chinese: bool) -> tuple[CardOption, ...]:
+    labels = ("批准", "本次会话都批准", "拒绝") if chinese else ("Allow", "Allow in this session", "Refuse")
+    return tuple(CardOption(label=label, command=command) for label, command in zip(labels, CHOICES, strict=True))

@@ -1,0 +1,42 @@
+// What a room remembers, in a dialog: its lines, with who said them.
+
+import { get, post } from '../../api.js';
+import { fill, h, plain } from '../../dom.js';
+import { dialog } from '../../parts/dialog.js';
+import { showError } from '../../problems.js';
+import { may } from '../../session.js';
+import { t } from '../../words.js';
+import { roomPath } from './paths.js';
+
+export function showMemory(id, signal) {
+  const list = h('div', {}, h('p', { class: 'soft' }, t('frame.loading')));
+  const box = h('input', { 'required': true, 'maxlength': 4000, 'autocomplete': 'off', 'aria-label': t('rooms.memory.line') });
+  const submit = async (event) => {
+    event.preventDefault();
+    try {
+      const { lines } = await post(roomPath(id, '/memory'), { content: box.value });
+      box.value = '';
+      paint(lines);
+    } catch (error) {
+      showError(error);
+    }
+  };
+  const forget = async (line) => {
+    try {
+      paint((await post(roomPath(id, '/memory/forget'), { line })).lines);
+    } catch (error) {
+      showError(error);
+    }
+  };
+  const paint = (lines) => {
+    const row = (line) => {
+      const click = () => forget(line);
+      const drop = may('writer') && h('button', { type: 'button', class: 'quiet small', on: { click } }, t('rooms.memory.forget'));
+      return h('li', {}, plain(line, 2000), ' ', drop);
+    };
+    fill(list, lines.length ? h('ul', { class: 'room-memory' }, lines.map(row)) : h('p', { class: 'soft' }, t('rooms.memory.none')));
+  };
+  const add = may('writer') && h('form', { class: 'row', on: { submit } }, box, h('button', { type: 'submit' }, t('rooms.memory.add')));
+  dialog(t('rooms.memory'), h('div', { class: 'stack' }, h('p', { class: 'soft' }, t('rooms.memory.text')), list, add), { wide: true });
+  get(roomPath(id, '/memory'), {}, { signal }).then(({ lines }) => paint(lines), showError);
+}

@@ -1,0 +1,115 @@
+"""Channels at the native door: which there are, how they are set, who is let in, and who is who."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+
+from commonplace.channels.admin import ChannelAdmin
+from commonplace.channels.host import LOCAL_SETTINGS
+from commonplace.doors.native.conditions import problems
+from commonplace.server.auth import Caller, use_case
+from commonplace.values.channel import (
+    CHANNEL_KINDS,
+    ChannelChanges,
+    ChannelProfile,
+    ChannelSender,
+    ChannelStatus,
+    SenderLink,
+)
+from commonplace.wire.channels import (
+    ChannelBody,
+    ChannelChangeBody,
+    ChannelDeletedAnswer,
+    ChannelsAnswer,
+    ChannelTestBody,
+    LinksAnswer,
+    PairBody,
+    SenderLinkBody,
+    SendersAnswer,
+)
+from commonplace.wire.shapes import Label
+
+router = APIRouter(prefix="/v1", tags=["native"])
+
+ChannelName = Annotated[Label, Path(description="The channel's name.")]
+Admin = Annotated[ChannelAdmin, use_case(ChannelAdmin)]
+
+
+@router.get("/channels", summary="List the channels", responses=problems())
+async def channels(who: Caller, admin: Admin) -> ChannelsAnswer:
+    """Ways in by which rooms reach the agent. How they are set is shown to admins."""
+    profiles = await admin.channels(who)
+    states = [
+        ChannelStatus(channel=profile, running=admin.host.is_running(who.tenant, profile.name)) for profile in profiles
+    ]
+    return ChannelsAnswer(tuple(states), CHANNEL_KINDS)
+
+
+@router.post("/channels", status_code=201, summary="Add a channel", responses=problems(409))
+async def add_channel(body: ChannelBody, who: Caller, admin: Admin) -> ChannelProfile:
+    """For admins. It is at work at once."""
+    return await admin.add(who, body.name, body.kind, body.settings.over(LOCAL_SETTINGS))
+
+
+@router.get("/channels/{channel}", summary="Look at a channel", responses=problems(404))
+async def channel(channel: ChannelName, who: Caller, admin: Admin) -> ChannelStatus:
+    profile = await admin.channel(who, channel)
+    return ChannelStatus(channel=profile, running=admin.host.is_running(who.tenant, channel))
+
+
+@router.patch("/channels/{channel}", summary="Set a channel otherwise, start or stop it", responses=problems(404))
+async def change_channel(channel: ChannelName, body: ChannelChangeBody, who: Caller, admin: Admin) -> ChannelProfile:
+    """For admins."""
+    changes = ChannelChanges()
+    if body.settings is not None:
+        changes["settings"] = body.settings.over((await admin.channel(who, channel)).settings)
+    if body.enabled is not None:
+        changes["enabled"] = body.enabled
+    return await admin.change(who, channel, changes)
+
+
+@router.delete("/channels/{channel}", summary="Remove a channel with its rooms", responses=problems(404))
+async def remove_channel(channel: ChannelName, who: Caller, admin: Admin) -> ChannelDeletedAnswer:
+    """For admins. What its rooms remember stays until their scopes are purged."""
+    await admin.remove(who, channel)
+    return ChannelDeletedAnswer(channel)
+
+
+@router.post("/channels/{channel}/test", status_code=204, summary="Write a test message", responses=problems(404, 409))
+async def test_channel(channel: ChannelName, body: ChannelTestBody, who: Caller, admin: Admin) -> None:
+    """For admins."""
+    await admin.test(who, channel, body.chat)
+
+
+@router.get("/channels/{channel}/senders", summary="Who waits to be let in, and who was", responses=problems(404))
+async def channel_senders(channel: ChannelName, who: Caller, admin: Admin) -> SendersAnswer:
+    """For admins."""
+    return SendersAnswer(tuple(await admin.senders(who, channel)))
+
+
+@router.post("/channels/{channel}/pair", summary="Let a sender in by their code", responses=problems(404))
+async def pair_sender(channel: ChannelName, body: PairBody, who: Caller, admin: Admin) -> ChannelSender:
+    """For admins. A code is good for an hour."""
+    return await admin.pair(who, channel, body.code)
+
+
+@router.get("/sender-links", summary="Which senders are which persons", responses=problems())
+async def sender_links(who: Caller, admin: Admin) -> LinksAnswer:
+    """For admins."""
+    return LinksAnswer(tuple(await admin.links(who)))
+
+
+@router.post("/sender-links", summary="Say that a sender is a person here", responses=problems())
+async def link_sender(body: SenderLinkBody, who: Caller, admin: Admin) -> SenderLink:
+    """For admins. From now on the sender's turns are that person's, as far as the room reaches."""
+    return await admin.link(who, body.identity, body.subject)
+
+
+@router.delete("/sender-links/{identity}", status_code=204, summary="Take a link back", responses=problems(404))
+async def unlink_sender(
+    identity: Annotated[Label, Path(description="As it was linked.")], who: Caller, admin: Admin
+) -> None:
+    """For admins."""
+    await admin.unlink(who, identity)

@@ -1,0 +1,148 @@
+"""
+What a chat room remembers: one file, a line a memory, with who said it behind a dash. Beside it `meta.json` says whose it is, since the names
+of folders do not.
+
+A line that says what another one says is others once, whoever repeats it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, cast
+
+from commonplace.errors import ContentTooLarge, InvalidContent, MemoryFileTooLarge, PathNotFound
+from commonplace.markdown.confine import FileSnapshot
+from commonplace.markdown.cues import same
+from commonplace.markdown.roots import INDEX, Root
+from commonplace.values.channel import RoomMemoryFull
+from commonplace.values.moment import to_iso
+
+MOST_EXISTING: Final = 16 * 1024 * 1024
+MOST_WRITE: Final = 1024 * 1024
+META: Final = "meta.json"
+BY: Final = " — "
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RoomFile:
+    """The file of one room. Every method blocks, and may raise FileError, PathEscape, MemoryWriteTimeout, ManagedMemoryUnavailable."""
+
+    root: Root
+    channel: str
+    chat: str
+    title: str = ""
+
+    def lines(self) -> tuple[str, ...]:
+        """Without their bullets."""
+        try:
+            text = self.root.folder.read((INDEX,), MOST_EXISTING).data.decode("utf-8", "replace")
+        except PathNotFound:
+            return ()
+        return tuple(line.lstrip("-*•").strip() for line in text.splitlines() if _says(line))
+
+    def append(self, text: str, by: str, now: datetime) -> bool:
+        """
+        A line more. False: it is there already.
+
+        Raises:
+            RoomMemoryFull: the file has as much as it may.
+            ContentTooLarge, InvalidContent.
+        """
+        line = " ".join(check_room_text(text).split())
+        if not line:
+            raise InvalidContent("Give something to remember.")
+        full = f"{line}{BY}{by}" if by else line
+
+        def compose(before: str) -> str | None:
+            if any(same(claim_of(other), line) for other in before.splitlines() if _says(other)):
+                return None
+            joint = "" if not before or before.endswith("\n") else "\n"
+            return f"{before}{joint}- {full}\n"
+
+        return self._change(compose, now)
+
+    def remove(self, line: str, now: datetime) -> bool:
+        """Without this line. False: there is none."""
+
+        def compose(before: str) -> str | None:
+            others = [
+                other for other in before.splitlines(keepends=True) if other.strip().lstrip("-*•").strip() != line
+            ]
+            return "".join(others)
+
+        return self._change(compose, now)
+
+    def replace(self, text: str, now: datetime) -> bool:
+        """All of it, made shorter for instance. False: it is as before."""
+        new = check_room_text(text)
+        return self._change(lambda _: new if not new or new.endswith("\n") else f"{new}\n", now, whole=True)
+
+    def _change(self, compose: Callable[[str], str | None], now: datetime, *, whole: bool = False) -> bool:
+        changed = False
+
+        def work(snapshot: FileSnapshot | None) -> bytes | None:
+            nonlocal changed
+            # Bytes that are no text stay what they are.
+            before = snapshot.data.decode("utf-8", "surrogateescape") if snapshot else ""
+            after = compose(before)
+            if after is None or after == before:
+                return None
+            data = after.encode("utf-8", "surrogateescape")
+            if len(data) > MOST_EXISTING and len(data) >= len(before):
+                raise RoomMemoryFull
+            changed = True
+            return data
+
+        try:
+            # Whoever replaces all of it does not need to read it.
+            self.root.folder.change((INDEX,), work, MOST_EXISTING << 4 if whole else MOST_EXISTING)
+        except MemoryFileTooLarge:
+            raise RoomMemoryFull from None
+        if changed:
+            self._note(now)
+        return changed
+
+    def _note(self, now: datetime) -> None:
+        def work(snapshot: FileSnapshot | None) -> bytes:
+            meta: dict[str, Any] = {"channel": self.channel, "chat": self.chat, "created_at": to_iso(now)}
+            if snapshot is not None:
+                meta |= _object(snapshot.data)
+            meta |= {"title": self.title, "last_write_at": to_iso(now)}
+            return (json.dumps(meta, ensure_ascii=False, indent=2) + "\n").encode()
+
+        self.root.folder.change((META,), work, durable=False)
+
+
+def claim_of(line: str) -> str:
+    """What a line says, without its bullet and without who said it."""
+    text = line.strip().lstrip("-*•").strip()
+    return text.rpartition(BY)[0] or text
+
+
+def check_room_text(text: str) -> str:
+    """Raises InvalidContent, ContentTooLarge."""
+    try:
+        size = len(text.encode("utf-8"))
+    except UnicodeEncodeError:
+        raise InvalidContent("The content holds a lone surrogate, which is no character.") from None
+    if "\0" in text:
+        raise InvalidContent("The content holds a NUL character.")
+    if size > MOST_WRITE:
+        raise ContentTooLarge
+    return text
+
+
+def _says(line: str) -> bool:
+    bare = line.strip()
+    return bool(bare.lstrip("-*•").strip()) and not bare.startswith(("#", "<!--", "```", "---"))
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    try:
+        document: object = json.loads(data)
+    except ValueError:
+        return {}
+    return cast("dict[str, Any]", document) if isinstance(document, dict) else {}

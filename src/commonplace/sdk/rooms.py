@@ -1,0 +1,191 @@
+# Generated from async_rooms.py by tools/sync_client.py. Do not edit: change that file, then run `make docs`.
+"""The parts of the client that are about rooms and channels: `client.rooms` and `client.channels`."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
+
+from commonplace.sdk.connection import DaemonConnection
+from commonplace.sdk.documents import changed, part, query, written
+from commonplace.sdk.room_listener import RoomListener
+from commonplace.sdk.talk import Call, asked
+from commonplace.values.channel import (
+    ChannelProfile,
+    ChannelSender,
+    ChannelStatus,
+    ChatRoom,
+    RoomMessage,
+    RoomMessagePage,
+    SenderLink,
+)
+from commonplace.values.json import Json
+from commonplace.values.permission import PermissionVote, PermissionVoteChoice
+from commonplace.values.room_event import HeardInRoom
+from commonplace.values.room_memory import RoomMemoryChange
+from commonplace.wire.channels import (
+    ChannelDeletedAnswer,
+    ChannelsAnswer,
+    LinksAnswer,
+    RoomDeletedAnswer,
+    RoomMemoryAnswer,
+    RoomsAnswer,
+    SendersAnswer,
+)
+from commonplace.wire.shapes import reader
+
+T = TypeVar("T")
+
+
+def _rooms(channel: str) -> str:
+    return f"/v1/channels/{part(channel)}/rooms"
+
+
+class DaemonRooms:
+    """Rooms of the web and of the terminal."""
+
+    def __init__(self, daemon: DaemonConnection) -> None:
+        self._daemon = daemon
+
+    def list(self, channel: str = "web") -> builtins.list[ChatRoom]:
+        """The caller's rooms, by title."""
+        return builtins.list((self._get(_rooms(channel), RoomsAnswer)).rooms)
+
+    def create(self, title: str, *, id: str | None = None, channel: str = "web") -> ChatRoom:
+        """A new room; it is the caller's. Let others in by `share` of its scope, `channel:<channel>/<id>`."""
+        return self._post(_rooms(channel), ChatRoom, changed({"title": title, "id": id}))
+
+    def get(self, room: str, *, channel: str = "web") -> ChatRoom:
+        """One room."""
+        return self._get(f"{_rooms(channel)}/{part(room)}", ChatRoom)
+
+    def delete(self, room: str, *, channel: str = "web") -> None:
+        """With what was said in it."""
+        path = f"{_rooms(channel)}/{part(room)}"
+        self._daemon.ask(asked(Call(method="DELETE", path=path, decode=reader(RoomDeletedAnswer))))
+
+    def say(
+        self,
+        room: str,
+        text: str,
+        *,
+        mention: bool | None = None,
+        reply_to: str | None = None,
+        id: str | None = None,
+        speaker: str | None = None,
+        channel: str = "web",
+    ) -> RoomMessage:
+        """Say something; the agent answers in the room if it is meant. `speaker`: whom the operator speaks for, at the terminal."""
+        body = changed({"text": text, "mention": mention, "reply_to": reply_to, "id": id, "speaker": speaker})
+        return self._post(f"{_rooms(channel)}/{part(room)}/messages", RoomMessage, body)
+
+    def messages(
+        self, room: str, *, before: int | None = None, limit: int = 100, channel: str = "web"
+    ) -> RoomMessagePage:
+        """The last ones before a number, in order."""
+        path = f"{_rooms(channel)}/{part(room)}/messages"
+        return self._get(path, RoomMessagePage, {"before": before, "limit": limit})
+
+    def hear(self, room: str, *, after: int | None = None, channel: str = "web") -> Iterator[HeardInRoom]:
+        """What happens from now on, or from behind the event `after`."""
+        for event in self._daemon.listen(RoomListener(channel, room, after)):
+            yield event
+
+    def vote(self, room: str, request: str, choice: PermissionVoteChoice, *, channel: str = "web") -> PermissionVote:
+        """Answer what a tool asks of the room."""
+        path = f"{_rooms(channel)}/{part(room)}/permissions/{part(request)}"
+        return self._post(path, PermissionVote, {"choice": choice})
+
+    def memory(self, room: str, *, channel: str = "web") -> builtins.list[str]:
+        """What the room remembers, a line each."""
+        return builtins.list((self._get(f"{_rooms(channel)}/{part(room)}/memory", RoomMemoryAnswer)).lines)
+
+    def remember(self, room: str, content: str, *, replace: bool = False, channel: str = "web") -> RoomMemoryChange:
+        """A line more; `replace`: in place of all of them."""
+        body: dict[str, Json] = {"content": content, "mode": "replace" if replace else "append"}
+        return self._post(f"{_rooms(channel)}/{part(room)}/memory", RoomMemoryChange, body)
+
+    def forget(self, room: str, line: str, *, channel: str = "web") -> RoomMemoryChange:
+        """Drop a line, as `memory` has it."""
+        return self._post(f"{_rooms(channel)}/{part(room)}/memory/forget", RoomMemoryChange, {"line": line})
+
+    def _get(self, path: str, answer: type[T], parameters: Mapping[str, object] | None = None) -> T:
+        params = query(parameters or {})
+        call = Call(method="GET", path=path, query=params, decode=reader(answer), reads=True)
+        return self._daemon.ask(asked(call))
+
+    def _post(self, path: str, answer: type[T], body: Mapping[str, Json]) -> T:
+        call = Call(method="POST", path=path, body=written(dict(body)), decode=reader(answer))
+        return self._daemon.ask(asked(call))
+
+
+class DaemonChannels:
+    """Channels, for admins."""
+
+    def __init__(self, daemon: DaemonConnection) -> None:
+        self._daemon = daemon
+
+    def list(self) -> builtins.list[ChannelStatus]:
+        """Those of the tenant."""
+        return builtins.list((self._get("/v1/channels", ChannelsAnswer)).channels)
+
+    def get(self, name: str) -> ChannelStatus:
+        """One channel."""
+        return self._get(f"/v1/channels/{part(name)}", ChannelStatus)
+
+    def add(self, name: str, kind: str = "web", settings: Mapping[str, Json] | None = None) -> ChannelProfile:
+        """A new channel, at work at once."""
+        body: dict[str, Json] = {"name": name, "kind": kind, "settings": dict(settings or {})}
+        return self._send("POST", "/v1/channels", ChannelProfile, body)
+
+    def change(
+        self, name: str, settings: Mapping[str, Json] | None = None, *, enabled: bool | None = None
+    ) -> ChannelProfile:
+        """What is absent stays."""
+        body = changed({"settings": dict(settings) if settings else None, "enabled": enabled})
+        return self._send("PATCH", f"/v1/channels/{part(name)}", ChannelProfile, body)
+
+    def remove(self, name: str) -> None:
+        """With its rooms."""
+        path = f"/v1/channels/{part(name)}"
+        self._daemon.ask(asked(Call(method="DELETE", path=path, decode=reader(ChannelDeletedAnswer))))
+
+    def test(self, name: str, room: str) -> None:
+        """Write a test message into a room."""
+        self._tell("POST", f"/v1/channels/{part(name)}/test", {"chat": room})
+
+    def senders(self, name: str) -> builtins.list[ChannelSender]:
+        """Who waits to be let in, and who was."""
+        return builtins.list((self._get(f"/v1/channels/{part(name)}/senders", SendersAnswer)).senders)
+
+    def pair(self, name: str, code: str) -> ChannelSender:
+        """Let a sender in by their code."""
+        return self._send("POST", f"/v1/channels/{part(name)}/pair", ChannelSender, {"code": code})
+
+    def links(self) -> builtins.list[SenderLink]:
+        """Which senders are which persons."""
+        return builtins.list((self._get("/v1/sender-links", LinksAnswer)).links)
+
+    def link(self, identity: str, subject: str) -> SenderLink:
+        """Say that a sender is a person here."""
+        return self._send("POST", "/v1/sender-links", SenderLink, {"identity": identity, "subject": subject})
+
+    def unlink(self, identity: str) -> None:
+        """Take it back."""
+        self._tell("DELETE", f"/v1/sender-links/{part(identity)}")
+
+    def _get(self, path: str, answer: type[T]) -> T:
+        return self._daemon.ask(asked(Call(method="GET", path=path, decode=reader(answer), reads=True)))
+
+    def _send(self, method: str, path: str, answer: type[T], body: Mapping[str, Json]) -> T:
+        call = Call(method=method, path=path, body=written(dict(body)), decode=reader(answer))
+        return self._daemon.ask(asked(call))
+
+    def _tell(self, method: str, path: str, body: Mapping[str, Json] | None = None) -> None:
+        content = None if body is None else written(dict(body))
+        self._daemon.ask(asked(Call(method=method, path=path, body=content, decode=_nothing)))
+
+
+def _nothing(_: object) -> None:
+    """An answer without a body."""

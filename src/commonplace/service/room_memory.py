@@ -1,0 +1,131 @@
+"""
+What rooms remember: a file a room, which is the truth, and a record a line, by which it is found.
+
+What is said in a room comes from outside: it is labelled so, with who said it, and nothing that looks like an order to an agent is kept. Whoever
+reaches the room's scope reads it; nobody else does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from commonplace.errors import Forbidden, ManagedMemoryUnavailable, SecretRefused
+from commonplace.governance.access import require_role
+from commonplace.guard.caution import is_planted
+from commonplace.guard.quarantine import signs
+from commonplace.markdown.room_file import RoomFile
+from commonplace.markdown.roots import channel_root, own_folder_name
+from commonplace.markdown.watch import Following
+from commonplace.ports.journal import Entries
+from commonplace.service.account import Account, Journaled
+from commonplace.service.desk import Desk
+from commonplace.text.scrub import scrub
+from commonplace.values.agent_errors import CuratedEntryRefused
+from commonplace.values.channel import ChatRoom
+from commonplace.values.json import Json
+from commonplace.values.principal import CHANNEL_SUBJECT, Principal
+from commonplace.values.room_memory import RoomMemoryChange
+
+_ACTOR: Final = f"{CHANNEL_SUBJECT}memory"
+_SYNCS: Final = 64
+
+
+class RoomMemories:
+    """`home` None: there are no files here. `tenant` is the one whose rooms have the home folder itself."""
+
+    def __init__(self, desk: Desk, home: Path | None, tenant: str) -> None:
+        self._desk = desk
+        self._home = home
+        self._tenant = tenant
+        self._followed: OrderedDict[str, Following] = OrderedDict()
+        self._lock = asyncio.Lock()
+
+    def file(self, tenant: str, room: ChatRoom) -> RoomFile:
+        """Raises ManagedMemoryUnavailable."""
+        if self._home is None:
+            raise ManagedMemoryUnavailable
+        home = self._home if tenant == self._tenant else self._home / "tenants" / own_folder_name(tenant)
+        root = channel_root(home, room.channel, room.chat)
+        return RoomFile(root=root, channel=room.channel, chat=room.chat, title=room.title)
+
+    async def lines(self, who: Principal, room: ChatRoom) -> tuple[str, ...]:
+        """Raises Forbidden: out of reach."""
+        async with self._desk.account(who, "room.recall", scope=room.scope):
+            require_role(who, "reader")
+            await self._desk.require(who, room.scope)
+            return await asyncio.to_thread(self.file(who.tenant, room).lines)
+
+    async def remember(self, who: Principal, room: ChatRoom, text: str, *, by: str = "") -> RoomMemoryChange:
+        """
+        Keep a line more.
+
+        Raises:
+            SecretRefused, CuratedEntryRefused, ContentTooLarge, InvalidContent: what is wrong with it.
+            RoomMemoryFull, Forbidden.
+        """
+        clean = scrub(text)
+        if clean.report.status == "blocked":
+            raise SecretRefused
+        if reasons := signs(clean.text):
+            raise CuratedEntryRefused(reasons=list(reasons))
+        file = self.file(who.tenant, room)
+        work = partial(file.append, clean.text, by, self._desk.clock.now())
+        change = await self._change(who, room, "room.remember", work)
+        return RoomMemoryChange(
+            changed=change.changed, lines=change.lines, text=clean.text, redactions=clean.report.redactions
+        )
+
+    async def forget(self, who: Principal, room: ChatRoom, line: str) -> RoomMemoryChange:
+        """Drop a line, as `lines` has it."""
+        file = self.file(who.tenant, room)
+        return await self._change(who, room, "room.forget", partial(file.remove, line, self._desk.clock.now()))
+
+    async def replace(self, who: Principal, room: ChatRoom, text: str) -> RoomMemoryChange:
+        """All of it at once: to make it shorter. Raises as `remember`."""
+        clean = scrub(text)
+        if clean.report.status == "blocked":
+            raise SecretRefused
+        if reasons := signs(clean.text):
+            raise CuratedEntryRefused(reasons=list(reasons))
+        file = self.file(who.tenant, room)
+        work = partial(file.replace, clean.text, self._desk.clock.now())
+        return await self._change(who, room, "room.replace_memory", work)
+
+    async def _change(self, who: Principal, room: ChatRoom, action: str, work: partial[bool]) -> RoomMemoryChange:
+        desk = self._desk
+        async with desk.account(who, action, scope=room.scope) as account:
+            require_role(who, "writer")
+            await desk.require(who, room.scope)
+            if who.scopes is not None and not who.reaches(room.scope):
+                raise Forbidden
+            file = self.file(who.tenant, room)
+            changed = await asyncio.to_thread(work)
+            if changed:
+                await self._index(who.tenant, file)
+            await self._note(account, room, changed)
+            return RoomMemoryChange(changed=changed, lines=await asyncio.to_thread(file.lines))
+
+    async def _note(self, account: Account, room: ChatRoom, changed: bool) -> None:
+        """A row in any case; news only of a change."""
+        data: dict[str, Json] = {"scope": "channel", "channel": room.channel, "chat": room.chat}
+        row = account.row("ok" if changed else "unchanged", details={"channel": room.channel, "chat": room.chat})
+        news = account.news("memory_changed", scope=room.scope, data=data)
+        await self._desk.store.journal.note(Entries(audit=(row,), events=(news,) if changed else ()))
+        account.noted = True
+
+    async def _index(self, tenant: str, file: RoomFile) -> None:
+        """The records follow the file."""
+        async with self._lock:
+            if tenant not in self._followed:
+                desk = self._desk
+                who = Principal(subject=_ACTOR, tenant=tenant, role="admin", door=_ACTOR)
+                store = Journaled(desk.store.records, desk.account(who, "room.follow"))
+                writer = desk.room.of(tenant).writer(store)
+                self._followed[tenant] = Following(store, writer, desk.clock, tenant, actor=_ACTOR, suspect=is_planted)
+                while len(self._followed) > _SYNCS:
+                    self._followed.popitem(last=False)
+            await self._followed[tenant].sync(file.root)

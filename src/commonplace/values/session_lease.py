@@ -1,0 +1,74 @@
+"""Which process leads a session: it alone plays its turns and adds to its history, for as long as it holds the lease."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from commonplace.errors import CommonplaceError, Conflict, Overloaded, StoreUnavailable
+from commonplace.values.moment import Moment
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LeaseHolder:
+    """
+    A process that leads sessions. `process` is its name (`jobs/leases.worker_name`). `url` is where the daemon is reached, `socket` the path of
+    the socket at which this process takes the requests of its siblings; None: there is none.
+    """
+
+    process: str
+    url: str | None = None
+    socket: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SessionLease:
+    """`claim` is new whenever a process takes a session up: whoever wrote under an earlier one can write no more."""
+
+    tenant: str
+    session: str
+    claim: str
+    holder: LeaseHolder
+    expires_at: Moment
+
+
+class SessionElsewhere(Conflict):
+    """Another daemon leads this session. Send the request to its address, or wait until it has let the session go."""
+
+    code = "session_elsewhere"
+    status = 421
+
+    lease: SessionLease | None = None
+    """As this process read it; a client knows the details `owner`, an address, and `retry_after`, seconds."""
+
+    @classmethod
+    def of(cls, lease: SessionLease, retry_after: float) -> SessionElsewhere:
+        where = lease.holder.url or "another process"
+        message = f"{where} leads this session. Ask there, or wait until it has let the session go."
+        error = cls(message, owner=lease.holder.url, retry_after=max(0.0, retry_after))
+        error.lease = lease
+        return error
+
+
+class PerhapsElsewhere(CommonplaceError):
+    """
+    The error of a request that names no session, if another worker of the daemon may know what this one does not: a base beside the class
+    that says what it is. The other workers are asked before it is told.
+    """
+
+
+class SessionMoving(Overloaded):
+    """The process that led this session is ending, or another one takes the session up. Try again in a moment; read first what was said."""
+
+    code = "session_moving"
+
+
+class SessionInUse(Conflict):
+    """A program on this store that takes no requests, such as `commonplace chat`, has this session open. Close it there, then try again."""
+
+    code = "session_in_use"
+
+
+class SessionLost(StoreUnavailable):
+    """Another process has taken this session over. Nothing more was written here: listen to the session again, and read what was said."""
+
+    code = "session_lost"

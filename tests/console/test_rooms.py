@@ -1,0 +1,76 @@
+"""A room in the browser: two people, each with a window of their own, and one agent."""
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from tests.console.conftest import MODEL, Memory, Visit
+
+from commonplace.testing.vendor import Vendor, stream
+
+
+def key(memory: Memory, person: str) -> str:
+    body = {"name": person, "role": "writer", "user": person}
+    return memory.client.post("/v1/keys", json=body).raise_for_status().json()["secret"]
+
+
+def say(page: Page, text: str) -> None:
+    page.get_by_label("What you say").fill(text)
+    page.keyboard.press("Enter")
+
+
+def messages(page: Page) -> Locator:
+    return page.locator(".message")
+
+
+@pytest.fixture
+def both(visit: Visit, memory: Memory) -> tuple[Page, Page]:
+    """Ana, who makes a room and lets Bob in; and Bob, who opens it from his list."""
+    ana, bob = visit(key(memory, "ana")), visit(key(memory, "bob"))
+    ana.goto("/#/rooms")
+    ana.get_by_role("button", name="New room").click()
+    ana.get_by_role("dialog").get_by_label("What it is called").fill("Releases")
+    ana.get_by_role("dialog").get_by_role("button", name="Make it").click()
+    expect(ana.locator(".chat-title")).to_have_text("Releases")
+    ana.get_by_role("button", name="Members").click()
+    ana.get_by_role("button", name="Share…").click()
+    ana.get_by_label("With whom").fill("bob")
+    ana.get_by_role("dialog").last.get_by_role("button", name="Share", exact=True).click()
+    expect(ana.get_by_text("bob is a member now.")).to_be_visible()
+    ana.keyboard.press("Escape")
+    bob.goto("/#/rooms")
+    bob.get_by_role("link", name="Releases").click()
+    expect(ana.get_by_text("Here now: ana, bob")).to_be_visible()
+    return ana, bob
+
+
+def test_what_one_says_the_other_hears_and_the_agent_answers_both(both: tuple[Page, Page]) -> None:
+    ana, bob = both
+
+    say(ana, "/remember we ship on Fridays")
+    expect(messages(bob)).to_have_count(2)
+    say(bob, "When do we ship?")
+    expect(messages(ana)).to_have_count(4)
+
+    for page in both:
+        expect(messages(page).nth(0)).to_contain_text("ana")
+        expect(messages(page).nth(1)).to_contain_text("I will remember that")
+        expect(messages(page).nth(3)).to_contain_text("ship on Fridays")
+    ana.get_by_role("button", name="Memory").click()
+    expect(ana.locator(".room-memory li")).to_have_text(["we ship on Fridays — ana Forget"])
+
+
+def test_a_question_of_a_tool_is_answered_by_whoever_is_there(
+    both: tuple[Page, Page], memory: Memory, vendor: Vendor, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    ana, bob = both
+    folder = tmp_path_factory.mktemp("rooms")
+    settings = {"folder": str(folder), "model": MODEL}
+    memory.client.patch("/v1/channels/web", json={"settings": settings}).raise_for_status()
+    vendor.replies = [stream(calls=[("write_file", '{"path": "a.txt", "content": "x"}')]), stream("It is written.")]
+
+    say(ana, "Write it down")
+    bob.get_by_role("button", name="Allow", exact=True).click()
+
+    for page in both:
+        expect(page.locator(".card-box [role=status]")).to_have_text("Allowed by bob")
+        expect(messages(page).last).to_contain_text("It is written.")
+    assert (folder / "a.txt").read_text() == "x"

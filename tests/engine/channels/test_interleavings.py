@@ -1,0 +1,96 @@
+"""
+However messages, cancels, commands and the ends of turns fall together: no prompt meets another one in flight, every message that was taken on
+is answered once and where it was asked, in the order of its chat.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+import anyio
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic_ai.messages import UserPromptPart
+
+from commonplace.compose.services import ComposeOptions, composed
+from commonplace.settings import Settings
+from commonplace.testing.agents import TurnBench
+from commonplace.testing.channels import OPEN, RoomBench
+from commonplace.testing.chat import ScriptedChatModel
+from commonplace.testing.events import until
+from commonplace.values.channel import DispatchMode
+from commonplace.values.scope import DEFAULT_TENANT
+
+Step: TypeAlias = tuple[Literal["say"], str, str] | tuple[Literal["wait", "cancel", "status"], str, str]
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["say", "say", "say", "wait", "cancel", "status"]),
+        st.sampled_from(["Ana", "Bob"]),
+        st.sampled_from(["1", "2"]),
+    ),
+    min_size=2,
+    max_size=10,
+)
+
+
+@given(steps=STEPS, mode=st.sampled_from(["followup", "steer", "collect"]))
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_message_is_answered_once_and_in_its_order(
+    steps: list[Step], mode: DispatchMode, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    home = tmp_path_factory.mktemp("interleavings")
+    anyio.run(_play, steps, mode, home, backend="asyncio")
+
+
+async def _play(steps: list[Step], mode: DispatchMode, home: object) -> None:
+    async with composed(Settings(home=home, embedder="none"), ComposeOptions()) as services:  # pyright: ignore[reportArgumentType] - a path
+        bench = TurnBench(services)
+        bench.model = model = ScriptedChatModel(then="Answer.")
+        room = RoomBench(bench, replace(OPEN, dispatch=mode))
+        taken: dict[str, list[str]] = {"1": [], "2": []}
+        try:
+            async with room.residence.open():
+                for number, (step, name, chat) in enumerate(steps):
+                    if step == "say":
+                        taken[chat].append(await room.say(name, f"Question {number}", chat=chat))
+                    elif step == "wait":
+                        await asyncio.sleep(0)
+                    else:
+                        await room.say(name, f"/{step}", chat=chat)
+                await room.residence.settle()
+                await until(lambda: not room.residence.is_busy)
+                await until_handled(room)
+            _check(room, model, taken, mode)
+        finally:
+            await bench.aclose()
+
+
+async def until_handled(room: RoomBench) -> None:
+    async with asyncio.timeout(5.0):
+        # What is waited for is in the store.
+        while await room.parts.store.unhandled(DEFAULT_TENANT, "team"):  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+
+
+def _check(room: RoomBench, model: ScriptedChatModel, taken: dict[str, list[str]], mode: DispatchMode) -> None:
+    asked = [text for request in model.requests for text in _prompts(request[-1].parts)]
+    for chat, messages in taken.items():
+        answers = [to for to, _ in room.platform.answers() if to in messages]
+        # Each is answered once, in its chat, and in the order in which they came.
+        assert len(set(answers)) == len(answers)
+        assert answers == [message for message in messages if message in answers]
+        if mode != "collect":
+            assert answers == messages
+        chats = {message.chat for message in room.platform.messages.values() if message.reply_to in messages}
+        assert chats <= {chat}
+    assert not any("in flight" in text or "could not answer" in text for _, text in room.platform.answers())
+    # Nothing was asked of the model twice.
+    questions = [line for text in asked for line in text.splitlines() if "Question" in line]
+    assert len(set(questions)) == len(questions)
+
+
+def _prompts(parts: object) -> list[str]:
+    return [str(part.content) for part in parts if isinstance(part, UserPromptPart)]  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType, reportUnknownMemberType]
