@@ -25,6 +25,7 @@ MOST_LINES = 800
 
 # Where a broad `except` may end: the place that answers for everything below it. `path::function` -> why.
 BROAD_EXCEPTS: dict[str, str] = {
+    "channels/connection.py::Connection._listen": "the top of a worker: a fault of ours costs a pause, not the channel",
     "channels/residence.py::Residence._work": "the top of a worker: a message that we cannot handle costs itself, not its room",
     "agent/tools/calls.py::_Call._outcome": "the boundary of the agent's tools: whatever a tool does wrong is told to the model",
     "agent/acp/connection.py::RpcConnection._answered": "the top of a worker: a fault of ours costs a request of the other program, not the connection",

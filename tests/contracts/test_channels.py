@@ -202,3 +202,23 @@ async def test_a_sender_is_one_person_here(store: Store) -> None:
     assert await store.channels.link(T, link.identity) is None
     with pytest.raises(NotFound):
         await store.channels.remove_link(T, link.identity, NONE)
+
+
+async def test_what_a_platform_keeps_is_its_channels_and_goes_with_it(store: Store) -> None:
+    channels = store.channels
+    for name in ("team", "team-2"):
+        await channels.put_channel(T, replace(TEAM, name=name), NONE)
+        await channels.put_platform_value(T, name, "sync", "s1")
+        await channels.put_platform_value(T, name, "room/7", "one")
+        await channels.put_platform_value(T, name, "room%", "no pattern")
+    await channels.put_platform_value(T, "team", "sync", "s2")
+    await channels.put_platform_value(T, "team-2", "room/7", None)
+
+    assert await channels.platform_values(T, "team") == {"room%": "no pattern", "room/7": "one", "sync": "s2"}
+    assert await channels.platform_values(T, "team", "room/") == {"room/7": "one"}
+    assert await channels.platform_values(OTHER, "team") == {}
+
+    await channels.remove_channel(T, "team", NONE)
+
+    assert await channels.platform_values(T, "team") == {}
+    assert await channels.platform_values(T, "team-2") == {"room%": "no pattern", "sync": "s1"}

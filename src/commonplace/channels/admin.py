@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 from commonplace.channels import pairing_codes
 from commonplace.channels.host import BUILT_IN, ChannelHost
+from commonplace.channels.platforms import PLATFORMS
+from commonplace.channels.secrets import read_secret
 from commonplace.errors import Conflict, Forbidden, InvalidInput
 from commonplace.governance.access import require_role
 from commonplace.ports.channel import Outgoing
 from commonplace.ports.journal import Entries
 from commonplace.service.desk import Desk
 from commonplace.values.channel import (
-    CHANNEL_KINDS,
     ChannelChanges,
     ChannelKind,
     ChannelProfile,
@@ -61,7 +61,7 @@ class ChannelAdmin:
             checked = _kind(kind)
             if BUILT_IN.get(name, checked) != checked:
                 raise InvalidInput(f"{name} is the name of the channel of kind {BUILT_IN[name]}.")
-            self._check(settings)
+            self._check(checked, settings)
             now = utc(desk.clock.now())
             profile = ChannelProfile(name=check_channel_name(name), kind=checked, created_at=now, settings=settings)
             details: dict[str, Json] = {"channel": name, "kind": checked}
@@ -78,7 +78,7 @@ class ChannelAdmin:
             _require(who)
             before = await self.host.profile(who.tenant, name)
             settings = changes.get("settings", before.settings)
-            self._check(settings)
+            self._check(before.kind, settings)
             profile = replace(before, settings=settings, enabled=changes.get("enabled", before.enabled))
             details: dict[str, Json] = {"channel": name, "changed": [*sorted(changes)]}
             await self.host.parts.store.put_channel(
@@ -169,18 +169,18 @@ class ChannelAdmin:
             await self.host.parts.store.remove_link(who.tenant, identity, Entries(audit=(row,)))
             account.noted = True
 
-    def _check(self, settings: ChannelSettings) -> None:
+    def _check(self, kind: ChannelKind, settings: ChannelSettings) -> None:
         check_settings(settings)
-        missing = [variable for variable in settings.secrets.values() if variable not in os.environ]
-        if missing:
-            raise InvalidInput(f"The daemon's environment has no {', '.join(sorted(missing))}. Set it, then restart.")
+        PLATFORMS[kind].check(settings)
+        for name in settings.secrets:
+            read_secret(settings, name)
 
 
 def _kind(kind: str) -> ChannelKind:
-    for candidate in CHANNEL_KINDS:
+    for candidate in PLATFORMS:
         if kind == candidate:
             return candidate
-    raise InvalidInput(f"{kind!r:.40} is no kind of channel. Use one of {', '.join(CHANNEL_KINDS)}.")
+    raise InvalidInput(f"{kind!r:.40} is no kind of channel. Use one of {', '.join(PLATFORMS)}.")
 
 
 def _governs(who: Principal) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from commonplace.channels.blocks import IDLE_SECONDS, first_block, pieces
@@ -71,6 +71,11 @@ class RoomFollower:
 
     def forget(self, run: str) -> None:
         self._targets.pop(run, None)
+
+    def is_answering(self, key: str) -> Target | None:
+        """The message whose answer has this key, if it is answered now."""
+        target = self._current
+        return target if target is not None and key == _reply_key(target) else None
 
     @property
     def is_alive(self) -> bool:
@@ -144,7 +149,7 @@ class RoomFollower:
         preview = self._text[: platform.limits.characters - len(_CUT)] + _CUT
         if not self._sent:
             self._sent, self._edited_at = len(preview), now
-            await platform.send(_reply(target, preview))
+            await platform.send(replace(_reply(target, preview), partial=True))
         elif now - self._edited_at >= platform.limits.edit_seconds:
             self._edited_at = now
             await platform.edit(target.chat, _reply_key(target), preview)

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from commonplace.channels.local import LocalChannel
 from commonplace.channels.parts import RoomParts
+from commonplace.channels.platforms import PLATFORMS
 from commonplace.channels.residence import Residence
 from commonplace.errors import CommonplaceError
-from commonplace.ports.channel import Channel
 from commonplace.values.channel import (
     TERMINAL,
     WEB,
@@ -25,6 +24,7 @@ from commonplace.values.channel import (
     ChannelNotFound,
     ChannelProfile,
     ChannelSettings,
+    ChannelStatus,
     ChannelStopped,
     RoomsUnavailable,
 )
@@ -32,18 +32,10 @@ from commonplace.values.moment import utc
 
 LOGGER: Final = logging.getLogger("commonplace")
 
-MakeChannel = Callable[[str, ChannelProfile, RoomParts], Channel]
 LOCAL_SETTINGS: Final = ChannelSettings(group_policy="open", senders="open", route="chat_thread", dispatch="followup")
 """Whoever is a member of a room is heard there; nobody else gets as far."""
 BUILT_IN: Final[dict[str, ChannelKind]] = {WEB: "web", TERMINAL: "terminal"}
 """Channels that are there without being made."""
-
-
-def local_channel(tenant: str, profile: ChannelProfile, parts: RoomParts) -> Channel:
-    return LocalChannel(tenant, profile.name, parts.store, parts.clock)
-
-
-PLATFORMS: Final[dict[ChannelKind, MakeChannel]] = {"web": local_channel, "terminal": local_channel}
 
 
 @dataclass(kw_only=True, slots=True)
@@ -97,8 +89,11 @@ class ChannelHost:
         names = {profile.name for profile in profiles}
         return [*[await self.profile(tenant, name) for name in BUILT_IN if name not in names], *profiles]
 
-    def is_running(self, tenant: str, name: str) -> bool:
-        return (tenant, name) in self._running
+    def status(self, profile: ChannelProfile, tenant: str) -> ChannelStatus:
+        """Whether a channel is at work, and how it is connected."""
+        running = self._running.get((tenant, profile.name))
+        connection = None if running is None else running.residence.platform.connection
+        return ChannelStatus(channel=profile, running=running is not None, connection=connection)
 
     async def residence(self, tenant: str, name: str) -> Residence:
         """
@@ -145,7 +140,7 @@ class ChannelHost:
         key = tenant, profile.name
         async with self._lock:
             if key not in self._running:
-                platform = PLATFORMS[profile.kind](tenant, profile, self.parts)
+                platform = PLATFORMS[profile.kind].make(tenant, profile, self.parts)
                 residence = Residence(tenant, profile, platform, self.parts)
                 stack = AsyncExitStack()
                 await stack.enter_async_context(residence.open())

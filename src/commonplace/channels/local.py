@@ -14,13 +14,14 @@ from typing import Final
 
 from commonplace.errors import NotFound
 from commonplace.events.ring import Ring
-from commonplace.ports.channel import CardOutcome, Channel, ChannelLimits, Outgoing, PermissionCard, Receive
+from commonplace.ports.channel import CardOutcome, Channel, ChannelLimits, Inbox, Outgoing, PermissionCard
 from commonplace.ports.channel_store import ChannelStore
 from commonplace.ports.clock import Clock
 from commonplace.values.channel import ChannelStopped, RoomMessage, RoomMessageDraft
 from commonplace.values.envelope import ChatAttachment, Envelope
 from commonplace.values.json import Json
 from commonplace.values.moment import utc
+from commonplace.values.platform import ConnectionEntry, ConnectionState
 from commonplace.values.room_event import (
     MessageAdded,
     MessageChanged,
@@ -40,7 +41,8 @@ class LocalChannel(Channel):
         self._name = name
         self._store = store
         self._clock = clock
-        self._receive: Receive | None = None
+        self._inbox: Inbox | None = None
+        self._since = utc(clock.now())
         self._rings: dict[str, Ring[RoomEvent]] = {}
         self._present: dict[str, Counter[str]] = {}
 
@@ -52,13 +54,22 @@ class LocalChannel(Channel):
     def can_cold_send(self) -> bool:
         return True
 
+    @property
+    def connection(self) -> ConnectionState:
+        return ConnectionState(status="stopped" if self._inbox is None else "connected", since=self._since)
+
+    @property
+    def log(self) -> tuple[ConnectionEntry, ...]:
+        """Nothing happens to it: its rooms are in our own store."""
+        return ()
+
     @asynccontextmanager
-    async def connect(self, receive: Receive) -> AsyncGenerator[None]:
-        self._receive = receive
+    async def connect(self, inbox: Inbox) -> AsyncGenerator[None]:
+        self._inbox = inbox
         try:
             yield
         finally:
-            self._receive = None
+            self._inbox = None
             for ring in self._rings.values():
                 ring.close()
             self._rings.clear()
@@ -72,9 +83,9 @@ class LocalChannel(Channel):
         Raises:
             ChannelStopped: nobody is there to take it.
         """
-        if self._receive is None:
+        if self._inbox is None:
             raise ChannelStopped
-        message = await self._receive(envelope)
+        message = await self._inbox.receive(envelope)
         if message is not None:
             message = shown(message)
             self.ring(envelope.chat).publish(MessageAdded(message=message))

@@ -42,5 +42,7 @@ class Target:
     """Messages that were said with it, as one."""
     thread: str | None = None
     speaker: str = ""
+    sender: str = ""
+    """As the platform calls them."""
     name: str = ""
     chinese: bool = False

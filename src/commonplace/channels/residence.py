@@ -47,13 +47,14 @@ from commonplace.channels.speakers import (
     reach_data,
     speaker,
 )
-from commonplace.channels.votes import RoomVotes
+from commonplace.channels.votes import CHOICES, RoomVotes
 from commonplace.errors import CommonplaceError
-from commonplace.ports.channel import Channel, Outgoing
+from commonplace.ports.channel import ButtonPress, Channel, Outgoing
 from commonplace.ports.journal import Entries
 from commonplace.text.scrub import scrub
 from commonplace.values.audit import AuditOutcome, AuditRow
 from commonplace.values.channel import (
+    MAX_ROOM_TITLE,
     ChannelProfile,
     ChannelSender,
     ChatRoom,
@@ -101,7 +102,7 @@ class Residence:
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[None]:
         """Connected; what was kept and not handled when a process ended is handled now."""
-        async with self.platform.connect(self.receive):
+        async with self.platform.connect(self):
             try:
                 await self._recover()
                 yield
@@ -142,6 +143,38 @@ class Residence:
         if message is not None:
             self._take(envelope, run)
         return message
+
+    async def press(self, press: ButtonPress) -> str | None:
+        """A button or a mark: the stop of an answer, which is for whoever asked for it, or a vote. What its presser is to be shown."""
+        room = await self.parts.store.room(self.tenant, self.profile.name, press.chat)
+        if room is None:
+            return None
+        if press.action == "stop":
+            return await self._stop(press)
+        if press.action not in CHOICES:
+            return None
+        return await self.votes.by_press(await self._presser(room, press.sender), press)
+
+    async def _stop(self, press: ButtonPress) -> str | None:
+        for session, follower in self._followers.items():
+            target = follower.is_answering(press.key)
+            if target is not None and target.chat == press.chat:
+                phrases = CHINESE if target.chinese else ENGLISH
+                if target.sender != press.sender:
+                    return phrases.not_allowed
+                await self.parts.agent.cancel(self.owner, session)
+                return phrases.cancelled
+        return None
+
+    async def open_room(self, chat: str, *, title: str = "", is_group: bool = True) -> None:
+        """We were let into a room, or it has another title."""
+        now = utc(self.parts.clock.now())
+        room = await self.parts.store.room(self.tenant, self.profile.name, chat)
+        if room is None:
+            room = ChatRoom(channel=self.profile.name, chat=chat, created_at=now, is_group=is_group)
+        elif title in ("", room.title):
+            return
+        await self.parts.store.put_room(self.tenant, replace(room, title=title[:MAX_ROOM_TITLE]), Entries())
 
     def _take(self, envelope: Envelope, run: str) -> None:
         chat = self._chats.setdefault(envelope.chat, _Chat())
@@ -245,8 +278,11 @@ class Residence:
     async def speaker(self, room: ChatRoom, envelope: Envelope) -> Principal:
         if envelope.asker is not None:
             return member_speaker(self.profile, room, envelope.asker)
-        link = await self.parts.store.link(self.tenant, identity_of(self.profile, envelope.sender))
-        return speaker(self.tenant, self.profile, room, envelope.sender, None if link is None else link.subject)
+        return await self._presser(room, envelope.sender)
+
+    async def _presser(self, room: ChatRoom, sender: str) -> Principal:
+        link = await self.parts.store.link(self.tenant, identity_of(self.profile, sender))
+        return speaker(self.tenant, self.profile, room, sender, None if link is None else link.subject)
 
     async def _room(self, envelope: Envelope) -> ChatRoom:
         room = await self.parts.store.room(self.tenant, self.profile.name, envelope.chat)
@@ -347,6 +383,7 @@ class Residence:
             others=others,
             thread=envelope.thread,
             speaker=who.subject,
+            sender=envelope.sender,
             name=envelope.sender_name or envelope.sender,
             chinese=self._is_chinese(envelope),
         )

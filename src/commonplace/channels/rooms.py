@@ -22,9 +22,8 @@ from commonplace.governance.access import require_role
 from commonplace.ports.journal import Entries
 from commonplace.service.desk import Desk
 from commonplace.values.channel import (
-    CHANNEL_KINDS,
+    LOCAL_KINDS,
     MAX_ROOM_TITLE,
-    ChannelKind,
     ChannelProfile,
     ChatRoom,
     RoomMessage,
@@ -43,7 +42,6 @@ from commonplace.values.room_memory import RoomMemoryChange
 
 MAX_MESSAGE: Final = 100_000
 MOST_MESSAGES: Final = 500
-_LOCAL: Final[frozenset[ChannelKind]] = frozenset(CHANNEL_KINDS)
 _MENTION: Final = re.compile(r"(?<!\w)@(bot|all|助手)\b", re.IGNORECASE)
 
 
@@ -235,7 +233,7 @@ class Rooms:
 
     async def _local_profile(self, who: Principal, channel: str) -> ChannelProfile:
         profile = await self.host.profile(who.tenant, channel)
-        if profile.kind not in _LOCAL:
+        if profile.kind not in LOCAL_KINDS:
             raise InvalidInput("The rooms of this channel are made on its own platform.")
         return profile
 

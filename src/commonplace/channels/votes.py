@@ -15,7 +15,7 @@ from commonplace.channels.parts import Target
 from commonplace.channels.phrases import CHINESE, ENGLISH, RoomPhrases
 from commonplace.channels.prefix import display_name
 from commonplace.errors import CommonplaceError
-from commonplace.ports.channel import CardOption, CardOutcome, Outgoing, PermissionCard
+from commonplace.ports.channel import ButtonPress, CardOption, CardOutcome, Outgoing, PermissionCard
 from commonplace.values.permission import (
     PermissionAnswer,
     PermissionNotFound,
@@ -35,6 +35,15 @@ CHOICES: Final[dict[str, PermissionVoteChoice]] = {
     "approve-always": "allow_session",
     "deny": "reject_once",
 }
+
+_MARKS: Final[dict[str, str]] = {
+    mark: command for command, marks in (("approve", "👍✅☑✔🆗"), ("deny", "👎❌✖🚫⛔")) for mark in marks
+}
+
+
+def command_of_mark(mark: str) -> str | None:
+    """What a reaction to a question means; None: nothing. Skin tones and variants of a sign do not count."""
+    return _MARKS.get(mark[:1])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,6 +112,18 @@ class RoomVotes:
         who = self._residence.in_session(who, card.session)
         return await self._residence.parts.agent.answer(who, card.session, request, choice)
 
+    async def by_press(self, who: Principal, press: ButtonPress) -> str | None:
+        """A vote by a button or a mark. What its presser is shown; None: the card says it."""
+        request = next(
+            (id for id, card in self._cards.items() if (card.chat, card.message) == (press.chat, press.key)), None
+        )
+        if request is None:
+            return None
+        words = _words(self._cards[request].chinese)
+        if who.subject.startswith(CHANNEL_SUBJECT):
+            return words.not_linked
+        return await self._cast(who, press.chat, request, press.action, words)
+
     async def by_command(
         self, who: Principal, chat: str, command: str, argument: str, words: RoomPhrases
     ) -> str | None:
@@ -115,8 +136,11 @@ class RoomVotes:
             return words.nothing_waits
         if len(meant) > 1:
             return words.several_wait.format(ids=", ".join(id[-6:] for id in meant))
+        return await self._cast(who, chat, meant[0], command, words)
+
+    async def _cast(self, who: Principal, chat: str, request: str, command: str, words: RoomPhrases) -> str | None:
         try:
-            vote = await self.vote(who, chat, meant[0], CHOICES[command])
+            vote = await self.vote(who, chat, request, CHOICES[command])
         except CommonplaceError as error:
             return error.message
         if vote.outcome == "recorded":

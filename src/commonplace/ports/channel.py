@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from commonplace.values.channel import RoomMessage
 from commonplace.values.envelope import ChatAttachment, Envelope
 from commonplace.values.permission import PermissionRequest
+from commonplace.values.platform import ConnectionEntry, ConnectionState
 
-Receive: TypeAlias = Callable[[Envelope], Awaitable[RoomMessage | None]]
-"""Takes a message over: when it returns, the message is kept, and the platform may be told so. None: it is known already."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ButtonPress:
+    """
+    Somebody pressed a button of a message of ours, or put a mark on it that means the same. `key` is the message's, `action` the command of the
+    button (`approve`, `approve-always`, `deny`), or `stop`.
+    """
+
+    chat: str
+    key: str
+    sender: str
+    action: str
+
+
+class Inbox(Protocol):
+    """Takes what a platform brings. `channels.residence.Residence` is one."""
+
+    async def receive(self, envelope: Envelope) -> RoomMessage | None:
+        """Take a message over: when it returns, the message is kept, and the platform may be told so. None: it is known already."""
+        ...
+
+    async def press(self, press: ButtonPress) -> str | None:
+        """Do what a button says. What its presser is to be shown; None: nothing, the room sees it."""
+        ...
+
+    async def open_room(self, chat: str, *, title: str = "", is_group: bool = True) -> None:
+        """We were let into a room, or it has another title."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,8 +85,9 @@ class CardOutcome:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outgoing:
     """
-    A message of ours. `key` makes it known again if it is sent a second time; `reply_to` is the message that it answers; `run` the turn it
-    belongs to. `notice`: the room says it, not the agent.
+    A message of ours. `key` makes it known again if it is sent a second time, and is how it is edited; `reply_to` is the message that it answers; `run`
+    the turn it belongs to. `notice`: the room says it, not the agent. `partial`: it is the beginning of an answer that edits go on with, the last
+    of which is `final`.
     """
 
     chat: str
@@ -70,6 +97,7 @@ class Outgoing:
     reply_to: str | None = None
     run: str | None = None
     notice: bool = False
+    partial: bool = False
     card: PermissionCard | None = field(default=None)
 
 
@@ -91,8 +119,21 @@ class Channel(Protocol):
         """Who is in a room now, as far as the platform says."""
         ...
 
-    def connect(self, receive: Receive) -> AbstractAsyncContextManager[None]:
-        """Bring messages until it is left. Each is handed over in the order of its chat; one that is not taken over is brought again if the platform can."""
+    @property
+    def connection(self) -> ConnectionState:
+        """How it is connected now."""
+        ...
+
+    @property
+    def log(self) -> tuple[ConnectionEntry, ...]:
+        """What happened to the connection lately, the oldest first."""
+        ...
+
+    def connect(self, inbox: Inbox) -> AbstractAsyncContextManager[None]:
+        """
+        Bring messages until it is left. It does not wait for the platform, and connects again by itself (`channels/connection.py`). Each message is handed over
+        in the order of its chat; one that is not taken over is brought again if the platform can.
+        """
         ...
 
     async def send(self, message: Outgoing) -> str:
@@ -100,11 +141,11 @@ class Channel(Protocol):
         ...
 
     async def edit(self, chat: str, message: str, text: str, *, final: bool = False) -> None:
-        """Replace the text of a message of ours."""
+        """Replace the text of a message of ours, which is named by its key."""
         ...
 
     async def settle_card(self, chat: str, message: str, outcome: CardOutcome) -> None:
-        """A question that was put as this message is decided."""
+        """A question that was put as the message of this key is decided."""
         ...
 
     async def react(self, chat: str, message: str, mark: str) -> None:

@@ -104,6 +104,18 @@ class ChannelStore(Protocol):
 
     async def remove_sender(self, tenant: str, channel: str, sender: str, entries: Entries) -> None: ...
 
+    # ---- what platforms keep
+
+    async def platform_values(self, tenant: str, channel: str, prefix: str = "") -> dict[str, str]:
+        """What the platform of a channel has to know again after a restart, by names that begin with `prefix`."""
+        ...
+
+    async def put_platform_value(self, tenant: str, channel: str, name: str, value: str | None) -> None:
+        """Keep a value, or drop it (None). It goes with the channel."""
+        ...
+
+    # ---- who is who
+
     async def links(self, tenant: str) -> list[SenderLink]: ...
 
     async def link(self, tenant: str, identity: str) -> SenderLink | None: ...

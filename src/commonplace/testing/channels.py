@@ -6,19 +6,20 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
 from commonplace.channels.parts import RoomParts
 from commonplace.channels.residence import Residence
 from commonplace.errors import NotFound
-from commonplace.ports.channel import CardOutcome, ChannelLimits, Outgoing, Receive
+from commonplace.ports.channel import CardOutcome, ChannelLimits, Inbox, Outgoing
 from commonplace.service.local import LocalMemory
 from commonplace.testing.agents import TurnBench
 from commonplace.testing.events import until
 from commonplace.values.channel import ChannelProfile, ChannelSettings, PlatformError
 from commonplace.values.envelope import ChatAttachment, Envelope
+from commonplace.values.platform import ConnectionEntry, ConnectionState
 from commonplace.values.scope import DEFAULT_TENANT
 
 OPEN = ChannelSettings(group_policy="open", senders="open")
@@ -36,16 +37,24 @@ class FakeChannel:
     marks: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     outcomes: dict[str, CardOutcome] = field(default_factory=dict[str, CardOutcome])
     broken: bool = False
-    receive: Receive | None = None
+    inbox: Inbox | None = None
     ids: Any = field(default_factory=lambda: count(1))
+
+    @property
+    def connection(self) -> ConnectionState:
+        return ConnectionState(status="connected" if self.inbox else "stopped", since=datetime.fromtimestamp(0, UTC))
+
+    @property
+    def log(self) -> tuple[ConnectionEntry, ...]:
+        return ()
 
     def people(self, chat: str) -> tuple[str, ...]:
         del chat
         return ("Ana", "Bob")
 
     @asynccontextmanager
-    async def connect(self, receive: Receive) -> AsyncGenerator[None]:
-        self.receive = receive
+    async def connect(self, inbox: Inbox) -> AsyncGenerator[None]:
+        self.inbox = inbox
         yield
 
     async def send(self, message: Outgoing) -> str:

@@ -18,11 +18,14 @@ from commonplace.errors import CommonplaceError, Conflict, InvalidInput, NotFoun
 from commonplace.values.json import Json, JsonObject, Natural
 from commonplace.values.moment import Moment
 from commonplace.values.permission import PermissionPolicy
+from commonplace.values.platform import ConnectionState
 from commonplace.values.principal import CHANNEL_SUBJECT
 from commonplace.values.scope import MAX_SCOPE_ID, Scope
 
-ChannelKind = Literal["web", "terminal"]
+ChannelKind = Literal["web", "terminal", "matrix", "dingtalk", "feishu"]
 CHANNEL_KINDS: Final[tuple[ChannelKind, ...]] = get_args(ChannelKind)
+LOCAL_KINDS: Final[frozenset[ChannelKind]] = frozenset({"web", "terminal"})
+"""Whose rooms are in our own store; the rooms of the others are on their platform."""
 GroupPolicy = Literal["disabled", "allowlist", "pairing", "open"]
 SenderPolicy = Literal["open", "allowlist", "pairing"]
 RouteScope = Literal["user", "thread", "single", "chat_thread"]
@@ -88,6 +91,17 @@ class PlatformError(CommonplaceError):
     code = "platform_error"
     status = 502
 
+    def __init__(self, message: str | None = None, *, retry_after: float | None = None) -> None:
+        """`retry_after`: the platform says that it takes nothing for so many seconds."""
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class PlatformRefused(PlatformError):
+    """The chat platform does not accept the credentials of this channel. Look at them, then start the channel again."""
+
+    code = "platform_refused"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupSettings(JsonObject):
@@ -112,7 +126,8 @@ class ChannelSettings(JsonObject):
     `allowed` are the senders who may speak (`senders` allowlist or pairing) and who may clear, cancel and steer; nobody named: everybody.
     `dispatch` None: `followup` where several talk, `steer` with one person alone. `guests`: what senders reach whom nobody linked.
     `blocks`: answers are told in pieces while they are made. `permissions` and
-    `quorum`: whose vote decides what a tool may do. `secrets` are names of variables of the environment.
+    `quorum`: whose vote decides what a tool may do. `options` are what the platform is given that anybody may know, by name; `secrets` say where
+    its secrets are: the name of a variable of the environment, or `file:` and a path.
     """
 
     agent: str = "assistant"
@@ -132,6 +147,7 @@ class ChannelSettings(JsonObject):
     budget: RoomBudget | None = None
     permissions: PermissionPolicy = "first-responder"
     quorum: int | None = None
+    options: Mapping[str, str] = field(default_factory=dict[str, str])
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def to_text(self) -> str:
@@ -182,10 +198,11 @@ class ChannelProfile(JsonObject):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelStatus(JsonObject):
-    """A channel, and whether it is at work."""
+    """A channel, whether it is at work, and how it is connected to its platform."""
 
     channel: ChannelProfile
     running: bool
+    connection: ConnectionState | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -310,6 +327,11 @@ def check_settings(settings: ChannelSettings) -> ChannelSettings:
     for chat in settings.groups:
         if chat != "*":
             check_chat(chat)
+    for name, value in (*settings.options.items(), *settings.secrets.items()):
+        if not name.isidentifier() or len(name) > 40 or not value.isprintable() or len(value) > 1_000:
+            raise InvalidInput(
+                f"The option or secret {name!r:.40} has a name of letters and at most 1,000 printable characters."
+            )
     if len(settings.groups) > 1_000 or len(settings.allowed) > 1_000:
         raise InvalidInput("A channel names at most 1,000 groups and 1,000 senders.")
     if settings.budget is not None and not (

@@ -114,6 +114,7 @@ class ChannelSettingsBody(NarrowBody):
     budget: RoomBudgetBody | None = None
     permissions: PermissionPolicy | None = None
     quorum: int | None = Field(default=None, ge=1, le=1_000)
+    options: dict[str, str] | None = None
     secrets: dict[str, str] | None = None
 
     def over(self, settings: ChannelSettings) -> ChannelSettings:

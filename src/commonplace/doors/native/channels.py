@@ -8,13 +8,15 @@ from fastapi import APIRouter, Path
 
 from commonplace.channels.admin import ChannelAdmin
 from commonplace.channels.host import LOCAL_SETTINGS
+from commonplace.channels.platforms import PLATFORMS
 from commonplace.doors.native.conditions import problems
 from commonplace.server.auth import Caller, use_case
 from commonplace.values.channel import (
-    CHANNEL_KINDS,
+    LOCAL_KINDS,
     ChannelChanges,
     ChannelProfile,
     ChannelSender,
+    ChannelSettings,
     ChannelStatus,
     SenderLink,
 )
@@ -41,22 +43,21 @@ Admin = Annotated[ChannelAdmin, use_case(ChannelAdmin)]
 async def channels(who: Caller, admin: Admin) -> ChannelsAnswer:
     """Ways in by which rooms reach the agent. How they are set is shown to admins."""
     profiles = await admin.channels(who)
-    states = [
-        ChannelStatus(channel=profile, running=admin.host.is_running(who.tenant, profile.name)) for profile in profiles
-    ]
-    return ChannelsAnswer(tuple(states), CHANNEL_KINDS)
+    states = [admin.host.status(profile, who.tenant) for profile in profiles]
+    return ChannelsAnswer(tuple(states), tuple(PLATFORMS))
 
 
 @router.post("/channels", status_code=201, summary="Add a channel", responses=problems(409))
 async def add_channel(body: ChannelBody, who: Caller, admin: Admin) -> ChannelProfile:
     """For admins. It is at work at once."""
-    return await admin.add(who, body.name, body.kind, body.settings.over(LOCAL_SETTINGS))
+    # The rooms of a foreign platform let in nobody until somebody says who.
+    start = LOCAL_SETTINGS if body.kind in LOCAL_KINDS else ChannelSettings()
+    return await admin.add(who, body.name, body.kind, body.settings.over(start))
 
 
 @router.get("/channels/{channel}", summary="Look at a channel", responses=problems(404))
 async def channel(channel: ChannelName, who: Caller, admin: Admin) -> ChannelStatus:
-    profile = await admin.channel(who, channel)
-    return ChannelStatus(channel=profile, running=admin.host.is_running(who.tenant, channel))
+    return admin.host.status(await admin.channel(who, channel), who.tenant)
 
 
 @router.patch("/channels/{channel}", summary="Set a channel otherwise, start or stop it", responses=problems(404))

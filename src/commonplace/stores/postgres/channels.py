@@ -60,7 +60,7 @@ class SqlChannels:
         await self._change(statement, channel_params(tenant, channel), entries, ChannelExists())
 
     async def remove_channel(self, tenant: str, name: str, entries: Entries) -> None:
-        also = ("remove_messages", "remove_routes", "remove_rooms", "remove_senders")
+        also = ("remove_messages", "remove_routes", "remove_rooms", "remove_senders", "remove_platform_values")
         params: Params = {"tenant": tenant, "channel": name, "chat": None}
         await self._change("remove_channel", params, entries, ChannelNotFound(), *also)
 
@@ -167,6 +167,17 @@ class SqlChannels:
     async def remove_link(self, tenant: str, identity: str, entries: Entries) -> None:
         params: Params = {"tenant": tenant, "identity": identity}
         await self._change("remove_link", params, entries, NotFound("There is no such link."))
+
+    # ---- what platforms keep
+
+    async def platform_values(self, tenant: str, channel: str, prefix: str = "") -> dict[str, str]:
+        params: Params = {"tenant": tenant, "channel": channel, "prefix": prefix}
+        return dict(await self._list("platform_values", params, lambda row: (str(row[0]), str(row[1]))))
+
+    async def put_platform_value(self, tenant: str, channel: str, name: str, value: str | None) -> None:
+        statement = "remove_platform_value" if value is None else "put_platform_value"
+        params: Params = {"tenant": tenant, "channel": channel, "name": name}
+        await self._transactions.count(_SQL[statement], params if value is None else params | {"value": value})
 
     # ---- statements
 

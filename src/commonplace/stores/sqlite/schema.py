@@ -16,7 +16,7 @@ from commonplace.errors import NotAStore, StoreReadOnly, StoreTooNew
 from commonplace.stores.sqlite.connection import APPLICATION_ID, connect, named_errors, patiently
 from commonplace.stores.sqlite.private_notes import bring_home
 
-SCHEMA = 18
+SCHEMA = 19
 NOTES_AT_HOME = 12
 """Before this schema, private notes may lie in scopes of several persons."""
 

@@ -124,3 +124,18 @@ ON CONFLICT (tenant, identity) DO UPDATE SET subject = excluded.subject RETURNIN
 
 -- name: remove_link
 DELETE FROM sender_links WHERE tenant = %(tenant)s AND identity = %(identity)s RETURNING identity;
+
+-- name: platform_values
+-- Whose name begins with `prefix`.
+SELECT name, value FROM platform_values
+WHERE tenant = %(tenant)s AND channel = %(channel)s AND substr(name, 1, length(%(prefix)s::text)) = %(prefix)s ORDER BY name;
+
+-- name: put_platform_value
+INSERT INTO platform_values (tenant, channel, name, value) VALUES (%(tenant)s, %(channel)s, %(name)s, %(value)s)
+ON CONFLICT (tenant, channel, name) DO UPDATE SET value = excluded.value;
+
+-- name: remove_platform_value
+DELETE FROM platform_values WHERE tenant = %(tenant)s AND channel = %(channel)s AND name = %(name)s;
+
+-- name: remove_platform_values
+DELETE FROM platform_values WHERE tenant = %(tenant)s AND channel = %(channel)s;

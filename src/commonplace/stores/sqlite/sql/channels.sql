@@ -124,3 +124,18 @@ ON CONFLICT (tenant, identity) DO UPDATE SET subject = excluded.subject RETURNIN
 
 -- name: remove_link
 DELETE FROM sender_links WHERE tenant = :tenant AND identity = :identity RETURNING identity;
+
+-- name: platform_values
+-- Whose name begins with `prefix`.
+SELECT name, value FROM platform_values
+WHERE tenant = :tenant AND channel = :channel AND substr(name, 1, length(:prefix)) = :prefix ORDER BY name;
+
+-- name: put_platform_value
+INSERT INTO platform_values (tenant, channel, name, value) VALUES (:tenant, :channel, :name, :value)
+ON CONFLICT (tenant, channel, name) DO UPDATE SET value = excluded.value;
+
+-- name: remove_platform_value
+DELETE FROM platform_values WHERE tenant = :tenant AND channel = :channel AND name = :name;
+
+-- name: remove_platform_values
+DELETE FROM platform_values WHERE tenant = :tenant AND channel = :channel;
