@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from commonplace.channels import pairing_codes
 from commonplace.channels.host import BUILT_IN, ChannelHost
-from commonplace.channels.platforms import PLATFORMS
+from commonplace.channels.platforms import PLATFORMS, offered_kind
 from commonplace.channels.secrets import read_secret
 from commonplace.errors import Conflict, Forbidden, InvalidInput
 from commonplace.governance.access import require_role
@@ -29,7 +30,9 @@ from commonplace.values.line import check_line
 from commonplace.values.moment import new_id, utc
 from commonplace.values.principal import Principal, check_person
 
-_TEST: str = "This is a test of the channel: it reaches this room. 这是一条测试消息。"
+KINDS: Final = "kinds"
+"""Where the guides are, beside the channels."""
+_TEST: Final = "This is a test of the channel: it reaches this room. 这是一条测试消息。"
 
 
 class ChannelAdmin:
@@ -58,7 +61,9 @@ class ChannelAdmin:
         desk = self._desk
         async with desk.account(who, "channel.create") as account:
             _require(who)
-            checked = _kind(kind)
+            checked = offered_kind(kind)
+            if name == KINDS:
+                raise InvalidInput(f"{KINDS} is the address of the kinds of channels. Choose another name.")
             if BUILT_IN.get(name, checked) != checked:
                 raise InvalidInput(f"{name} is the name of the channel of kind {BUILT_IN[name]}.")
             self._check(checked, settings)
@@ -171,16 +176,9 @@ class ChannelAdmin:
 
     def _check(self, kind: ChannelKind, settings: ChannelSettings) -> None:
         check_settings(settings)
-        PLATFORMS[kind].check(settings)
+        PLATFORMS[offered_kind(kind)].check(settings)
         for name in settings.secrets:
             read_secret(settings, name)
-
-
-def _kind(kind: str) -> ChannelKind:
-    for candidate in PLATFORMS:
-        if kind == candidate:
-            return candidate
-    raise InvalidInput(f"{kind!r:.40} is no kind of channel. Use one of {', '.join(PLATFORMS)}.")
 
 
 def _governs(who: Principal) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from commonplace.channels.parts import RoomParts
-from commonplace.channels.platforms import PLATFORMS
+from commonplace.channels.platforms import PLATFORMS, offered_kind
 from commonplace.channels.residence import Residence
 from commonplace.errors import CommonplaceError
 from commonplace.values.channel import (
@@ -140,7 +140,7 @@ class ChannelHost:
         key = tenant, profile.name
         async with self._lock:
             if key not in self._running:
-                platform = PLATFORMS[profile.kind].make(tenant, profile, self.parts)
+                platform = PLATFORMS[offered_kind(profile.kind)].make(tenant, profile, self.parts)
                 residence = Residence(tenant, profile, platform, self.parts)
                 stack = AsyncExitStack()
                 await stack.enter_async_context(residence.open())

@@ -6,6 +6,7 @@ A guide is data, so that the console, the command and the documentation show the
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,10 +25,19 @@ class Bilingual(JsonObject):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class FieldChoice(JsonObject):
+    """One of the values that a field may have."""
+
+    value: str
+    label: Bilingual
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class PlatformField(JsonObject):
     """
     Something that a channel of a platform is given. `secret`: its value is the name of a variable of the environment, or `file:` and the path of a
-    file, and never the secret itself; else it is one of the channel's `options`.
+    file, and never the secret itself; else it is one of the channel's `options`. `choices`: it is one of these; without them it is text. `example`
+    is how such a value looks, and for a secret how its variable may be called.
     """
 
     name: str
@@ -36,16 +46,51 @@ class PlatformField(JsonObject):
     secret: bool = False
     required: bool = True
     default: str = ""
+    choices: tuple[FieldChoice, ...] = ()
+    example: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlatformPermission(JsonObject):
+    """A right that the platform has to give. `certain`: its name is known to be this one; else the platform's own console has to be looked at."""
+
+    name: str
+    purpose: Bilingual
+    required: bool = True
+    certain: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlatformProblem(JsonObject):
+    """What the words `sign` in an error of the platform, or of the connection to it, mean, and what to do then."""
+
+    sign: str
+    meaning: Bilingual
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlatformGuide(JsonObject):
-    """How to set up a channel of one kind: what to do on the platform, in order, and what to paste here."""
+    """
+    How to set up a channel of one kind: the `steps` to take on the platform, in order, the `permissions` to ask for there, the `fields` to fill in
+    here, what to do `after` that, what errors mean, and what only the real platform can show (`open_points`, and how to check each).
+    """
 
     kind: str
     title: Bilingual
+    summary: Bilingual = Bilingual(en="", zh="")
     steps: tuple[Bilingual, ...] = ()
+    permissions: tuple[PlatformPermission, ...] = ()
     fields: tuple[PlatformField, ...] = ()
+    after: tuple[Bilingual, ...] = ()
+    problems: tuple[PlatformProblem, ...] = ()
+    open_points: tuple[Bilingual, ...] = ()
+
+    def meaning(self, error: str) -> Bilingual | None:
+        """What an error means, if the sign of one of the problems is in it, as words of their own."""
+        for problem in self.problems:
+            if re.search(rf"(?<!\w){re.escape(problem.sign)}(?!\w)", error, re.IGNORECASE):
+                return problem.meaning
+        return None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,0 +1,194 @@
+"""How to set up a channel of DingTalk."""
+
+from typing import Final
+
+from commonplace.channels.guides.connection import PROBLEMS
+from commonplace.values.platform import Bilingual, PlatformField, PlatformGuide, PlatformPermission, PlatformProblem
+
+DINGTALK: Final = PlatformGuide(
+    kind="dingtalk",
+    title=Bilingual(en="DingTalk", zh="钉钉"),
+    summary=Bilingual(
+        en="An app of your organisation with a robot is the agent. The daemon connects to DingTalk (Stream mode), so it needs no public address.",
+        zh="用企业内部应用的机器人作为助手。守护进程主动连接钉钉（Stream 模式），因此不需要公网地址。",
+    ),
+    steps=(
+        Bilingual(
+            en="Open the developer console, open-dev.dingtalk.com, as somebody who may make apps for your organisation.",
+            zh="以有权为企业创建应用的账号打开开发者后台 open-dev.dingtalk.com。",
+        ),
+        Bilingual(
+            en="Application development (应用开发), internal apps (企业内部应用), DingTalk app (钉钉应用), Create (创建应用): give it a name and a sentence.",
+            zh="应用开发 → 企业内部应用 → 钉钉应用 → 创建应用：填写名称和简介。",
+        ),
+        Bilingual(
+            en="In the app: add the capability Robot (添加应用能力 → 机器人), switch it on, and choose Stream mode (Stream 模式) as the way it receives messages.",
+            zh="在应用中：添加应用能力 → 机器人，打开机器人配置，消息接收模式选择 Stream 模式。",
+        ),
+        Bilingual(
+            en="On the robot's page note the RobotCode; for an app of your own it is usually the same as the Client ID.",
+            zh="在机器人页面记下 RobotCode；企业内部应用的 RobotCode 通常与 Client ID 相同。",
+        ),
+        Bilingual(
+            en="Credentials (凭证与基础信息): note the Client ID (formerly AppKey), and put the Client Secret (formerly AppSecret) where the daemon finds it: in a variable of its "
+            "environment, or in a file that only it can read.",
+            zh="凭证与基础信息：记下 Client ID（原 AppKey），把 Client Secret（原 AppSecret）放到守护进程能找到的地方：它的环境变量，或只有它能读的文件。",
+        ),
+        Bilingual(
+            en="Permissions (权限管理): search for the names below, and apply for each.",
+            zh="权限管理：搜索下列权限点并逐一申请。",
+        ),
+        Bilingual(
+            en="If permissions are to be asked with buttons: make a card template on the card platform (open-dev.dingtalk.com/fe/card), connect it to the app, and note its id. "
+            "Without one the robot asks in text, and people answer with /approve or /deny.",
+            zh="若要用按钮询问许可：在卡片平台（open-dev.dingtalk.com/fe/card）新建卡片模板、关联应用并记下模板 ID。没有模板时，机器人以文字询问，大家用 /approve 或 /deny 回答。",
+        ),
+        Bilingual(
+            en="Versions (版本管理与发布): make a version, choose who may see it, and publish. Nothing above holds before that.",
+            zh="版本管理与发布：创建版本、选择可见范围并发布。发布之前以上设置都不生效。",
+        ),
+    ),
+    permissions=(
+        PlatformPermission(
+            name="qyapi_robot_sendmsg",
+            purpose=Bilingual(
+                en="Write to groups and people first (schedules, alerts, the test message)",
+                zh="主动向群和个人发消息（定时任务、提醒、测试消息）",
+            ),
+            certain=False,
+        ),
+        PlatformPermission(
+            name="Card.Instance.Write",
+            purpose=Bilingual(en="Make and change cards with buttons", zh="创建和更新带按钮的卡片"),
+            required=False,
+            certain=False,
+        ),
+        PlatformPermission(
+            name="Card.Streaming.Write",
+            purpose=Bilingual(en="Let an answer grow in a card while it is written", zh="在卡片中流式显示回答"),
+            required=False,
+            certain=False,
+        ),
+    ),
+    fields=(
+        PlatformField(
+            name="client_id",
+            label=Bilingual(en="Client ID (AppKey)", zh="Client ID（原 AppKey）"),
+            help=Bilingual(en="On the page Credentials (凭证与基础信息).", zh="在“凭证与基础信息”页。"),
+            example="dingxxxxxxxxxxxxxxxx",
+        ),
+        PlatformField(
+            name="client_secret",
+            label=Bilingual(en="Client Secret (AppSecret)", zh="Client Secret（原 AppSecret）"),
+            help=Bilingual(
+                en="The name of the variable that has the secret, or `file:` and a path. Never the secret itself.",
+                zh="保存密钥的环境变量名，或 `file:` 加路径。切勿填写密钥本身。",
+            ),
+            secret=True,
+            example="DINGTALK_CLIENT_SECRET",
+        ),
+        PlatformField(
+            name="robot_code",
+            label=Bilingual(en="RobotCode", zh="RobotCode"),
+            help=Bilingual(
+                en="On the robot's page. Empty: the same as the Client ID.",
+                zh="在机器人页面。留空表示与 Client ID 相同。",
+            ),
+            required=False,
+            example="dingxxxxxxxxxxxxxxxx",
+        ),
+        PlatformField(
+            name="card_template",
+            label=Bilingual(en="Id of the card template", zh="卡片模板 ID"),
+            help=Bilingual(
+                en="For questions with buttons. Empty: the robot asks in text.",
+                zh="用于带按钮的询问。留空表示用文字询问。",
+            ),
+            required=False,
+            example="xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx.schema",
+        ),
+    ),
+    after=(
+        Bilingual(
+            en="Add the robot to a group: group settings, Robots (机器人), Add (添加机器人), and search for its name.",
+            zh="把机器人加入群：群设置 → 机器人 → 添加机器人，搜索它的名称。",
+        ),
+        Bilingual(
+            en="Mention it in the group. DingTalk brings it nothing in a group that does not mention it. If it does not know you, it answers with a code; approve it here.",
+            zh="在群里 @ 它。钉钉不会把没有 @ 它的群消息转给它。如果它不认识你，会回复一个配对码；在这里批准。",
+        ),
+    ),
+    problems=(
+        PlatformProblem(
+            sign="invalid.openConversationId",
+            meaning=Bilingual(
+                en="DingTalk does not take the group's id for messages that nobody asked for. Set the group's chatId in the channel, from which the right id is made.",
+                zh="钉钉不接受用该群 ID 主动发消息。请在频道中填写该群的 chatId，由它换取正确的 ID。",
+            ),
+        ),
+        PlatformProblem(
+            sign="Forbidden.AccessDenied",
+            meaning=Bilingual(
+                en="The app lacks a permission. The answer names it: apply for it (权限管理), then publish a new version.",
+                zh="应用缺少权限。错误信息里有权限名：在“权限管理”申请，然后发布新版本。",
+            ),
+        ),
+        PlatformProblem(
+            sign="invalidClientIdOrSecret",
+            meaning=Bilingual(
+                en="Client ID and Client Secret do not belong together. Copy both again from Credentials (凭证与基础信息).",
+                zh="Client ID 与 Client Secret 不匹配。请从“凭证与基础信息”重新复制。",
+            ),
+        ),
+        PlatformProblem(
+            sign="robot.notExist",
+            meaning=Bilingual(
+                en="There is no robot of this RobotCode. Look at the robot's page, and whether the app was published.",
+                zh="没有该 RobotCode 对应的机器人。请查看机器人页面，以及应用是否已发布。",
+            ),
+        ),
+        PlatformProblem(
+            sign="flowControlled",
+            meaning=Bilingual(
+                en="DingTalk holds messages back, since too many were sent. It is tried again more slowly; send less often.",
+                zh="发送过多，被钉钉限流。会放慢速度重试；请降低发送频率。",
+            ),
+        ),
+        PlatformProblem(
+            sign="Throttling",
+            meaning=Bilingual(
+                en="Too many calls in a short time. They are tried again by themselves.",
+                zh="短时间内调用过多。会自动重试。",
+            ),
+        ),
+        PlatformProblem(
+            sign="invalidStaffId",
+            meaning=Bilingual(
+                en="This person is not in the organisation, or not among those who may see the app. Look at its visibility (版本管理与发布).",
+                zh="此人不在企业中，或不在应用可见范围内。请检查“版本管理与发布”里的可见范围。",
+            ),
+        ),
+        PlatformProblem(
+            sign="HTTP 401",
+            meaning=Bilingual(
+                en="DingTalk does not accept the credentials. Copy Client ID and Client Secret again.",
+                zh="钉钉不接受凭证。请重新复制 Client ID 和 Client Secret。",
+            ),
+        ),
+        *PROBLEMS,
+    ),
+    open_points=(
+        Bilingual(
+            en="What the permissions are called in your console: the names above come from what the interface answers when one is missing. If a call is refused, the log names the one it wants.",
+            zh="权限点在你的后台里叫什么：上面的名称来自缺少权限时接口的回答。调用被拒绝时，日志会写明所需权限。",
+        ),
+        Bilingual(
+            en="Whether your group's conversationId is taken for messages that nobody asked for. `commonplace channel test` says so.",
+            zh="你的群的 conversationId 能否用于主动发消息。用 `commonplace channel test` 即可得知。",
+        ),
+        Bilingual(
+            en="How much a robot may send: the limits depend on your edition. Look for flowControlled in the log.",
+            zh="机器人能发多少消息：限制取决于你的版本。请留意日志中的 flowControlled。",
+        ),
+    ),
+)
