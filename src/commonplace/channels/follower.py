@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -38,12 +38,40 @@ _CUT: Final = " …"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RoomDelivery:
+    """A message that is to be in the room. `is_edit`: its beginning is there already."""
+
+    message: Outgoing
+    is_edit: bool = False
+
+
+async def deliver(platform: Channel, deliveries: Sequence[RoomDelivery]) -> Sequence[RoomDelivery]:
+    """Tell the room; those that the platform did not take."""
+    for place, delivery in enumerate(deliveries):
+        message = delivery.message
+        try:
+            if delivery.is_edit:
+                await platform.edit(message.chat, message.key, message.text, final=True)
+            else:
+                await platform.send(message)
+        except CommonplaceError as error:
+            LOGGER.warning("room", extra={"told": {"code": error.code, "message": error.message}})
+            return deliveries[place:]
+    return ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class FollowerParts:
-    """`ended` is called when nothing is left to do about a turn; `ask` and `answered` are about permissions."""
+    """
+    `telling` is called before the end of a turn is told, `undelivered` with what the platform did not take of it, `ended` when nothing is left to
+    do about the turn; `ask` and `answered` are about permissions.
+    """
 
     platform: Channel
     blocks: bool
-    ended: Callable[[Target, TurnEvent], Awaitable[None]]
+    telling: Callable[[Target], Awaitable[None]]
+    ended: Callable[[Target], Awaitable[None]]
+    undelivered: Callable[[Target, Sequence[RoomDelivery]], None]
     ask: Callable[[Target, PermissionAsked], Awaitable[None]]
     answered: Callable[[PermissionAnswered], Awaitable[None]]
 
@@ -76,6 +104,10 @@ class RoomFollower:
         """The message whose answer has this key, if it is answered now."""
         target = self._current
         return target if target is not None and key == _reply_key(target) else None
+
+    def waiting_of(self, sender: str) -> int:
+        """How many turns of a sender are played or wait."""
+        return sum(target.sender == sender for target in self._targets.values())
 
     @property
     def is_alive(self) -> bool:
@@ -184,43 +216,47 @@ class RoomFollower:
         target = self._targets.pop(run, None)
         if target is None:
             return
+        await self._parts.telling(target)
+        rest = await deliver(self._parts.platform, self._last_words(target, event))
         try:
-            await self._tell_end(target, event)
-        finally:
             if self._current is target:
                 self._current = None
                 await self._parts.platform.show_typing(target.chat, False)
                 await self._parts.platform.react(target.chat, target.message, "")
-        await self._parts.ended(target, event)
+        finally:
+            if rest:
+                self._parts.undelivered(target, rest)
+            else:
+                await self._parts.ended(target)
 
-    async def _tell_end(self, target: Target, event: TurnEvent) -> None:
+    def _last_words(self, target: Target, event: TurnEvent) -> list[RoomDelivery]:
         words = CHINESE if target.chinese else ENGLISH
         match event:
             case TurnEnded(stop_reason="cancelled"):
-                await self._tell_reply(target, f"{self._text}\n\n{words.cancelled}".strip())
+                return self._reply(target, f"{self._text}\n\n{words.cancelled}".strip())
             case TurnEnded(reply=reply):
-                await self._tell_reply(target, reply)
+                return self._reply(target, reply)
             case TurnFailed():
-                await self._tell_reply(target, failure_text(words, target, event))
+                return self._reply(target, failure_text(words, target, event))
             case _:
-                pass
+                return []
 
-    async def _tell_reply(self, target: Target, reply: str) -> None:
-        platform, sent_by_edit = self._parts.platform, platform_edits(self._parts.platform) and self._sent > 0
+    def _reply(self, target: Target, reply: str) -> list[RoomDelivery]:
+        platform = self._parts.platform
         if self._blocks:
             # Most of it is told; the rest is what the blocks have not had.
             reply = self._text[self._sent :]
-        for number, piece in enumerate(pieces(reply, platform.limits.characters)):
-            if not piece.strip():
-                continue
-            if number == 0 and sent_by_edit:
-                await platform.edit(target.chat, _reply_key(target), piece, final=True)
-            else:
-                await platform.send(_reply(target, piece, str(number + 1) if number else ""))
+        is_begun = platform.limits.edits and self._sent > 0
+        return whole_reply(platform, target, reply, is_begun=is_begun)
 
 
-def platform_edits(platform: Channel) -> bool:
-    return platform.limits.edits
+def whole_reply(platform: Channel, target: Target, reply: str, *, is_begun: bool = False) -> list[RoomDelivery]:
+    """A reply in pieces of a size that the platform takes. `is_begun`: the beginning of the first is there."""
+    return [
+        RoomDelivery(message=_reply(target, piece, str(number + 1) if number else ""), is_edit=is_begun and number == 0)
+        for number, piece in enumerate(pieces(reply, platform.limits.characters))
+        if piece.strip()
+    ]
 
 
 def failure_text(words: RoomPhrases, target: Target, failure: TurnFailed) -> str:

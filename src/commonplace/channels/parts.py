@@ -18,7 +18,10 @@ from commonplace.values.principal import Principal
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RoomParts:
-    """Handed to every channel of a daemon: the agent and its history, the store's ports, the places of rooms. `memory_of` is the memory as somebody reaches it."""
+    """
+    Handed to every channel of a daemon: the agent and its history, the store's ports, the places of rooms. `memory_of` is the memory as somebody
+    reaches it; `pauses`, in seconds, lie before each further try to tell a room what its platform did not take.
+    """
 
     agent: RoomAgent
     history: RoomHistory
@@ -29,6 +32,7 @@ class RoomParts:
     memory: RoomMemories
     memory_of: Callable[[Principal], MemoryClient]
     rooms: RoomRegistry = field(default_factory=RoomRegistry)
+    pauses: tuple[float, ...] = (2.0, 10.0, 60.0, 300.0, 900.0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,6 +14,8 @@ _HAN: Final = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
 class RoomPhrases:
     flooded: str
     queue_full: str
+    nothing_said: str
+    too_long: str
     paused: str
     restarted: str
     cancelled: str
@@ -61,7 +63,9 @@ class RoomPhrases:
 
 ENGLISH: Final = RoomPhrases(
     flooded="{name}, that was many messages at once. I read on when it is calmer.",
-    queue_full="{name}, five requests wait already. Please say it again when one is answered.",
+    queue_full="{name}, several requests wait already. Please say it again when one is answered.",
+    nothing_said="{name}, I see no words in that. Say what you need; /help shows what I can do.",
+    too_long="{name}, I read the first {most} characters of that. Please send the rest in pieces, or as a file.",
     paused="I am paused here. /resume lets me work again.",
     restarted="{name}, I was restarted while I worked on this, and I do not do anything twice. Please ask me again.",
     cancelled="Stopped.",
@@ -108,7 +112,9 @@ ENGLISH: Final = RoomPhrases(
 )
 CHINESE: Final = RoomPhrases(
     flooded="{name}，消息太多了。等一会儿我再继续读。",
-    queue_full="{name}，已有五个请求在排队。请等一个回答完后再说一次。",
+    queue_full="{name}，已有多个请求在排队。请等一个回答完后再说一次。",
+    nothing_said="{name}，这条消息里没有文字。请说出你需要什么；/帮助 可查看我会做什么。",
+    too_long="{name}，这条消息我只读了前 {most} 个字符。其余内容请分段或以文件发送。",
     paused="我在这里已暂停。/恢复 可让我继续工作。",
     restarted="{name}，我在处理这件事时被重启了。我不会重复做任何事，请再问我一次。",
     cancelled="已停止。",

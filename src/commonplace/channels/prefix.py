@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from typing import Final
@@ -14,6 +15,7 @@ MAX_FILE_NAME: Final = 128
 MAX_PATH: Final = 1_024
 UNKNOWN: Final = "unknown"
 INTERRUPTED: Final = "(The request before this one was interrupted by its room.)"
+_PREFIX: Final = re.compile(r"\[[^\]]+\] ?[^\s(]|\[(Replying|Scheduled)\b")
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Categories of characters that show nothing, or turn the direction of what follows."""
 
@@ -43,6 +45,12 @@ def quoted(text: str) -> str:
     return visible(text[: MAX_QUOTE * 4], without='"[]“”')[:MAX_QUOTE].strip()
 
 
+def unposed(text: str) -> str:
+    """The text without a line behind its first that begins as ours do: nobody speaks for somebody else."""
+    first, *others = text.splitlines(keepends=True) or [""]
+    return first + "".join(f"> {line}" if _PREFIX.match(visible(line[: MAX_NAME * 8])) else line for line in others)
+
+
 def prompt_text(envelope: Envelope, *, shared: bool) -> str:
     """
     The quote, the speaker, the text, what came with it. The speaker is named where several talk, every time, unless the text says it
@@ -50,7 +58,7 @@ def prompt_text(envelope: Envelope, *, shared: bool) -> str:
     """
     text = envelope.text.strip()
     if shared and not envelope.already_prefixed:
-        text = f"[{display_name(envelope.sender_name or envelope.sender)}] {text}"
+        text = f"[{display_name(envelope.sender_name or envelope.sender)}] {unposed(text)}"
     if envelope.quote and (quote := quoted(envelope.quote)):
         text = f'[Replying to: "{quote}"]\n\n{text}'
     saved = [

@@ -11,12 +11,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
-from typing import Final, cast
+from typing import Any, Final
 
 from commonplace.agent.rooms import RoomPlace
 from commonplace.channels import pairing_codes
@@ -24,7 +24,7 @@ from commonplace.channels.budget import room_pot, room_spending, threshold_passe
 from commonplace.channels.command_line import parse_command
 from commonplace.channels.commands import RoomCommands
 from commonplace.channels.flood import SenderLimits
-from commonplace.channels.follower import FollowerParts, RoomFollower
+from commonplace.channels.follower import FollowerParts, RoomDelivery, RoomFollower, deliver, whole_reply
 from commonplace.channels.gates import (
     GROUP,
     Refusal,
@@ -33,6 +33,7 @@ from commonplace.channels.gates import (
     is_shared,
     sender_refusal,
 )
+from commonplace.channels.inbox import CUT, MAX_ID, MAX_TEXT, accepted, draft_of, envelope_of, is_blank
 from commonplace.channels.parts import RoomParts, Target
 from commonplace.channels.phrases import CHINESE, ENGLISH, RoomPhrases, is_chinese, words
 from commonplace.channels.prefix import INTERRUPTED, collected, display_name, prompt_text
@@ -40,15 +41,13 @@ from commonplace.channels.recovery import standing_of
 from commonplace.channels.router import Router, route_key
 from commonplace.channels.speakers import (
     channel_principal,
-    from_reach_data,
     identity_of,
     in_session,
     member_speaker,
-    reach_data,
     speaker,
 )
 from commonplace.channels.votes import CHOICES, RoomVotes
-from commonplace.errors import CommonplaceError
+from commonplace.errors import CommonplaceError, InternalError
 from commonplace.ports.channel import ButtonPress, Channel, Outgoing
 from commonplace.ports.journal import Entries
 from commonplace.text.scrub import scrub
@@ -59,27 +58,39 @@ from commonplace.values.channel import (
     ChannelSender,
     ChatRoom,
     RoomMessage,
-    RoomMessageDraft,
     Route,
     room_scope,
 )
-from commonplace.values.envelope import ChatAttachment, Envelope
+from commonplace.values.envelope import Envelope
 from commonplace.values.json import Json
 from commonplace.values.moment import new_id, utc
 from commonplace.values.principal import Principal
 from commonplace.values.session import TurnQueueFull
 from commonplace.values.session_lease import SessionElsewhere
-from commonplace.values.turn_event import PermissionAnswered, PermissionAsked, RecalledMemory, TurnEvent
+from commonplace.values.turn_event import PermissionAnswered, PermissionAsked, RecalledMemory
 
 LOGGER: Final = logging.getLogger("commonplace")
-MAX_TEXT: Final = 100_000
+MOST_OF_ONE: Final = 4
+"""Requests of one sender that wait or are played in a session: others find a place in its queue."""
+
+
+_TELLING: Final = "telling"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Arrival:
+    """A message that is to be handled, and its run. `is_flood`: its sender has said too much in a while."""
+
+    envelope: Envelope
+    run: str
+    is_flood: bool = False
 
 
 @dataclass(kw_only=True, slots=True)
 class _Chat:
     """What is to be handled of one chat, and what is left for later (`collect`)."""
 
-    waiting: deque[tuple[Envelope, str]] = field(default_factory=deque[tuple[Envelope, str]])
+    waiting: deque[_Arrival] = field(default_factory=deque[_Arrival])
     later: list[tuple[Envelope, str]] = field(default_factory=list[tuple[Envelope, str]])
     task: asyncio.Task[None] | None = None
 
@@ -95,6 +106,8 @@ class Residence:
         self._limits = SenderLimits()
         self._chats: dict[str, _Chat] = {}
         self._followers: dict[str, RoomFollower] = {}
+        self._late: set[asyncio.Task[None]] = set()
+        """What the platform is told again."""
         self.votes = RoomVotes(self)
         self._commands = RoomCommands(self)
         self._closed = False
@@ -130,19 +143,40 @@ class Residence:
             await asyncio.wait(tasks)
         for follower in self._followers.values():
             await follower.aclose()
+        for task in self._late:
+            task.cancel()
+        if self._late:
+            await asyncio.wait(self._late)
 
     # ---- in
 
     async def receive(self, envelope: Envelope) -> RoomMessage | None:
-        """Take a message over. None: it is known already."""
-        run = new_id(self.parts.clock.now())
+        """Take a message over. None: it is known already, or none of this channel."""
+        taken = accepted(self.profile, envelope)
+        if taken is None:
+            self._log("malformed", envelope)
+            return None
+        now = self.parts.clock.now()
+        run = new_id(now)
         # A secret belongs neither in the room's log nor in the agent's history.
-        clean = (await asyncio.to_thread(scrub, envelope.text[:MAX_TEXT])).text
-        envelope = replace(envelope, text=clean)
-        message = await self.parts.store.keep_message(self.tenant, _draft(envelope, run))
-        if message is not None:
-            self._take(envelope, run)
+        envelope = replace(taken, text=(await asyncio.to_thread(scrub, taken.text)).text)
+        message = await self.parts.store.keep_message(self.tenant, draft_of(envelope, run))
+        if message is None:
+            return None
+        # Only what is meant for us counts: people may talk to each other as much as they like.
+        flood = self._limits.take(envelope.sender, min(envelope.at, now)) if self._is_meant(envelope) else "taken"
+        if flood != "taken":
+            self._log("flooded", envelope)
+        if flood == "refused_again":
+            # It stands in no queue, so that nobody waits behind it.
+            await self._done(envelope.chat, envelope.id)
+        else:
+            self._take(_Arrival(envelope=envelope, run=run, is_flood=flood == "refused"))
         return message
+
+    def _is_meant(self, envelope: Envelope) -> bool:
+        is_named = envelope.mentions_bot or envelope.replies_to_bot or not envelope.is_group
+        return is_named or not self.profile.settings.group(envelope.chat).require_mention
 
     async def press(self, press: ButtonPress) -> str | None:
         """A button or a mark: the stop of an answer, which is for whoever asked for it, or a vote. What its presser is to be shown."""
@@ -176,17 +210,18 @@ class Residence:
             return
         await self.parts.store.put_room(self.tenant, replace(room, title=title[:MAX_ROOM_TITLE]), Entries())
 
-    def _take(self, envelope: Envelope, run: str) -> None:
-        chat = self._chats.setdefault(envelope.chat, _Chat())
-        chat.waiting.append((envelope, run))
+    def _take(self, arrival: _Arrival) -> None:
+        chat = self._chats.setdefault(arrival.envelope.chat, _Chat())
+        chat.waiting.append(arrival)
         if chat.task is None or chat.task.done():
             chat.task = asyncio.create_task(self._work(chat))
 
     async def _work(self, chat: _Chat) -> None:
         while chat.waiting:
-            envelope, run = chat.waiting.popleft()
+            arrival = chat.waiting.popleft()
+            envelope, run = arrival.envelope, arrival.run
             try:
-                await self._handle(envelope, run)
+                await self._handle(arrival)
             except SessionElsewhere:
                 # Another daemon over the same store leads the room, and answers.
                 self._log("elsewhere", envelope)
@@ -195,10 +230,11 @@ class Residence:
             except Exception as error:
                 # The top of a worker: a fault of ours costs this message, not the room.
                 LOGGER.error("unexpected", exc_info=error, extra={"told": {"channel": self.profile.name}})
-                await self._done(envelope.chat, envelope.id)
+                await self._failed(envelope, run, InternalError())
 
-    async def _handle(self, envelope: Envelope, run: str) -> None:
-        if not (await self._is_heard(envelope) and await self._is_for_agent(envelope, run)):
+    async def _handle(self, arrival: _Arrival) -> None:
+        envelope, run = arrival.envelope, arrival.run
+        if not (await self._is_heard(arrival) and await self._is_for_agent(envelope, run)):
             await self._done(envelope.chat, envelope.id)
 
     async def _is_for_agent(self, envelope: Envelope, run: str) -> bool:
@@ -209,8 +245,14 @@ class Residence:
         if command is not None:
             await self._commands.do(command, envelope, room, who)
             return False
-        if room.paused or not (envelope.text.strip() or envelope.attachments):
+        if room.paused:
             return False
+        if is_blank(envelope.text) and not envelope.attachments:
+            if envelope.mentions_bot:
+                await self.tell(envelope, self.words(envelope).nothing_said.format(name=_name(envelope)))
+            return False
+        if envelope.text.endswith(CUT):
+            await self.tell(envelope, self.words(envelope).too_long.format(name=_name(envelope), most=f"{MAX_TEXT:,}"))
         if not await self._can_pay(envelope, room, who, run):
             return False
         await self._dispatch(envelope, room, who, run)
@@ -219,31 +261,25 @@ class Residence:
     async def _failed(self, envelope: Envelope, run: str, error: CommonplaceError) -> None:
         self._log("failed", envelope, code=error.code)
         phrases = self.words(envelope)
-        name = display_name(envelope.sender_name or envelope.sender)
         if isinstance(error, TurnQueueFull):
-            text = phrases.queue_full.format(name=name)
+            text = phrases.queue_full.format(name=_name(envelope))
         else:
-            text = phrases.failed.format(name=name, reason=error.message)
+            text = phrases.failed.format(name=_name(envelope), reason=error.message)
         await self.tell(envelope, text, key=f"{run}-failed")
         await self._done(envelope.chat, envelope.id)
 
     # ---- who is heard
 
-    async def _is_heard(self, envelope: Envelope) -> bool:
-        settings, now = self.profile.settings, self.parts.clock.now()
+    async def _is_heard(self, arrival: _Arrival) -> bool:
+        envelope, settings = arrival.envelope, self.profile.settings
         group: ChannelSender | None = None
         if envelope.is_group and settings.group_policy == "pairing":
             group = await self.parts.store.sender(self.tenant, self.profile.name, f"{GROUP}{envelope.chat}")
         refusal = group_refusal(settings, envelope, group)
         if refusal is not None:
             return await self._refuse(envelope, refusal, f"{GROUP}{envelope.chat}")
-        # Only what is meant for us counts: people may talk to each other as much as they like.
-        taken = self._limits.take(envelope.sender, now)
-        if taken != "taken":
-            self._log("flooded", envelope)
-            if taken == "refused":
-                name = display_name(envelope.sender_name or envelope.sender)
-                await self.tell(envelope, self.words(envelope).flooded.format(name=name))
+        if arrival.is_flood:
+            await self.tell(envelope, self.words(envelope).flooded.format(name=_name(envelope)))
             return False
         sender = None
         if settings.senders == "pairing":
@@ -261,9 +297,7 @@ class Residence:
         """Somebody whom we do not know gets a code."""
         store, phrases = self.parts.store, self.words(envelope)
         senders = await store.senders(self.tenant, self.profile.name)
-        new = ChannelSender(
-            channel=self.profile.name, sender=sender, name=display_name(envelope.sender_name or envelope.sender)
-        )
+        new = ChannelSender(channel=self.profile.name, sender=sender, name=_name(envelope))
         waiting = pairing_codes.asked(senders, new, utc(self.parts.clock.now()))
         if waiting is None:
             await self.tell(envelope, phrases.pairing_full)
@@ -376,18 +410,10 @@ class Residence:
         )
         text = prompt_text(envelope, shared=shared)
         text = f"{note}\n\n{text}" if note else text
-        target = Target(
-            run=run,
-            chat=envelope.chat,
-            message=envelope.id,
-            others=others,
-            thread=envelope.thread,
-            speaker=who.subject,
-            sender=envelope.sender,
-            name=envelope.sender_name or envelope.sender,
-            chinese=self._is_chinese(envelope),
-        )
+        target = replace(self._target(envelope, run), others=others, speaker=who.subject)
         follower = await self.follower(route.session)
+        if follower.waiting_of(envelope.sender) >= MOST_OF_ONE:
+            raise TurnQueueFull(limit=MOST_OF_ONE, retry_after=5)
         follower.expect(target)
         await self._note_request(envelope, route, who, run)
         try:
@@ -395,6 +421,17 @@ class Residence:
         except BaseException:
             follower.forget(run)
             raise
+
+    def _target(self, envelope: Envelope, run: str) -> Target:
+        return Target(
+            run=run,
+            chat=envelope.chat,
+            message=envelope.id,
+            thread=envelope.thread,
+            sender=envelope.sender,
+            name=envelope.sender_name or envelope.sender,
+            chinese=self._is_chinese(envelope),
+        )
 
     async def follower(self, session: str) -> RoomFollower:
         """Who tells the room of this session's turns."""
@@ -404,22 +441,51 @@ class Residence:
             parts = FollowerParts(
                 platform=self.platform,
                 blocks=self.profile.settings.blocks,
+                telling=self._telling,
                 ended=self._ended,
+                undelivered=self._undelivered,
                 ask=partial(self._asked, session),
                 answered=self._answered,
             )
             follower = self._followers[session] = RoomFollower(parts, ring)
         return follower
 
-    async def _ended(self, target: Target, event: TurnEvent) -> None:
-        del event
+    async def _telling(self, target: Target) -> None:
+        """Without keys, what was begun to be told is not told again: that is kept before."""
+        store, place = self.parts.store, (self.tenant, self.profile.name, target.chat, target.message)
+        if not self.platform.limits.send_keys and (row := await store.message(*place)) is not None:
+            await store.change_message(*place, data={**row.data, _TELLING: True})
+
+    def _undelivered(self, target: Target, deliveries: Sequence[RoomDelivery]) -> None:
+        if self.platform.limits.send_keys:
+            self._do_later(self._deliver_later(deliveries, target))
+        else:
+            # It may be in the room: without a key it is not sent a second time.
+            LOGGER.warning("room", extra={"told": {"outcome": "in_doubt", "chat": target.chat, "run": target.run}})
+            self._do_later(self._ended(target))
+
+    async def _deliver_later(self, deliveries: Sequence[RoomDelivery], target: Target | None = None) -> None:
+        """Try again, for a while. The end of a turn that is not told by then is tried at the next start."""
+        for pause in self.parts.pauses:
+            await asyncio.sleep(pause)
+            if not (deliveries := await deliver(self.platform, deliveries)):
+                break
+        if target is not None and not deliveries:
+            await self._ended(target)
+
+    def _do_later(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._late.add(task)
+        task.add_done_callback(self._late.discard)
+
+    async def _ended(self, target: Target) -> None:
         await self.parts.store.mark_handled(
             self.tenant, self.profile.name, target.chat, [target.message, *target.others]
         )
-        await self._warn(target)
         chat = self._chats.get(target.chat)
         if chat is not None and chat.later:
             await self._say_later(chat)
+        await self._warn(target)
 
     async def _say_later(self, chat: _Chat) -> None:
         """What came while a turn was played, as one."""
@@ -462,29 +528,28 @@ class Residence:
 
     async def _recover(self) -> None:
         for chat, message in await self.parts.store.unhandled(self.tenant, self.profile.name):
-            envelope, run = _envelope(self.tenant, self.profile.name, chat, message)
+            envelope, run = envelope_of(self.tenant, self.profile.name, chat, message)
             route = await self.router.known(envelope)
             standing, reply = "not_begun", ""
             if route is not None:
                 standing, reply = await standing_of(self.parts.history, self.owner, route.session, run)
             if standing == "not_begun":
-                self._take(envelope, run)
+                self._take(_Arrival(envelope=envelope, run=run))
                 continue
-            name = display_name(envelope.sender_name or envelope.sender)
-            text = reply if standing == "over" else self.words(envelope).restarted.format(name=name)
-            if text:
-                await self.platform.send(
-                    Outgoing(
-                        chat=chat,
-                        thread=envelope.thread,
-                        text=text,
-                        key=f"{run}-reply",
-                        reply_to=envelope.id,
-                        run=run,
-                        notice=standing != "over",
-                    )
-                )
-            await self._done(chat, envelope.id)
+            target = self._target(envelope, run)
+            if standing == "over":
+                deliveries = whole_reply(self.platform, target, reply)
+            else:
+                text = self.words(envelope).restarted.format(name=_name(envelope))
+                deliveries = [RoomDelivery(message=replace(notice(envelope, text, key=f"{run}-reply"), run=run))]
+            if message.data.get(_TELLING):
+                self._undelivered(target, deliveries)
+                continue
+            await self._telling(target)
+            if rest := await deliver(self.platform, deliveries):
+                self._undelivered(target, rest)
+            else:
+                await self._done(chat, envelope.id)
 
     # ---- out
 
@@ -496,16 +561,11 @@ class Residence:
         return is_chinese(envelope.text) if language is None else language == "zh"
 
     async def tell(self, envelope: Envelope, text: str, *, key: str | None = None) -> None:
-        """Say something in the room that is not the agent's word."""
-        message = Outgoing(
-            chat=envelope.chat,
-            thread=envelope.thread,
-            text=text,
-            key=key or new_id(self.parts.clock.now()),
-            reply_to=envelope.id,
-            notice=True,
-        )
-        await self.platform.send(message)
+        """Say something in the room that is not the agent's word. If the platform does not take it, it is tried again where it cannot come twice."""
+        message = notice(envelope, text, key=key or new_id(self.parts.clock.now()))
+        rest = await deliver(self.platform, [RoomDelivery(message=message)])
+        if rest and self.platform.limits.send_keys:
+            self._do_later(self._deliver_later(rest))
 
     async def _done(self, chat: str, message: str) -> None:
         await self.parts.store.mark_handled(self.tenant, self.profile.name, chat, [message])
@@ -516,7 +576,7 @@ class Residence:
         """Who began this turn: also one that only reads."""
         details: dict[str, Json] = {
             "sender": envelope.sender,
-            "sender_name": display_name(envelope.sender_name or envelope.sender),
+            "sender_name": _name(envelope),
             "channel": self.profile.name,
             "chat": envelope.chat,
             "session": route.session,
@@ -554,63 +614,15 @@ class Residence:
 
     def _log(self, what: str, envelope: Envelope, **more: str) -> None:
         """Never what was said."""
-        fields = {
-            "channel": self.profile.name,
-            "chat": envelope.chat,
-            "sender": envelope.sender,
-            "message": envelope.id,
-        }
+        ids = {"chat": envelope.chat, "sender": envelope.sender, "message": envelope.id}
+        fields = {"channel": self.profile.name, **{name: id[:MAX_ID] for name, id in ids.items()}}
         LOGGER.info("room", extra={"told": {"outcome": what, **fields, **more}})
 
 
-def _draft(envelope: Envelope, run: str) -> RoomMessageDraft:
-    data: dict[str, Json] = {"run": run, "group": envelope.is_group, "for_us": envelope.mentions_bot}
-    if envelope.replies_to_bot:
-        data["replies"] = True
-    if envelope.thread is not None:
-        data["thread"] = envelope.thread
-    if envelope.quote is not None:
-        data["quote"] = envelope.quote
-    if envelope.attachments:
-        data["attachments"] = [
-            {"kind": file.kind, "name": file.name, "reference": file.reference, "path": file.path}
-            for file in envelope.attachments
-        ]
-    if envelope.asker is not None:
-        data["reach"] = reach_data(envelope.asker)
-    return RoomMessageDraft(
-        channel=envelope.channel,
-        chat=envelope.chat,
-        id=envelope.id,
-        at=utc(envelope.at),
-        author="person",
-        text=envelope.text,
-        sender=envelope.sender,
-        sender_name=envelope.sender_name,
-        data=data,
-        handled=False,
-    )
+def notice(envelope: Envelope, text: str, *, key: str) -> Outgoing:
+    """What the room says to a message, which is not the agent's word."""
+    return Outgoing(chat=envelope.chat, thread=envelope.thread, text=text, key=key, reply_to=envelope.id, notice=True)
 
 
-def _envelope(tenant: str, channel: str, chat: str, message: RoomMessage) -> tuple[Envelope, str]:
-    """What `_draft` kept."""
-    data = message.data
-    files = cast("list[dict[str, str | None]]", data.get("attachments") or [])
-    reach = data.get("reach")
-    envelope = Envelope(
-        id=message.id,
-        channel=channel,
-        chat=chat,
-        sender=message.sender,
-        sender_name=message.sender_name,
-        text=message.text,
-        at=message.at,
-        thread=cast("str | None", data.get("thread")),
-        is_group=bool(data.get("group", True)),
-        mentions_bot=bool(data.get("for_us")),
-        replies_to_bot=bool(data.get("replies")),
-        quote=cast("str | None", data.get("quote")),
-        attachments=tuple(ChatAttachment(**file) for file in files),  # pyright: ignore[reportArgumentType] - as `_draft` wrote it
-        asker=from_reach_data(tenant, reach) if isinstance(reach, dict) else None,
-    )
-    return envelope, str(data.get("run"))
+def _name(envelope: Envelope) -> str:
+    return display_name(envelope.sender_name or envelope.sender)

@@ -13,6 +13,7 @@ from typing import Final
 
 from commonplace.channels.command_line import parse_command
 from commonplace.channels.host import ChannelHost
+from commonplace.channels.inbox import is_blank
 from commonplace.channels.local import LocalChannel, shown
 from commonplace.channels.residence import Residence
 from commonplace.channels.speakers import member_speaker
@@ -42,6 +43,8 @@ from commonplace.values.room_memory import RoomMemoryChange
 
 MAX_MESSAGE: Final = 100_000
 MOST_MESSAGES: Final = 500
+_OURS: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-")
+"""What the ids of replies, notices and questions begin with."""
 _MENTION: Final = re.compile(r"(?<!\w)@(bot|all|助手)\b", re.IGNORECASE)
 
 
@@ -143,7 +146,7 @@ class Rooms:
             sender, asker = await self._sender(who, residence, words.speaker)
             now = utc(desk.clock.now())
             envelope = Envelope(
-                id=check_chat(words.id) if words.id is not None else new_id(now),
+                id=_message_id(words.id) if words.id is not None else new_id(now),
                 channel=channel,
                 chat=chat,
                 sender=sender,
@@ -289,8 +292,15 @@ def person_name(who: Principal) -> str:
     return (who.name or who.subject) if who.subject.startswith(KEY_SUBJECT) else who.subject
 
 
+def _message_id(id: str) -> str:
+    """Raises InvalidInput: it is none, or one that a message of ours will have."""
+    if _OURS.match(id):
+        raise InvalidInput("Messages of the agent have ids of this form. Choose another one.")
+    return check_chat(id)
+
+
 def _check_text(text: str) -> None:
-    if not text.strip() or "\0" in text or not is_text(text):
+    if is_blank(text) or "\0" in text or not is_text(text):
         raise InvalidText("There is nothing to say. Give a text without NUL characters.")
     if len(text) > MAX_MESSAGE:
         raise InvalidText(f"A message has at most {MAX_MESSAGE:,} characters. Put the text into a file.")

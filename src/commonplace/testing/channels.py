@@ -37,6 +37,8 @@ class FakeChannel:
     marks: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     outcomes: dict[str, CardOutcome] = field(default_factory=dict[str, CardOutcome])
     broken: bool = False
+    refused: int = 0
+    """How often it did not do what was asked."""
     inbox: Inbox | None = None
     ids: Any = field(default_factory=lambda: count(1))
 
@@ -59,6 +61,7 @@ class FakeChannel:
 
     async def send(self, message: Outgoing) -> str:
         if self.broken:
+            self.refused += 1
             raise PlatformError
         self.messages.setdefault(message.key, message)
         self.texts[message.key] = message.text
@@ -90,7 +93,10 @@ class FakeChannel:
 class RoomBench:
     """A channel at work over a real store and a scripted model."""
 
-    def __init__(self, bench: TurnBench, settings: ChannelSettings = OPEN, platform: FakeChannel | None = None) -> None:
+    def __init__(
+        self, bench: TurnBench, settings: ChannelSettings = OPEN, platform: FakeChannel | None = None, **more: Any
+    ) -> None:
+        """`more` are parts of the channel that differ."""
         self.bench = bench
         self.platform = platform or FakeChannel()
         services = bench.services
@@ -108,6 +114,7 @@ class RoomBench:
             clock=clock,
             memory=services.room_memory,
             memory_of=lambda who: LocalMemory(services, who),
+            **more,
         )
         self.residence = Residence(DEFAULT_TENANT, self.profile, self.platform, self.parts)
 
@@ -118,7 +125,8 @@ class RoomBench:
     async def say(self, sender: str, text: str, **more: Any) -> str:
         """The id of the message."""
         fields: dict[str, Any] = {"chat": "room-7", "mentions_bot": True, "id": f"m{next(self.platform.ids)}", **more}
-        envelope = Envelope(channel="team", sender=sender.lower(), sender_name=sender, text=text, at=self.now, **fields)
+        id = "".join(filter(str.isprintable, sender.lower())) or "nobody"
+        envelope = Envelope(channel="team", sender=id, sender_name=sender, text=text, at=self.now, **fields)
         await self.residence.receive(envelope)
         return envelope.id
 
