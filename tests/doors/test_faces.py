@@ -239,7 +239,7 @@ NOT_MEMORY = {
     *("restore", "version", "trust", "serve", "token", "open", "mcp", "tour", "unpin", "doctor"),
     *("chat", "run", "acp"),
     *(f"channel {name}" for name in ("list", "show", "add", "configure", "start", "stop", "remove")),
-    *(f"channel {name}" for name in ("test", "pair", "link", "memory", "logs", "chat")),
+    *(f"channel {name}" for name in ("guide", "test", "pair", "link", "memory", "logs", "chat")),
     *(f"embedder {name}" for name in ("list", "add", "remove")),
     *(f"sessions {name}" for name in ("archive", "unarchive", "share", "unshare", "export")),
     *(f"sessions {name}" for name in ("attach", "cancel")),

@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Final
 
 from commonplace.channels import pairing_codes
 from commonplace.channels.host import BUILT_IN, ChannelHost
-from commonplace.channels.platforms import PLATFORMS, offered_kind
-from commonplace.channels.secrets import read_secret
-from commonplace.errors import Conflict, Forbidden, InvalidInput
+from commonplace.channels.platforms import GUIDES, PLATFORMS, offered_kind
+from commonplace.channels.secrets import read_secret, without_secrets
+from commonplace.errors import CommonplaceError, Forbidden, InvalidInput
 from commonplace.governance.access import require_role
-from commonplace.ports.channel import Outgoing
+from commonplace.ports.channel import Channel, Outgoing
 from commonplace.ports.journal import Entries
 from commonplace.service.desk import Desk
 from commonplace.values.channel import (
+    LOCAL_KINDS,
     ChannelChanges,
     ChannelKind,
     ChannelProfile,
     ChannelSender,
     ChannelSettings,
+    ChannelStatus,
+    ChannelTest,
     RoomNotFound,
     SenderLink,
     check_channel_name,
+    check_chat,
     check_settings,
 )
 from commonplace.values.json import Json
 from commonplace.values.line import check_line
 from commonplace.values.moment import new_id, utc
+from commonplace.values.platform import ConnectionEntry
 from commonplace.values.principal import Principal, check_person
 
 KINDS: Final = "kinds"
 """Where the guides are, beside the channels."""
+_PATIENCE: Final = 20.0
 _TEST: Final = "This is a test of the channel: it reaches this room. 这是一条测试消息。"
 
 
@@ -40,18 +47,22 @@ class ChannelAdmin:
         self._desk = desk
         self.host = host
 
-    async def channels(self, who: Principal) -> list[ChannelProfile]:
-        """Whoever may read knows which there are; how they are set is for admins."""
+    async def channels(self, who: Principal) -> list[ChannelStatus]:
+        """Whoever may read knows which there are; how they are set, and what is wrong with them, is for admins."""
         async with self._desk.account(who, "channel.list"):
             require_role(who, "reader")
-            profiles = await self.host.profiles(who.tenant)
-            return profiles if _governs(who) else [_plain(profile) for profile in profiles]
+            return [self._status(who, profile) for profile in await self.host.profiles(who.tenant)]
 
-    async def channel(self, who: Principal, name: str) -> ChannelProfile:
+    async def channel(self, who: Principal, name: str) -> ChannelStatus:
         async with self._desk.account(who, "channel.get"):
             require_role(who, "reader")
-            profile = await self.host.profile(who.tenant, name)
-            return profile if _governs(who) else _plain(profile)
+            return self._status(who, await self.host.profile(who.tenant, name))
+
+    async def log(self, who: Principal, name: str) -> tuple[ConnectionEntry, ...]:
+        """What happened to the channel's connection lately, the oldest first."""
+        async with self._desk.account(who, "channel.log"):
+            _require(who)
+            return self.host.log(await self.host.profile(who.tenant, name), who.tenant)
 
     async def add(self, who: Principal, name: str, kind: str, settings: ChannelSettings) -> ChannelProfile:
         """
@@ -66,7 +77,7 @@ class ChannelAdmin:
                 raise InvalidInput(f"{KINDS} is the address of the kinds of channels. Choose another name.")
             if BUILT_IN.get(name, checked) != checked:
                 raise InvalidInput(f"{name} is the name of the channel of kind {BUILT_IN[name]}.")
-            self._check(checked, settings)
+            self._check(who, checked, settings)
             now = utc(desk.clock.now())
             profile = ChannelProfile(name=check_channel_name(name), kind=checked, created_at=now, settings=settings)
             details: dict[str, Json] = {"channel": name, "kind": checked}
@@ -83,8 +94,10 @@ class ChannelAdmin:
             _require(who)
             before = await self.host.profile(who.tenant, name)
             settings = changes.get("settings", before.settings)
-            self._check(before.kind, settings)
             profile = replace(before, settings=settings, enabled=changes.get("enabled", before.enabled))
+            # What is only stopped needs nothing that may be gone meanwhile.
+            if profile.enabled or settings != before.settings:
+                self._check(who, before.kind, settings, before.settings)
             details: dict[str, Json] = {"channel": name, "changed": [*sorted(changes)]}
             await self.host.parts.store.put_channel(
                 who.tenant, profile, Entries(audit=(account.row("ok", details=details),))
@@ -99,21 +112,49 @@ class ChannelAdmin:
             _require(who)
             await self.host.profile(who.tenant, name)
             entries = Entries(audit=(account.row("ok", details={"channel": name}),))
-            await self.host.stop(who.tenant, name)
+            await self.host.remove(who.tenant, name)
             await self.host.parts.store.remove_channel(who.tenant, name, entries)
             account.noted = True
 
-    async def test(self, who: Principal, name: str, chat: str) -> None:
-        """Write a message into a room. Raises RoomNotFound, PlatformError, ChannelStopped."""
+    async def test(self, who: Principal, name: str, chat: str) -> ChannelTest:
+        """
+        Write a message into a room by the channel's own way, and say what came of it.
+
+        Raises:
+            RoomNotFound: there is none of this id. A platform of somebody else may know rooms in which nobody has spoken yet.
+            ChannelStopped; InvalidInput: this is no id.
+        """
         async with self._desk.account(who, "channel.test"):
             _require(who)
+            profile = await self.host.profile(who.tenant, name)
             residence = await self.host.residence(who.tenant, name)
-            if await self.host.parts.store.room(who.tenant, name, chat) is None:
+            is_known = await self.host.parts.store.room(who.tenant, name, check_chat(chat)) is not None
+            if not is_known and profile.kind in LOCAL_KINDS:
                 raise RoomNotFound
-            if not residence.platform.can_cold_send:
-                raise Conflict("This platform only answers: somebody has to write in the room first.")
-            key = new_id(self._desk.clock.now())
-            await residence.platform.send(Outgoing(chat=chat, text=_TEST, key=key, notice=True))
+            error = await self._sent(residence.platform, chat)
+            if error is not None:
+                error = without_secrets(profile.settings, error)
+            return ChannelTest(
+                chat=chat,
+                is_sent=error is None,
+                error=error,
+                meaning=None if error is None else GUIDES[profile.kind].meaning(error),
+                connection=self.host.status(profile, who.tenant).connection,
+            )
+
+    async def _sent(self, platform: Channel, chat: str) -> str | None:
+        """Why it was not."""
+        if not platform.can_cold_send:
+            return "This platform only answers: somebody has to write in the room first."
+        key = new_id(self._desk.clock.now())
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                await platform.send(Outgoing(chat=chat, text=_TEST, key=key, notice=True))
+        except TimeoutError:
+            return f"The platform did not take the message within {_PATIENCE:g} seconds: the request timed out."
+        except CommonplaceError as error:
+            return error.message
+        return None
 
     # ---- who is let in
 
@@ -174,11 +215,27 @@ class ChannelAdmin:
             await self.host.parts.store.remove_link(who.tenant, identity, Entries(audit=(row,)))
             account.noted = True
 
-    def _check(self, kind: ChannelKind, settings: ChannelSettings) -> None:
+    def _check(
+        self, who: Principal, kind: ChannelKind, settings: ChannelSettings, before: ChannelSettings | None = None
+    ) -> None:
         check_settings(settings)
         PLATFORMS[offered_kind(kind)].check(settings)
+        earlier = before or ChannelSettings()
+        if (settings.options, settings.secrets) != (earlier.options, earlier.secrets) and not who.operator:
+            # Whoever says where a secret is and which server gets it could have any that this machine holds.
+            raise Forbidden(
+                "Where a channel's secrets are, and which server they are for, is said by the operator. Sign in with the "
+                "daemon's own token, for instance by `commonplace open`."
+            )
         for name in settings.secrets:
             read_secret(settings, name)
+
+    def _status(self, who: Principal, profile: ChannelProfile) -> ChannelStatus:
+        status = self.host.status(profile, who.tenant)
+        if _governs(who):
+            return status
+        connection = None if status.connection is None else replace(status.connection, error=None)
+        return replace(status, channel=_plain(profile), connection=connection, meaning=None)
 
 
 def _governs(who: Principal) -> bool:

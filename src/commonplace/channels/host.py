@@ -10,13 +10,15 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from commonplace.channels.parts import RoomParts
-from commonplace.channels.platforms import PLATFORMS, offered_kind
+from commonplace.channels.platforms import GUIDES, PLATFORMS, offered_kind
 from commonplace.channels.residence import Residence
+from commonplace.channels.secrets import without_secrets
 from commonplace.errors import CommonplaceError
+from commonplace.ports.channel import Channel
 from commonplace.values.channel import (
     TERMINAL,
     WEB,
@@ -29,8 +31,11 @@ from commonplace.values.channel import (
     RoomsUnavailable,
 )
 from commonplace.values.moment import utc
+from commonplace.values.platform import ConnectionEntry, ConnectionState
 
 LOGGER: Final = logging.getLogger("commonplace")
+
+_ENTRIES: Final = 200
 
 LOCAL_SETTINGS: Final = ChannelSettings(group_policy="open", senders="open", route="chat_thread", dispatch="followup")
 """Whoever is a member of a room is heard there; nobody else gets as far."""
@@ -53,6 +58,8 @@ class ChannelHost:
         self._alone = alone
         self.parts = parts
         self._running: dict[tuple[str, str], _Running] = {}
+        self._failures: dict[tuple[str, str], ConnectionState] = {}
+        self._logs: dict[tuple[str, str], tuple[ConnectionEntry, ...]] = {}
         self._lock = asyncio.Lock()
 
     @asynccontextmanager
@@ -90,10 +97,28 @@ class ChannelHost:
         return [*[await self.profile(tenant, name) for name in BUILT_IN if name not in names], *profiles]
 
     def status(self, profile: ChannelProfile, tenant: str) -> ChannelStatus:
-        """Whether a channel is at work, and how it is connected."""
-        running = self._running.get((tenant, profile.name))
-        connection = None if running is None else running.residence.platform.connection
-        return ChannelStatus(channel=profile, running=running is not None, connection=connection)
+        """Whether a channel is at work, how it is connected, and why not."""
+        key = tenant, profile.name
+        running = self._running.get(key)
+        state = self._failures.get(key) if running is None else running.residence.platform.connection
+        if state is None or state.error is None:
+            return ChannelStatus(channel=profile, running=running is not None, connection=state)
+        error = without_secrets(profile.settings, state.error)
+        meaning = GUIDES[profile.kind].meaning(error)
+        state = replace(state, error=error)
+        return ChannelStatus(channel=profile, running=running is not None, connection=state, meaning=meaning)
+
+    def log(self, profile: ChannelProfile, tenant: str) -> tuple[ConnectionEntry, ...]:
+        """What happened to a channel since the daemon began, the oldest first, at most the last 200; kept while it is stopped, too."""
+        key = tenant, profile.name
+        running = self._running.get(key)
+        entries = (*self._logs.get(key, ()), *(() if running is None else running.residence.platform.log))
+        guide = GUIDES[profile.kind]
+        return tuple(
+            replace(entry, detail=detail, meaning=guide.meaning(detail) if detail else None)
+            for entry in entries[-_ENTRIES:]
+            for detail in (without_secrets(profile.settings, entry.detail),)
+        )
 
     async def residence(self, tenant: str, name: str) -> Residence:
         """
@@ -122,10 +147,13 @@ class ChannelHost:
         except ChannelNotFound:
             return
         if profile.enabled and self._alone:
-            await self._start(tenant, profile)
+            # Why it cannot begin is its state: the settings are kept.
+            await self._try_start(tenant, profile)
 
-    async def stop(self, tenant: str, name: str) -> None:
+    async def remove(self, tenant: str, name: str) -> None:
+        """Stop it, and forget how it was connected."""
         await self._stop((tenant, name))
+        self._logs.pop((tenant, name), None)
 
     async def _try_start(self, tenant: str, profile: ChannelProfile) -> None:
         try:
@@ -140,15 +168,29 @@ class ChannelHost:
         key = tenant, profile.name
         async with self._lock:
             if key not in self._running:
-                platform = PLATFORMS[offered_kind(profile.kind)].make(tenant, profile, self.parts)
+                platform = self._platform(tenant, profile)
                 residence = Residence(tenant, profile, platform, self.parts)
                 stack = AsyncExitStack()
                 await stack.enter_async_context(residence.open())
                 self._running[key] = _Running(residence=residence, stack=stack)
             return self._running[key]
 
+    def _platform(self, tenant: str, profile: ChannelProfile) -> Channel:
+        try:
+            return PLATFORMS[offered_kind(profile.kind)].make(tenant, profile, self.parts)
+        except CommonplaceError as error:
+            now, key = utc(self.parts.clock.now()), (tenant, profile.name)
+            self._failures[key] = ConnectionState(status="stopped", since=now, error=error.message)
+            self._note(key, ConnectionEntry(at=now, event="not_started", detail=error.message))
+            raise
+
     async def _stop(self, key: tuple[str, str]) -> None:
         async with self._lock:
+            self._failures.pop(key, None)
             running = self._running.pop(key, None)
             if running is not None:
                 await running.stack.aclose()
+                self._note(key, *running.residence.platform.log)
+
+    def _note(self, key: tuple[str, str], *entries: ConnectionEntry) -> None:
+        self._logs[key] = (*self._logs.get(key, ()), *entries)[-_ENTRIES:]

@@ -73,7 +73,7 @@ class Rooms:
         """Those that are the caller's."""
         async with self._desk.account(who, "room.list"):
             require_role(who, "reader")
-            await self._local_profile(who, channel)
+            await self.host.profile(who.tenant, channel)
             rooms = await self.host.parts.store.rooms(who.tenant, channel)
             knows = await self._desk.with_members(who, [room.scope for room in rooms])
             return [room for room in rooms if knows.reaches(room.scope)]

@@ -11,6 +11,8 @@ from commonplace.values.channel import ChannelSettings
 
 _FILE: Final = "file:"
 _MOST: Final = 65_536
+_SHORTEST: Final = 4
+"""Characters. What is shorter is no secret, and stands in every other word."""
 
 
 def read_secret(settings: ChannelSettings, name: str) -> str:
@@ -22,6 +24,18 @@ def read_secret(settings: ChannelSettings, name: str) -> str:
     if not value:
         raise InvalidInput(f"The secret {name!r} is not in {place}. Put it there, then start the channel again.")
     return value
+
+
+def without_secrets(settings: ChannelSettings, text: str) -> str:
+    """A text that may be shown: a platform might have said again what it was given."""
+    for name in settings.secrets:
+        try:
+            secret = read_secret(settings, name)
+        except InvalidInput:
+            continue
+        if len(secret) >= _SHORTEST:
+            text = text.replace(secret, "•••")
+    return text
 
 
 def has_secret(settings: ChannelSettings, name: str) -> bool:

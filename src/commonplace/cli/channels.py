@@ -1,4 +1,4 @@
-"""The commands for rooms: the channels of a daemon, and a room at the terminal."""
+"""The commands for rooms: the channels of a daemon, how they are set up, and a room at the terminal."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from commonplace.cli.channel_guide import Language, print_guide, print_statuses
+from commonplace.cli.complete import channel_kinds, channel_names, room_ids
 from commonplace.cli.door import Door, command
+from commonplace.cli.exits import Exit
 from commonplace.cli.lines import clean, clipped, oneline
 from commonplace.cli.moments import stamp
 from commonplace.cli.opening import nearest
@@ -15,8 +18,9 @@ from commonplace.errors import InvalidInput, PathNotFound
 
 if TYPE_CHECKING:
     from commonplace import Client
-    from commonplace.values.channel import ChannelStatus
     from commonplace.values.json import Json
+    from commonplace.values.platform import ConnectionEntry
+    from commonplace.wire.channels import ChannelKindAnswer
 
 PANEL = "Talk"
 
@@ -27,8 +31,23 @@ group = typer.Typer(
     rich_markup_mode=None,
 )
 
-Name = Annotated[str, typer.Argument(metavar="CHANNEL", help="The channel's name.")]
-RoomId = Annotated[str, typer.Argument(metavar="ROOM", help="The room's id.")]
+Name = Annotated[str, typer.Argument(metavar="CHANNEL", help="The channel's name.", autocompletion=channel_names)]
+NewName = Annotated[str, typer.Argument(metavar="CHANNEL", help="How it is to be called.")]
+Options = Annotated[
+    list[str] | None,
+    typer.Option("--option", "-o", metavar="NAME=VALUE", help="What the platform is given, as its guide says."),
+]
+Secrets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--secret",
+        metavar="NAME=PLACE",
+        help="Where the daemon finds a secret: the name of a variable of its environment, or file: and a path.",
+    ),
+]
+RoomId = Annotated[
+    str, typer.Argument(metavar="ROOM", help="The room's id, as its platform has it.", autocompletion=room_ids)
+]
 Channel = Annotated[str, typer.Option("--channel", "-c", metavar="CHANNEL", help="The channel that the room is of.")]
 
 
@@ -41,41 +60,81 @@ def list_channels(door: Door) -> None:
     """List the channels, and whether each is at work."""
     with _client(door) as daemon:
         states = daemon.channels.list()
-    door.answer({"channels": states}, lambda: _lines(states))
+    door.answer({"channels": states}, lambda: print_statuses(states))
 
 
 def show(door: Door, name: Name) -> None:
     """Show a channel with its rooms and, for admins, how it is set and who waits to be let in."""
     with _client(door) as daemon:
         state = daemon.channels.get(name)
-        rooms = daemon.rooms.list(name) if state.channel.kind in ("web", "terminal") else []
+        rooms = daemon.rooms.list(name)
 
     def lines() -> None:
-        _lines([state])
+        print_statuses([state])
         settings = state.channel.settings
         typer.echo(f"agent\t{clean(settings.agent)}")
         for what, value in (("workspace", settings.workspace), ("folder", settings.folder), ("model", settings.model)):
             if value:
                 typer.echo(f"{what}\t{clean(value)}")
+        for what, values in (("option", settings.options), ("secret in", settings.secrets)):
+            for key, value in values.items():
+                typer.echo(f"{what}\t{clean(key)}={clean(value)}")
         for room in rooms:
             typer.echo(f"room\t{clean(room.chat)}\t{clipped(room.title, 60)}")
 
     door.answer({"channel": state.channel, "running": state.running, "rooms": rooms}, lines)
 
 
+def guide(
+    door: Door,
+    kind: Annotated[
+        str | None,
+        typer.Argument(metavar="KIND", help="The kind; without it, all kinds.", autocompletion=channel_kinds),
+    ] = None,
+    language: Annotated[Language, typer.Option("--language", metavar="en|zh", help="In which language.")] = "en",
+) -> None:
+    """Show how a channel of a kind is set up: what to do there, what to give here, and what errors mean."""
+    with _client(door) as daemon:
+        kinds = daemon.channels.kinds()
+    if kind is None:
+        door.answer({"kinds": kinds}, lambda: _list_kinds(kinds, language))
+        return
+    answer = next((entry for entry in kinds if entry.guide.kind == kind), None)
+    if answer is None:
+        names = ", ".join(entry.guide.kind for entry in kinds)
+        raise InvalidInput(f"There is no kind {kind!r:.40}. It is one of {names}.")
+    door.answer(answer, lambda: print_guide(answer, language))
+
+
+def _list_kinds(kinds: "list[ChannelKindAnswer]", language: Language) -> None:
+    for entry in kinds:
+        title = entry.guide.title.zh if language == "zh" else entry.guide.title.en
+        typer.echo(f"{entry.guide.kind}\t{title}\t{'' if entry.available else 'not in this version'}".rstrip())
+
+
 def add(
     door: Door,
-    name: Name,
-    kind: Annotated[str, typer.Option("--kind", metavar="KIND", help="web or terminal.")] = "web",
+    name: NewName,
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--kind",
+            metavar="KIND",
+            help="web, terminal, matrix, dingtalk or feishu: `channel guide`.",
+            autocompletion=channel_kinds,
+        ),
+    ] = "web",
     agent: Annotated[str | None, typer.Option("--agent", metavar="AGENT", help="Who answers.")] = None,
     workspace: Annotated[str | None, typer.Option("--workspace", metavar="ID", help="Whose memory it has.")] = None,
     folder: Annotated[str | None, typer.Option("--folder", metavar="PATH", help="Where its tools work.")] = None,
     model: Annotated[str | None, typer.Option("--model", metavar="MODEL", help="Which model answers.")] = None,
+    option: Options = None,
+    secret: Secrets = None,
     settings: Annotated[
         Path | None, typer.Option("--settings", metavar="FILE", help="All settings, as a file of JSON.")
     ] = None,
 ) -> None:
-    """Add a channel. It is at work at once. For admins."""
+    """Add a channel. It begins at once. For admins; with --option or --secret, for the operator."""
     values: dict[str, Json] = _read(settings) if settings is not None else {}
     values |= {
         key: value
@@ -83,33 +142,66 @@ def add(
         if value is not None
     }
     with _client(door) as daemon:
-        profile = daemon.channels.add(name, kind, values)
-    door.answer(profile, lambda: typer.echo(f"The channel {clean(profile.name)} is at work."))
+        daemon.channels.add(name, kind, values | _pairs(option, secret, values))
+        status = daemon.channels.get(name)
+    door.answer(status, lambda: print_statuses([status]))
+    if kind not in ("web", "terminal"):
+        door.say(f"Look how it is connected: commonplace channel show {clean(name)}")
 
 
 def configure(
     door: Door,
     name: Name,
-    settings: Annotated[Path, typer.Argument(metavar="FILE", help="What to set otherwise, as a file of JSON.")],
+    settings: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="What to set otherwise, as a file of JSON.")
+    ] = None,
+    option: Options = None,
+    secret: Secrets = None,
 ) -> None:
-    """Set a channel otherwise: what the file does not name stays. For admins."""
+    """Set a channel otherwise: what is not named stays. For admins; with --option or --secret, for the operator."""
+    values = _read(settings) if settings is not None else {}
     with _client(door) as daemon:
-        profile = daemon.channels.change(name, _read(settings))
-    door.answer(profile, lambda: typer.echo(f"The channel {clean(profile.name)} is set."))
+        present = daemon.channels.get(name).channel.settings
+        before: dict[str, Json] = {"options": dict(present.options), "secrets": dict(present.secrets)}
+        changes = values | _pairs(option, secret, before | values)
+        if not changes:
+            raise InvalidInput("Say what to set otherwise: a file of JSON, --option or --secret.")
+        daemon.channels.change(name, changes)
+        status = daemon.channels.get(name)
+    door.answer(status, lambda: print_statuses([status]))
+
+
+def _pairs(option: list[str] | None, secret: list[str] | None, before: "dict[str, Json]") -> "dict[str, Json]":
+    """`name=value`, over what there was."""
+    values: dict[str, Json] = {}
+    for what, texts in (("options", option), ("secrets", secret)):
+        if texts:
+            earlier = before.get(what)
+            values[what] = {**(earlier if isinstance(earlier, dict) else {}), **dict(_pair(text) for text in texts)}
+    return values
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise InvalidInput(f"{text!r:.80} is no NAME=VALUE.")
+    return name, value
 
 
 def start(door: Door, name: Name) -> None:
-    """Start a channel that was stopped. For admins."""
+    """Start a channel that was stopped; it begins again with the daemon, too. For admins."""
     with _client(door) as daemon:
-        profile = daemon.channels.change(name, enabled=True)
-    door.answer(profile, lambda: typer.echo(f"The channel {clean(profile.name)} is at work."))
+        daemon.channels.change(name, enabled=True)
+        status = daemon.channels.get(name)
+    door.answer(status, lambda: print_statuses([status]))
 
 
 def stop(door: Door, name: Name) -> None:
-    """Stop a channel: what is written in its rooms meanwhile is refused. For admins."""
+    """Stop a channel: what is written in its rooms meanwhile is not heard. It stays so when the daemon begins again. For admins."""
     with _client(door) as daemon:
-        profile = daemon.channels.change(name, enabled=False)
-    door.answer(profile, lambda: typer.echo(f"The channel {clean(profile.name)} is stopped."))
+        daemon.channels.change(name, enabled=False)
+        status = daemon.channels.get(name)
+    door.answer(status, lambda: print_statuses([status]))
 
 
 def remove(
@@ -123,10 +215,21 @@ def remove(
 
 
 def test(door: Door, name: Name, room: RoomId) -> None:
-    """Write a test message into a room. For admins."""
+    """Write a test message into a room, and say what came of it. For admins."""
     with _client(door) as daemon:
-        daemon.channels.test(name, room)
-    door.answer({"name": name, "room": room}, lambda: typer.echo(f"Written to {clean(room)}."))
+        result = daemon.channels.test(name, room)
+
+    def lines() -> None:
+        if result.is_sent:
+            typer.echo(f"Written to {clean(room)}.")
+            return
+        typer.secho(f"Not written: {oneline(result.error or '')}", fg="red")
+        if result.meaning is not None:
+            typer.echo(result.meaning.en)
+
+    door.answer(result, lines)
+    if not result.is_sent:
+        raise typer.Exit(Exit.ERROR)
 
 
 def pair(
@@ -182,11 +285,17 @@ def memory(
 def logs(
     door: Door,
     name: Name,
-    room: RoomId,
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many messages.", min=1, max=500)] = 50,
+    room: Annotated[
+        str | None, typer.Argument(metavar="ROOM", help="A room of the web or the terminal: what was said there.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many lines.", min=1, max=500)] = 50,
 ) -> None:
-    """Show the last that was said in a room of the web or the terminal."""
+    """Show what happened to a channel's connection, and what its errors mean; or the last that was said in a room."""
     with _client(door) as daemon:
+        if room is None:
+            entries = daemon.channels.log(name)[-limit:]
+            door.answer({"entries": entries}, lambda: _log_lines(entries))
+            return
         page = daemon.rooms.messages(room, limit=limit, channel=name)
 
     def lines() -> None:
@@ -195,6 +304,15 @@ def logs(
             typer.echo(f"{stamp(message.at)}\t{clean(who)}\t{oneline(message.text)}")
 
     door.answer(page, lines)
+
+
+def _log_lines(entries: "list[ConnectionEntry]") -> None:
+    for entry in entries:
+        typer.echo(f"{stamp(entry.at)}\t{entry.event}\t{oneline(entry.detail)}".rstrip())
+        if entry.meaning is not None:
+            typer.echo(f"  {entry.meaning.en}")
+    if not entries:
+        typer.echo("Nothing has happened since the daemon began.")
 
 
 def chat(
@@ -227,24 +345,29 @@ def _read(path: Path) -> "dict[str, Json]":
     return document  # pyright: ignore[reportUnknownVariableType] - whatever JSON has
 
 
-def _lines(states: "list[ChannelStatus]") -> None:
-    for state in states:
-        what = "at work" if state.running else "ready" if state.channel.enabled else "stopped"
-        typer.echo(f"{clean(state.channel.name)}\t{state.channel.kind}\t{what}")
-
-
 def add_to(app: typer.Typer) -> None:
     command(group, "commonplace channel list", panel=PANEL, name="list")(list_channels)
     command(group, "commonplace channel show web", panel=PANEL)(show)
-    command(group, "commonplace channel add team --agent assistant --workspace web", panel=PANEL)(add)
-    command(group, "commonplace channel configure team settings.json", panel=PANEL)(configure)
+    command(group, "commonplace channel guide", "commonplace channel guide feishu --language zh", panel=PANEL)(guide)
+    command(
+        group,
+        "commonplace channel add team --agent assistant --workspace web",
+        "commonplace channel add matrix --kind matrix --option homeserver=https://matrix.example.org --secret token=MATRIX_TOKEN",
+        panel=PANEL,
+    )(add)
+    command(
+        group,
+        "commonplace channel configure team settings.json",
+        "commonplace channel configure matrix --secret token=file:/run/secrets/matrix",
+        panel=PANEL,
+    )(configure)
     command(group, "commonplace channel start team", panel=PANEL)(start)
     command(group, "commonplace channel stop team", panel=PANEL)(stop)
     command(group, "commonplace channel remove team --yes", panel=PANEL)(remove)
     command(group, "commonplace channel test web releases", panel=PANEL)(test)
-    command(group, "commonplace channel pair team K7M2QX4B", panel=PANEL)(pair)
+    command(group, "commonplace channel pair team K7M2QX4B", "commonplace channel pair team", panel=PANEL)(pair)
     command(group, "commonplace channel link terminal:ana ana", panel=PANEL)(link)
     command(group, "commonplace channel memory web releases", panel=PANEL)(memory)
-    command(group, "commonplace channel logs web releases", panel=PANEL)(logs)
+    command(group, "commonplace channel logs matrix", "commonplace channel logs web releases", panel=PANEL)(logs)
     command(group, "commonplace channel chat releases --as ana", panel=PANEL)(chat)
     app.add_typer(group, name="channel", rich_help_panel=PANEL)

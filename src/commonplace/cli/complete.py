@@ -8,6 +8,7 @@ import typer
 
 from commonplace.cli.door import half_typed
 from commonplace.cli.lines import clipped
+from commonplace.cli.opening import nearest
 from commonplace.errors import CommonplaceError
 from commonplace.values.record import Record
 from commonplace.values.scope import SCOPE_KINDS
@@ -39,6 +40,31 @@ def session_ids(ctx: typer.Context, incomplete: str) -> Completions:
     return _starting(incomplete, _asked(ctx, ask))
 
 
+def channel_names(ctx: typer.Context, incomplete: str) -> Completions:
+    return _of_daemon(
+        ctx,
+        incomplete,
+        lambda daemon: [(status.channel.name, status.channel.kind) for status in daemon.channels.list()],
+    )
+
+
+def channel_kinds(ctx: typer.Context, incomplete: str) -> Completions:
+    def ask(daemon: "Client") -> Completions:
+        return [(kind.guide.kind, kind.guide.title.en) for kind in daemon.channels.kinds()]
+
+    return _of_daemon(ctx, incomplete, ask)
+
+
+def room_ids(ctx: typer.Context, incomplete: str) -> Completions:
+    """Those of the channel that stands before."""
+    channel = ctx.params.get("name")
+
+    def ask(daemon: "Client") -> Completions:
+        return [(room.chat, clipped(room.title, 60)) for room in daemon.rooms.list(channel or "web")]
+
+    return _of_daemon(ctx, incomplete, ask)
+
+
 def kinds(ctx: typer.Context, incomplete: str) -> Completions:
     return _of_records(ctx, incomplete, lambda record: [(record.kind, "")])
 
@@ -58,6 +84,16 @@ def _of_records(ctx: typer.Context, incomplete: str, offer: Callable[[Record], C
         return [found for record in memory.list(limit=_ENOUGH).records for found in offer(record)]
 
     return _starting(incomplete, _asked(ctx, ask))
+
+
+def _of_daemon(ctx: typer.Context, incomplete: str, ask: Callable[["Client"], Completions]) -> Completions:
+    """What a daemon offers, if one answers."""
+    try:
+        door = half_typed(ctx)
+        with door.client(door.url or nearest()) as daemon:
+            return _starting(incomplete, ask(daemon))
+    except (CommonplaceError, OSError):
+        return []
 
 
 def _starting(incomplete: str, offers: Iterable[tuple[str, str]]) -> Completions:

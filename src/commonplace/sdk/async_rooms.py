@@ -14,6 +14,7 @@ from commonplace.values.channel import (
     ChannelProfile,
     ChannelSender,
     ChannelStatus,
+    ChannelTest,
     ChatRoom,
     RoomMessage,
     RoomMessagePage,
@@ -21,10 +22,14 @@ from commonplace.values.channel import (
 )
 from commonplace.values.json import Json
 from commonplace.values.permission import PermissionVote, PermissionVoteChoice
+from commonplace.values.platform import ConnectionEntry
 from commonplace.values.room_event import HeardInRoom
 from commonplace.values.room_memory import RoomMemoryChange
 from commonplace.wire.channels import (
     ChannelDeletedAnswer,
+    ChannelKindAnswer,
+    ChannelKindsAnswer,
+    ChannelLogAnswer,
     ChannelsAnswer,
     LinksAnswer,
     RoomDeletedAnswer,
@@ -138,7 +143,7 @@ class AsyncDaemonChannels:
         return await self._get(f"/v1/channels/{part(name)}", ChannelStatus)
 
     async def add(self, name: str, kind: str = "web", settings: Mapping[str, Json] | None = None) -> ChannelProfile:
-        """A new channel, at work at once."""
+        """A new channel. It begins at once; `get` tells whether it is connected."""
         body: dict[str, Json] = {"name": name, "kind": kind, "settings": dict(settings or {})}
         return await self._send("POST", "/v1/channels", ChannelProfile, body)
 
@@ -154,9 +159,17 @@ class AsyncDaemonChannels:
         path = f"/v1/channels/{part(name)}"
         await self._daemon.ask(asked(Call(method="DELETE", path=path, decode=reader(ChannelDeletedAnswer))))
 
-    async def test(self, name: str, room: str) -> None:
-        """Write a test message into a room."""
-        await self._tell("POST", f"/v1/channels/{part(name)}/test", {"chat": room})
+    async def test(self, name: str, room: str) -> ChannelTest:
+        """Write a test message into a room, and say what came of it."""
+        return await self._send("POST", f"/v1/channels/{part(name)}/test", ChannelTest, {"chat": room})
+
+    async def log(self, name: str) -> builtins.list[ConnectionEntry]:
+        """What happened to its connection lately, the oldest first."""
+        return builtins.list((await self._get(f"/v1/channels/{part(name)}/log", ChannelLogAnswer)).entries)
+
+    async def kinds(self) -> builtins.list[ChannelKindAnswer]:
+        """How each kind of channel is set up."""
+        return builtins.list((await self._get("/v1/channels/kinds", ChannelKindsAnswer)).kinds)
 
     async def senders(self, name: str) -> builtins.list[ChannelSender]:
         """Who waits to be let in, and who was."""
@@ -165,6 +178,10 @@ class AsyncDaemonChannels:
     async def pair(self, name: str, code: str) -> ChannelSender:
         """Let a sender in by their code."""
         return await self._send("POST", f"/v1/channels/{part(name)}/pair", ChannelSender, {"code": code})
+
+    async def dismiss(self, name: str, sender: str) -> None:
+        """Let a sender in no longer."""
+        await self._tell("DELETE", f"/v1/channels/{part(name)}/senders/{part(sender)}")
 
     async def links(self) -> builtins.list[SenderLink]:
         """Which senders are which persons."""

@@ -15,6 +15,7 @@ from commonplace.values.channel import (
     ChannelProfile,
     ChannelSender,
     ChannelStatus,
+    ChannelTest,
     ChatRoom,
     RoomMessage,
     RoomMessagePage,
@@ -22,10 +23,14 @@ from commonplace.values.channel import (
 )
 from commonplace.values.json import Json
 from commonplace.values.permission import PermissionVote, PermissionVoteChoice
+from commonplace.values.platform import ConnectionEntry
 from commonplace.values.room_event import HeardInRoom
 from commonplace.values.room_memory import RoomMemoryChange
 from commonplace.wire.channels import (
     ChannelDeletedAnswer,
+    ChannelKindAnswer,
+    ChannelKindsAnswer,
+    ChannelLogAnswer,
     ChannelsAnswer,
     LinksAnswer,
     RoomDeletedAnswer,
@@ -135,7 +140,7 @@ class DaemonChannels:
         return self._get(f"/v1/channels/{part(name)}", ChannelStatus)
 
     def add(self, name: str, kind: str = "web", settings: Mapping[str, Json] | None = None) -> ChannelProfile:
-        """A new channel, at work at once."""
+        """A new channel. It begins at once; `get` tells whether it is connected."""
         body: dict[str, Json] = {"name": name, "kind": kind, "settings": dict(settings or {})}
         return self._send("POST", "/v1/channels", ChannelProfile, body)
 
@@ -151,9 +156,17 @@ class DaemonChannels:
         path = f"/v1/channels/{part(name)}"
         self._daemon.ask(asked(Call(method="DELETE", path=path, decode=reader(ChannelDeletedAnswer))))
 
-    def test(self, name: str, room: str) -> None:
-        """Write a test message into a room."""
-        self._tell("POST", f"/v1/channels/{part(name)}/test", {"chat": room})
+    def test(self, name: str, room: str) -> ChannelTest:
+        """Write a test message into a room, and say what came of it."""
+        return self._send("POST", f"/v1/channels/{part(name)}/test", ChannelTest, {"chat": room})
+
+    def log(self, name: str) -> builtins.list[ConnectionEntry]:
+        """What happened to its connection lately, the oldest first."""
+        return builtins.list((self._get(f"/v1/channels/{part(name)}/log", ChannelLogAnswer)).entries)
+
+    def kinds(self) -> builtins.list[ChannelKindAnswer]:
+        """How each kind of channel is set up."""
+        return builtins.list((self._get("/v1/channels/kinds", ChannelKindsAnswer)).kinds)
 
     def senders(self, name: str) -> builtins.list[ChannelSender]:
         """Who waits to be let in, and who was."""
@@ -162,6 +175,10 @@ class DaemonChannels:
     def pair(self, name: str, code: str) -> ChannelSender:
         """Let a sender in by their code."""
         return self._send("POST", f"/v1/channels/{part(name)}/pair", ChannelSender, {"code": code})
+
+    def dismiss(self, name: str, sender: str) -> None:
+        """Let a sender in no longer."""
+        self._tell("DELETE", f"/v1/channels/{part(name)}/senders/{part(sender)}")
 
     def links(self) -> builtins.list[SenderLink]:
         """Which senders are which persons."""

@@ -18,7 +18,7 @@ from commonplace.errors import CommonplaceError, Conflict, InvalidInput, NotFoun
 from commonplace.values.json import Json, JsonObject, Natural
 from commonplace.values.moment import Moment
 from commonplace.values.permission import PermissionPolicy
-from commonplace.values.platform import ConnectionState
+from commonplace.values.platform import Bilingual, ConnectionState
 from commonplace.values.principal import CHANNEL_SUBJECT
 from commonplace.values.scope import MAX_SCOPE_ID, Scope
 
@@ -198,10 +198,22 @@ class ChannelProfile(JsonObject):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelStatus(JsonObject):
-    """A channel, whether it is at work, and how it is connected to its platform."""
+    """A channel, whether it is at work, how it is connected to its platform, and what its last error means, if we know. Errors are for admins."""
 
     channel: ChannelProfile
     running: bool
+    connection: ConnectionState | None = None
+    meaning: Bilingual | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChannelTest(JsonObject):
+    """What came of a test message. `is_sent`: the platform took it; else `error` is what it said, and `meaning` what that means, if we know."""
+
+    chat: str
+    is_sent: bool
+    error: str | None = None
+    meaning: Bilingual | None = None
     connection: ConnectionState | None = None
 
 

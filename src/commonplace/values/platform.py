@@ -108,8 +108,9 @@ class ConnectionState(JsonObject):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConnectionEntry(JsonObject):
-    """A line in the log of a connection. Never what was said, nor a secret."""
+    """A line in the log of a connection. Never what was said, nor a secret. `meaning` is added when it is shown, if we know."""
 
     at: Moment
     event: str
     detail: str = ""
+    meaning: Bilingual | None = None

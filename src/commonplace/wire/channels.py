@@ -24,6 +24,7 @@ from commonplace.values.channel import (
 )
 from commonplace.values.json import JsonObject
 from commonplace.values.permission import PermissionPolicy, PermissionVoteChoice
+from commonplace.values.platform import ConnectionEntry, PlatformGuide
 from commonplace.values.room_event import RoomEvent
 from commonplace.values.usage import to_micro
 from commonplace.wire.queries import UrlQuery
@@ -152,6 +153,24 @@ class ChannelChangeBody(NarrowBody):
 
     settings: ChannelSettingsBody | None = None
     enabled: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelKindAnswer(JsonObject):
+    """A kind of channel and how it is set up. `available`: this version has a client for it."""
+
+    guide: PlatformGuide
+    available: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelKindsAnswer(JsonObject):
+    kinds: tuple[ChannelKindAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelLogAnswer(JsonObject):
+    entries: tuple[ConnectionEntry, ...]
 
 
 class ChannelTestBody(Body):

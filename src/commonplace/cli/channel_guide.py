@@ -1,0 +1,121 @@
+"""How a channel is set up, as text: the guide of a platform, and what is wrong with a channel."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+import typer
+
+from commonplace.cli.lines import clean, oneline
+
+if TYPE_CHECKING:
+    from commonplace.values.channel import ChannelStatus
+    from commonplace.values.platform import Bilingual, PlatformField, PlatformGuide
+    from commonplace.wire.channels import ChannelKindAnswer
+
+Language = Literal["en", "zh"]
+_WORDS: dict[Language, dict[str, str]] = {
+    "en": {
+        "there": "On the platform",
+        "permissions": "Permissions to ask for there",
+        "optional": "optional",
+        "check": "look whether it is called so",
+        "here": "Here",
+        "after": "Then",
+        "problems": "What errors mean",
+        "open": "What only the real platform shows",
+        "secret": "where the secret is",
+        "unavailable": "This version has no client for it yet.",
+    },
+    "zh": {
+        "there": "在平台上",
+        "permissions": "需要申请的权限",
+        "optional": "可选",
+        "check": "请核对名称",
+        "here": "在这里",
+        "after": "然后",
+        "problems": "错误的含义",
+        "open": "只有真实平台才能确认的",
+        "secret": "密钥所在位置",
+        "unavailable": "此版本尚无该平台的客户端。",
+    },
+}
+
+
+def print_guide(answer: "ChannelKindAnswer", language: Language) -> None:
+    """The whole of it, in the order in which it is done."""
+    words, guide = _WORDS[language], answer.guide
+    typer.secho(_in(guide.title, language), bold=True)
+    typer.echo(_in(guide.summary, language))
+    if not answer.available:
+        typer.secho(words["unavailable"], fg="yellow")
+    _section(words["there"], _numbered(guide.steps, language))
+    _section(words["permissions"], _permissions(guide, language))
+    _section(words["here"], _fields(guide, language))
+    _section(words["after"], _numbered(guide.after, language))
+    _section(words["problems"], (f"{problem.sign}: {_in(problem.meaning, language)}" for problem in guide.problems))
+    _section(words["open"], (f"- {_in(point, language)}" for point in guide.open_points))
+
+
+def print_statuses(statuses: "list[ChannelStatus]") -> None:
+    """A line each; and what is wrong with it, if something is."""
+    for status in statuses:
+        channel = status.channel
+        typer.echo(f"{clean(channel.name)}\t{channel.kind}\t{state_of(status)}")
+        if status.connection is not None and status.connection.error:
+            typer.secho(f"  {oneline(status.connection.error)}", fg="red")
+            if status.meaning is not None:
+                typer.echo(f"  {status.meaning.en}")
+
+
+def state_of(status: "ChannelStatus") -> str:
+    if not status.channel.enabled:
+        return "stopped"
+    if status.running and status.connection is not None:
+        return "at work" if status.connection.status == "connected" else status.connection.status
+    return "not started" if status.connection is not None else "ready"
+
+
+def _section(title: str, lines: Iterator[str]) -> None:
+    text = list(lines)
+    if text:
+        typer.echo()
+        typer.secho(title, bold=True)
+        for line in text:
+            typer.echo(line)
+
+
+def _numbered(steps: "tuple[Bilingual, ...]", language: Language) -> Iterator[str]:
+    return (f"{number}. {_in(step, language)}" for number, step in enumerate(steps, 1))
+
+
+def _permissions(guide: "PlatformGuide", language: Language) -> Iterator[str]:
+    words = _WORDS[language]
+    for permission in guide.permissions:
+        remarks = [
+            *([] if permission.required else [words["optional"]]),
+            *([] if permission.certain else [words["check"]]),
+        ]
+        remark = f" ({', '.join(remarks)})" if remarks else ""
+        yield f"- {permission.name}: {_in(permission.purpose, language)}{remark}"
+
+
+def _fields(guide: "PlatformGuide", language: Language) -> Iterator[str]:
+    if not guide.fields:
+        return
+    arguments = " ".join(_argument(field) for field in guide.fields if field.required)
+    yield f"commonplace channel add NAME --kind {guide.kind} {arguments}"
+    words = _WORDS[language]
+    for field in guide.fields:
+        remark = "" if field.required else f" ({words['optional']}{f', {field.default}' if field.default else ''})"
+        what = f" [{words['secret']}]" if field.secret else ""
+        yield f"- {field.name}{remark}: {_in(field.label, language)}.{what} {_in(field.help, language)}"
+        for choice in field.choices:
+            yield f"    {choice.value}: {_in(choice.label, language)}"
+
+
+def _argument(field: "PlatformField") -> str:
+    return f"--{'secret' if field.secret else 'option'} {field.name}={field.example or '…'}"
+
+
+def _in(text: "Bilingual", language: Language) -> str:
+    return text.zh if language == "zh" else text.en

@@ -1,0 +1,76 @@
+"""Channels by the command, over a daemon."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace.channels.platforms import GUIDES
+
+pytestmark = pytest.mark.parametrize("cli", ["url"], indirect=True)
+
+
+@pytest.mark.parametrize("kind", GUIDES)
+def test_a_guide_is_printed_whole_in_both_languages(cli: Any, kind: str) -> None:
+    guide = next(guide for guide in GUIDES.values() if guide.kind == kind)
+
+    english, chinese = cli("channel", "guide", kind), cli("channel", "guide", kind, "--language", "zh")
+
+    assert (english.code, chinese.code) == (0, 0)
+    for step in (*guide.steps, *guide.after, *guide.open_points):
+        assert step.en in english.out
+        assert step.zh in chinese.out
+    for field in guide.fields:
+        assert f"- {field.name}" in english.out
+    for problem in guide.problems:
+        assert f"{problem.sign}: {problem.meaning.zh}" in chinese.out
+
+
+def test_the_kinds_are_listed_and_others_refused(cli: Any) -> None:
+    kinds = cli("channel", "guide")
+    unknown = cli("channel", "guide", "telegraph", "--json")
+
+    assert [line.split("\t")[0] for line in kinds.out.splitlines()] == list(GUIDES)
+    assert (unknown.code, unknown.error) == (2, "invalid_input")
+
+
+def test_a_channel_is_added_configured_stopped_started_and_removed(cli: Any, tmp_path: Path) -> None:
+    settings = tmp_path / "settings.json"
+    settings.write_text(json.dumps({"instructions": "Be brief."}), encoding="utf-8")
+
+    states = [
+        cli(*words).out
+        for words in (
+            ("channel", "add", "team", "--agent", "assistant"),
+            ("channel", "configure", "team", str(settings)),
+            ("channel", "stop", "team"),
+            ("channel", "start", "team"),
+        )
+    ]
+    held = cli.json("channel", "show", "team")
+    log = cli("channel", "logs", "team")
+    removed = cli("channel", "remove", "team", "--yes")
+
+    assert [state.split("\t")[-1].strip() for state in states] == ["at work", "at work", "stopped", "at work"]
+    assert held["channel"]["settings"]["instructions"] == "Be brief."
+    assert (log.code, removed.code) == (0, 0)
+    assert cli("channel", "show", "team").code == 3
+
+
+def test_what_is_given_by_name_is_refused_by_a_kind_that_does_not_know_it(cli: Any) -> None:
+    unknown = cli("channel", "add", "team", "--option", "server=x", "--json")
+    half = cli("channel", "add", "team", "--option", "server", "--json")
+    nothing = cli("channel", "configure", "web", "--json")
+
+    assert [(ran.code, ran.error) for ran in (unknown, half, nothing)] == [(2, "invalid_input")] * 3
+
+
+def test_a_test_message_is_written_or_the_command_fails(cli: Any) -> None:
+    made = cli("channel", "chat", "releases", stdin="")
+    sent = cli("channel", "test", "terminal", "releases")
+    lost = cli("channel", "test", "terminal", "nowhere", "--json")
+    said = cli("channel", "logs", "terminal", "releases")
+
+    assert (made.code, sent.code, lost.code, lost.error) == (0, 0, 3, "room_not_found")
+    assert len(said.out.splitlines()) == 1
