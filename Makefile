@@ -18,6 +18,7 @@ UV_VERSION := 0.13.7
 # Other people's programs, about 1 GB: one folder for all checkouts that lock the same versions.
 PUBLISHED_LOCK := tests/published/package-lock.json
 PUBLISHED ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/commonplace/published-$(shell sha256sum $(PUBLISHED_LOCK) | cut -c1-12)
+PEERS := .venv-synapse/.installed .venv-dingtalk/.installed .venv-feishu/.installed
 PRETTIER := tests/clients/node_modules/.bin/prettier --log-level warn 'src/commonplace/console/**/*.js' 'tests/console/node/*.mjs'
 
 # The first Python of 3.11 or newer that can make an environment, unless PYTHON says which; asked only when .venv is made.
@@ -75,6 +76,13 @@ $(VENV)/.stamp-browser: $(VENV)/.stamp-venv
 	has || { echo 'The tests of the console need Chromium and a font with Chinese letters. Install the packages chromium, fonts-noto-cjk and fontconfig, or say COMMONPLACE_CHROMIUM=/path/to/chromium.' >&2; exit 1; }
 	@touch $@
 
+# Other people's programs in Python, each in an environment of its own, beside ours and never inside it.
+.venv-%/.installed: requirements/peers/%.txt
+	@echo 'Installing the peer $* into .venv-$* …'
+	@[ -x .venv-$*/bin/python ] || { python=$$($(FIND_PYTHON)) && "$$python" -m venv .venv-$*; }
+	@.venv-$*/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes --requirement $<
+	@touch $@
+
 .PHONY: install
 install: $(VENV)/.stamp-test $(VENV)/.stamp-clients $(VENV)/.stamp-models $(VENV)/.stamp-browser  ## Install everything a contributor needs, run nothing
 
@@ -105,7 +113,7 @@ $(PUBLISHED)/.installed: tests/published/package.json $(PUBLISHED_LOCK)
 # Where a registry cannot be reached, a person is told what was left out; in CI that is a failure.
 .PHONY: acceptance
 acceptance: $(VENV)/.stamp-test  ## Install published clients and agents (1 GB, cached), then run them against ours
-	@if $(MAKE) $(PUBLISHED)/.installed; then \
+	@if $(MAKE) $(PUBLISHED)/.installed $(PEERS); then \
 		COMMONPLACE_PUBLISHED=$(PUBLISHED) $(BIN)/python -m pytest --timeout=300 tests/published $(PYTEST_ARGS); \
 	else \
 		echo 'Left out: the published clients and agents of tests/published, which could not be installed.' >&2; \
@@ -165,8 +173,9 @@ lock: $(VENV)/.stamp-venv  ## Compile requirements/*.txt anew from pyproject.tom
 	@$(COMPILE) $(LOCK_ARGS) $(EXTRAS) --group build --output-file requirements/run.txt >/dev/null
 	@$(COMPILE) $(LOCK_ARGS) $(EXTRAS) --group build --group test --group check --constraint requirements/run.txt --output-file requirements/test.txt >/dev/null
 	@$(COMPILE) $(LOCK_ARGS) --no-deps --group data --output-file requirements/data.txt >/dev/null
+	@for peer in requirements/peers/*.in; do $(COMPILE) $(LOCK_ARGS) $$peer --output-file $${peer%.in}.txt >/dev/null; done
 
 .PHONY: clean
 clean:  ## Remove .venv and every cache
-	@rm -rf $(VENV) build dist src/commonplace/embedders/data tests/clients/node_modules .screens .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) .venv-* build dist src/commonplace/embedders/data tests/clients/node_modules .screens .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
