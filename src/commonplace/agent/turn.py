@@ -212,6 +212,8 @@ class _Turn(TurnCourse):
             requests=spent.calls,
             input_tokens=spent.input_tokens,
             output_tokens=spent.output_tokens,
+            cached_tokens=spent.cached_tokens,
+            thought_tokens=spent.thought_tokens,
             cost_micro_usd=spent.cost_micro_usd,
         )
 

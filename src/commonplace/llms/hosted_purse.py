@@ -13,6 +13,7 @@ from typing import Final
 import anyio
 
 from commonplace.llms.choose import read_price
+from commonplace.llms.prices import Tokens
 from commonplace.llms.purse import ChatPurse, Reserved, Tab
 from commonplace.ports.chat import ChatTask, HostedCharge, HostedCost
 from commonplace.ports.clock import Clock
@@ -59,9 +60,9 @@ class ChatHostedBill:
         """As `HostedBill.charge`."""
         reserved, self._reserved = self._reserved, None
         assert reserved is not None
-        tokens = charge.input_tokens, charge.output_tokens
+        tokens = Tokens(input=charge.input_tokens, output=charge.output_tokens)
         # Dollars for a million tokens are millionths of a dollar for one.
-        priced = round(tokens[0] * self._price[0] + tokens[1] * self._price[1])
+        priced = round(tokens.input * self._price[0] + tokens.output * self._price[1])
         micro_usd = priced if charge.cost_micro_usd is None else charge.cost_micro_usd
         if not charge.estimated:
             await self._tab.settle(reserved, micro_usd, tokens=tokens)

@@ -50,10 +50,10 @@ Pause = Callable[[float], Awaitable[None]]
 
 @dataclass(slots=True)
 class Bill:
-    """What a call costs: all that was reserved, until its answer says otherwise. `tokens` are those read and written."""
+    """What a call costs: all that was reserved, until its answer says otherwise."""
 
     micro_usd: int
-    tokens: tuple[int, int] | None = None
+    tokens: Tokens | None = None
 
 
 class MeteredModel(WrapperModel):
@@ -145,22 +145,21 @@ class MeteredModel(WrapperModel):
 
     def _charge(self, bill: Bill, response: ModelResponse) -> None:
         usage = response.usage
-        bill.tokens = usage.input_tokens, usage.output_tokens
-        # A server that does not report what it used may have used all of it.
-        if not any(bill.tokens):
-            return
         output = usage.output_tokens
-        if response.state != "complete":
+        is_told = bool(usage.input_tokens or output)
+        if is_told and response.state != "complete":
             # Some vendors count what they wrote only at the end of a stream.
             output = max(output, min(self._output_tokens, output_tokens(response)))
-        tokens = Tokens(
+        bill.tokens = Tokens(
             input=usage.input_tokens,
             output=output,
             cache_read=usage.cache_read_tokens,
             cache_write=usage.cache_write_tokens,
+            thoughts=usage.output_reasoning_tokens,
         )
-        bill.tokens = tokens.input, tokens.output
-        bill.micro_usd = self._prices.cost(tokens)
+        # A server that does not report what it used may have used all of it.
+        if is_told:
+            bill.micro_usd = self._prices.cost(bill.tokens)
 
 
 def _wait_after(error: AgentRunError, attempt: int, bill: Bill) -> float:

@@ -28,12 +28,13 @@ class Price:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tokens:
-    """`cache_read` and `cache_write` are part of `input`."""
+    """`cache_read` and `cache_write` are part of `input`, `thoughts` of `output`."""
 
     input: int
     output: int
     cache_read: int = 0
     cache_write: int = 0
+    thoughts: int = 0
 
 
 UNKNOWN: Final = Price(input=5.0, output=25.0)

@@ -20,6 +20,7 @@ from typing import Final, Protocol
 import anyio
 
 from commonplace.errors import SpendingCapReached, StoreError
+from commonplace.llms.prices import Tokens
 from commonplace.ports.clock import Clock
 from commonplace.ports.models import Pot, Spent, TaskLimits
 from commonplace.ports.usage import SpendingStore
@@ -189,7 +190,7 @@ class Tab:
         self._work = work
         self._model = model
         self._pots = pots
-        self._calls = self._input = self._output = self._micro_usd = 0
+        self._calls = self._input = self._output = self._cached = self._thoughts = self._micro_usd = 0
         self._open: list[Reserved] = []
 
     @property
@@ -199,6 +200,8 @@ class Tab:
             calls=self._calls,
             input_tokens=self._input,
             output_tokens=self._output,
+            cached_tokens=self._cached,
+            thought_tokens=self._thoughts,
             cost_micro_usd=self._micro_usd,
         )
 
@@ -225,9 +228,9 @@ class Tab:
         self._open.append(reserved)
         return reserved
 
-    async def settle(self, reserved: Reserved, micro_usd: int, *, tokens: tuple[int, int] | None = None) -> None:
+    async def settle(self, reserved: Reserved, micro_usd: int, *, tokens: Tokens | None = None) -> None:
         """
-        End a call: it cost so much. `tokens`, read and written, are None if it was not answered.
+        End a call: it cost so much. `tokens` None: it was not answered.
 
         Raises:
             ValueError: this call was settled before.
@@ -235,8 +238,10 @@ class Tab:
         self._open.remove(reserved)
         if tokens is not None:
             self._calls += 1
-            self._input += tokens[0]
-            self._output += tokens[1]
+            self._input += tokens.input
+            self._output += tokens.output
+            self._cached += tokens.cache_read
+            self._thoughts += tokens.thoughts
         await self._purse.settle(self._work.tenant, reserved, micro_usd)
         self._count(micro_usd - reserved.micro_usd)
 

@@ -73,12 +73,17 @@ class ModelQuestion(Task, Generic[T]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Spent:
-    """What a task took: calls that were answered, tokens, and money."""
+    """
+    What a task took: calls that were answered, tokens, and money. `cached_tokens` are those of the input that the vendor had read before,
+    `thought_tokens` those of the output that nobody is told.
+    """
 
     model: str
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_tokens: int = 0
+    thought_tokens: int = 0
     cost_micro_usd: int = 0
 
 

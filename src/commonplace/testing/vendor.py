@@ -55,8 +55,13 @@ def stream(
     hang: bool = False,
     thought: str | None = None,
     gate: Semaphore | None = None,
+    cached: int = 0,
+    thoughts: int = 0,
 ) -> Reply:
-    """What a model thinks and says, piece by piece, and the tools it wants. `hang`: it never gets to the end."""
+    """
+    What a model thinks and says, piece by piece, and the tools it wants. `hang`: it never gets to the end. `cached` and `thoughts` are the
+    tokens that it says it had read before, and thought.
+    """
     tools = [
         {"index": n, "id": f"call_{n}", "type": "function", "function": {"name": name, "arguments": arguments}}
         for n, (name, arguments) in enumerate(calls)
@@ -68,8 +73,13 @@ def stream(
     chunks: list[dict[str, Any]] = [{**head, "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
     if not hang:
         end: dict[str, Any] = {"index": 0, "delta": {}, "finish_reason": "tool_calls" if tools else "stop"}
-        usage = {"prompt_tokens": INPUT_TOKENS, "completion_tokens": OUTPUT_TOKENS}
-        usage["total_tokens"] = INPUT_TOKENS + OUTPUT_TOKENS
+        usage = {
+            "prompt_tokens": INPUT_TOKENS,
+            "completion_tokens": OUTPUT_TOKENS,
+            "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS,
+            "prompt_tokens_details": {"cached_tokens": cached},
+            "completion_tokens_details": {"reasoning_tokens": thoughts},
+        }
         chunks += [{**head, "choices": [end]}, {**head, "choices": [], "usage": usage}]
     body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + ("" if hang else "data: [DONE]\n\n")
     return Reply(body=body, headers={"Content-Type": "text/event-stream"}, hang=hang, gate=gate)

@@ -22,12 +22,17 @@ StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TurnUsage(JsonObject):
-    """What the model calls of a turn took. `estimated`: nobody reported it."""
+    """
+    What the model calls of a turn took. `cached_tokens` are part of the input, `thought_tokens` of the output. `estimated`: nobody reported
+    it.
+    """
 
     model: str
     requests: Natural = 0
     input_tokens: Natural = 0
     output_tokens: Natural = 0
+    cached_tokens: Natural = 0
+    thought_tokens: Natural = 0
     cost_micro_usd: Natural = 0
     estimated: bool = False
 

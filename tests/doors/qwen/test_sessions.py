@@ -12,7 +12,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_a_prompt_is_echoed_answered_piece_by_piece_and_completed(ana: Program, vendor: Vendor) -> None:
-    vendor.replies = [stream("Good ", "morning.")]
+    vendor.replies = [stream("Good ", "morning.", cached=40, thoughts=2)]
     attached = await ana.create()
 
     ticket = await ana.prompt("Hello?")
@@ -37,7 +37,13 @@ async def test_a_prompt_is_echoed_answered_piece_by_piece_and_completed(ana: Pro
         "promptId": ticket["promptId"],
     }
     assert ticket["lastEventId"] == 0
-    assert found[-2].data["update"]["_meta"]["usage"] == {"inputTokens": 50, "outputTokens": 7, "totalTokens": 57}
+    assert found[-2].data["update"]["_meta"]["usage"] == {
+        "inputTokens": 50,
+        "outputTokens": 7,
+        "totalTokens": 57,
+        "thoughtTokens": 2,
+        "cachedReadTokens": 40,
+    }
 
 
 async def test_whoever_asks_for_a_session_gets_their_own_that_is_in_use(ana: Program, house: SessionHouse) -> None:

@@ -267,6 +267,8 @@ class Translator:
             "inputTokens": usage.input_tokens,
             "outputTokens": usage.output_tokens,
             "totalTokens": usage.input_tokens + usage.output_tokens,
+            "thoughtTokens": usage.thought_tokens,
+            "cachedReadTokens": usage.cached_tokens,
         }
         meta: dict[str, Json] = {"usage": tokens}
         if self.turn is not None:

@@ -29,6 +29,8 @@ class ModelCount:
     latency: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_tokens: int = 0
+    thought_tokens: int = 0
 
     def document(self) -> dict[str, Json]:
         total = self.input_tokens + self.output_tokens
@@ -38,8 +40,8 @@ class ModelCount:
                 "prompt": self.input_tokens,
                 "candidates": self.output_tokens,
                 "total": total,
-                "cached": 0,
-                "thoughts": 0,
+                "cached": self.cached_tokens,
+                "thoughts": self.thought_tokens,
             },
         }
 
@@ -121,6 +123,8 @@ class SessionStats:
         model.latency += _between(self._turn or at, at)
         model.input_tokens += usage.input_tokens
         model.output_tokens += usage.output_tokens
+        model.cached_tokens += usage.cached_tokens
+        model.thought_tokens += usage.thought_tokens
 
     def _tool(self, event: ToolEnded, at: datetime) -> None:
         for line in (event.diff or "").splitlines():

@@ -34,6 +34,14 @@ def test_behind_each_call_to_the_model() -> None:
     assert (took.requests, took.input_tokens, took.output_tokens, took.estimated) == (2, 220, 16, False)
 
 
+def test_what_was_read_before_and_thought_is_counted_once() -> None:
+    usage = {"inputTokens": 100, "outputTokens": 7, "cachedReadTokens": 40, "thoughtTokens": 3}
+
+    took = spending({"_meta": {"usage": usage}}, {"_meta": {"usage": usage}}, answer={"usage": usage})
+
+    assert (took.cached_tokens, took.thought_tokens, took.input_tokens) == (80, 6, 200)
+
+
 def test_in_the_answer_to_the_prompt() -> None:
     took = spending(answer={"usage": {"inputTokens": 200, "outputTokens": 14, "totalTokens": 214}})
 

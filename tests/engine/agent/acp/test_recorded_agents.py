@@ -24,7 +24,8 @@ class Expected:
     title: str
     rule: str
     option: str
-    tokens: tuple[int, int]
+    tokens: tuple[int, int, int]
+    """Read, written, and how many of those that were read had been read before."""
     modes: tuple[str, ...]
     model: str
     mode: str = "default"
@@ -36,7 +37,7 @@ AGENTS = {
         title="touch /workspace/made (make a file)",
         rule="run_shell_command:touch /workspace/made",
         option="proceed_once",
-        tokens=(200, 14),
+        tokens=(200, 14, 80),
         modes=("plan", "default", "auto-edit", "auto", "yolo"),
         model="$runtime|openai|fake-model(openai)",
     ),
@@ -44,7 +45,7 @@ AGENTS = {
         title="touch /workspace/made",
         rule="execute:touch /workspace/made",
         option="proceed_once",
-        tokens=(200, 14),
+        tokens=(200, 14, 0),
         modes=("default", "autoEdit", "yolo", "plan"),
         model="gemini-2.5-flash",
     ),
@@ -52,7 +53,7 @@ AGENTS = {
         title="touch /workspace/made",
         rule="execute:touch /workspace/made",
         option="approved",
-        tokens=(0, 0),
+        tokens=(0, 0, 0),
         modes=(),
         model="fake-model",
         estimated=True,
@@ -61,7 +62,7 @@ AGENTS = {
         title="bash: touch /workspace/made",
         rule="bash:touch /workspace/made",
         option="allow_once",
-        tokens=(200, 14),
+        tokens=(200, 14, 80),
         modes=("ask", "accept-edits", "auto-approve"),
         mode="ask",
         model="fake",
@@ -70,7 +71,7 @@ AGENTS = {
         title="Bash: touch /workspace/made",
         rule="execute:touch /workspace/made",
         option="approve_once",
-        tokens=(0, 0),
+        tokens=(0, 0, 0),
         modes=("default", "plan", "auto", "yolo"),
         model="fake",
         estimated=True,
@@ -102,7 +103,7 @@ async def test_what_it_said_is_asked_kept_told_and_counted(host: HostBench, name
     assert "Done: tool answered" in end.reply
     assert end.usage.estimated is expected.estimated
     if not expected.estimated:
-        assert (end.usage.input_tokens, end.usage.output_tokens) == expected.tokens
+        assert (end.usage.input_tokens, end.usage.output_tokens, end.usage.cached_tokens) == expected.tokens
     options = (await host.agent.session_state(session.id)).options
     check(options, expected)
 

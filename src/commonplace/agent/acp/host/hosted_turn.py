@@ -337,6 +337,8 @@ class HostedTurn(TurnCourse):
             requests=spending.requests,
             input_tokens=spending.input_tokens,
             output_tokens=spending.output_tokens,
+            cached_tokens=spending.cached_tokens,
+            thought_tokens=spending.thought_tokens,
             cost_micro_usd=cost.micro_usd,
             estimated=spending.estimated,
         )

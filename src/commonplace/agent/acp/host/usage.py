@@ -6,8 +6,8 @@ session has cost so far; and so without the cost. Who says nothing, or only how 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, Self
 
 from commonplace.agent.acp.host.updates import Fields, count, fields, text
 from commonplace.values.usage import MICRO
@@ -17,12 +17,52 @@ _CHARACTERS: Final = 4
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ReportedTokens:
+    """What an agent says of its calls to a model. `cached` are part of `input`, `thoughts` of `output`."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    thoughts: int = 0
+
+    @classmethod
+    def of(cls, usage: Fields) -> Self:
+        """In the protocol's own words."""
+        return cls(
+            input=count(usage.get("inputTokens")),
+            output=count(usage.get("outputTokens")),
+            cached=count(usage.get("cachedReadTokens")),
+            thoughts=count(usage.get("thoughtTokens")),
+        )
+
+    def __add__(self, other: Self) -> Self:
+        return replace(
+            self,
+            input=self.input + other.input,
+            output=self.output + other.output,
+            cached=self.cached + other.cached,
+            thoughts=self.thoughts + other.thoughts,
+        )
+
+    def or_more(self, other: Self) -> Self:
+        return replace(
+            self,
+            input=max(self.input, other.input),
+            output=max(self.output, other.output),
+            cached=max(self.cached, other.cached),
+            thoughts=max(self.thoughts, other.thoughts),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class HostedSpending:
     """`cost_micro_usd` None: it was not said. `used` of the `size` tokens of its context; 0: not known."""
 
     requests: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_tokens: int = 0
+    thought_tokens: int = 0
     cost_micro_usd: int | None = None
     estimated: bool = False
     used: int = 0
@@ -34,10 +74,9 @@ class HostedUsage:
 
     def __init__(self, cost_before: int = 0) -> None:
         self._cost_before = cost_before
-        self._calls = self._input = self._output = 0
-        self._used = self._size = 0
+        self._calls = self._used = self._size = 0
         self._cost: int | None = None
-        self._answer: tuple[int, int] | None = None
+        self._on_the_way = self._answer = ReportedTokens()
 
     @property
     def cost_so_far(self) -> int:
@@ -49,8 +88,7 @@ class HostedUsage:
         usage = fields(fields(update.get("_meta")).get("usage"))
         if usage:
             self._calls += 1
-            self._input += count(usage.get("inputTokens"))
-            self._output += count(usage.get("outputTokens"))
+            self._on_the_way += ReportedTokens.of(usage)
 
     def hear_context(self, update: Fields) -> None:
         """A `usage_update`: the size of the context, and perhaps what the session has cost."""
@@ -66,24 +104,26 @@ class HostedUsage:
         usage = fields(answer.get("usage"))
         quota = fields(fields(fields(answer.get("_meta")).get("quota")).get("token_count"))
         if usage:
-            self._answer = count(usage.get("inputTokens")), count(usage.get("outputTokens"))
+            self._answer = ReportedTokens.of(usage)
         elif quota:
-            self._answer = count(quota.get("input_tokens")), count(quota.get("output_tokens"))
+            tokens = count(quota.get("input_tokens")), count(quota.get("output_tokens"))
+            self._answer = ReportedTokens(input=tokens[0], output=tokens[1])
 
     def spending(self, characters_in: int, characters_out: int) -> HostedSpending:
         """All of it. The lengths of what was said are for the estimate."""
-        own = self._answer or (0, 0)
         # Some answer with the last call to the model, some with all of them: never less than what was said on the way.
-        tokens = max(own[0], self._input), max(own[1], self._output)
-        is_estimated = tokens == (0, 0)
+        tokens = self._answer.or_more(self._on_the_way)
+        is_estimated = (tokens.input, tokens.output) == (0, 0)
         if is_estimated:
             output = -(-characters_out // _CHARACTERS)
-            tokens = max(self._used - output, -(-characters_in // _CHARACTERS)), output
+            tokens = ReportedTokens(input=max(self._used - output, -(-characters_in // _CHARACTERS)), output=output)
         cost = None if self._cost is None else max(0, self._cost - self._cost_before)
         return HostedSpending(
             requests=self._calls or 1,
-            input_tokens=tokens[0],
-            output_tokens=tokens[1],
+            input_tokens=tokens.input,
+            output_tokens=tokens.output,
+            cached_tokens=tokens.cached,
+            thought_tokens=tokens.thoughts,
             cost_micro_usd=cost,
             estimated=is_estimated and cost is None,
             used=self._used,

@@ -201,7 +201,14 @@ def _select(id: str, name: str, current: str, choices: Sequence[tuple[str, str, 
 
 def usage_of(usage: TurnUsage) -> dict[str, int]:
     total = usage.input_tokens + usage.output_tokens
-    return {"totalTokens": total, "inputTokens": usage.input_tokens, "outputTokens": usage.output_tokens}
+    # What is nothing need not be said.
+    parts = {"thoughtTokens": usage.thought_tokens, "cachedReadTokens": usage.cached_tokens}
+    return {
+        "totalTokens": total,
+        "inputTokens": usage.input_tokens,
+        "outputTokens": usage.output_tokens,
+        **{name: count for name, count in parts.items() if count},
+    }
 
 
 def usage_update(event: UsageChanged, micro_usd: int) -> Update | None:
