@@ -21,6 +21,8 @@ from commonplace.doors.mcp.server import make_server_for, serve_lines
 from commonplace.llms.hosted_purse import ChatHostedPurse
 from commonplace.service.services import Services
 from commonplace.settings import Settings
+from commonplace.values.agent_errors import HostedAgentClosed
+from commonplace.values.principal import Principal
 from commonplace.values.usage import to_micro
 
 
@@ -62,12 +64,18 @@ def _memory(settings: Settings, outfit: Outfit) -> ServeMemory:
         return no_memory
 
     @asynccontextmanager
-    async def serve(live: LiveSession, speaker: Speaker) -> AsyncGenerator[Message | None]:
+    async def serve(live: LiveSession, speaker: Speaker, starter: Principal) -> AsyncGenerator[Message | None]:
         async def source() -> Asker:
             return await outfit.asker_of(live, speaker())
 
+        async def offered() -> Asker:
+            try:
+                return await source()
+            except HostedAgentClosed:
+                return await outfit.asker_of(live, starter)
+
         async def answer(reader: StreamReader, writer: StreamWriter) -> None:
-            server = make_server_for(source, allow_delete=settings.mcp_allow_delete)
+            server = make_server_for(source, offered=offered, allow_delete=settings.mcp_allow_delete)
             await serve_lines(server, reader, writer)
 
         async with memory_socket(answer) as entry:

@@ -70,13 +70,14 @@ AskerSource: TypeAlias = Callable[[], Awaitable[Asker]]
 class Doors:
     """Each request of the protocol, answered for whoever asks at that moment."""
 
-    def __init__(self, source: AskerSource, *, allow_delete: bool) -> None:
+    def __init__(self, source: AskerSource, offered: AskerSource, *, allow_delete: bool) -> None:
         self._source = source
+        self._offered = offered
         self._allow_delete = allow_delete
 
     async def tools(self, ctx: Asking, params: PaginatedRequestParams | None) -> ListToolsResult:
         del ctx, params
-        return ListToolsResult(tools=offered(await self._source(), allow_delete=self._allow_delete))
+        return ListToolsResult(tools=offered(await self._offered(), allow_delete=self._allow_delete))
 
     async def call(self, ctx: Asking, params: CallToolRequestParams) -> CallToolResult:
         del ctx
@@ -119,9 +120,11 @@ def make_server(asker: Asker, *, allow_delete: bool = False) -> Server[Any]:
     return make_server_for(source, allow_delete=allow_delete)
 
 
-def make_server_for(source: AskerSource, *, allow_delete: bool = False) -> Server[Any]:
-    """For whoever asks at the moment of each request."""
-    doors = Doors(source, allow_delete=allow_delete)
+def make_server_for(
+    source: AskerSource, *, offered: AskerSource | None = None, allow_delete: bool = False
+) -> Server[Any]:
+    """For whoever asks at the moment of each request. `offered`: as whom its tools are listed, if that is another."""
+    doors = Doors(source, offered or source, allow_delete=allow_delete)
     server: Server[Any] = Server(
         NAME,
         version=version(NAME),

@@ -101,6 +101,34 @@ async def test_a_person_whom_the_operator_let_in_reaches_no_more_than_before(tmp
     assert "mat" not in json.dumps(answer)
 
 
+async def test_between_turns_its_tools_are_listed_and_none_is_served(tmp_path: Path) -> None:
+    async with house(tmp_path, [{"text": "Hello."}]) as home:
+        session = await home.memory().create_session("assistant", workspace="web")
+        await home.turn(WHO, session.id, "Hello?")
+        [[server]] = [params["mcpServers"] for params in home.heard("params") if "mcpServers" in params]
+        program = await asyncio.create_subprocess_exec(
+            server["command"], *server["args"], stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+        )
+        about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "agent", "version": "0"}}
+        await _ask(program, "initialize", about)
+        listed = await _ask(program, "tools/list", {})
+        refused = await _ask(program, "tools/call", {"name": "memory_list", "arguments": {}})
+        program.terminate()
+        await program.wait()
+
+    assert "memory_search" in {tool["name"] for tool in listed["result"]["tools"]}
+    assert refused["error"]["data"]["reason"] == "hosted_agent_closed"
+
+
+async def _ask(program: asyncio.subprocess.Process, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    assert program.stdin is not None
+    assert program.stdout is not None
+    request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    program.stdin.write(json.dumps(request).encode() + b"\n")
+    async with asyncio.timeout(20):
+        return json.loads(await program.stdout.readline())
+
+
 async def test_who_is_not_the_operator_is_refused_and_no_program_is_started(tmp_path: Path) -> None:
     async with house(tmp_path, [{"text": "Hello."}]) as home:
         session = await home.memory(ANA).create_session("assistant")

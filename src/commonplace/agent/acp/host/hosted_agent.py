@@ -32,8 +32,12 @@ from commonplace.values.principal import Principal
 
 HostedUsers: TypeAlias = Literal["operator", "writers"]
 Speaker: TypeAlias = Callable[[], Principal]
-ServeMemory: TypeAlias = Callable[[LiveSession, Speaker], AbstractAsyncContextManager[Message | None]]
-"""The memory of a session as an MCP server, in the entry that an agent is given; None: it has none. `Speaker` raises Forbidden if nobody speaks."""
+ServeMemory: TypeAlias = Callable[[LiveSession, Speaker, Principal], AbstractAsyncContextManager[Message | None]]
+"""
+The memory of a session as an MCP server, in the entry that an agent is given; None: it has none. `Speaker` raises HostedAgentClosed if nobody
+speaks. Which tools there are can be asked then, too, as the principal sees it for whom the program is started: some agents ask between
+turns, once, and never have a tool that they were not told of.
+"""
 
 _MODES: Final[Mapping[ApprovalMode, tuple[str, ...]]] = {
     "plan": ("plan", "readonly", "architect"),
@@ -45,8 +49,8 @@ _MODES: Final[Mapping[ApprovalMode, tuple[str, ...]]] = {
 
 
 @asynccontextmanager
-async def no_memory(live: LiveSession, speaker: Speaker) -> AsyncGenerator[Message | None]:
-    del live, speaker
+async def no_memory(live: LiveSession, speaker: Speaker, starter: Principal) -> AsyncGenerator[Message | None]:
+    del live, speaker, starter
     yield None
 
 
@@ -111,7 +115,7 @@ class HostedAgent:
         profile = await parts.profile_of(who, live.session.agent)
         address: dict[str, Json] = {"command": _digest(parts.command), "folder": str(folder)}
         knows = live.hosted.get("id") if {**live.hosted, **address} == live.hosted else None
-        entry = await self._stack.enter_async_context(parts.serve_memory(live, self._speaks))
+        entry = await self._stack.enter_async_context(parts.serve_memory(live, self._speaks, who))
         servers = [entry] if entry is not None else []
         # A name that the agent's row uses is the row's.
         rows = {row.name: server_of(row, parts.tools.seconds) for row in profile.mcp_servers}
