@@ -20,6 +20,7 @@ import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from fastapi.routing import iter_route_contexts
 
+from commonplace.doors.qwen.session_refusals import UNSUPPORTED
 from commonplace.server.auth import AppState
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.daemon import TOKEN, InProcess, served
@@ -353,6 +354,7 @@ ROUTES: dict[str, Route] = {
     "GET /session/{id}/context-usage": Route("reader", answers=404),
     "GET /session/{id}/stats": Route("reader", answers=404),
     "GET /session/{id}/transcript": Route("reader", answers=404),
+    **dict.fromkeys(UNSUPPORTED, Route("reader", answers=404)),
     "POST /sessions/delete": Route("writer", {"sessionIds": ["none"]}),
     "POST /sessions/archive": Route("writer", {"sessionIds": ["none"]}),
     "POST /sessions/unarchive": Route("writer", {"sessionIds": ["none"]}),

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from commonplace.doors.qwen.session_refusals import UNSUPPORTED
+
 Request = tuple[dict[str, Any] | None, str]
 """The body, and the codes that reader, writer, reviewer, scoped and abroad get, in this order."""
 _WHY = {"reason": "r"}
@@ -72,6 +74,10 @@ ANAS: dict[str, Request] = {
     "GET /session/{id:TALK}/context-usage": (None, "404 404 404 404 404"),
     "GET /session/{id:TALK}/stats": (None, "404 404 404 404 404"),
     "GET /session/{id:TALK}/transcript": (None, "404 404 404 404 404"),
+    **{
+        route.replace("{id}", "{id:TALK}").replace("{message}", "{message:RUN}"): (None, "404 404 404 404 404")
+        for route in UNSUPPORTED
+    },
     "POST /sessions/delete": ({"sessionIds": ["TALK"]}, "403 200 200 200 200"),
     "POST /sessions/archive": ({"sessionIds": ["TALK"]}, "403 200 200 200 200"),
     "POST /sessions/unarchive": ({"sessionIds": ["TALK"]}, "403 200 200 200 200"),

@@ -13,6 +13,7 @@ import pytest
 from commonplace.agent.live_sessions import LiveSessions
 from commonplace.doors.qwen.session_bridge import Reader
 from commonplace.doors.qwen.session_bridges import Bridges
+from commonplace.doors.qwen.session_refusals import UNSUPPORTED
 from commonplace.testing.events import until
 from commonplace.testing.sessions import ModelGate, Program, SessionHouse, of, over, seen, session_house
 from commonplace.testing.vendor import Vendor, stream
@@ -160,6 +161,20 @@ async def test_votes_that_mean_nothing_are_refused_and_the_request_waits_on(ana:
     assert cancelled.status_code == 200
     assert of(found, "permission_resolved")[0]["outcome"] == {"outcome": "cancelled"}
     assert of(found, "turn_complete")[0]["stopReason"] == "end_turn"
+
+
+async def test_what_another_daemon_does_with_a_session_is_refused_by_its_name(ana: Program) -> None:
+    await ana.create()
+    asked = [route.replace("{message}", "m1").split(" ") for route in UNSUPPORTED]
+
+    told = [await ana.ask(method, path.replace("{id}", "{}"), {}) for method, path in asked]
+    lost = [await ana.ask(method, path.replace("{id}", "nobody"), {}) for method, path in asked]
+    found = await ana.turn("Hello?")
+
+    assert {(answer.status_code, answer.json()["code"]) for answer in told} == {(501, "not_supported")}
+    assert [answer.json()["operation"] for answer in told] == [path.split("/")[3] for _, path in asked]
+    assert {(answer.status_code, answer.json()["code"]) for answer in lost} == {(404, "session_not_found")}
+    assert of(found, "turn_complete")
 
 
 @pytest.mark.parametrize("query", ["?maxQueued=15", "?maxQueued=2049", "?maxQueued=x", "?maxQueued=-1", "?maxQueued="])

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Body, Path
 
-from commonplace.doors.qwen import session_routes, session_views
+from commonplace.doors.qwen import session_refusals, session_routes, session_views
 from commonplace.doors.qwen.session_features import SESSION_FEATURES, daemon_limits
 from commonplace.doors.qwen.session_routes import Sessions
 from commonplace.doors.qwen.shapes import (
@@ -42,7 +42,7 @@ from commonplace.service.lanes import MODES, MOST_CONTENT, PENDING
 from commonplace.values.task import MemoryTask
 
 router = APIRouter(tags=["remember"])
-DOOR: Final = ApiDoor(routers=(router, session_routes.router, session_views.router))
+DOOR: Final = ApiDoor(routers=(router, session_routes.router, session_views.router, session_refusals.router))
 TaskId = Annotated[str, Path(max_length=128, description="As the answer that queued it says.")]
 MANAGED: Final = (
     "workspace_memory",

@@ -6,9 +6,19 @@ The `details` stand in the body of the answer beside `error` and `code`, under t
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Mapping
+from typing import Final, Self
 
-from commonplace.errors import Conflict, Forbidden, InvalidClientId, InvalidInput, NotFound, Overloaded, TooManyRequests
+from commonplace.errors import (
+    CommonplaceError,
+    Conflict,
+    Forbidden,
+    InvalidClientId,
+    InvalidInput,
+    NotFound,
+    Overloaded,
+    TooManyRequests,
+)
 from commonplace.values.session_lease import PerhapsElsewhere
 
 
@@ -137,6 +147,32 @@ class PromptQueueFull(TooManyRequests):
             limit=limit,
             pendingCount=pending,
         )
+
+
+class NotSupported(CommonplaceError):
+    """`operation` is the word of the route."""
+
+    code = "not_supported"
+    status = 501
+
+    @classmethod
+    def of(cls, operation: str, session: str) -> Self:
+        instead = _INSTEAD.get(operation, "/capabilities names what there is.")
+        return cls(f"This daemon has no `{operation}` for sessions. {instead}", sessionId=session, operation=operation)
+
+
+_INSTEAD: Final[Mapping[str, str]] = {
+    "mid-turn-message": "Say it as a prompt: it is played when the turn is over. Or cancel the turn first.",
+    "branch": "Create a session with `sessionScope` thread.",
+    "fork": "Create a session with `sessionScope` thread.",
+    "config-option": "Set `approval-mode` or `model`.",
+    "shell": "Ask the agent to run the command: its tool asks for permission.",
+    "continue": "Say it as a prompt: the agent knows what was interrupted.",
+    "export": "Read `transcript`, page by page.",
+    "artifacts": "GET /v1/artifacts has them.",
+    "resources": "GET /v1/resources has them.",
+}
+"""What to do in the place of some of them."""
 
 
 class SessionLimitExceeded(Overloaded):
