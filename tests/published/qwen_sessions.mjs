@@ -144,6 +144,7 @@ async function first() {
   const usage = await session.contextUsage();
   const transcript = await session.getTranscriptPage({ limit: 2 });
   const listed = await ana.listWorkspaceSessions(cwd);
+  const unsupported = await refused(() => ana.recapSession(session.sessionId));
   // Of these the client knows the names, and no shape.
   const shapeless = ["replay_complete", "prompt_cancelled"];
   const odds = events.heard.filter((one) => !asKnownDaemonEvent(one) && !shapeless.includes(one.type)).map((one) => one.type);
@@ -164,6 +165,7 @@ async function first() {
     memory: memory.data.mode,
     prompts: stats.promptCount,
     window: usage.usage.contextWindowSize,
+    unsupported,
     transcript: transcript.events.length,
     name: listed.find((one) => one.sessionId === session.sessionId).displayName,
     stranger: await refused(() => ana.prompt(session.sessionId, said("x"), undefined, "client_of_nobody")),

@@ -102,6 +102,7 @@ def test_the_client_of_npm_talks_votes_waits_and_goes_on_after_a_restart(publish
         "memory": "append",
         "prompts": 8,
         "window": 32_000,
+        "unsupported": [501, "not_supported"],
         "transcript": 2,
         "name": "Two of us",
         "stranger": [400, "invalid_client_id"],

@@ -175,6 +175,24 @@ async def test_an_editor_that_dismisses_a_question_has_not_permitted_it(tmp_path
     assert not (tmp_path / "a.md").exists()
 
 
+async def test_a_prompt_of_a_megabyte_is_answered_and_a_longer_one_refused(tmp_path: Path) -> None:
+    with running_vendor() as vendor:
+        vendor.replies = [stream("Read.")]
+        async with editor(tmp_path, vendor) as peer:
+            session = await peer.session(tmp_path)
+            ends: list[Any] = []
+            for text in ("word " * 200_000, "x" * 1_000_001, "hello"):
+                params = {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
+                end = peer.expect(len(text), "")
+                # More than a pipe holds.
+                line = {"jsonrpc": "2.0", "id": len(text), "method": "session/prompt", "params": params}
+                await asyncio.to_thread(peer.write, line)
+                ends.append(await asyncio.wait_for(end, PATIENCE))
+
+    assert [end["result"]["stopReason"] for end in (ends[0], ends[2])] == ["end_turn"] * 2
+    assert ends[1]["error"]["code"] == -32602
+
+
 async def test_a_second_prompt_is_refused_and_a_cancel_ends_the_first(tmp_path: Path) -> None:
     with running_vendor() as vendor:
         vendor.replies = [stream("I begin", hang=True), stream("Again.")]

@@ -1,5 +1,6 @@
 """A session that others opened, joined at a terminal: what is seen of it, what is said and answered, and how one leaves."""
 
+import asyncio
 import json
 import os
 import select
@@ -24,6 +25,8 @@ from commonplace.cli.line_reader import LineReader
 from commonplace.cli.talk_sessions import TalkPlace
 from commonplace.testing.agent_client import HANG, Step
 from commonplace.testing.daemon import Daemon, running_daemon
+from commonplace.testing.events import until as arrived
+from commonplace.testing.vendor import Vendor, running_vendor, stream
 from commonplace.values.permission import PermissionAnswer, PermissionRequest, PermissionTerms
 from commonplace.values.turn_event import (
     EventsMissed,
@@ -185,8 +188,18 @@ def test_who_only_watches_is_asked_for_no_line_and_leaves_when_they_like(room: M
 
 
 @pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Generator[Daemon]:
-    with running_daemon(tmp_path_factory.mktemp("attach") / "home") as begun:
+def vendor() -> Generator[Vendor]:
+    """The model of everybody's agent."""
+    with running_vendor() as begun:
+        begun.replies = [stream("On Fridays.")]
+        yield begun
+
+
+@pytest.fixture(scope="module")
+def daemon(vendor: Vendor, tmp_path_factory: pytest.TempPathFactory) -> Generator[Daemon]:
+    model = {"MODEL": "openai:small", "BASE_URL": vendor.url, "PRICE": "0.1/0.1"}
+    environment = {f"COMMONPLACE_LLM_{name}": value for name, value in model.items()}
+    with running_daemon(tmp_path_factory.mktemp("attach") / "home", env=environment) as begun:
         yield begun
 
 
@@ -232,6 +245,23 @@ def test_a_session_of_another_person_is_listed_joined_by_a_prefix_spoken_in_and_
     assert (cancelled.exit_code, cancelled.stdout) == (0, "No turn is played.\n")
     # The operator is an admin, who governs sessions; another person's key would find none.
     assert unshared.exit_code == 0
+
+
+def test_a_turn_is_cancelled_from_outside_and_the_session_goes_on(
+    daemon: Daemon, ana: httpx.Client, vendor: Vendor
+) -> None:
+    id, asked = begun(ana, title="Endless"), len(vendor.requests)
+    secret = ana.headers["Authorization"].removeprefix("Bearer ")
+    vendor.replies = [stream("Once ", hang=True), stream("On Fridays.")]
+    ana.post(f"/v1/sessions/{id}/turns", json={"text": "Tell me a story."}).raise_for_status()
+    asyncio.run(arrived(lambda: len(vendor.requests) > asked, 20))
+
+    cancelled = run(daemon, "sessions", "cancel", id, token=secret)
+    said = run(daemon, "sessions", "attach", id, "--json", stdin="When do we ship?\n", token=secret)
+
+    assert (cancelled.exit_code, cancelled.stdout) == (0, "Cancelled.\n")
+    events = [json.loads(line) for line in said.stdout.splitlines()]
+    assert [event["reply"] for event in events if event["type"] == "turn_ended"][-1] == "On Fridays."
 
 
 def test_who_may_not_or_names_no_session_is_told_so(daemon: Daemon, ana: httpx.Client) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,7 +14,9 @@ import pytest
 from commonplace.agent.live_sessions import LiveSessions
 from commonplace.doors.qwen.session_bridge import Reader
 from commonplace.doors.qwen.session_bridges import Bridges
+from commonplace.doors.qwen.session_events import WireEvent
 from commonplace.doors.qwen.session_refusals import UNSUPPORTED
+from commonplace.events.ring import SIZE
 from commonplace.testing.events import until
 from commonplace.testing.sessions import ModelGate, Program, SessionHouse, of, over, seen, session_house
 from commonplace.testing.vendor import Vendor, stream
@@ -21,6 +24,8 @@ from commonplace.testing.vendor import Vendor, stream
 pytestmark = pytest.mark.anyio
 
 TEXT = {"type": "text", "text": "x"}
+SOAK = bool(os.environ.get("COMMONPLACE_SOAK"))
+PROMPTS = 10_000 if SOAK else 200
 
 
 @pytest.mark.parametrize(
@@ -111,6 +116,8 @@ async def test_links_and_embedded_texts_are_said_and_a_megabyte_is_answered(ana:
     assert of(long, "turn_complete")
 
 
+@pytest.mark.soak
+@pytest.mark.timeout(600 if SOAK else 60)
 async def test_however_many_prompts_come_all_but_five_are_refused(
     ana: Program, vendor: Vendor, gate: ModelGate
 ) -> None:
@@ -119,7 +126,7 @@ async def test_however_many_prompts_come_all_but_five_are_refused(
 
     answers = [
         answer
-        for _ in range(10)
+        for _ in range(PROMPTS // 20)
         for answer in await asyncio.gather(
             *(ana.ask("POST", "/session/{}/prompt", {"prompt": [TEXT]}) for _ in range(20))
         )
@@ -127,7 +134,7 @@ async def test_however_many_prompts_come_all_but_five_are_refused(
     gate.open()
     found = await ana.hear(seen("turn_complete", 5))
 
-    assert sorted(answer.status_code for answer in answers) == [202] * 5 + [503] * 195
+    assert sorted(answer.status_code for answer in answers) == [202] * 5 + [503] * (PROMPTS - 5)
     assert len(of(found, "pending_prompt_added")) == 4
     assert of(await ana.turn("Again?"), "turn_complete")
 
@@ -238,6 +245,25 @@ async def test_whoever_comes_back_with_an_id_of_another_epoch_begins_anew(ana: P
 
     assert (told[0].type, told[0].data["reason"], told[1].id) == ("state_resync_required", "epoch_reset", 1)
     assert same[0].id == 3
+
+
+async def test_whoever_comes_back_after_the_ring_has_moved_on_is_told_what_there_still_is(
+    ana: Program, house: SessionHouse
+) -> None:
+    await ana.create()
+    await ana.turn("Hello?")
+    [bridge] = house.running.use_case(Bridges).of_tenant("default/default")
+    bridge.tell(*(WireEvent(type="session_update", data={"number": number}) for number in range(SIZE)))
+
+    async with ana.listening(last=2) as heard:
+        told = await heard.wait(lambda frames: len(frames) > 1)
+    found = await ana.turn("Still there?")
+
+    earliest = bridge.ring.position - SIZE + 1 - len(found)
+    assert (told[0].type, told[0].id) == ("state_resync_required", None)
+    assert told[0].data == {"reason": "ring_evicted", "lastDeliveredId": 2, "earliestAvailableId": earliest}
+    assert told[1].id == earliest
+    assert of(found, "turn_complete")
 
 
 async def test_one_session_too_many_is_refused_until_another_ends(home: Path, workspace: Path, vendor: Vendor) -> None:

@@ -287,6 +287,24 @@ def test_a_request_that_nobody_answers_is_rejected_in_time() -> None:
     assert [entry.action for entry in room.entries][-2:] == ["permission.timeout", "permission.resolved"]
 
 
+def test_a_request_that_may_wait_for_ever_says_no_time_and_waits() -> None:
+    async def work(loop: SkippingLoop) -> tuple[PermissionAnswer, Room]:
+        room = Room(MediatorOptions(seconds=0))
+        call = await room.asked()
+        loop.skipped += 365 * 86_400
+        await asyncio.sleep(0)
+        assert not call.done()
+        await room.mediator.vote(ANA, "r1", "allow_once")
+        return await call, room
+
+    answer, room = run(work)
+
+    assert answer.allows
+    [asked] = room.of(PermissionAsked)
+    assert asked.request.terms is not None
+    assert asked.request.terms.expires_at is None
+
+
 async def test_what_is_asked_after_the_end_of_the_session_is_rejected() -> None:
     room = Room()
     first = await room.asked("r1")

@@ -282,6 +282,17 @@ def test_the_command_of_an_agent_is_written_as_at_a_shell_or_as_a_list(
     assert load_settings().agent_command == ("qwen", "--acp", "--approval-mode", "default")
 
 
+def test_the_command_of_an_agent_stands_in_its_table_of_the_home_folders_file(home: Path) -> None:
+    home.mkdir(exist_ok=True)
+    text = 'command = ["qwen", "--acp", "--approval-mode", "default"]\nenvironment = ["OPENAI_API_KEY"]'
+    (home / "config.toml").write_text(f"[agent]\n{text}")
+
+    settings = load_settings()
+
+    assert settings.agent_command == ("qwen", "--acp", "--approval-mode", "default")
+    assert settings.agent_environment == ("OPENAI_API_KEY",)
+
+
 def test_the_workers_of_a_daemon_have_the_same_command(monkeypatch: pytest.MonkeyPatch) -> None:
     command = ("sh", "-c", "agent --with 'a, b'")
 
