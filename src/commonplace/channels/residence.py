@@ -341,6 +341,8 @@ class Residence:
                 pots=pots,
                 policy=settings.permissions,
                 quorum=settings.quorum,
+                learn=settings.learn,
+                archive=settings.archive,
             ),
         )
 

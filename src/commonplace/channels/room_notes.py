@@ -13,6 +13,7 @@ from commonplace.markdown.room_file import claim_of
 from commonplace.values.channel import ChatRoom
 from commonplace.values.principal import Principal
 from commonplace.values.record import Record
+from commonplace.values.room_memory import EXCHANGE
 
 if TYPE_CHECKING:
     # Each holds the other.
@@ -90,7 +91,7 @@ class RoomNotes:
             page = await parts.memory_of(who).list(scopes=[room.scope], limit=_LISTED * 3)
         except CommonplaceError:
             return of_file[:_LISTED]
-        others = [record for record in page.records if record.source != _MANAGED]
+        others = [record for record in page.records if record.source != _MANAGED and record.kind != EXCHANGE]
         return [*of_file, *map(_of_record, others)][:_LISTED]
 
 
