@@ -28,7 +28,7 @@ from commonplace.ports.chat import ChatTask
 from commonplace.ports.memory_client import MemoryClient
 from commonplace.service.local import LocalMemory
 from commonplace.service.local_schedules import LocalSchedules
-from commonplace.service.room_lessons import RoomTalk
+from commonplace.service.room_lessons import RoomDialogue
 from commonplace.service.services import Services
 from commonplace.settings import Settings
 from commonplace.values.channel import ChatRoom
@@ -142,7 +142,7 @@ async def _learn_in_room(
     place = rooms.place(who.tenant, turn.session, who)
     if place is None or not place.learn or who.role == "reader":
         return ()
-    talk = RoomTalk(turns=speeches.turns, session=turn.session, run=turn.run, shown_ids=speeches.shown_ids)
+    talk = RoomDialogue(turns=speeches.turns, session=turn.session, run=turn.run, shown_ids=speeches.shown_ids)
     return await services.room_lessons.learn(who, _room(services, place), talk)
 
 

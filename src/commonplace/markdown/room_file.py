@@ -61,11 +61,11 @@ class RoomFile:
 
         def compose(before: str) -> str | None:
             rest = [line for line in before.splitlines(keepends=True) if bare_line(line) not in over]
-            known = [claim_of(line) for line in rest if _says(line)]
+            present_claims = [claim_of(line) for line in rest if _says(line)]
             after = "".join(rest)
             for claim, by in claims:
-                if not any(same(other, claim) for other in known):
-                    known.append(claim)
+                if not any(same(other, claim) for other in present_claims):
+                    present_claims.append(claim)
                     joint = "" if not after or after.endswith("\n") else "\n"
                     after += f"{joint}- {claim}{BY}{by}\n" if by else f"{joint}- {claim}\n"
             return after

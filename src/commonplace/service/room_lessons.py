@@ -35,7 +35,7 @@ _LEAST: Final = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RoomTalk:
+class RoomDialogue:
     """What was said. `shown_ids` are the memories that the agent was shown meanwhile, which are not learned again."""
 
     turns: tuple[Turn, ...]
@@ -51,7 +51,7 @@ class RoomLessons:
         self._reading = Reading(desk)
         self._lessons = LessonWriter(desk)
 
-    async def learn(self, who: Principal, room: ChatRoom, talk: RoomTalk) -> tuple[str, ...]:
+    async def learn(self, who: Principal, room: ChatRoom, talk: RoomDialogue) -> tuple[str, ...]:
         """
         Keep what is news; the claims that were kept.
 
@@ -77,11 +77,11 @@ class RoomLessons:
         change = await self._memories.learn(who, room, claims, over)
         return tuple(claim for claim, _ in claims) if change.changed else ()
 
-    async def _news(self, who: Principal, room: ChatRoom, talk: RoomTalk, facts: list[Fact]) -> list[Fact]:
+    async def _news(self, who: Principal, room: ChatRoom, talk: RoomDialogue, facts: list[Fact]) -> list[Fact]:
         placed = [Placed(lesson=_lesson(talk, fact), scope=room.scope) for fact in facts]
         runs = [name for name in (talk.run, talk.session) if name is not None]
-        shown = await recalled_into(self._desk, who, runs, record_ids=talk.shown_ids, session=talk.session)
-        shelf = await self._lessons.shelf(who, room.scope, placed, shown)
+        shown_memories = await recalled_into(self._desk, who, runs, record_ids=talk.shown_ids, session=talk.session)
+        shelf = await self._lessons.shelf(who, room.scope, placed, shown_memories)
         verdicts = [shelf.judge(item.lesson) for item in placed]
         # What contradicts a record that somebody vouched for is for a reviewer, and a file has none.
         return [
@@ -91,7 +91,7 @@ class RoomLessons:
         ]
 
 
-def _lesson(talk: RoomTalk, fact: Fact) -> Lesson:
+def _lesson(talk: RoomDialogue, fact: Fact) -> Lesson:
     at = talk.turns[fact.turn].at
     return Lesson(fact=fact, session=talk.session, said_at=None if at is None else utc(at))
 

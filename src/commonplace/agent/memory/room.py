@@ -135,11 +135,11 @@ class RoomMemoryBackend:
 
 def exchange_of(turn: TurnContext, finished: FinishedTurn, place: RoomPlace) -> Note | None:
     """A request with its answer, as one record of the room, the same one if it is kept twice. None: a command, or an answer that is none."""
-    asked, reply = turn.text.strip(), finished.reply.strip()
-    if not asked or not reply or asked.startswith("/") or reply.startswith(_FAILED):
+    request, reply = turn.text.strip(), finished.reply.strip()
+    if not request or not reply or request.startswith("/") or reply.startswith(_FAILED):
         return None
-    digest = sha256(f"{turn.session}:{asked}:{reply}".encode("utf-8", "replace")).hexdigest()
-    text = f"{_cut(asked)}\n\n{turn.agent}: {_cut(reply)}"
+    digest = sha256(f"{turn.session}:{request}:{reply}".encode("utf-8", "replace")).hexdigest()
+    text = f"{_cut(request)}\n\nThe answer of {turn.agent} was: {_cut(reply)}"
     return Note(
         text=scrub(text).text,
         scope=place.scope,
