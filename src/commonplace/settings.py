@@ -421,6 +421,12 @@ class Settings(BaseSettings):
         ge=0,
         description="After how many days without use a session of an agent is removed, with all that was said in it, for good. 0: never.",
     )
+    room_days: int = Field(
+        default=365,
+        ge=0,
+        description="For how many days what was said in a room is kept for its members to read. What the room remembers stays, and so does the "
+        "history of the agent's session (`history_days`). 0: for good.",
+    )
     runs_days: int = Field(
         default=30,
         ge=0,

@@ -184,6 +184,7 @@ ROUTES: dict[str, Route] = {
     "POST /workspace/memory/forget": Route("writer", {"query": WORD}),
     "GET /workspace/memory/forget/{task}": Route("reader", answers=404),
     "POST /workspace/memory/dream": Route("writer", {}),
+    "POST /channel/{id}/memory": Route("writer", {"content": WORD}, answers=404),
     "GET /workspace/memory/dream/{task}": Route("reader", answers=404),
     # native: agents, workspaces, documents, the tree
     "GET /v1/agents": Route("reader"),
@@ -446,6 +447,7 @@ class House:
                     "/v1/artifacts",
                     "/v1/channels",
                     "/v1/sender-links",
+                    "/channel",
                     "/context",
                     "/session",
                     "/permission",

@@ -2,12 +2,16 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from commonplace.errors import NotFound
+from commonplace.jobs.payloads import Nothing
 from commonplace.ports.journal import Entries
 from commonplace.ports.store import Store
+from commonplace.service.upkeep import Housekeeping
+from commonplace.testing.clock import FakeClock
 from commonplace.values.channel import (
     ChannelExists,
     ChannelNotFound,
@@ -29,6 +33,7 @@ pytestmark = pytest.mark.anyio
 T, OTHER = DEFAULT_TENANT, "acme/rockets"
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 NONE = Entries()
+UPKEEP_JOB: Any = None
 SETTINGS = ChannelSettings(
     agent="coder",
     groups={"*": GroupSettings(require_mention=False), "7": GroupSettings(dispatch="collect")},
@@ -163,10 +168,29 @@ async def test_what_was_handled_long_ago_is_dropped(store: Store) -> None:
     await store.channels.keep_message(T, draft("waits", at=NOW - timedelta(days=9)))
     await store.channels.keep_message(T, draft("new", handled=True))
 
-    count = await store.channels.trim_messages(T, "team", NOW - timedelta(days=1))
+    count = await store.channels.trim_messages(NOW - timedelta(days=1))
 
     assert count == 1
     assert [one.id for one in (await store.channels.messages(T, "team", "7")).messages] == ["waits", "new"]
+
+
+async def test_the_upkeep_drops_what_was_said_in_rooms_long_ago(store: Store) -> None:
+    await store.channels.keep_message(T, draft("old", handled=True, at=NOW - timedelta(days=400)))
+    await store.channels.keep_message(OTHER, draft("theirs", handled=True, at=NOW - timedelta(days=400)))
+    await store.channels.keep_message(T, draft("new", handled=True))
+    housekeeping = Housekeeping(
+        store=store,
+        clock=FakeClock(NOW),
+        events_kept=timedelta(days=7),
+        most_events=10,
+        room_messages_kept=timedelta(days=365),
+    )
+
+    counts = await housekeeping.run(UPKEEP_JOB, Nothing(), lambda _done, _total: None)
+
+    assert counts["room_messages"] == 2
+    assert [one.id for one in (await store.channels.messages(T, "team", "7")).messages] == ["new"]
+    assert (await store.channels.messages(OTHER, "team", "7")).messages == ()
 
 
 async def test_a_way_leads_to_one_session_at_a_time(store: Store) -> None:

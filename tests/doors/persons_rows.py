@@ -54,6 +54,7 @@ ANAS: dict[str, Request] = {
     ),
     "POST /v1/knowledge/spaces": ({"scope": "run", "run": "ana-1", "namespace": "n"}, "403 403 403 403 201"),
     "POST /session": ({"sessionScope": "thread"}, "403 200 200 403 200"),
+    "POST /channel/{id:TALK}/memory": ({"content": "x"}, "403 404 404 404 404"),
     "POST /session/{id:TALK}/load": ({}, "404 404 404 404 404"),
     "POST /session/{id:TALK}/resume": ({}, "404 404 404 404 404"),
     "DELETE /session/{id:TALK}": (None, "403 404 404 404 404"),

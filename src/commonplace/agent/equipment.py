@@ -113,10 +113,9 @@ class Outfit:
         # Whoever gave it skills means it to use them.
         tools += shelf.tools(live.skills)
         servers = await self._servers(live, profile, folder)
-        of_room = self._parts.room_memory if context.room else None
         yield Equipment(
             context=context,
-            backends=(*self._parts.backends, of_room) if of_room else self._parts.backends,
+            backends=self._backends(context),
             tools=tuple(tools),
             servers=tuple(servers.tools) if servers else (),
             persona=profile.persona,
@@ -128,15 +127,20 @@ class Outfit:
 
     @asynccontextmanager
     async def equip_host(self, live: LiveSession, prompt: Prompt) -> AsyncGenerator[Equipment]:
-        """For an agent that we host: it has tools and a model of its own."""
+        """For an agent that we host: it has tools and a model of its own. In a room it is told what the room's admin wrote and what the room remembers."""
         profile = await self._parts.profile_of(prompt.who, live.session.agent)
         live.permissions_of(prompt.who).follow(profile.approval)
+        context = self._context(live, prompt)
         yield Equipment(
-            context=self._context(live, prompt),
-            backends=self._parts.backends,
+            context=context,
+            backends=self._backends(context),
             persona=profile.persona or None,
             resources=await self._resources.texts(profile.resources),
         )
+
+    def _backends(self, context: TurnContext) -> tuple[MemoryBackend, ...]:
+        of_room = self._parts.room_memory if context.room is not None else None
+        return self._parts.backends if of_room is None else (*self._parts.backends, of_room)
 
     def _context(self, live: LiveSession, prompt: Prompt) -> TurnContext:
         session = live.session
@@ -149,21 +153,21 @@ class Outfit:
             text=unmarked(prompt.text) if prompt.scheduled else prompt.text,
             at=prompt.at,
             memory=self._parts.memory_of(self._reach(live, prompt.who)),
-            room=self._parts.rooms.scope(prompt.who.tenant, session.id),
+            room=self._parts.rooms.scope(prompt.who.tenant, session.id, prompt.who),
         )
 
     def _reach(self, live: LiveSession, who: Principal) -> Principal:
         """Whoever listens to a shared session, or is in the room, is told what is recalled in it."""
         session = live.session
         if session.owner.startswith(CHANNEL_SUBJECT):
-            return who.in_company(session.id, self._parts.rooms.scope(who.tenant, session.id))
+            return who.in_company(session.id, self._parts.rooms.scope(who.tenant, session.id, who))
         return who.in_company(session.id) if session.shared else who
 
     async def _memory_tools(self, live: LiveSession, prompt: Prompt, *, quotes: bool) -> list[AgentTool]:
         who = self._reach(live, prompt.who)
         memory = self._parts.memory_of(who if quotes else replace(who, agent=True))
         # What somebody said elsewhere is no business of a room.
-        is_room = self._parts.rooms.scope(who.tenant, live.session.id) is not None
+        is_room = self._parts.rooms.scope(who.tenant, live.session.id, who) is not None
         search = [] if is_room else [session_search_tool(SessionSearch(memory, current=live.session.id))]
         if not self._parts.recalls:
             return search
@@ -174,7 +178,7 @@ class Outfit:
         who, session = self._reach(live, who), live.session
         # What a tool writes is the model's word, unless it only passes on what it was told.
         memory = self._parts.memory_of(who if quotes else replace(who, agent=True))
-        scopes, room = await self._parts.scopes_of(who), self._parts.rooms.scope(who.tenant, session.id)
+        scopes, room = await self._parts.scopes_of(who), self._parts.rooms.scope(who.tenant, session.id, who)
         place = ModelPlace(project=session.workspace, session=session.id, home=room or who.home, only=scopes)
         if room is not None:
             place = replace(place, only=tuple(dict.fromkeys((room, *scopes))), writes=(room,))

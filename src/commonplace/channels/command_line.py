@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 CommandName: TypeAlias = Literal[
-    "help", "status", "who", "clear", "cancel", "remember", "forget", "recall", "why", "audit", "budget", "approve",
+    "help", "status", "who", "clear", "cancel", "remember", "correct", "forget", "recall", "why", "audit", "budget", "approve",
     "approve-always", "deny", "pause", "resume",
 ]  # fmt: skip
 
@@ -18,6 +18,7 @@ ALIASES: Final[dict[str, CommandName]] = {
     "clear": "clear", "reset": "clear", "new": "clear", "清除": "clear", "重置": "clear",
     "cancel": "cancel", "stop": "cancel", "取消": "cancel", "停止": "cancel",
     "remember": "remember", "记住": "remember",
+    "correct": "correct", "更正": "correct", "改正": "correct",
     "forget": "forget", "忘记": "forget", "忘掉": "forget",
     "recall": "recall", "回忆": "recall", "记得": "recall",
     "why": "why", "为什么": "why",
@@ -37,6 +38,7 @@ USAGE: Final[dict[CommandName, tuple[str, str]]] = {
     "clear": ("/clear confirm — begin a new conversation", "/清除 确认 — 开始新的对话"),
     "cancel": ("/cancel — stop what I am doing", "/取消 — 停止当前任务"),
     "remember": ("/remember we ship on Fridays", "/记住 我们周五发布"),
+    "correct": ("/correct 2 we ship on Mondays", "/更正 2 我们周一发布"),
     "forget": ("/forget … , /forget undo", "/忘记 … ，/忘记 撤销"),
     "recall": ("/recall — what I remember about this room", "/回忆 — 关于这个房间我记得什么"),
     "why": ("/why — what my last answer rested on", "/为什么 — 上次回答的依据"),
@@ -55,11 +57,12 @@ _LINE: Final = re.compile(r"/([\w:-]{1,64})(?:@[\w.-]{1,64})?(?:\s+(.*))?", re.D
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RoomCommand:
-    """`chinese`: it was written so, and is answered so."""
+    """`chinese`: it was written so, and is answered so. `is_sentence`: it was said in plain words, and may have been meant for the agent."""
 
     name: CommandName
     argument: str = ""
     chinese: bool = False
+    is_sentence: bool = False
 
 
 def parse_command(text: str) -> RoomCommand | None:

@@ -63,6 +63,7 @@ class RoomCommands:
             "clear": self._clear,
             "cancel": self._cancel,
             "remember": self._remember,
+            "correct": self._correct,
             "recall": self._recall,
             "forget": self._forget,
             "why": self._why,
@@ -74,6 +75,10 @@ class RoomCommands:
             "pause": self._pause,
             "resume": self._pause,
         }
+
+    async def understands(self, command: RoomCommand, room: ChatRoom, who: Principal) -> bool:
+        """Whether a sentence is for the room: one that is about nothing it remembers is for the agent."""
+        return command.name not in ("forget", "correct") or await self._notes.has(who, room, command.argument)
 
     async def do(self, command: RoomCommand, envelope: Envelope, room: ChatRoom, who: Principal) -> None:
         words = CHINESE if command.chinese else self._residence.words(envelope)
@@ -148,9 +153,19 @@ class RoomCommands:
     # ---- what is remembered
 
     async def _remember(self, call: GivenCommand) -> str:
+        """With nothing to remember, it is what was said until now."""
+        route = await self._residence.router.known(call.envelope)
+        learned = await self._notes.learn(None if route is None else route.session, call.words)
+        if not call.argument:
+            return learned or call.words.nothing_given.format(usage=self._usage(call))
+        return await self._notes.remember(call.who, call.room, call.argument, call.name, call.words)
+
+    async def _correct(self, call: GivenCommand) -> str:
+        if not self._residence.profile.settings.is_allowed(call.envelope.sender):
+            return call.words.not_allowed
         if not call.argument:
             return call.words.nothing_given.format(usage=self._usage(call))
-        return await self._notes.remember(call.who, call.room, call.argument, call.name, call.words)
+        return await self._notes.correct(call.who, call.room, call.argument, call.name, call.words)
 
     async def _recall(self, call: GivenCommand) -> str:
         return await self._notes.recall(call.who, call.room, call.words)

@@ -49,6 +49,8 @@ class RoomPhrases:
     nothing_given: str
     nothing_known: str
     memories: str
+    learned: str
+    corrected: str
     forgotten: str
     which_one: str
     undone: str
@@ -99,6 +101,8 @@ ENGLISH: Final = RoomPhrases(
     nothing_given="Say what: {usage}",
     nothing_known="I remember nothing about this room yet.",
     memories="What I remember about this room:\n{lines}",
+    learned="From what was said here I keep:\n{lines}",
+    corrected="It now says: {text}\n/correct undo takes that back.",
     forgotten="Forgotten: {text}\n/forget undo brings it back.",
     which_one="Which one? Say more of it, or its number:\n{lines}",
     undone="It is back: {text}",
@@ -148,6 +152,8 @@ CHINESE: Final = RoomPhrases(
     nothing_given="请说明内容：{usage}",
     nothing_known="关于这个房间我还什么都没记住。",
     memories="关于这个房间我记得：\n{lines}",
+    learned="从刚才的谈话中我记下：\n{lines}",
+    corrected="现在是：{text}\n/更正 撤销 可恢复原来的内容。",
     forgotten="已忘记：{text}\n/忘记 撤销 可恢复。",
     which_one="哪一条？请说得更详细，或说编号：\n{lines}",
     undone="已恢复：{text}",

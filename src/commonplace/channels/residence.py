@@ -39,6 +39,7 @@ from commonplace.channels.phrases import CHINESE, ENGLISH, RoomPhrases, is_chine
 from commonplace.channels.prefix import INTERRUPTED, collected, display_name, prompt_text
 from commonplace.channels.recovery import standing_of
 from commonplace.channels.router import Router, route_key
+from commonplace.channels.sentences import parse_sentence
 from commonplace.channels.speakers import (
     channel_principal,
     identity_of,
@@ -247,6 +248,10 @@ class Residence:
             return False
         if room.paused:
             return False
+        sentence = parse_sentence(envelope.text, self.profile.settings.agent)
+        if sentence is not None and await self._commands.understands(sentence, room, who):
+            await self._commands.do(sentence, envelope, room, who)
+            return False
         if is_blank(envelope.text) and not envelope.attachments:
             if envelope.mentions_bot:
                 await self.tell(envelope, self.words(envelope).nothing_said.format(name=_name(envelope)))
@@ -341,6 +346,8 @@ class Residence:
                 pots=pots,
                 policy=settings.permissions,
                 quorum=settings.quorum,
+                learn=settings.learn,
+                archive=settings.archive,
             ),
         )
 

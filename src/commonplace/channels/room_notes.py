@@ -1,7 +1,8 @@
-"""What people tell a room to remember, to forget and to say again: `/remember`, `/recall`, `/forget`, `/why`."""
+"""What people tell a room to remember, to correct, to forget and to say again: `/remember`, `/correct`, `/forget`, `/recall`, `/why`."""
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING, Final
 from commonplace.channels.command_line import UNDO
 from commonplace.channels.phrases import RoomPhrases
 from commonplace.errors import CommonplaceError
-from commonplace.markdown.room_file import claim_of
+from commonplace.markdown.room_file import BY, claim_of
 from commonplace.values.channel import ChatRoom
 from commonplace.values.principal import Principal
 from commonplace.values.record import Record
+from commonplace.values.room_memory import EXCHANGE
 
 if TYPE_CHECKING:
     # Each holds the other.
@@ -22,6 +24,7 @@ _LISTED: Final = 30
 _SHOWN: Final = 10
 _ROOMS: Final = 1_000
 _MANAGED: Final = "managed"
+_ARROW: Final = re.compile(r"\s*(?:=>|->|→|⇒)\s*")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,10 +36,18 @@ class _Memory:
     record: str | None = None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Undo:
+    """What was there, and the line that is in its place now; None: it was forgotten."""
+
+    memory: _Memory
+    line: str | None = None
+
+
 class RoomNotes:
     def __init__(self, residence: Residence) -> None:
         self._residence = residence
-        self._forgotten: OrderedDict[str, _Memory] = OrderedDict()
+        self._changes: OrderedDict[str, _Undo] = OrderedDict()
 
     async def remember(self, who: Principal, room: ChatRoom, text: str, name: str, words: RoomPhrases) -> str:
         change = await self._residence.parts.memory.remember(who, room, text, by=name)
@@ -44,9 +55,46 @@ class RoomNotes:
         reply = phrase.format(text=" ".join(change.text.split())[:500])
         return f"{reply}\n{words.redacted}" if change.redactions else reply
 
+    async def learn(self, session: str | None, words: RoomPhrases) -> str | None:
+        """Distil what was said in a session until now. None: there was nothing to keep."""
+        learn_now = self._residence.parts.rooms.learn_now
+        if session is None or learn_now is None:
+            return None
+        claims = await learn_now(session)
+        return words.learned.format(lines="\n".join(f"- {claim[:300]}" for claim in claims)) if claims else None
+
     async def recall(self, who: Principal, room: ChatRoom, words: RoomPhrases) -> str:
         memories = await self._memories(who, room)
         return words.memories.format(lines=_listed(memories)) if memories else words.nothing_known
+
+    async def has(self, who: Principal, room: ChatRoom, argument: str) -> bool:
+        """Whether there is something that may be meant by it."""
+        if argument.lower() in UNDO:
+            return room.chat in self._changes
+        return bool(_meant(await self._memories(who, room), _wish(argument)[0]))
+
+    async def correct(self, who: Principal, room: ChatRoom, argument: str, name: str, words: RoomPhrases) -> str:
+        """`2 …`, or `… => …`: another text in the place of one."""
+        if argument.lower() in UNDO:
+            return await self._bring_back(who, room, words)
+        wish, text = _wish(argument)
+        memories = await self._memories(who, room)
+        meant = _meant(memories, wish)
+        if len(meant) != 1 or not text:
+            return words.which_one.format(lines=_listed(meant or memories)) if memories else words.nothing_known
+        [memory] = meant
+        parts = self._residence.parts
+        if memory.line is None:
+            # What a tool kept becomes a line, which says whose word it is.
+            change = await parts.memory.remember(who, room, text, by=name)
+            await parts.memory_of(who).delete(memory.record or "", reason="room_correct")
+        else:
+            change = await parts.memory.correct(who, room, memory.line, text, by=name)
+        claim = " ".join(change.text.split())
+        line = next((line for line in change.lines if claim_of(line) == claim), None)
+        if change.changed and line is not None:
+            self._note(room, _Undo(memory=memory, line=line))
+        return words.corrected.format(text=claim[:500])
 
     async def forget(self, who: Principal, room: ChatRoom, argument: str, words: RoomPhrases) -> str:
         if argument.lower() in UNDO:
@@ -60,20 +108,30 @@ class RoomNotes:
             await self._residence.parts.memory.forget(who, room, memory.line)
         else:
             await self._residence.parts.memory_of(who).delete(memory.record or "", reason="room_forget")
-        self._forgotten[room.chat] = memory
-        while len(self._forgotten) > _ROOMS:
-            self._forgotten.popitem(last=False)
+        self._note(room, _Undo(memory=memory))
         return words.forgotten.format(text=memory.text[:500])
 
+    def _note(self, room: ChatRoom, undo: _Undo) -> None:
+        self._changes[room.chat] = undo
+        while len(self._changes) > _ROOMS:
+            self._changes.popitem(last=False)
+
     async def _bring_back(self, who: Principal, room: ChatRoom, words: RoomPhrases) -> str:
-        memory = self._forgotten.pop(room.chat, None)
-        if memory is None:
+        undo = self._changes.pop(room.chat, None)
+        if undo is None:
             return words.nothing_known
-        if memory.line is not None:
-            text, _, name = memory.line.rpartition(" — ")
-            await self._residence.parts.memory.remember(who, room, text or memory.line, by=name if text else "")
+        memory, parts = undo.memory, self._residence.parts
+        if memory.line is None:
+            await parts.memory_of(who).undo(memory.record or "", reason="room_change_undone")
+            if undo.line is not None:
+                await parts.memory.forget(who, room, undo.line)
+            return words.undone.format(text=memory.text[:500])
+        text, _, name = memory.line.rpartition(BY)
+        by = name if text else ""
+        if undo.line is None:
+            await parts.memory.remember(who, room, text or memory.line, by=by)
         else:
-            await self._residence.parts.memory_of(who).undo(memory.record or "", reason="room_forget_undone")
+            await parts.memory.correct(who, room, undo.line, text or memory.line, by=by)
         return words.undone.format(text=memory.text[:500])
 
     async def why(self, session: str | None, words: RoomPhrases) -> str:
@@ -90,7 +148,7 @@ class RoomNotes:
             page = await parts.memory_of(who).list(scopes=[room.scope], limit=_LISTED * 3)
         except CommonplaceError:
             return of_file[:_LISTED]
-        others = [record for record in page.records if record.source != _MANAGED]
+        others = [record for record in page.records if record.source != _MANAGED and record.kind != EXCHANGE]
         return [*of_file, *map(_of_record, others)][:_LISTED]
 
 
@@ -100,6 +158,15 @@ def _of_record(record: Record) -> _Memory:
 
 def _listed(memories: list[_Memory]) -> str:
     return "\n".join(f"{place}. {memory.text[:300]}" for place, memory in enumerate(memories[:_SHOWN], 1))
+
+
+def _wish(argument: str) -> tuple[str, str]:
+    """Which one, and what it is to say."""
+    number, _, rest = argument.partition(" ")
+    if number.isdecimal() and rest.strip():
+        return number, rest.strip()
+    match = _ARROW.search(argument)
+    return (argument, "") if match is None else (argument[: match.start()].strip(), argument[match.end() :].strip())
 
 
 def _meant(memories: list[_Memory], argument: str) -> list[_Memory]:

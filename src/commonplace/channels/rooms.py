@@ -223,6 +223,15 @@ class Rooms:
         room = await self._found(who, channel, chat)
         return await self.host.parts.memory.forget(who, room, line)
 
+    async def of_session(self, who: Principal, session: str) -> ChatRoom:
+        """The room whose turns a session of the agent has, by the routes that are kept. Raises RoomNotFound."""
+        require_role(who, "reader")
+        for profile in await self.host.profiles(who.tenant):
+            for route in await self.host.parts.store.routes(who.tenant, profile.name):
+                if route.session == session:
+                    return await self._found(who, profile.name, route.chat)
+        raise RoomNotFound
+
     # ---- whose
 
     async def _found(self, who: Principal, channel: str, chat: str) -> ChatRoom:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -14,7 +13,8 @@ from commonplace.agent.acp.host.player import AcpHost
 from commonplace.agent.equipment import EquipmentParts, Outfit
 from commonplace.agent.live_session import LiveSession, Player, Prompt
 from commonplace.agent.memory.backend import TurnContext
-from commonplace.agent.memory.room import RoomMemoryBackend
+from commonplace.agent.memory.room import RoomLines, RoomMemoryBackend
+from commonplace.agent.memory.workspace import RoomSpeeches
 from commonplace.agent.record import MessageLog
 from commonplace.agent.rooms import RoomPlace, RoomRegistry
 from commonplace.agent.turn import LoopParts, TurnLoop
@@ -28,6 +28,7 @@ from commonplace.ports.chat import ChatTask
 from commonplace.ports.memory_client import MemoryClient
 from commonplace.service.local import LocalMemory
 from commonplace.service.local_schedules import LocalSchedules
+from commonplace.service.room_lessons import RoomDialogue
 from commonplace.service.services import Services
 from commonplace.settings import Settings
 from commonplace.values.channel import ChatRoom
@@ -46,7 +47,12 @@ async def player(
     Our own loop, or the agent that the operator hosts; what is said is kept in `log`. Closed at the end: connections to vendors and to a gateway.
     """
     async with AsyncExitStack() as stack:
-        memory = agent_memory(settings, consolidate=partial(_consolidate, services))
+        memory = agent_memory(
+            settings,
+            consolidate=partial(_consolidate, services),
+            learn_in_room=partial(_learn_in_room, services, rooms),
+        )
+        rooms.learn_now = None if memory.workspace is None else memory.workspace.learn_now
         stack.push_async_callback(memory.aclose)
         clock = services.desk.clock
         models = await stack.enter_async_context(
@@ -97,7 +103,7 @@ def _recalls(memory: AgentMemory) -> bool:
 
 
 def _task(settings: Settings, rooms: RoomRegistry, live: LiveSession, prompt: Prompt, model: str | None) -> ChatTask:
-    place = rooms.place(prompt.who.tenant, live.session.id)
+    place = rooms.place(prompt.who.tenant, live.session.id, prompt.who)
     task = chat_task(settings, live, prompt.who, model)
     return task if place is None else replace(task, pots=place.pots)
 
@@ -122,6 +128,23 @@ async def _scopes_of(services: Services, who: Principal) -> tuple[Scope, ...]:
     return tuple(mark.scope for mark in marks if mark.scope.kind != "session" and who.is_at_home(mark.scope))
 
 
-async def _room_lines(services: Services, tenant: str, place: RoomPlace) -> Sequence[str]:
-    room = ChatRoom(channel=place.channel, chat=place.chat, created_at=services.desk.clock.now())
-    return await asyncio.to_thread(services.room_memory.file(tenant, room).lines)
+async def _room_lines(services: Services, who: Principal, place: RoomPlace) -> RoomLines:
+    room = _room(services, place)
+    # Before the lines: what changes meanwhile is read the next time.
+    revision = services.room_memory.revision(who.tenant, room)
+    return RoomLines(lines=await services.room_memory.lines(who, room), revision=revision)
+
+
+async def _learn_in_room(
+    services: Services, rooms: RoomRegistry, turn: TurnContext, speeches: RoomSpeeches
+) -> tuple[str, ...]:
+    who = await turn.memory.me()
+    place = rooms.place(who.tenant, turn.session, who)
+    if place is None or not place.learn or who.role == "reader":
+        return ()
+    talk = RoomDialogue(turns=speeches.turns, session=turn.session, run=turn.run, shown_ids=speeches.shown_ids)
+    return await services.room_lessons.learn(who, _room(services, place), talk)
+
+
+def _room(services: Services, place: RoomPlace) -> ChatRoom:
+    return ChatRoom(channel=place.channel, chat=place.chat, created_at=services.desk.clock.now())

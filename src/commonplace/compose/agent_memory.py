@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.agent.memory.backend import MemoryBackend
 from commonplace.agent.memory.curated_pair import CuratedMemoryBackend
-from commonplace.agent.memory.workspace import Consolidate, WorkspaceMemory, WorkspaceMemoryOptions
+from commonplace.agent.memory.workspace import Consolidate, LearnInRoom, WorkspaceMemory, WorkspaceMemoryOptions
 from commonplace.markdown.curated_pair import CuratedFiles
 
 if TYPE_CHECKING:
@@ -37,7 +37,9 @@ class AgentMemory:
             await self.backend.aclose()
 
 
-def agent_memory(settings: Settings, *, consolidate: Consolidate | None = None) -> AgentMemory:
+def agent_memory(
+    settings: Settings, *, consolidate: Consolidate | None = None, learn_in_room: LearnInRoom | None = None
+) -> AgentMemory:
     """
     Chosen once: another mode counts after a restart.
 
@@ -51,7 +53,11 @@ def agent_memory(settings: Settings, *, consolidate: Consolidate | None = None) 
         capture=settings.agent_capture,
         budget=settings.token_budget,
     )
-    workspace = WorkspaceMemory(options, consolidate=consolidate) if options.recall or options.learn else None
+    workspace = (
+        WorkspaceMemory(options, consolidate=consolidate, learn_in_room=learn_in_room)
+        if options.recall or options.learn
+        else None
+    )
     if gateway is None:
         files = CuratedFiles(settings.home, settings.tenant)
         return AgentMemory(backend=CuratedMemoryBackend(files), curated=files, workspace=workspace)

@@ -79,6 +79,7 @@ def queues_of(services: Services, settings: Settings) -> dict[str, Queue[Any]]:
         most_events=settings.events_kept,
         end_sessions=services.keeping.end_sessions,
         expire_history=services.history.expire,
+        room_messages_kept=timedelta(days=settings.room_days) if settings.room_days else None,
         tidy_files=partial(tidy_files, services),
     )
     retention = timedelta(days=settings.audit_kept_days) if settings.audit_kept_days else None

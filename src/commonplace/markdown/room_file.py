@@ -8,7 +8,7 @@ A line that says what another one says is others once, whoever repeats it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, cast
@@ -41,26 +41,46 @@ class RoomFile:
             text = self.root.folder.read((INDEX,), MOST_EXISTING).data.decode("utf-8", "replace")
         except PathNotFound:
             return ()
-        return tuple(line.lstrip("-*•").strip() for line in text.splitlines() if _says(line))
+        return tuple(bare_line(line) for line in text.splitlines() if _says(line))
 
     def append(self, text: str, by: str, now: datetime) -> bool:
         """
-        A line more. False: it is there already.
+        A line more, or one for each bullet of a list. False: all of it is there already.
 
         Raises:
             RoomMemoryFull: the file has as much as it may.
             ContentTooLarge, InvalidContent.
         """
-        line = " ".join(check_room_text(text).split())
-        if not line:
+        claims = _claims(check_room_text(text))
+        if not claims:
             raise InvalidContent("Give something to remember.")
-        full = f"{line}{BY}{by}" if by else line
+        return self.learn([(claim, by) for claim in claims], (), now)
+
+    def learn(self, claims: Sequence[tuple[str, str]], over: Collection[str], now: datetime) -> bool:
+        """Lines more, each with who said it, and without those of `over`, as `lines` has them. False: nothing of it is new. Raises as `append`."""
 
         def compose(before: str) -> str | None:
-            if any(same(claim_of(other), line) for other in before.splitlines() if _says(other)):
-                return None
-            joint = "" if not before or before.endswith("\n") else "\n"
-            return f"{before}{joint}- {full}\n"
+            rest = [line for line in before.splitlines(keepends=True) if bare_line(line) not in over]
+            present_claims = [claim_of(line) for line in rest if _says(line)]
+            after = "".join(rest)
+            for claim, by in claims:
+                if not any(same(other, claim) for other in present_claims):
+                    present_claims.append(claim)
+                    joint = "" if not after or after.endswith("\n") else "\n"
+                    after += f"{joint}- {claim}{BY}{by}\n" if by else f"{joint}- {claim}\n"
+            return after
+
+        return self._change(compose, now)
+
+    def correct(self, line: str, text: str, by: str, now: datetime) -> bool:
+        """Another text in the place of a line, as `lines` has it. False: there is no such line, or it says so already. Raises as `append`."""
+        claim = " ".join(check_room_text(text).split())
+        if not claim:
+            raise InvalidContent("Give something to remember.")
+        full = f"- {claim}{BY}{by}\n" if by else f"- {claim}\n"
+
+        def compose(before: str) -> str | None:
+            return "".join(full if bare_line(other) == line else other for other in before.splitlines(keepends=True))
 
         return self._change(compose, now)
 
@@ -68,9 +88,7 @@ class RoomFile:
         """Without this line. False: there is none."""
 
         def compose(before: str) -> str | None:
-            others = [
-                other for other in before.splitlines(keepends=True) if other.strip().lstrip("-*•").strip() != line
-            ]
+            others = [other for other in before.splitlines(keepends=True) if bare_line(other) != line]
             return "".join(others)
 
         return self._change(compose, now)
@@ -116,10 +134,24 @@ class RoomFile:
         self.root.folder.change((META,), work, durable=False)
 
 
+def bare_line(line: str) -> str:
+    """Without its bullet."""
+    return line.strip().lstrip("-*•").strip()
+
+
 def claim_of(line: str) -> str:
     """What a line says, without its bullet and without who said it."""
-    text = line.strip().lstrip("-*•").strip()
+    text = bare_line(line)
     return text.rpartition(BY)[0] or text
+
+
+def _claims(text: str) -> list[str]:
+    """Each bullet of a list, else all of it as one line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if lines and all(line.startswith(("- ", "* ", "• ")) for line in lines):
+        return [claim for line in lines if (claim := " ".join(bare_line(line).split()))]
+    claim = " ".join(text.split())
+    return [claim] if claim else []
 
 
 def check_room_text(text: str) -> str:

@@ -80,8 +80,8 @@ class ChannelStore(Protocol):
         """Chat and message, in the order they came."""
         ...
 
-    async def trim_messages(self, tenant: str, channel: str, before: datetime) -> int:
-        """Drop those that were handled before; how many."""
+    async def trim_messages(self, before: datetime) -> int:
+        """Drop those that were written before and are handled, of all tenants; how many."""
         ...
 
     # ---- routes

@@ -22,6 +22,7 @@ _PATHS: Final[tuple[tuple[str, DoorName], ...]] = (
     ("/resources", "gateway"),
     ("/workspace", "remember"),
     ("/capabilities", "remember"),
+    ("/channel", "remember"),
     ("/session", "sessions"),
     ("/sessions", "sessions"),
     ("/permission", "sessions"),

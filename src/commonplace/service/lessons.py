@@ -110,7 +110,7 @@ class LessonWriter:
         beside: Sequence[Note] = (),
     ) -> LessonResult:
         who, desk = account.who, self._desk
-        shelves = {scope: await self._shelf(who, scope, placed, recalled) for scope in {item.scope for item in placed}}
+        shelves = {scope: await self.shelf(who, scope, placed, recalled) for scope in {item.scope for item in placed}}
         others = (
             await self._others(who, frozenset(around) - shelves.keys()) if placed else KnownFacts((), desk.clock.now())
         )
@@ -150,7 +150,7 @@ class LessonWriter:
 
     # ---- what is there
 
-    async def _shelf(
+    async def shelf(
         self, who: Principal, scope: Scope, placed: Sequence[Placed], recalled: ShownMemories | None
     ) -> KnownFacts:
         """The newest hundred that live, the newest hundred that do not, and of what lies deeper what is nearest by its words."""

@@ -8,7 +8,9 @@ reaches the room's scope reads it; nobody else does.
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -17,21 +19,24 @@ from commonplace.errors import Forbidden, ManagedMemoryUnavailable, SecretRefuse
 from commonplace.governance.access import require_role
 from commonplace.guard.caution import is_planted
 from commonplace.guard.quarantine import signs
-from commonplace.markdown.room_file import RoomFile
+from commonplace.markdown.room_file import RoomFile, check_room_text
 from commonplace.markdown.roots import channel_root, own_folder_name
 from commonplace.markdown.watch import Following
 from commonplace.ports.journal import Entries
 from commonplace.service.account import Account, Journaled
 from commonplace.service.desk import Desk
-from commonplace.text.scrub import scrub
+from commonplace.text.scrub import Scrubbed, scrub
 from commonplace.values.agent_errors import CuratedEntryRefused
 from commonplace.values.channel import ChatRoom
 from commonplace.values.json import Json
 from commonplace.values.principal import CHANNEL_SUBJECT, Principal
 from commonplace.values.room_memory import RoomMemoryChange
+from commonplace.values.scope import Scope
 
 _ACTOR: Final = f"{CHANNEL_SUBJECT}memory"
 _SYNCS: Final = 64
+_JUDGED_WHOLE: Final = 20_000
+"""Characters of a text that is looked at as closely as we can, which takes seconds for long ones. No prompt has a line that was not."""
 
 
 class RoomMemories:
@@ -43,6 +48,7 @@ class RoomMemories:
         self._tenant = tenant
         self._followed: OrderedDict[str, Following] = OrderedDict()
         self._lock = asyncio.Lock()
+        self._revisions: Counter[tuple[str, Scope]] = Counter()
 
     def file(self, tenant: str, room: ChatRoom) -> RoomFile:
         """Raises ManagedMemoryUnavailable."""
@@ -67,17 +73,10 @@ class RoomMemories:
             SecretRefused, CuratedEntryRefused, ContentTooLarge, InvalidContent: what is wrong with it.
             RoomMemoryFull, Forbidden.
         """
-        clean = scrub(text)
-        if clean.report.status == "blocked":
-            raise SecretRefused
-        if reasons := signs(clean.text):
-            raise CuratedEntryRefused(reasons=list(reasons))
+        clean = await asyncio.to_thread(_judged, text)
         file = self.file(who.tenant, room)
         work = partial(file.append, clean.text, by, self._desk.clock.now())
-        change = await self._change(who, room, "room.remember", work)
-        return RoomMemoryChange(
-            changed=change.changed, lines=change.lines, text=clean.text, redactions=clean.report.redactions
-        )
+        return _told(await self._change(who, room, "room.remember", work), clean)
 
     async def forget(self, who: Principal, room: ChatRoom, line: str) -> RoomMemoryChange:
         """Drop a line, as `lines` has it."""
@@ -86,16 +85,33 @@ class RoomMemories:
 
     async def replace(self, who: Principal, room: ChatRoom, text: str) -> RoomMemoryChange:
         """All of it at once: to make it shorter. Raises as `remember`."""
-        clean = scrub(text)
-        if clean.report.status == "blocked":
-            raise SecretRefused
-        if reasons := signs(clean.text):
-            raise CuratedEntryRefused(reasons=list(reasons))
+        clean = await asyncio.to_thread(_judged, text)
         file = self.file(who.tenant, room)
         work = partial(file.replace, clean.text, self._desk.clock.now())
-        return await self._change(who, room, "room.replace_memory", work)
+        return _told(await self._change(who, room, "room.replace_memory", work), clean)
 
-    async def _change(self, who: Principal, room: ChatRoom, action: str, work: partial[bool]) -> RoomMemoryChange:
+    async def correct(self, who: Principal, room: ChatRoom, line: str, text: str, *, by: str = "") -> RoomMemoryChange:
+        """Another text in the place of a line, as `lines` has it. Raises as `remember`."""
+        clean = await asyncio.to_thread(_judged, text)
+        file = self.file(who.tenant, room)
+        work = partial(file.correct, line, clean.text, by, self._desk.clock.now())
+        return _told(await self._change(who, room, "room.correct", work), clean)
+
+    async def learn(
+        self, who: Principal, room: ChatRoom, claims: Sequence[tuple[str, str]], over: Collection[str]
+    ) -> RoomMemoryChange:
+        """Keep what was overheard, each claim with who said it, without the lines of `over`, which it makes false. It changes no prompt of a session that has begun."""
+        file = self.file(who.tenant, room)
+        work = partial(file.learn, claims, over, self._desk.clock.now())
+        return await self._change(who, room, "room.learn", work, on_purpose=False)
+
+    def revision(self, tenant: str, room: ChatRoom) -> int:
+        """Grows with each change that somebody made on purpose."""
+        return self._revisions.get((tenant, room.scope), 0)
+
+    async def _change(
+        self, who: Principal, room: ChatRoom, action: str, work: partial[bool], *, on_purpose: bool = True
+    ) -> RoomMemoryChange:
         desk = self._desk
         async with desk.account(who, action, scope=room.scope) as account:
             require_role(who, "writer")
@@ -105,6 +121,7 @@ class RoomMemories:
             file = self.file(who.tenant, room)
             changed = await asyncio.to_thread(work)
             if changed:
+                self._revisions[who.tenant, room.scope] += on_purpose
                 await self._index(who.tenant, file)
             await self._note(account, room, changed)
             return RoomMemoryChange(changed=changed, lines=await asyncio.to_thread(file.lines))
@@ -129,3 +146,20 @@ class RoomMemories:
                 while len(self._followed) > _SYNCS:
                     self._followed.popitem(last=False)
             await self._followed[tenant].sync(file.root)
+
+
+def _judged(text: str) -> Scrubbed:
+    """The text without its secrets. Raises ContentTooLarge, InvalidContent, SecretRefused, CuratedEntryRefused."""
+    clean = scrub(check_room_text(text))
+    if clean.report.status == "blocked":
+        raise SecretRefused
+    if len(clean.text) > _JUDGED_WHOLE:
+        if any(is_planted(line) for line in clean.text.splitlines()):
+            raise CuratedEntryRefused
+    elif reasons := signs(clean.text):
+        raise CuratedEntryRefused(reasons=list(reasons))
+    return clean
+
+
+def _told(change: RoomMemoryChange, clean: Scrubbed) -> RoomMemoryChange:
+    return replace(change, text=clean.text, redactions=clean.report.redactions)

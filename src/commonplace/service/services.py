@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from commonplace.service.permission_log import PermissionLog
     from commonplace.service.resources import OwnResources
     from commonplace.service.review import Reviewing
+    from commonplace.service.room_lessons import RoomLessons
     from commonplace.service.room_memory import RoomMemories
     from commonplace.service.run_streams import RunStreams
     from commonplace.service.runs import Runs
@@ -263,6 +264,13 @@ class Services:
         from commonplace.service.room_memory import RoomMemories  # noqa: PLC0415
 
         return RoomMemories(self.desk, self._options.home, self._options.tenant)
+
+    @cached_property
+    def room_lessons(self) -> RoomLessons:
+        # As above: rules of two languages.
+        from commonplace.service.room_lessons import RoomLessons  # noqa: PLC0415
+
+        return RoomLessons(self.desk, self.room_memory)
 
     @cached_property
     def owners(self) -> Owners:

@@ -1,4 +1,4 @@
-"""What a store sheds by itself, every hour, by one daemon for all: old events, replies that expired, counters of times past, jobs that ended; and old runs and artifacts."""
+"""What a store sheds by itself, every hour, by one daemon for all: old events, replies that expired, counters of times past, jobs that ended, what was said in rooms long ago; and old runs and artifacts."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ class Housekeeping:
     most_jobs: int = 10_000
     end_sessions: Callable[[], Awaitable[int]] | None = None
     expire_history: Callable[[], Awaitable[int]] | None = None
+    room_messages_kept: timedelta | None = None
     tidy_files: Callable[[], Awaitable[Mapping[str, Json]]] | None = None
 
     async def run(self, job: Job, payload: Nothing, progress: Progress) -> Mapping[str, Json]:
@@ -66,6 +67,9 @@ class Housekeeping:
             counts["session_records"] = await self.end_sessions()
         if self.expire_history is not None:
             counts["history_sessions"] = await self.expire_history()
+        if self.room_messages_kept is not None:
+            before = self.clock.now() - self.room_messages_kept
+            counts["room_messages"] = await store.channels.trim_messages(before)
         if self.tidy_files is not None:
             counts |= await self.tidy_files()
         progress(3, 3)

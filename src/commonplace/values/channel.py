@@ -126,7 +126,8 @@ class ChannelSettings(JsonObject):
     `allowed` are the senders who may speak (`senders` allowlist or pairing) and who may clear, cancel and steer; nobody named: everybody.
     `dispatch` None: `followup` where several talk, `steer` with one person alone. `guests`: what senders reach whom nobody linked.
     `blocks`: answers are told in pieces while they are made. `permissions` and
-    `quorum`: whose vote decides what a tool may do. `options` are what the platform is given that anybody may know, by name; `secrets` say where
+    `quorum`: whose vote decides what a tool may do. `learn`: what is said in a room is distilled into what it remembers; `archive`: each exchange is
+    kept whole, too. `options` are what the platform is given that anybody may know, by name; `secrets` say where
     its secrets are: the name of a variable of the environment, or `file:` and a path.
     """
 
@@ -147,6 +148,8 @@ class ChannelSettings(JsonObject):
     budget: RoomBudget | None = None
     permissions: PermissionPolicy = "first-responder"
     quorum: int | None = None
+    learn: bool = True
+    archive: bool = False
     options: Mapping[str, str] = field(default_factory=dict[str, str])
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
 

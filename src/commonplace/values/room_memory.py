@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from commonplace.values.json import JsonObject
+
+EXCHANGE: Final = "chat_exchange"
+"""The kind of a record that holds a request of a room with its answer."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -115,6 +115,8 @@ class ChannelSettingsBody(NarrowBody):
     budget: RoomBudgetBody | None = None
     permissions: PermissionPolicy | None = None
     quorum: int | None = Field(default=None, ge=1, le=1_000)
+    learn: bool | None = None
+    archive: bool | None = None
     options: dict[str, str] | None = None
     secrets: dict[str, str] | None = None
 

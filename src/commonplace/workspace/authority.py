@@ -108,6 +108,7 @@ AUTHORITY: Final[Mapping[str, Authority]] = {
     "audit_kept_days": "never",
     "session_days": "never",
     "history_days": "never",
+    "room_days": "never",
     "rate_limit_read": "never",
     "rate_limit_mutation": "never",
     "rate_limit_prompt": "never",

@@ -36,14 +36,14 @@ async def test_it_keeps_what_it_is_told_in_the_room_and_answers_from_it_there_al
     elsewhere = await others["bob"].answer_to("When do we ship?")
     private = await ana.answer_to("What is my locker code?")
 
-    assert "channel:web/releases" in filed
+    assert filed == "I will remember that: we ship on Fridays."
     assert "Fridays" in told
     assert "Fridays" not in elsewhere
     assert "4711" not in private
     records = (await ana.done("GET", "/v1/records?scope=channel:web/releases"))["records"]
-    assert [record["text"] for record in records] == ["We ship on Fridays."]
+    assert [record["text"] for record in records] == ["we ship on Fridays. — ana"]
     # Neither the agent's memory nor a person's has anything of it.
     for scope in ("agent:assistant", "user:ana", "user:bob"):
         found = (await (await house.talk()).done("GET", f"/v1/records?scope={scope}"))["records"]
         assert not any("Fridays" in record["text"] for record in found)
-    assert await bob.answer_to("/recall") == "What I remember about this room:\n1. We ship on Fridays."
+    assert await bob.answer_to("/recall") == "What I remember about this room:\n1. we ship on Fridays. — ana"

@@ -17,6 +17,7 @@ from typing import Final
 from commonplace.agent.memory.backend import RULE, FinishedTurn, HiddenEvent, Persisted, Recalled, TurnContext
 from commonplace.agent.memory.ingestion import notes_of
 from commonplace.errors import CommonplaceError
+from commonplace.text.room_speech import speeches
 from commonplace.values.context import ContextBlock
 from commonplace.values.extraction import Extracted
 from commonplace.values.ingestion import RETENTION, Capture
@@ -29,6 +30,18 @@ from commonplace.values.turn_event import RecalledMemory, ToolEnded
 
 Consolidate = Callable[[TurnContext], Awaitable[None]]
 """Is told when a session has ended, so that the memory in files may be tidied. It decides itself whether it is time, and never raises."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RoomSpeeches:
+    """What was said in a room since it was last read, each by who said it, and the ids of memories that were shown meanwhile."""
+
+    turns: tuple[Turn, ...]
+    shown_ids: tuple[str, ...] = ()
+
+
+LearnInRoom = Callable[[TurnContext, RoomSpeeches], Awaitable[tuple[str, ...]]]
+"""Keeps in the room what its talk teaches; what that was. Raises CommonplaceError."""
 
 LEAST: Final = 200
 READ: Final = 12_000
@@ -59,6 +72,7 @@ class _Conversation:
     unread: list[Turn] = field(default_factory=list[Turn])
     shown_ids: OrderedDict[str, None] = field(default_factory=OrderedDict[str, None])
     outgrown: bool = False
+    last_turn: TurnContext | None = None
 
     @property
     def size(self) -> int:
@@ -83,10 +97,15 @@ class WorkspaceMemory:
     name: str = "workspace"
 
     def __init__(
-        self, options: WorkspaceMemoryOptions | None = None, *, consolidate: Consolidate | None = None
+        self,
+        options: WorkspaceMemoryOptions | None = None,
+        *,
+        consolidate: Consolidate | None = None,
+        learn_in_room: LearnInRoom | None = None,
     ) -> None:
         self.options = options or WorkspaceMemoryOptions()
         self._consolidate = consolidate
+        self._learn_in_room = learn_in_room
         self._conversations: OrderedDict[str, _Conversation] = OrderedDict()
 
     async def recall_before_run(self, turn: TurnContext) -> Recalled:
@@ -126,12 +145,28 @@ class WorkspaceMemory:
             # Whoever had it filed need not have it learned as well, in other words.
             return Persisted(events=tuple(events))
         conversation = self._conversation(turn)
+        conversation.last_turn = turn
         conversation.hear(
-            Turn(speaker="user", text=turn.text, at=turn.at, metadata={"role": "user"}),
+            *_said(turn),
             Turn(speaker="assistant", text=finished.reply, at=finished.at, metadata={"role": "assistant"}),
         )
         memories = await self._learned(turn, events) if conversation.size >= LEAST else ()
         return Persisted(memories=memories, events=tuple(events))
+
+    async def learn_now(self, session: str) -> tuple[str, ...]:
+        """
+        Learn from what a room said and was too short until now, because somebody asked for it. What was kept.
+
+        Raises:
+            CommonplaceError: as the memory has it.
+        """
+        conversation = self._conversations.get(session)
+        turn = None if conversation is None else conversation.last_turn
+        if conversation is None or turn is None or not conversation.unread or not self.options.learn:
+            return ()
+        claims = await self._kept_in_room(turn, conversation)
+        conversation.unread.clear()
+        return claims
 
     async def end_session(self, turn: TurnContext) -> Persisted:
         """
@@ -174,6 +209,14 @@ class WorkspaceMemory:
 
     async def _learned(self, turn: TurnContext, events: list[HiddenEvent]) -> tuple[RecalledMemory, ...]:
         conversation = self._conversation(turn)
+        if turn.room is not None:
+            # What is said in a room stays there.
+            with _noted("learn", events):
+                claims = await self._kept_in_room(turn, conversation)
+                conversation.unread.clear()
+                events.append(HiddenEvent(name="room_memory_learned", data={"lines": len(claims)}))
+                return tuple(_claim(turn.room, claim) for claim in claims)
+            return ()
         extracted: Extracted | None = None
         with _noted("learn", events):
             extracted = await self._extracted(turn, conversation)
@@ -195,9 +238,6 @@ class WorkspaceMemory:
         agents = [turn.agent] if who.reaches(Scope("agent", turn.agent)) else []
         workspace = _workspace(turn, who)
         own = who.home if who.subject == turn.speaker and who.reaches(who.home) else None
-        if turn.room is not None:
-            # What is said in a room stays there.
-            agents, workspace, own = [], None, turn.room if who.reaches(turn.room) else None
         if not agents and workspace is None and own is None:
             return None
         return await turn.memory.extract(
@@ -209,12 +249,34 @@ class WorkspaceMemory:
             recalled=[*conversation.shown_ids],
         )
 
+    async def _kept_in_room(self, turn: TurnContext, conversation: _Conversation) -> tuple[str, ...]:
+        if self._learn_in_room is None:
+            return ()
+        spoken = tuple(spoken for spoken in conversation.unread if spoken.text.strip())
+        return await self._learn_in_room(turn, RoomSpeeches(turns=spoken, shown_ids=(*conversation.shown_ids,)))
+
     def _conversation(self, turn: TurnContext) -> _Conversation:
         conversation = self._conversations.setdefault(turn.session, _Conversation())
         self._conversations.move_to_end(turn.session)
         while len(self._conversations) > _SESSIONS:
             self._conversations.popitem(last=False)
         return conversation
+
+
+def _said(turn: TurnContext) -> list[Turn]:
+    """In a room several may have spoken, each by name; else it is the person whose turn it is."""
+    if turn.room is None:
+        return [Turn(speaker="user", text=turn.text, at=turn.at, metadata={"role": "user"})]
+    alone = turn.speaker.rpartition("/")[2] or "user"
+    return [
+        Turn(
+            speaker=speech.name or alone,
+            text=speech.text,
+            at=turn.at,
+            metadata={"role": "user", "sender_name": speech.name or alone},
+        )
+        for speech in speeches(turn.text)
+    ]
 
 
 def _was_filed(finished: FinishedTurn) -> bool:
@@ -272,6 +334,12 @@ def _shown(record: Record, text: str, why: str, relevance: float | None) -> Reca
         scope=str(record.scope),
         source=record.source,
         why=why,
+    )
+
+
+def _claim(room: Scope, claim: str) -> RecalledMemory:
+    return RecalledMemory(
+        id="", text=claim, relevance=None, scope=str(room), source="room", why="learned from this conversation"
     )
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Body, Path
 
-from commonplace.doors.qwen import session_refusals, session_routes, session_views
+from commonplace.doors.qwen import room_memory, session_refusals, session_routes, session_views
 from commonplace.doors.qwen.session_features import SESSION_FEATURES, daemon_limits
 from commonplace.doors.qwen.session_routes import Sessions
 from commonplace.doors.qwen.shapes import (
@@ -42,8 +42,11 @@ from commonplace.service.lanes import MODES, MOST_CONTENT, PENDING
 from commonplace.values.task import MemoryTask
 
 router = APIRouter(tags=["remember"])
-DOOR: Final = ApiDoor(routers=(router, session_routes.router, session_views.router, session_refusals.router))
+DOOR: Final = ApiDoor(
+    routers=(router, session_routes.router, session_views.router, session_refusals.router, room_memory.router)
+)
 TaskId = Annotated[str, Path(max_length=128, description="As the answer that queued it says.")]
+CHANNEL_MEMORY: Final = "channel_memory"
 MANAGED: Final = (
     "workspace_memory",
     "workspace_memory_remember",
@@ -59,7 +62,7 @@ MANAGED: Final = (
 async def capabilities(who: Caller, served: Served, sessions: Sessions) -> Capabilities:
     """Without managed memory its features are not among them."""
     managed = served.managed
-    features = [*SESSION_FEATURES, *(MANAGED if managed.is_on(who) else ())]
+    features = [*SESSION_FEATURES, CHANNEL_MEMORY, *(MANAGED if managed.is_on(who) else ())]
     cwd = str(managed.ground.workspace)
     details = {"workspace_memory_remember": Feature(modes=list(MODES))} if managed.is_on(who) else {}
     return Capabilities(

@@ -51,6 +51,13 @@ class Write(Given):
     mode: Any = Field(default=None, description="`append` (default) or `replace`.")
 
 
+class RoomWrite(Given):
+    content: Any = Field(
+        default=None, description="Text, at most 1 MiB of UTF-8. A list of bullets becomes a line for each."
+    )
+    mode: Any = Field(default=None, description="`append` (default) or `replace`.")
+
+
 class CamelModel(BaseModel):
     """What we answer."""
 
@@ -178,6 +185,15 @@ class Written(CamelModel):
     ok: Literal[True] = True
     file_path: str
     bytes_written: Natural = Field(description="The size of the file now; 0 where nothing changed.")
+    mode: Literal["append", "replace"]
+    changed: bool
+
+
+class RoomWritten(CamelModel):
+    ok: Literal[True] = True
+    channel_name: str
+    chat_id: str
+    line_count: Natural = Field(description="How many lines the room remembers now.")
     mode: Literal["append", "replace"]
     changed: bool
 

@@ -121,9 +121,8 @@ class SqlChannels:
         params: Params = {"tenant": tenant, "channel": channel}
         return await self._list("unhandled", params, lambda row: (str(row[0]), message_of(row[1:])))
 
-    async def trim_messages(self, tenant: str, channel: str, before: datetime) -> int:
-        params: Params = {"tenant": tenant, "channel": channel, "before": to_ms(before)}
-        return await self._transactions.count(_SQL["trim_messages"], params)
+    async def trim_messages(self, before: datetime) -> int:
+        return await self._transactions.count(_SQL["trim_messages"], {"before": to_ms(before)})
 
     # ---- routes
 

@@ -75,7 +75,7 @@ SELECT chat, number, id, at, author, sender, sender_name, text, data, handled FR
 WHERE tenant = %(tenant)s AND channel = %(channel)s AND NOT handled ORDER BY number;
 
 -- name: trim_messages
-DELETE FROM room_messages WHERE tenant = %(tenant)s AND channel = %(channel)s AND handled AND at < %(before)s;
+DELETE FROM room_messages WHERE handled AND at < %(before)s;
 
 -- name: routes
 SELECT channel, key, session, chat, thread, is_group FROM room_routes

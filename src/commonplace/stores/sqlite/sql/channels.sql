@@ -75,7 +75,7 @@ SELECT chat, number, id, at, author, sender, sender_name, text, data, handled FR
 WHERE tenant = :tenant AND channel = :channel AND handled = 0 ORDER BY number;
 
 -- name: trim_messages
-DELETE FROM room_messages WHERE tenant = :tenant AND channel = :channel AND handled = 1 AND at < :before;
+DELETE FROM room_messages WHERE handled = 1 AND at < :before;
 
 -- name: routes
 SELECT channel, key, session, chat, thread, is_group FROM room_routes
