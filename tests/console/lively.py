@@ -176,8 +176,21 @@ def seed(operator: httpx.Client) -> Lively:
     ):
         _post(operator, "/v1/keys", {"name": name, "role": role, **({"scopes": scopes} if scopes else {})})
     talk, run = _conversation(operator)
+    _channels(operator)
     _room(operator)
     return Lively(record=changed["id"], file="project/ship.md", talk=talk, run=run)
+
+
+def _channels(operator: httpx.Client) -> None:
+    """One more, in whose room somebody waits to be let in; and a budget for the rooms of the web."""
+    operator.patch("/v1/channels/web", json={"settings": {"budget": {"usd": 5}}}).raise_for_status()
+    settings = {"agent": "helper", "workspace": "shop", "senders": "pairing", "instructions": "Answer briefly."}
+    _post(operator, "/v1/channels", {"name": "shop", "kind": "terminal", "settings": settings})
+    _post(operator, "/v1/channels/shop/rooms", {"title": "Till 2", "id": "till-2"})
+    for speaker in ("cleo", "阿丹"):
+        _post(operator, "/v1/channels/shop/rooms/till-2/messages", {"text": "/status", "speaker": speaker})
+    _post(operator, "/v1/sender-links", {"identity": "terminal:ana", "subject": "ana"})
+    _post(operator, "/v1/channels/shop/pause", {"chat": "till-2"})
 
 
 def _conversation(operator: httpx.Client) -> tuple[str, str]:

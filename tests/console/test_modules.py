@@ -210,6 +210,33 @@ def _imported(path: Path) -> set[Path]:
     return found
 
 
+def _meant(paths: Iterable[Path]) -> list[str]:
+    """A line for each script: what it says and how many lines it has."""
+    script = Path(__file__).parent / "node" / "trees.mjs"
+    ended = subprocess.run(["node", script, *paths], capture_output=True, text=True, check=False, timeout=60)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.splitlines()
+
+
+def test_what_is_sent_says_the_same_as_the_source_on_the_same_lines_without_its_comments(tmp_path: Path) -> None:
+    sent = [tmp_path / f"{number}.js" for number in range(len(SCRIPTS))]
+    for path, script in zip(sent, SCRIPTS, strict=True):
+        path.write_bytes(site().assets[_named(script)].whole)
+
+    assert _meant(sent) == _meant(SCRIPTS)
+    assert not [path for path in sent if re.search(r"^ *(//|/\*\*)", path.read_text(encoding="utf-8"), re.MULTILINE)]
+
+
+def test_a_changed_word_would_be_noticed(tmp_path: Path) -> None:
+    scripts = [tmp_path / "a.js", tmp_path / "b.js"]
+    for path, text in zip(scripts, ("f(`a\n b`);\n", "f(`a\nb`);\n"), strict=True):
+        path.write_text(text, encoding="utf-8")
+
+    first, second = _meant(scripts)
+
+    assert first != second
+
+
 def test_all_of_it_together_is_small() -> None:
     sent = [site().page, *site().assets.values()]
 

@@ -167,7 +167,7 @@ NO_DATA = re.compile(
     GET\ /(health|ready|metrics|docs|openapi\.json|capabilities|)$
     | GET\ /console/ | \w+\ /v1/sign-in$ | POST\ /v1/codes | GET\ /v1/(weights|latency|keys|users|budgets|rules|upkeep|check|embedder|audit/seals)$
     | (POST|DELETE|PUT)\ /v1/(keys|users|budgets|rules|tidy|reindex|embedder|load)  # for admins: test_every_route
-    | \w+\ /v1/(channels(/{channel}(/(test|senders(/{sender})?|pair|log))?|/kinds)?|sender-links(/{identity})?)$  # for admins: test_every_route
+    | \w+\ /v1/(channels(/{channel}(/(test|senders(/{sender})?|pair|log|spending|pause))?|/kinds)?|sender-links(/{identity})?)$  # for admins: test_every_route
     | POST\ /v1/capabilities$  # tests/doors/tandem/test_signed.py
     | GET\ /v1/events$ | POST\ /mcp$  # below
     | POST\ /(v1/(remember|forget|dream|resources)|workspace/memory(/\w+)?|context/runs)$  # they name nothing but the caller's own

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from commonplace.channels import pairing_codes
+from commonplace.channels.budget import room_spending
 from commonplace.channels.host import BUILT_IN, ChannelHost
 from commonplace.channels.platforms import GUIDES, PLATFORMS, offered_kind
 from commonplace.channels.secrets import read_secret, without_secrets
@@ -24,7 +25,9 @@ from commonplace.values.channel import (
     ChannelSettings,
     ChannelStatus,
     ChannelTest,
+    ChatRoom,
     RoomNotFound,
+    RoomSpent,
     SenderLink,
     check_channel_name,
     check_chat,
@@ -35,6 +38,7 @@ from commonplace.values.line import check_line
 from commonplace.values.moment import new_id, utc
 from commonplace.values.platform import ConnectionEntry
 from commonplace.values.principal import Principal, check_person
+from commonplace.values.usage import to_usd
 
 KINDS: Final = "kinds"
 """Where the guides are, beside the channels."""
@@ -155,6 +159,44 @@ class ChannelAdmin:
         except CommonplaceError as error:
             return error.message
         return None
+
+    # ---- its rooms
+
+    async def spending(self, who: Principal, name: str) -> list[RoomSpent]:
+        """Each room of the channel, and what was spent in it."""
+        async with self._desk.account(who, "channel.spending"):
+            _require(who)
+            profile = await self.host.profile(who.tenant, name)
+            rooms = await self.host.parts.store.rooms(who.tenant, name)
+            return [await self._spent(who.tenant, profile, room) for room in rooms]
+
+    async def _spent(self, tenant: str, profile: ChannelProfile, room: ChatRoom) -> RoomSpent:
+        parts, budget = self.host.parts, profile.settings.budget
+        if budget is None:
+            return RoomSpent(room=room)
+        spending = await room_spending(parts.quotas, tenant, budget, room.scope, parts.clock.now())
+        return RoomSpent(
+            room=room,
+            limit_usd=to_usd(spending.limit),
+            spent_usd=to_usd(spending.spent),
+            estimated_usd=to_usd(spending.estimated),
+            until=utc(spending.until),
+        )
+
+    async def pause(self, who: Principal, name: str, chat: str, paused: bool) -> ChatRoom:
+        """Let the agent do nothing in a room, or work there again. Raises RoomNotFound."""
+        async with self._desk.account(who, "channel.pause") as account:
+            _require(who)
+            await self.host.profile(who.tenant, name)
+            room = await self.host.parts.store.room(who.tenant, name, check_chat(chat))
+            if room is None:
+                raise RoomNotFound
+            room = replace(room, paused=paused)
+            account.scope = room.scope
+            row = account.row("ok", details={"room": str(room.scope), "paused": paused})
+            await self.host.parts.store.put_room(who.tenant, room, Entries(audit=(row,)))
+            account.noted = True
+            return room
 
     # ---- who is let in
 

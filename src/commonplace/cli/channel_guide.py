@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from commonplace.wire.channels import ChannelKindAnswer
 
 Language = Literal["en", "zh"]
-_WORDS: dict[Language, dict[str, str]] = {
+GUIDE_WORDS: dict[Language, dict[str, str]] = {
     "en": {
         "there": "On the platform",
         "permissions": "Permissions to ask for there",
@@ -43,7 +43,7 @@ _WORDS: dict[Language, dict[str, str]] = {
 
 def print_guide(answer: "ChannelKindAnswer", language: Language) -> None:
     """The whole of it, in the order in which it is done."""
-    words, guide = _WORDS[language], answer.guide
+    words, guide = GUIDE_WORDS[language], answer.guide
     typer.secho(_in(guide.title, language), bold=True)
     typer.echo(_in(guide.summary, language))
     if not answer.available:
@@ -89,7 +89,7 @@ def _numbered(steps: "tuple[Bilingual, ...]", language: Language) -> Iterator[st
 
 
 def _permissions(guide: "PlatformGuide", language: Language) -> Iterator[str]:
-    words = _WORDS[language]
+    words = GUIDE_WORDS[language]
     for permission in guide.permissions:
         remarks = [
             *([] if permission.required else [words["optional"]]),
@@ -104,7 +104,7 @@ def _fields(guide: "PlatformGuide", language: Language) -> Iterator[str]:
         return
     arguments = " ".join(_argument(field) for field in guide.fields if field.required)
     yield f"commonplace channel add NAME --kind {guide.kind} {arguments}"
-    words = _WORDS[language]
+    words = GUIDE_WORDS[language]
     for field in guide.fields:
         remark = "" if field.required else f" ({words['optional']}{f', {field.default}' if field.default else ''})"
         what = f" [{words['secret']}]" if field.secret else ""

@@ -12,6 +12,12 @@ export const PAGES = {
   recall: { role: 'reader', key: 'r', icon: 'M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM16 16l5 5' },
   chat: { role: 'reader', key: 'c', icon: 'M4 5h16v11H9l-5 4z' },
   rooms: { role: 'reader', key: 'o', like: 'chat', icon: 'M3 5h12v8H8l-4 3v-3H3zM18 9h3v8h-1v3l-4-3h-5v-2' },
+  channels: {
+    role: 'reader',
+    key: 'w',
+    like: 'chat',
+    icon: 'M5 4v6a4 4 0 0 0 4 4h6a4 4 0 0 1 4 4v2M3 6l2-2 2 2M17 18l2 2 2-2M12 4h7v5h-7z',
+  },
   sessions: { role: 'reader', key: 's', like: 'chat', icon: 'M3 4h13v9H8l-5 3zM8 16v1h8l5 3V9h-2' },
   runs: { role: 'reader', key: 't', like: 'chat', icon: 'M5 4v16M5 6h10M5 12h14M5 18h8' },
   schedules: { role: 'reader', key: 'p', icon: 'M12 4a9 9 0 1 0 0 17 9 9 0 0 0 0-17zM12 8v5l3 2' },

@@ -18,6 +18,7 @@ from commonplace.values.channel import (
     ChatRoom,
     RoomMessage,
     RoomMessagePage,
+    RoomSpent,
     SenderLink,
 )
 from commonplace.values.json import Json
@@ -31,6 +32,7 @@ from commonplace.wire.channels import (
     ChannelKindsAnswer,
     ChannelLogAnswer,
     ChannelsAnswer,
+    ChannelSpendingAnswer,
     LinksAnswer,
     RoomDeletedAnswer,
     RoomMemoryAnswer,
@@ -166,6 +168,15 @@ class AsyncDaemonChannels:
     async def log(self, name: str) -> builtins.list[ConnectionEntry]:
         """What happened to its connection lately, the oldest first."""
         return builtins.list((await self._get(f"/v1/channels/{part(name)}/log", ChannelLogAnswer)).entries)
+
+    async def spending(self, name: str) -> builtins.list[RoomSpent]:
+        """Its rooms, and what each has spent."""
+        return builtins.list((await self._get(f"/v1/channels/{part(name)}/spending", ChannelSpendingAnswer)).rooms)
+
+    async def pause(self, name: str, room: str, *, paused: bool = True) -> ChatRoom:
+        """Let the agent do nothing in a room, or work there again."""
+        body: dict[str, Json] = {"chat": room, "paused": paused}
+        return await self._send("POST", f"/v1/channels/{part(name)}/pause", ChatRoom, body)
 
     async def kinds(self) -> builtins.list[ChannelKindAnswer]:
         """How each kind of channel is set up."""

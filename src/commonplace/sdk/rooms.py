@@ -19,6 +19,7 @@ from commonplace.values.channel import (
     ChatRoom,
     RoomMessage,
     RoomMessagePage,
+    RoomSpent,
     SenderLink,
 )
 from commonplace.values.json import Json
@@ -32,6 +33,7 @@ from commonplace.wire.channels import (
     ChannelKindsAnswer,
     ChannelLogAnswer,
     ChannelsAnswer,
+    ChannelSpendingAnswer,
     LinksAnswer,
     RoomDeletedAnswer,
     RoomMemoryAnswer,
@@ -163,6 +165,15 @@ class DaemonChannels:
     def log(self, name: str) -> builtins.list[ConnectionEntry]:
         """What happened to its connection lately, the oldest first."""
         return builtins.list((self._get(f"/v1/channels/{part(name)}/log", ChannelLogAnswer)).entries)
+
+    def spending(self, name: str) -> builtins.list[RoomSpent]:
+        """Its rooms, and what each has spent."""
+        return builtins.list((self._get(f"/v1/channels/{part(name)}/spending", ChannelSpendingAnswer)).rooms)
+
+    def pause(self, name: str, room: str, *, paused: bool = True) -> ChatRoom:
+        """Let the agent do nothing in a room, or work there again."""
+        body: dict[str, Json] = {"chat": room, "paused": paused}
+        return self._send("POST", f"/v1/channels/{part(name)}/pause", ChatRoom, body)
 
     def kinds(self) -> builtins.list[ChannelKindAnswer]:
         """How each kind of channel is set up."""

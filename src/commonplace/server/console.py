@@ -2,12 +2,13 @@
 The console's page and files, as they lie in the package: read once, compressed once, answered from memory.
 
 The files' address has a hash of all of them in it, so a browser keeps them for good and never mixes two versions. A path is
-looked up in what was read, never on the disk.
+looked up in what was read, never on the disk. Comments are for whoever reads the source, and are not sent.
 """
 
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -36,6 +37,8 @@ HEADERS: Final = {
 FOR_GOOD: Final = "public, max-age=31536000, immutable"
 
 _BASE: Final = b"{{base}}"
+_COMMENT: Final = re.compile(rb"^[ ]*(?://[^\n]*|/\*\*(?:(?!\*/).)*\*/)$", re.MULTILINE | re.DOTALL)
+"""A comment of a script on lines of its own. Empty lines take its place, so that an error names the line of the source."""
 _KINDS: Final = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
@@ -113,7 +116,12 @@ def _read(folder: Traversable, above: str = "") -> Iterator[tuple[str, tuple[str
         if entry.is_dir():
             yield from _read(entry, f"{above}{entry.name}/")
         elif kind := _KINDS.get("." + entry.name.rpartition(".")[2]):
-            yield above + entry.name, (kind, entry.read_bytes())
+            whole = entry.read_bytes()
+            yield above + entry.name, (kind, _without_comments(whole) if entry.name.endswith(".js") else whole)
+
+
+def _without_comments(script: bytes) -> bytes:
+    return _COMMENT.sub(lambda match: b"\n" * match[0].count(b"\n"), script)
 
 
 def _answer(request: Request, asset: Asset, keep: str) -> Response:

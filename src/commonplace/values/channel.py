@@ -236,6 +236,20 @@ class ChatRoom(JsonObject):
         return room_scope(self.channel, self.chat)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RoomSpent(JsonObject):
+    """
+    A room and what was spent in it in the window that runs until `until`: `spent_usd` is real, `estimated_usd` what nobody reported. Without a
+    budget there is no window, and nothing is counted.
+    """
+
+    room: ChatRoom
+    limit_usd: float | None = None
+    spent_usd: float = 0.0
+    estimated_usd: float = 0.0
+    until: Moment | None = None
+
+
 MessageAuthor = Literal["person", "agent", "notice"]
 
 

@@ -18,6 +18,7 @@ from commonplace.values.channel import (
     GroupSettings,
     GuestReach,
     RoomBudget,
+    RoomSpent,
     RouteScope,
     SenderLink,
     SenderPolicy,
@@ -95,8 +96,14 @@ class RoomBudgetBody(Body):
     hours: int = Field(default=24, ge=1, le=8_784)
 
 
+_MAY_BE_WITHOUT: Final = frozenset({"workspace", "folder", "model", "dispatch", "language", "budget", "quorum"})
+
+
 class ChannelSettingsBody(NarrowBody):
-    """How the rooms of a channel are. What is absent is as it was, in a new channel as its kind has it."""
+    """
+    How the rooms of a channel are. What is absent is as it was, in a new channel as its kind has it. null takes back what a channel may be
+    without: `workspace`, `folder`, `model`, `dispatch`, `language`, `budget`, `quorum`.
+    """
 
     agent: Label | None = None
     workspace: Label | None = None
@@ -123,7 +130,9 @@ class ChannelSettingsBody(NarrowBody):
     def over(self, settings: ChannelSettings) -> ChannelSettings:
         """These settings with what the body says."""
         values: dict[str, Any] = {
-            name: getattr(self, name) for name in self.model_fields_set if getattr(self, name) is not None
+            name: getattr(self, name)
+            for name in self.model_fields_set
+            if getattr(self, name) is not None or name in _MAY_BE_WITHOUT
         }
         if self.groups is not None:
             groups = self.groups.items()
@@ -177,6 +186,20 @@ class ChannelLogAnswer(JsonObject):
 
 class ChannelTestBody(Body):
     chat: Label
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelSpendingAnswer(JsonObject):
+    rooms: tuple[RoomSpent, ...]
+
+
+class ChannelPauseBody(NarrowBody):
+    """`paused` false: the agent works there again."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"chat": "releases"}]})
+
+    chat: Label
+    paused: bool = True
 
 
 class PairBody(Body):

@@ -146,6 +146,35 @@ async def test_a_test_message_into_a_room_of_ours_needs_the_room(running: InProc
     assert await refused(http, "POST", "/v1/channels/web/test", json={"chat": "nowhere"}) == (404, "room_not_found")
 
 
+async def test_the_rooms_of_a_channel_show_what_they_spent_and_are_paused_by_an_admin(running: InProcess) -> None:
+    http = running.client
+    await done(http, "POST", "/v1/channels/web/rooms", json={"title": "Releases", "id": "releases"})
+    [unlimited] = (await done(http, "GET", "/v1/channels/web/spending"))["rooms"]
+    await done(http, "PATCH", "/v1/channels/web", json={"settings": {"budget": {"usd": 5}}})
+
+    paused = await done(http, "POST", "/v1/channels/web/pause", json={"chat": "releases"})
+
+    [limited] = (await done(http, "GET", "/v1/channels/web/spending"))["rooms"]
+    assert (unlimited["limit_usd"], unlimited["until"], unlimited["room"]["paused"]) == (None, None, False)
+    assert (limited["limit_usd"], limited["spent_usd"], limited["room"]["paused"]) == (5.0, 0.0, True)
+    assert paused["paused"]
+    resumed = await done(http, "POST", "/v1/channels/web/pause", json={"chat": "releases", "paused": False})
+    assert not resumed["paused"]
+    assert await refused(http, "POST", "/v1/channels/web/pause", json={"chat": "nowhere"}) == (404, "room_not_found")
+
+
+async def test_null_takes_back_what_a_channel_may_be_without_and_nothing_else(running: InProcess) -> None:
+    http = running.client
+    settings = {"workspace": "shop", "budget": {"usd": 5}, "language": "zh", "instructions": "Be brief."}
+    await done(http, "PATCH", "/v1/channels/web", json={"settings": settings})
+
+    nothing = dict.fromkeys((*settings, "agent", "senders"))
+    changed = (await done(http, "PATCH", "/v1/channels/web", json={"settings": nothing}))["settings"]
+
+    assert [changed[name] for name in settings] == [None, None, None, "Be brief."]
+    assert (changed["agent"], changed["senders"]) == ("assistant", "open")
+
+
 async def test_a_channel_that_was_stopped_stays_so_after_a_restart_and_one_that_was_started_comes_back(
     home: Path, platform: RefusingChannel
 ) -> None:

@@ -22,7 +22,14 @@ export async function show(place, { part, signal }) {
 
 async function showList(place, signal) {
   const list = h('div', {}, h('p', { class: 'soft' }, t('frame.loading')));
-  const head = h('div', { class: 'page-head' }, h('h1', {}, t('frame.rooms')), h('span', { class: 'grow' }), may('writer') && newButton());
+  const head = h(
+    'div',
+    { class: 'page-head' },
+    h('h1', {}, t('frame.rooms')),
+    h('span', { class: 'grow' }),
+    h('a', { class: 'button', href: address('channels') }, t('frame.channels')),
+    may('writer') && newButton(),
+  );
   fill(place, head, list);
   const { rooms } = await get(ROOMS, {}, { signal });
   const row = (room) =>
@@ -33,8 +40,17 @@ async function showList(place, signal) {
       ' ',
       h('small', { class: 'soft' }, time(room.created_at)),
     );
-  fill(list, rooms.length ? h('ul', { class: 'room-list' }, rooms.map(row)) : h('p', { class: 'notice' }, t('rooms.none')));
+  fill(list, rooms.length ? h('ul', { class: 'room-list' }, rooms.map(row)) : none());
 }
+
+/** What a room is for, and where the rooms of other platforms are. */
+const none = () =>
+  h(
+    'div',
+    { class: 'notice' },
+    h('p', {}, t('rooms.none')),
+    h('p', {}, t('rooms.elsewhere'), ' ', h('a', { href: address('channels') }, t('frame.channels'))),
+  );
 
 function newButton() {
   const click = async () => {

@@ -20,6 +20,7 @@ from commonplace.values.channel import (
     ChannelSettings,
     ChannelStatus,
     ChannelTest,
+    ChatRoom,
     SenderLink,
 )
 from commonplace.wire.channels import (
@@ -29,7 +30,9 @@ from commonplace.wire.channels import (
     ChannelKindAnswer,
     ChannelKindsAnswer,
     ChannelLogAnswer,
+    ChannelPauseBody,
     ChannelsAnswer,
+    ChannelSpendingAnswer,
     ChannelTestBody,
     LinksAnswer,
     PairBody,
@@ -101,6 +104,18 @@ async def test_channel(channel: ChannelName, body: ChannelTestBody, who: Caller,
 async def channel_log(channel: ChannelName, who: Caller, admin: Admin) -> ChannelLogAnswer:
     """For admins. The last 200 lines since the daemon began, the oldest first; never what was said, nor a secret."""
     return ChannelLogAnswer(await admin.log(who, channel))
+
+
+@router.get("/channels/{channel}/spending", summary="What its rooms have spent", responses=problems(404))
+async def channel_spending(channel: ChannelName, who: Caller, admin: Admin) -> ChannelSpendingAnswer:
+    """For admins. All rooms of the channel, also those of a platform, each with its budget's window."""
+    return ChannelSpendingAnswer(tuple(await admin.spending(who, channel)))
+
+
+@router.post("/channels/{channel}/pause", summary="Pause the agent in a room", responses=problems(404))
+async def pause_room(channel: ChannelName, body: ChannelPauseBody, who: Caller, admin: Admin) -> ChatRoom:
+    """For admins. As `/pause` and `/resume` in the room: messages are kept there, and left alone."""
+    return await admin.pause(who, channel, body.chat, body.paused)
 
 
 @router.get("/channels/{channel}/senders", summary="Who waits to be let in, and who was", responses=problems(404))

@@ -4,6 +4,7 @@ export default {
   'recall': 'Recall lab',
   'chat': 'Chat',
   'rooms': 'Rooms',
+  'channels': 'Channels',
   'sessions': 'Sessions',
   'runs': 'Runs',
   'schedules': 'Schedules',

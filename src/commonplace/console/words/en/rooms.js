@@ -4,6 +4,7 @@ export default {
   'new.do': 'Make it',
   'none':
     'You are in no room yet. Make one, and let others in: all of you then share one agent, which knows who speaks and remembers the room.',
+  'elsewhere': 'Does your team talk elsewhere? Bring the agent there:',
   'all': 'All rooms',
   'members': 'Members',
   'memory': 'Memory',

@@ -4,6 +4,7 @@ export default {
   'recall': '召回实验室',
   'chat': '聊天',
   'rooms': '房间',
+  'channels': '频道',
   'sessions': '会话',
   'runs': '运行',
   'schedules': '定时任务',
