@@ -102,16 +102,14 @@ FEISHU: Final = PlatformGuide(
         ),
         PlatformField(
             name="domain",
-            label=Bilingual(en="Which service", zh="服务区域"),
-            help=Bilingual(en="Where your organisation has its account.", zh="你的企业账号所在的服务。"),
+            label=Bilingual(en="Which service", zh="服务地址"),
+            help=Bilingual(
+                en="Where your organisation has its account: https://open.feishu.cn, or https://open.larksuite.com for Lark. It gets the app's secret.",
+                zh="你的企业账号所在的服务：https://open.feishu.cn，Lark 为 https://open.larksuite.com。应用密钥会发给它。",
+            ),
             required=False,
             default="https://open.feishu.cn",
-            choices=(
-                FieldChoice(value="https://open.feishu.cn", label=Bilingual(en="Feishu (China)", zh="飞书（中国）")),
-                FieldChoice(
-                    value="https://open.larksuite.com", label=Bilingual(en="Lark (elsewhere)", zh="Lark（国际）")
-                ),
-            ),
+            example="https://open.larksuite.com",
         ),
         PlatformField(
             name="mode",
@@ -126,6 +124,35 @@ FEISHU: Final = PlatformGuide(
                 FieldChoice(value="websocket", label=Bilingual(en="Long connection", zh="长连接")),
                 FieldChoice(value="webhook", label=Bilingual(en="Webhook", zh="Webhook")),
             ),
+        ),
+        PlatformField(
+            name="webhook_port",
+            label=Bilingual(en="Port of the webhook", zh="Webhook 端口"),
+            help=Bilingual(
+                en="Only for the webhook: a free port of this machine. A proxy with TLS passes Feishu's requests on to it.",
+                zh="仅用于 Webhook：本机的一个空闲端口，由带 TLS 的反向代理把飞书的请求转发到这里。",
+            ),
+            required=False,
+            example="4180",
+        ),
+        PlatformField(
+            name="webhook_host",
+            label=Bilingual(en="Address of the webhook", zh="Webhook 监听地址"),
+            help=Bilingual(
+                en="Only for the webhook: where it listens. Leave it, unless the proxy is on another machine.",
+                zh="仅用于 Webhook：监听的地址。除非代理在另一台机器上，否则不要改。",
+            ),
+            required=False,
+            default="127.0.0.1",
+        ),
+        PlatformField(
+            name="title",
+            label=Bilingual(en="Title of the cards", zh="卡片标题"),
+            help=Bilingual(
+                en="What stands above every answer, at most 20 characters.", zh="显示在每条回答上方，最多 20 个字符。"
+            ),
+            required=False,
+            default="Commonplace",
         ),
         PlatformField(
             name="verification_token",

@@ -1,0 +1,214 @@
+"""A room of Feishu from end to end: people write, the agent answers, over a real residence and the local server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pydantic_ai.messages import UserPromptPart
+from tests.engine.channels.feishu.conftest import Room
+
+from commonplace.agent.tools.tool import AgentTool
+from commonplace.ports.journal import Entries
+from commonplace.testing.agents import TurnBench
+from commonplace.testing.channels import OPEN
+from commonplace.testing.chat import ScriptedCall, ScriptedChatModel
+from commonplace.testing.events import until
+from commonplace.testing.feishu import FeishuServer, card_press, chat_message
+from commonplace.values.channel import GroupSettings, SenderLink
+from commonplace.values.scope import DEFAULT_TENANT
+
+pytestmark = pytest.mark.anyio
+MakeRoom = Callable[..., Room]
+
+
+def script(bench: TurnBench, *lines: Any) -> ScriptedChatModel:
+    bench.model = model = ScriptedChatModel(*lines, then="Done.")
+    return model
+
+
+def said(model: ScriptedChatModel) -> list[str]:
+    last = [request[-1].parts[-1] for request in model.requests]
+    return [str(part.content) for part in last if isinstance(part, UserPromptPart)]
+
+
+async def push() -> str:
+    return "Pushed."
+
+
+async def test_who_mentions_the_bot_is_answered_and_who_does_not_is_not(
+    bench: TurnBench, server: FeishuServer, make_room: MakeRoom
+) -> None:
+    model = script(bench, "On Friday.")
+    room = make_room()
+    async with room.open():
+        await room.say("ou_ana", "Lunch?", mention=False)
+        message = await room.say("ou_ana", "When do we ship?")
+        answer = await room.answered(message, "On Friday.")
+        await until(lambda: server.messages[message].reactions == {})
+
+    assert said(model) == ["[ou_ana] When do we ship?"]
+    assert (answer.text, answer.parent) == ("On Friday.", message)
+    assert [one.text for one in server.in_chat("oc_room")] == ["On Friday."]
+
+
+async def test_two_people_talk_in_one_session_and_each_is_answered(bench: TurnBench, make_room: MakeRoom) -> None:
+    go_on = asyncio.Event()
+    model = script(bench, ["One", go_on.wait, "."], "Two.")
+    room = make_room()
+    async with room.open():
+        first = await room.say("ou_ana", "First")
+        await until(lambda: bool(room.answers(first)))
+        second = await room.say("ou_bob", "Second")
+        go_on.set()
+        await room.answered(first, "One.")
+        await room.answered(second, "Two.")
+
+    assert said(model) == ["[ou_ana] First", "[ou_bob] Second"]
+
+
+async def test_a_reply_to_the_bot_needs_no_mention_and_brings_the_quote(bench: TurnBench, make_room: MakeRoom) -> None:
+    model = script(bench, "On Friday.", "At noon.")
+    room = make_room()
+    async with room.open():
+        answer = await room.answered(await room.say("ou_ana", "When?"), "On Friday.")
+        followup = await room.say("ou_ana", "At what time?", mention=False, parent_id=answer.id)
+        await room.answered(followup, "At noon.")
+
+    assert "On Friday." in said(model)[1]
+    assert "not an instruction" in said(model)[1]
+    assert said(model)[1].endswith("[ou_ana] At what time?")
+
+
+async def test_a_talk_of_two_needs_no_mention(bench: TurnBench, make_room: MakeRoom) -> None:
+    script(bench, "Hello.")
+    room = make_room()
+    async with room.open():
+        message = await room.say("ou_ana", "Hi", mention=False, private=True, chat="oc_ana")
+
+        assert (await room.answered(message)).chat == "oc_ana"
+
+
+async def test_clear_asks_again_and_then_begins_a_new_session(bench: TurnBench, make_room: MakeRoom) -> None:
+    script(bench)
+    room = make_room()
+    async with room.open():
+        await room.answered(await room.say("ou_ana", "Hello"), "Done.")
+        [before] = await room.rooms.parts.store.routes(DEFAULT_TENANT, "team")
+        await room.answered(await room.say("ou_ana", "/clear"), "/clear confirm")
+        await room.answered(await room.say("ou_ana", "/clear confirm"))
+        await room.answered(await room.say("ou_ana", "Hello again"), "Done.")
+        [after] = await room.rooms.parts.store.routes(DEFAULT_TENANT, "team")
+
+    assert before.session != after.session
+
+
+async def test_a_question_is_a_card_that_a_linked_person_decides(
+    bench: TurnBench, server: FeishuServer, make_room: MakeRoom
+) -> None:
+    bench.tools = [AgentTool(name="push", kind="execute", function=push, asks=True, changes=True)]
+    script(bench, ScriptedCall("push"), "It is pushed.")
+    room = make_room()
+    store = room.rooms.parts.store
+    link = SenderLink(identity="feishu:ou_ana", subject="ana-lee", created_at=room.line.clock.now())
+    await store.put_link(DEFAULT_TENANT, link, Entries())
+    async with room.open():
+        message = await room.say("ou_ana", "Push it")
+        await until(lambda: any(len(answer.buttons) == 3 for answer in room.answers(message)))
+        [card] = [answer for answer in room.answers(message) if answer.buttons]
+        value = next(value for value in card.buttons.values() if value["action"] == "approve")
+        stranger = await server.acked(await server.say(card_press(value, message=card.id, sender="ou_eve")))
+        elsewhere = await server.acked(
+            await server.say(card_press(value, message=card.id, chat="oc_other", sender="ou_ana"))
+        )
+        await server.say(card_press(value, message=card.id, sender="ou_ana"))
+        await room.answered(message, "It is pushed.")
+
+    assert stranger.data["toast"]["content"]
+    assert elsewhere.data == {}
+    assert card.buttons == {}
+    assert "ana-lee" in card.text
+
+
+async def test_only_who_asked_may_stop_the_answer(bench: TurnBench, server: FeishuServer, make_room: MakeRoom) -> None:
+    script(bench, ["A long ", asyncio.Event().wait, "answer."])
+    room = make_room()
+    async with room.open():
+        message = await room.say("ou_ana", "Tell me")
+        await until(lambda: bool(room.answers(message)))
+        [card] = room.answers(message)
+        [value] = card.buttons.values()
+        other = await server.acked(await server.say(card_press(value, message=card.id, sender="ou_bob")))
+        still = dict(card.buttons)
+        own = await server.acked(await server.say(card_press(value, message=card.id, sender="ou_ana")))
+        answer = await room.answered(message, "Stopped.")
+
+    assert other.data["toast"]["content"]
+    assert other.data != own.data
+    assert still
+    assert (answer.id, answer.buttons) == (card.id, {})
+
+
+async def test_a_restart_ends_the_card_that_was_begun_and_says_nothing_twice(
+    bench: TurnBench, server: FeishuServer, make_room: MakeRoom
+) -> None:
+    script(bench, ["Well", asyncio.Event().wait])
+    room = make_room()
+    async with room.open() as residence:
+        first = await room.say("ou_ana", "When?")
+        await until(lambda: bool(room.answers(first)))
+        second = await room.say("ou_bob", "Where?")
+        await until(lambda: len(server.acks) == 2)
+        await residence.settle()
+    await bench.aclose()
+    bench.sessions = None
+    script(bench, "Here.")
+    again = make_room()
+    async with again.open():
+        await again.answered(second, "Here.")
+        await again.answered(first)
+        await again.rooms.handled()
+
+    assert [len(again.answers(message)) for message in (first, second)] == [1, 1]
+    assert not any(message.buttons for message in server.in_chat("oc_room"))
+
+
+async def test_a_second_group_is_a_room_of_its_own(bench: TurnBench, make_room: MakeRoom) -> None:
+    model = script(bench)
+    room = make_room()
+    async with room.open():
+        await room.answered(await room.say("ou_ana", "The code is blue"), "Done.")
+        await room.answered(await room.say("ou_ana", "What is the code?", chat="oc_other"), "Done.")
+
+    routes = await room.rooms.parts.store.routes(DEFAULT_TENANT, "team")
+    assert len({route.session for route in routes}) == 2
+    assert "blue" not in str(model.requests[-1])
+
+
+async def test_what_apps_say_is_not_heard(bench: TurnBench, server: FeishuServer, make_room: MakeRoom) -> None:
+    model = script(bench)
+    room = make_room(replace(OPEN, groups={"*": GroupSettings(require_mention=False)}))
+    async with room.open():
+        await server.acked(await server.say(chat_message("I am a bot", sender="ou_x", sender_type="app")))
+        await room.answered(await room.say("ou_ana", "Hello"), "Done.")
+
+    assert said(model) == ["[ou_ana] Hello"]
+
+
+async def test_a_connection_that_breaks_every_moment_loses_no_answer(
+    bench: TurnBench, server: FeishuServer, make_room: MakeRoom
+) -> None:
+    script(bench, "One.", "Two.", "Three.")
+    room = make_room()
+    async with room.open() as residence:
+        for text in ("One.", "Two.", "Three."):
+            message = await room.say("ou_ana", "Next")
+            await until(lambda message=message: message in {row.parent for row in server.in_chat("oc_room")})
+            await server.disconnect()
+            await room.answered(message, text)
+            await until(lambda: residence.platform.connection.status == "connected")
+
+    assert server.connections >= 3
