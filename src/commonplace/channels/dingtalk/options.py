@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from commonplace.channels.secrets import read_secret
 from commonplace.errors import InvalidInput
@@ -61,9 +61,16 @@ class DingTalkOptions:
             chat_ids=_chat_ids(options.get("chat_ids", "")),
         )
 
+    def reads(self, address: str) -> bool:
+        """Whether a file may be fetched from an address that DingTalk names: it may be any server, as nothing is told there."""
+        parts = _split(address)
+        return parts is not None and parts.scheme in ("https", urlsplit(self.endpoint).scheme) and bool(parts.hostname)
+
     def trusts(self, address: str) -> bool:
         """Whether an address that DingTalk names is one of the servers that the operator named: it is told what only they may know."""
-        own, other = urlsplit(self.endpoint), urlsplit(address)
+        own, other = urlsplit(self.endpoint), _split(address)
+        if other is None:
+            return False
         host, home = (other.hostname or "").lower(), (own.hostname or "").lower()
         if other.scheme not in (("https", "wss") if own.scheme == "https" else ("https", "wss", "http", "ws")):
             return False
@@ -72,9 +79,17 @@ class DingTalkOptions:
         return host == home or (is_name and "." in family and host.endswith(f".{family}"))
 
 
+def _split(address: str) -> SplitResult | None:
+    """None: it is no address."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return None
+
+
 def _endpoint(address: str) -> str:
-    parts = urlsplit(address)
-    if parts.scheme not in ("https", "http") or not parts.hostname or parts.query or parts.username:
+    parts = _split(address)
+    if parts is None or parts.scheme not in ("https", "http") or not parts.hostname or parts.query or parts.username:
         raise InvalidInput("The endpoint is the address of DingTalk's interface, such as https://api.dingtalk.com.")
     return address.rstrip("/")
 

@@ -7,7 +7,6 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Final
-from urllib.parse import urlsplit
 
 from commonplace.channels.connection import Connection
 from commonplace.channels.dingtalk.api import DingTalkApi
@@ -197,8 +196,7 @@ class DingTalkChannel(Channel):
             "messageFiles/download", "POST", "/v1.0/robot/messageFiles/download", {**body}
         )
         address = answer.get("downloadUrl")
-        own = urlsplit(self._api.options.endpoint).scheme
-        if not isinstance(address, str) or urlsplit(address).scheme not in ("https", own):
+        if not isinstance(address, str) or not self._api.options.reads(address):
             raise PlatformError("DingTalk named no address for the file.")
         return await self._api.download(address, self.limits.attachment_bytes)
 

@@ -22,7 +22,7 @@ from commonplace.values.scope import DEFAULT_TENANT
 
 SECRET: Final = "DINGTALK_CLIENT_SECRET"
 QUICK: Final = DingTalkTimes(
-    timeout=2.0, ping=0.1, silence=0.3, settled=0.0, retries=(0.01, 0.01), mark_retries=(0.01,), card_edit=0.0
+    timeout=2.0, ping=0.1, silence=0.3, settled=0.0, retries=(0.01, 0.01), mark_retries=(0.01, 0.01), card_edit=0.0
 )
 """As tests wait."""
 
@@ -53,7 +53,7 @@ class DingTalkRoom:
         return [entry.event for entry in self.platform.log]
 
 
-def dingtalk_settings(server: DingTalkServer, settings: ChannelSettings = OPEN, **options: str) -> ChannelSettings:
+def dingtalk_settings(server: DingTalkServer, settings: ChannelSettings = OPEN, /, **options: str) -> ChannelSettings:
     """Those of a channel that talks to the server. `options` beside the necessary ones."""
     own = {"client_id": server.client_id, "endpoint": server.url}
     return replace(settings, options={**own, **options}, secrets={"client_secret": SECRET})

@@ -13,20 +13,22 @@ TALK: Final = "cidTalkOfTwo=="
 _NUMBERS: Final = count(1)
 
 
-def said(text: str, sender: str = "ana", *, chat: str = GROUP, mention: bool = True, **more: Any) -> dict[str, Any]:
+def said(words: str, sender: str = "ana", /, *, chat: str = GROUP, mention: bool = True, **more: Any) -> dict[str, Any]:
     """A text message. `mention`: of the robot, whose name DingTalk leaves in the text."""
-    content = f"@assistant {text}" if mention else text
+    content = f"@assistant {words}" if mention else words
     return message("text", sender, chat=chat, mention=mention, **{"text": {"content": content}, **more})
 
 
-def direct(text: str, sender: str = "ana", **more: Any) -> dict[str, Any]:
+def direct(words: str, sender: str = "ana", /, **more: Any) -> dict[str, Any]:
     """A text message in a talk of two."""
     return message(
-        "text", sender, chat=TALK, mention=True, **{"text": {"content": text}, "conversationType": "1", **more}
+        "text", sender, chat=TALK, mention=True, **{"text": {"content": words}, "conversationType": "1", **more}
     )
 
 
-def message(kind: str, sender: str = "ana", *, chat: str = GROUP, mention: bool = True, **more: Any) -> dict[str, Any]:
+def message(
+    kind: str, sender: str = "ana", /, *, chat: str = GROUP, mention: bool = True, **more: Any
+) -> dict[str, Any]:
     """A message of any kind. What is None in `more` is left out."""
     document: dict[str, Any] = {
         "conversationId": chat,
