@@ -30,6 +30,7 @@ _CUT: Final = "… "
 
 @dataclass(kw_only=True, slots=True)
 class _GrowingCard:
+    chat: str
     is_writing: bool = False
 
 
@@ -72,7 +73,8 @@ class DingTalkCards:
 
     def chat_of(self, key: str) -> str | None:
         """Where the question or answer of a key is."""
-        return self._questions.get(key)
+        answer = self._answers.get(key)
+        return self._questions.get(key) if answer is None else answer.chat
 
     async def settle(self, key: str, outcome: CardOutcome) -> bool:
         """Show what was decided. False: the question is no card. Raises PlatformError."""
@@ -90,7 +92,7 @@ class DingTalkCards:
         field = self._api.options.answer_field
         parameters: dict[str, Json] = {"flowStatus": _BEGUN, "title": title_of(text), field: ""}
         await self._deliver(chat, key, self._api.options.answer_template, parameters)
-        _remember(self._answers, key, _GrowingCard())
+        _remember(self._answers, key, _GrowingCard(chat=chat))
         await self.grow(key, text)
 
     async def grow(self, key: str, text: str) -> None:
