@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from commonplace.channels.dingtalk.platform import dingtalk_channel
 from commonplace.channels.feishu.platform import feishu_channel
 from commonplace.channels.guides.dingtalk import DINGTALK
 from commonplace.channels.guides.feishu import FEISHU
@@ -71,6 +72,7 @@ def local_channel(tenant: str, profile: ChannelProfile, parts: RoomParts) -> Cha
 PLATFORMS: Final[dict[ChannelKind, Platform]] = {
     "web": Platform(guide=WEB, make=local_channel),
     "terminal": Platform(guide=TERMINAL, make=local_channel),
+    "dingtalk": Platform(guide=DINGTALK, make=dingtalk_channel),
     "feishu": Platform(guide=FEISHU, make=feishu_channel),
 }
 GUIDES: Final[dict[ChannelKind, PlatformGuide]] = {

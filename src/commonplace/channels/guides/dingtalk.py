@@ -3,7 +3,14 @@
 from typing import Final
 
 from commonplace.channels.guides.connection import PROBLEMS
-from commonplace.values.platform import Bilingual, PlatformField, PlatformGuide, PlatformPermission, PlatformProblem
+from commonplace.values.platform import (
+    Bilingual,
+    FieldChoice,
+    PlatformField,
+    PlatformGuide,
+    PlatformPermission,
+    PlatformProblem,
+)
 
 DINGTALK: Final = PlatformGuide(
     kind="dingtalk",
@@ -40,8 +47,15 @@ DINGTALK: Final = PlatformGuide(
         ),
         Bilingual(
             en="If permissions are to be asked with buttons: make a card template on the card platform (open-dev.dingtalk.com/fe/card), connect it to the app, and note its id. "
+            "It shows the variables title, text, status and outcome, and has three buttons whose action ids are approve, approve-always and deny. "
             "Without one the robot asks in text, and people answer with /approve or /deny.",
-            zh="若要用按钮询问许可：在卡片平台（open-dev.dingtalk.com/fe/card）新建卡片模板、关联应用并记下模板 ID。没有模板时，机器人以文字询问，大家用 /approve 或 /deny 回答。",
+            zh="若要用按钮询问许可：在卡片平台（open-dev.dingtalk.com/fe/card）新建卡片模板、关联应用并记下模板 ID。模板显示变量 title、text、status、outcome，并有三个按钮，"
+            "回传动作 ID 分别为 approve、approve-always、deny。没有模板时，机器人以文字询问，大家用 /approve 或 /deny 回答。",
+        ),
+        Bilingual(
+            en="If answers are to grow while they are written: make a second template of the kind AI card (AI 卡片), with a Markdown variable called content that is streamed, and note its id. "
+            "Without one each answer is sent when it is whole.",
+            zh="若要流式显示回答：再建一个“AI 卡片”类型的模板，其中有一个开启流式的 Markdown 变量 content，并记下模板 ID。没有模板时，回答完成后一次发送。",
         ),
         Bilingual(
             en="Versions (版本管理与发布): make a version, choose who may see it, and publish. Nothing above holds before that.",
@@ -107,6 +121,60 @@ DINGTALK: Final = PlatformGuide(
             required=False,
             example="xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx.schema",
         ),
+        PlatformField(
+            name="answer_template",
+            label=Bilingual(en="Id of the AI card template", zh="AI 卡片模板 ID"),
+            help=Bilingual(
+                en="For answers that grow while they are written. Empty: each is sent when it is whole.",
+                zh="用于流式显示回答。留空表示回答完成后一次发送。",
+            ),
+            required=False,
+            example="xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx.schema",
+        ),
+        PlatformField(
+            name="answer_field",
+            label=Bilingual(en="Streamed variable of the AI card", zh="AI 卡片的流式变量"),
+            help=Bilingual(
+                en="What the Markdown variable of that template is called. Empty: content.",
+                zh="该模板中 Markdown 变量的名称。留空表示 content。",
+            ),
+            required=False,
+            example="content",
+        ),
+        PlatformField(
+            name="proactive",
+            label=Bilingual(en="May it write first?", zh="能否主动发消息？"),
+            help=Bilingual(
+                en="With `no` it only answers, for as long after somebody's message as DingTalk lets it, and cannot play schedules in its rooms. "
+                "Choose it if your organisation does not grant the permission.",
+                zh="选 `no` 时只能在有人发言后、钉钉允许的时间内回答，无法在其聊天室执行定时任务。企业不授予该权限时请选它。",
+            ),
+            required=False,
+            choices=(
+                FieldChoice(value="yes", label=Bilingual(en="Yes", zh="能")),
+                FieldChoice(value="no", label=Bilingual(en="No, it only answers", zh="不能，只回答")),
+            ),
+        ),
+        PlatformField(
+            name="chat_ids",
+            label=Bilingual(en="chatIds of groups", zh="群的 chatId"),
+            help=Bilingual(
+                en="Only if DingTalk answers invalid.openConversationId: for each such group its conversationId, an equals sign, and its chatId; separated by spaces.",
+                zh="仅当钉钉返回 invalid.openConversationId 时填写：每个群写 conversationId、等号、chatId，各组以空格分隔。",
+            ),
+            required=False,
+            example="cidAbCdEf==chat0123456789abcdef",
+        ),
+        PlatformField(
+            name="endpoint",
+            label=Bilingual(en="Address of DingTalk's interface", zh="钉钉接口地址"),
+            help=Bilingual(
+                en="Empty: https://api.dingtalk.com. Only for a DingTalk of your own (专属钉钉): this server gets the secret.",
+                zh="留空表示 https://api.dingtalk.com。仅专属钉钉需要填写：密钥会发送给该服务器。",
+            ),
+            required=False,
+            example="https://api.dingtalk.com",
+        ),
     ),
     after=(
         Bilingual(
@@ -122,8 +190,8 @@ DINGTALK: Final = PlatformGuide(
         PlatformProblem(
             sign="invalid.openConversationId",
             meaning=Bilingual(
-                en="DingTalk does not take the group's id for messages that nobody asked for. Set the group's chatId in the channel, from which the right id is made.",
-                zh="钉钉不接受用该群 ID 主动发消息。请在频道中填写该群的 chatId，由它换取正确的 ID。",
+                en="DingTalk does not take the group's id for messages that nobody asked for. Put the group's chatId into the option chat_ids: the right id is made of it.",
+                zh="钉钉不接受用该群 ID 主动发消息。请在选项 chat_ids 中填写该群的 chatId，由它换取正确的 ID。",
             ),
         ),
         PlatformProblem(
