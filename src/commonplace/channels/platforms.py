@@ -15,6 +15,7 @@ from commonplace.channels.guides.feishu import FEISHU
 from commonplace.channels.guides.local import TERMINAL, WEB
 from commonplace.channels.guides.matrix import MATRIX
 from commonplace.channels.local import LocalChannel
+from commonplace.channels.matrix.platform import matrix_channel
 from commonplace.channels.parts import RoomParts
 from commonplace.channels.secrets import has_secret
 from commonplace.errors import InvalidInput
@@ -70,6 +71,7 @@ def local_channel(tenant: str, profile: ChannelProfile, parts: RoomParts) -> Cha
 PLATFORMS: Final[dict[ChannelKind, Platform]] = {
     "web": Platform(guide=WEB, make=local_channel),
     "terminal": Platform(guide=TERMINAL, make=local_channel),
+    "matrix": Platform(guide=MATRIX, make=matrix_channel),
 }
 GUIDES: Final[dict[ChannelKind, PlatformGuide]] = {
     "web": WEB,
