@@ -97,7 +97,7 @@ tour: $(VENV)/.stamp-run  ## Install, then a guided first session in the termina
 	@$(BIN)/commonplace tour
 
 .PHONY: test
-test: $(VENV)/.stamp-test $(VENV)/.stamp-clients $(VENV)/.stamp-models $(VENV)/.stamp-browser  ## Install what tests need, then run them all (PYTEST_ARGS="-k name" for some)
+test: $(VENV)/.stamp-test $(VENV)/.stamp-clients $(VENV)/.stamp-models $(VENV)/.stamp-browser .venv-synapse/.installed  ## Install what tests need, then run them all (PYTEST_ARGS="-k name" for some)
 	@$(BIN)/python -m pytest --numprocesses=$(PYTEST_PROCESSES) --dist=loadfile $(PYTEST_ARGS)
 
 # npm's `ci` refuses a lock without the packages of other platforms, which a registry may not have; `install` takes what the lock names

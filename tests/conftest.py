@@ -24,6 +24,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from psycopg import sql
 
+from commonplace.testing.synapse import Synapse, running_synapse
+
 # OpenBLAS reads it when NumPy is loaded. Its threads wait for each other in busy loops: with more of them than cores, which
 # two processes of tests have, the same arithmetic takes five times the work.
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
@@ -152,3 +154,13 @@ def addressed(server: Any, schema: str) -> str:
     """Connections to it carry the schema's name, so that leaks can be seen."""
     uri = str(server.get_uri())
     return f"{uri}{'&' if '?' in uri else '?'}application_name={schema}&schema={schema}"
+
+
+@pytest.fixture(scope="session")
+def synapse(tmp_path_factory: pytest.TempPathFactory) -> Generator[Synapse]:
+    """A real Matrix server of this test run, stopped at its end."""
+    python = Path(__file__).parent.parent / ".venv-synapse" / "bin" / "python"
+    if not python.exists():
+        pytest.skip("Synapse is not installed. Run `make .venv-synapse/.installed`.")
+    with running_synapse(python, tmp_path_factory.mktemp("synapse")) as running:
+        yield running

@@ -17,6 +17,7 @@ from commonplace.channels.guides.feishu import FEISHU
 from commonplace.channels.guides.local import TERMINAL, WEB
 from commonplace.channels.guides.matrix import MATRIX
 from commonplace.channels.local import LocalChannel
+from commonplace.channels.matrix.platform import matrix_channel
 from commonplace.channels.parts import RoomParts
 from commonplace.channels.secrets import has_secret
 from commonplace.errors import InvalidInput
@@ -74,6 +75,7 @@ PLATFORMS: Final[dict[ChannelKind, Platform]] = {
     "terminal": Platform(guide=TERMINAL, make=local_channel),
     "dingtalk": Platform(guide=DINGTALK, make=dingtalk_channel),
     "feishu": Platform(guide=FEISHU, make=feishu_channel),
+    "matrix": Platform(guide=MATRIX, make=matrix_channel),
 }
 GUIDES: Final[dict[ChannelKind, PlatformGuide]] = {
     "web": WEB,

@@ -1,0 +1,1 @@
+"""Matrix: rooms of any server that speaks its client-server API."""
