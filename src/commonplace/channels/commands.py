@@ -19,6 +19,7 @@ from commonplace.values.audit import AuditQuery
 from commonplace.values.channel import ChatRoom
 from commonplace.values.envelope import Envelope
 from commonplace.values.principal import Principal
+from commonplace.values.schedule import room_target
 from commonplace.values.usage import to_usd
 
 if TYPE_CHECKING:
@@ -204,6 +205,8 @@ class RoomCommands:
         if not self._may(call):
             return call.words.not_allowed
         row = residence.audit_row(f"room.{call.command.name}", call.room.chat, who=call.who)
+        schedules, target = residence.parts.schedules, room_target(call.room.channel, call.room.chat)
+        await (schedules.pause if pauses else schedules.resume)(residence.owner, target)
         await residence.parts.store.put_room(residence.tenant, replace(call.room, paused=pauses), Entries(audit=(row,)))
         text = call.words.paused_now if pauses else call.words.resumed_now
         return text.format(name=call.name)
