@@ -32,6 +32,8 @@ class RoomPlace:
     pots: tuple[Pot, ...] = ()
     policy: PermissionPolicy = "first-responder"
     quorum: int | None = None
+    zone: str | None = None
+    """The time zone of its schedules."""
 
 
 class RoomRegistry:

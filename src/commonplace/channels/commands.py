@@ -13,6 +13,7 @@ from commonplace.channels.gates import is_shared
 from commonplace.channels.phrases import CHINESE, RoomPhrases
 from commonplace.channels.prefix import display_name
 from commonplace.channels.room_notes import RoomNotes
+from commonplace.channels.schedule_commands import ScheduleCommands
 from commonplace.errors import CommonplaceError
 from commonplace.ports.journal import Entries
 from commonplace.values.audit import AuditQuery
@@ -68,6 +69,7 @@ class RoomCommands:
             "forget": self._forget,
             "why": self._why,
             "budget": self._budget,
+            "schedule": ScheduleCommands(residence).do,
             "audit": self._audit,
             "approve": self._vote,
             "approve-always": self._vote,

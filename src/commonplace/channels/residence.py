@@ -344,6 +344,7 @@ class Residence:
                 pots=pots,
                 policy=settings.permissions,
                 quorum=settings.quorum,
+                zone=settings.zone,
             ),
         )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -64,13 +64,15 @@ class ScheduledTurns:
         follower = await residence.follower(route.session)
         for target in targets:
             follower.expect(target)
-            self._replies[target.run] = asyncio.get_running_loop().create_future()
+            # There is one already if a lease ended early: then two wait for the same turn.
+            self._replies.setdefault(target.run, asyncio.get_running_loop().create_future())
+        replies = dict(self._replies)
         try:
             await residence.note_scheduled(room, route, who, delivery)
             outcome = await turns.deliver(
                 replace(delivery, who=in_session(who, route.session), target=f"session:{route.session}")
             )
-            is_posted = await self._is_posted(outcome, targets, follower.task)
+            is_posted = await self._is_posted(outcome, targets, replies, follower.task)
         finally:
             for target in targets:
                 follower.forget(target.run)
@@ -122,15 +124,21 @@ class ScheduledTurns:
         if future is not None and not future.done():
             future.set_result(is_posted)
 
-    async def _is_posted(self, outcome: Delivered, targets: Sequence[Target], follower: asyncio.Task[None]) -> bool:
+    async def _is_posted(
+        self,
+        outcome: Delivered,
+        targets: Sequence[Target],
+        replies: Mapping[str, asyncio.Future[bool]],
+        follower: asyncio.Task[None],
+    ) -> bool:
         """Raises Conflict: nobody tells the room any more."""
         if outcome.was_over:
             return await self._post_late(outcome, next(target for target in targets if target.run == outcome.run))
-        future = self._replies[outcome.run or ""]
-        await asyncio.wait({future, follower}, return_when=asyncio.FIRST_COMPLETED)
-        if not future.done():
+        reply = replies[outcome.run or ""]
+        await asyncio.wait({reply, follower}, return_when=asyncio.FIRST_COMPLETED)
+        if not reply.done():
             raise Conflict("The channel was stopped before the reply of a scheduled turn was posted.")
-        return future.result()
+        return reply.result()
 
     async def _post_late(self, outcome: Delivered, target: Target) -> bool:
         """A daemon played the turn, and stopped before its job was over: whether it had told the room is known by the key, or by what it kept."""

@@ -279,6 +279,10 @@ class Schedules:
                 if not pause.target or is_admin or await self._owns(who, pause.target)
             ]
 
+    async def owns(self, who: Principal, target: str) -> bool:
+        """Whether the caller decides what is said there by itself, whoever set it."""
+        return await self._owns(who, target)
+
     # ---- for who plays them
 
     async def is_open(self, schedule: Schedule) -> bool:
