@@ -46,6 +46,7 @@ from commonplace.ports.schedule_client import ScheduleClient
 from commonplace.text.scheduled_prompt import unmarked
 from commonplace.values.agent_profile import AgentProfile, approval_mode
 from commonplace.values.principal import CHANNEL_SUBJECT, Principal
+from commonplace.values.schedule import room_target
 from commonplace.values.scope import Scope
 
 
@@ -204,8 +205,10 @@ class Outfit:
         parts = self._parts
         if parts.schedules_of is None or prompt.scheduled is not None:
             return ()
-        schedules, target = parts.schedules_of(prompt.who), f"session:{live.session.id}"
-        return ScheduleTools(schedules, parts.clock, target=target, zone=parts.zone).tools()
+        schedules, place = parts.schedules_of(prompt.who), parts.rooms.place(prompt.who.tenant, live.session.id)
+        target = f"session:{live.session.id}" if place is None else room_target(place.channel, place.chat)
+        zone = None if place is None else place.zone
+        return ScheduleTools(schedules, parts.clock, target=target, zone=zone or parts.zone).tools()
 
     def _workspace_tools(self, live: LiveSession, folder: Path | None, *, shell: bool) -> Sequence[AgentTool]:
         if folder is None:

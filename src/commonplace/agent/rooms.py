@@ -38,6 +38,8 @@ class RoomPlace:
     quorum: int | None = None
     learn: bool = True
     archive: bool = False
+    zone: str | None = None
+    """The time zone of its schedules."""
 
 
 LearnNow: TypeAlias = Callable[[str], Awaitable[tuple[str, ...]]]

@@ -8,6 +8,7 @@ from typing import Final
 from commonplace.agent.live_sessions import LiveSessions, ScheduledRun, SessionHistory
 from commonplace.errors import Conflict
 from commonplace.ports.schedule_target import Delivered, Delivery, ScheduleTarget
+from commonplace.values.platform import Bilingual
 from commonplace.values.principal import Principal
 from commonplace.values.session import SessionMessage
 from commonplace.values.turn_event import PromptWithdrawn, TurnEnded, TurnFailed
@@ -42,7 +43,7 @@ class _RunTrace:
 
     def outcome(self, run: str) -> Delivered:
         if self.failure is None:
-            return Delivered(run=run, ending="answered", reply="\n\n".join(self.replies))
+            return Delivered(run=run, ending="answered", reply="\n\n".join(self.replies), was_over=True)
         data = self.failure.data
         wait = data.get("retry_after")
         return Delivered(
@@ -51,6 +52,7 @@ class _RunTrace:
             failed=str(data.get("message")),
             code=str(data.get("code")),
             retry_after=wait if isinstance(wait, int) else None,
+            was_over=True,
         )
 
 
@@ -83,8 +85,8 @@ class SessionTarget(ScheduleTarget):
         ticket = await self._sessions.say(who, id, text, scheduled=ScheduledRun(schedule=delivery.schedule, run=run))
         return await self._end_of(who, id, run, ticket.last_event)
 
-    async def announce(self, who: Principal, target: str, text: str) -> None:
-        await self._sessions.post(who, _id(target), text)
+    async def announce(self, who: Principal, target: str, text: Bilingual) -> None:
+        await self._sessions.post(who, _id(target), text.en)
 
     async def _end_of(self, who: Principal, id: str, run: str, after: int) -> Delivered:
         """

@@ -15,6 +15,7 @@ from commonplace.errors import CommonplaceError, Forbidden, InvalidInput
 from commonplace.governance.access import require_role
 from commonplace.ports.channel import Channel, Outgoing
 from commonplace.ports.journal import Entries
+from commonplace.schedule.times import check_timing
 from commonplace.service.desk import Desk
 from commonplace.values.channel import (
     LOCAL_KINDS,
@@ -38,10 +39,12 @@ from commonplace.values.line import check_line
 from commonplace.values.moment import new_id, utc
 from commonplace.values.platform import ConnectionEntry
 from commonplace.values.principal import Principal, check_person
+from commonplace.values.schedule import Timing
 from commonplace.values.usage import to_usd
 
 KINDS: Final = "kinds"
 """Where the guides are, beside the channels."""
+UTC: Final = "UTC"
 _PATIENCE: Final = 20.0
 _TEST: Final = "This is a test of the channel: it reaches this room. 这是一条测试消息。"
 
@@ -261,6 +264,7 @@ class ChannelAdmin:
         self, who: Principal, kind: ChannelKind, settings: ChannelSettings, before: ChannelSettings | None = None
     ) -> None:
         check_settings(settings)
+        check_timing(Timing(zone=settings.zone or UTC, quiet=settings.quiet))
         PLATFORMS[offered_kind(kind)].check(settings)
         earlier = before or ChannelSettings()
         if (settings.options, settings.secrets) != (earlier.options, earlier.secrets) and not who.operator:

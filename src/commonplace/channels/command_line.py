@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 
 CommandName: TypeAlias = Literal[
     "help", "status", "who", "clear", "cancel", "remember", "correct", "forget", "recall", "why", "audit", "budget", "approve",
-    "approve-always", "deny", "pause", "resume",
+    "approve-always", "deny", "pause", "resume", "schedule",
 ]  # fmt: skip
 
 ALIASES: Final[dict[str, CommandName]] = {
@@ -22,6 +22,7 @@ ALIASES: Final[dict[str, CommandName]] = {
     "forget": "forget", "忘记": "forget", "忘掉": "forget",
     "recall": "recall", "回忆": "recall", "记得": "recall",
     "why": "why", "为什么": "why",
+    "schedule": "schedule", "loop": "schedule", "定时": "schedule", "定时任务": "schedule", "日程": "schedule", "循环": "schedule",
     "audit": "audit", "审计": "audit",
     "budget": "budget", "预算": "budget",
     "approve": "approve", "批准": "approve", "同意": "approve",
@@ -42,6 +43,10 @@ USAGE: Final[dict[CommandName, tuple[str, str]]] = {
     "forget": ("/forget … , /forget undo", "/忘记 … ，/忘记 撤销"),
     "recall": ("/recall — what I remember about this room", "/回忆 — 关于这个房间我记得什么"),
     "why": ("/why — what my last answer rested on", "/为什么 — 上次回答的依据"),
+    "schedule": (
+        "/schedule every weekday at nine post the open questions; /schedule list",
+        "/定时 每周一早上九点发布未解决的问题；/定时 列表",
+    ),
     "audit": ("/audit — who asked for what", "/审计 — 谁要求了什么"),
     "budget": ("/budget — what this room has spent", "/预算 — 本房间的花费"),
     "approve": ("/approve — allow what I ask for", "/批准 — 允许我请求的操作"),

@@ -13,12 +13,14 @@ from commonplace.channels.gates import is_shared
 from commonplace.channels.phrases import CHINESE, RoomPhrases
 from commonplace.channels.prefix import display_name
 from commonplace.channels.room_notes import RoomNotes
+from commonplace.channels.schedule_commands import ScheduleCommands
 from commonplace.errors import CommonplaceError
 from commonplace.ports.journal import Entries
 from commonplace.values.audit import AuditQuery
 from commonplace.values.channel import ChatRoom
 from commonplace.values.envelope import Envelope
 from commonplace.values.principal import Principal
+from commonplace.values.schedule import room_target
 from commonplace.values.usage import to_usd
 
 if TYPE_CHECKING:
@@ -68,6 +70,7 @@ class RoomCommands:
             "forget": self._forget,
             "why": self._why,
             "budget": self._budget,
+            "schedule": ScheduleCommands(residence).do,
             "audit": self._audit,
             "approve": self._vote,
             "approve-always": self._vote,
@@ -219,6 +222,8 @@ class RoomCommands:
         if not self._may(call):
             return call.words.not_allowed
         row = residence.audit_row(f"room.{call.command.name}", call.room.chat, who=call.who)
+        schedules, target = residence.parts.schedules, room_target(call.room.channel, call.room.chat)
+        await (schedules.pause if pauses else schedules.resume)(residence.owner, target)
         await residence.parts.store.put_room(residence.tenant, replace(call.room, paused=pauses), Entries(audit=(row,)))
         text = call.words.paused_now if pauses else call.words.resumed_now
         return text.format(name=call.name)

@@ -107,7 +107,7 @@ class RoomFollower:
 
     def waiting_of(self, sender: str) -> int:
         """How many turns of a sender are played or wait."""
-        return sum(target.sender == sender for target in self._targets.values())
+        return sum(target.sender == sender and target.schedule is None for target in self._targets.values())
 
     @property
     def is_alive(self) -> bool:
@@ -159,7 +159,11 @@ class RoomFollower:
         self._current, self._text, self._sent, self._blocks = target, "", 0, 0
         if target is not None:
             await self._parts.platform.show_typing(target.chat, True)
-            await self._parts.platform.react(target.chat, target.message, SEEN)
+            await self._mark(target, SEEN)
+
+    async def _mark(self, target: Target, mark: str) -> None:
+        if target.message:
+            await self._parts.platform.react(target.chat, target.message, mark)
 
     # ---- while it is made
 
@@ -168,6 +172,9 @@ class RoomFollower:
         if target is None:
             return
         self._text += text
+        if target.schedule is not None:
+            # Nobody waits for it, and what was begun to be posted could not be taken back if it is played again.
+            return
         if platform.limits.edits:
             await self._edit(target)
         elif self._parts.blocks:
@@ -222,7 +229,7 @@ class RoomFollower:
             if self._current is target:
                 self._current = None
                 await self._parts.platform.show_typing(target.chat, False)
-                await self._parts.platform.react(target.chat, target.message, "")
+                await self._mark(target, "")
         finally:
             if rest:
                 self._parts.undelivered(target, rest)
@@ -236,13 +243,15 @@ class RoomFollower:
                 return self._reply(target, f"{self._text}\n\n{words.cancelled}".strip())
             case TurnEnded(reply=reply):
                 return self._reply(target, reply)
-            case TurnFailed():
+            case TurnFailed() if target.schedule is None:
                 return self._reply(target, failure_text(words, target, event))
             case _:
                 return []
 
     def _reply(self, target: Target, reply: str) -> list[RoomDelivery]:
         platform = self._parts.platform
+        if target.schedule is not None:
+            return whole_reply(platform, target, f"{target.heading}\n{reply}")
         if self._blocks:
             # Most of it is told; the rest is what the blocks have not had.
             reply = self._text[self._sent :]
@@ -266,7 +275,8 @@ def failure_text(words: RoomPhrases, target: Target, failure: TurnFailed) -> str
 
 
 def _reply_key(target: Target, part: str = "") -> str:
-    return f"{target.run}-reply-{part}" if part else f"{target.run}-reply"
+    key = target.key or target.run
+    return f"{key}-reply-{part}" if part else f"{key}-reply"
 
 
 def _reply(target: Target, text: str, part: str = "") -> Outgoing:
@@ -275,6 +285,6 @@ def _reply(target: Target, text: str, part: str = "") -> Outgoing:
         thread=target.thread,
         text=text,
         key=_reply_key(target, part),
-        reply_to=target.message,
+        reply_to=target.message or None,
         run=target.run,
     )

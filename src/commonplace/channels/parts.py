@@ -13,6 +13,7 @@ from commonplace.ports.journal import Journal
 from commonplace.ports.memory_client import MemoryClient
 from commonplace.ports.quotas import Quotas
 from commonplace.service.room_memory import RoomMemories
+from commonplace.service.schedules import Schedules
 from commonplace.values.principal import Principal
 
 
@@ -30,6 +31,7 @@ class RoomParts:
     quotas: Quotas
     clock: Clock
     memory: RoomMemories
+    schedules: Schedules
     memory_of: Callable[[Principal], MemoryClient]
     rooms: RoomRegistry = field(default_factory=RoomRegistry)
     pauses: tuple[float, ...] = (2.0, 10.0, 60.0, 300.0, 900.0)
@@ -37,7 +39,10 @@ class RoomParts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Target:
-    """Where what is told of a turn goes: the message that it answers, and whose that is."""
+    """
+    Where what is told of a turn goes: the message that it answers, and whose that is. A turn that a `schedule` plays answers none: `heading` says
+    whose task it is, and its reply has the same `key` whichever run it is of.
+    """
 
     run: str
     chat: str
@@ -50,3 +55,6 @@ class Target:
     """As the platform calls them."""
     name: str = ""
     chinese: bool = False
+    schedule: str | None = None
+    heading: str = ""
+    key: str | None = None

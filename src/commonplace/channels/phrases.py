@@ -61,6 +61,7 @@ class RoomPhrases:
     budget: str
     no_budget: str
     no_shell: str
+    played_again: str
 
 
 ENGLISH: Final = RoomPhrases(
@@ -113,6 +114,7 @@ ENGLISH: Final = RoomPhrases(
     budget="This room has used {spent} of {limit} US dollars until {until}.",
     no_budget="This room has no budget of its own.",
     no_shell="Commands of the shell are not run in rooms.",
+    played_again="(A daemon stopped in the middle of this, so it was done again. It may come twice.)",
 )
 CHINESE: Final = RoomPhrases(
     flooded="{name}，消息太多了。等一会儿我再继续读。",
@@ -164,6 +166,7 @@ CHINESE: Final = RoomPhrases(
     budget="截至 {until}，本房间已用 {spent} 美元，上限 {limit} 美元。",
     no_budget="本房间没有单独的预算。",
     no_shell="房间里不运行 shell 命令。",
+    played_again="（执行过程中服务重启，因此重新执行了一次，结果可能出现两次。）",
 )
 
 

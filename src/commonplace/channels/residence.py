@@ -39,6 +39,7 @@ from commonplace.channels.phrases import CHINESE, ENGLISH, RoomPhrases, is_chine
 from commonplace.channels.prefix import INTERRUPTED, collected, display_name, prompt_text
 from commonplace.channels.recovery import standing_of
 from commonplace.channels.router import Router, route_key
+from commonplace.channels.scheduled_turns import ScheduledTurns
 from commonplace.channels.sentences import parse_sentence
 from commonplace.channels.speakers import (
     channel_principal,
@@ -51,6 +52,7 @@ from commonplace.channels.votes import CHOICES, RoomVotes
 from commonplace.errors import CommonplaceError, InternalError
 from commonplace.ports.channel import ButtonPress, Channel, Outgoing
 from commonplace.ports.journal import Entries
+from commonplace.ports.schedule_target import Delivery
 from commonplace.text.scrub import scrub
 from commonplace.values.audit import AuditOutcome, AuditRow
 from commonplace.values.channel import (
@@ -110,6 +112,7 @@ class Residence:
         self._late: set[asyncio.Task[None]] = set()
         """What the platform is told again."""
         self.votes = RoomVotes(self)
+        self.scheduled = ScheduledTurns(self)
         self._commands = RoomCommands(self)
         self._closed = False
 
@@ -348,6 +351,7 @@ class Residence:
                 quorum=settings.quorum,
                 learn=settings.learn,
                 archive=settings.archive,
+                zone=settings.zone,
             ),
         )
 
@@ -399,8 +403,15 @@ class Residence:
             return
         note = ""
         if dispatch.mode == "steer" and follower.is_busy:
-            note = INTERRUPTED if await self.parts.agent.cancel(self.owner, route.session) else ""
+            note = INTERRUPTED if await self._interrupts(route.session) else ""
         await self._say(envelope, route, in_session(who, route.session), run, note=note)
+
+    async def _interrupts(self, session: str) -> bool:
+        """End the turn that is played, if somebody asked for it: what a schedule plays goes on, and what is said now waits."""
+        prompts = (await self.parts.agent.state(self.owner, session)).prompts
+        if not prompts or prompts[0].scheduled is not None:
+            return False
+        return await self.parts.agent.cancel(self.owner, session, run=prompts[0].run)
 
     async def _say(
         self,
@@ -459,17 +470,26 @@ class Residence:
 
     async def _telling(self, target: Target) -> None:
         """Without keys, what was begun to be told is not told again: that is kept before."""
+        if target.schedule is not None:
+            await self.scheduled.telling(target)
+            return
         store, place = self.parts.store, (self.tenant, self.profile.name, target.chat, target.message)
         if not self.platform.limits.send_keys and (row := await store.message(*place)) is not None:
             await store.change_message(*place, data={**row.data, _TELLING: True})
 
     def _undelivered(self, target: Target, deliveries: Sequence[RoomDelivery]) -> None:
-        if self.platform.limits.send_keys:
+        if target.schedule is not None:
+            self._do_later(self._scheduled_untold(target, deliveries))
+        elif self.platform.limits.send_keys:
             self._do_later(self._deliver_later(deliveries, target))
         else:
             # It may be in the room: without a key it is not sent a second time.
             LOGGER.warning("room", extra={"told": {"outcome": "in_doubt", "chat": target.chat, "run": target.run}})
             self._do_later(self._ended(target))
+
+    async def _scheduled_untold(self, target: Target, deliveries: Sequence[RoomDelivery]) -> None:
+        await self.scheduled.undelivered(target, deliveries)
+        await self._after_turn(target)
 
     async def _deliver_later(self, deliveries: Sequence[RoomDelivery], target: Target | None = None) -> None:
         """Try again, for a while. The end of a turn that is not told by then is tried at the next start."""
@@ -486,9 +506,15 @@ class Residence:
         task.add_done_callback(self._late.discard)
 
     async def _ended(self, target: Target) -> None:
-        await self.parts.store.mark_handled(
-            self.tenant, self.profile.name, target.chat, [target.message, *target.others]
-        )
+        if target.schedule is not None:
+            self.scheduled.ended(target)
+        else:
+            await self.parts.store.mark_handled(
+                self.tenant, self.profile.name, target.chat, [target.message, *target.others]
+            )
+        await self._after_turn(target)
+
+    async def _after_turn(self, target: Target) -> None:
         chat = self._chats.get(target.chat)
         if chat is not None and chat.later:
             await self._say_later(chat)
@@ -590,6 +616,18 @@ class Residence:
             "prompt": sha256(envelope.text.encode("utf-8", "replace")).hexdigest()[:16],
         }
         row = self.audit_row("task.requested", envelope.chat, who=who, run=run, details=details)
+        await self.parts.journal.note(Entries(audit=(row,)))
+
+    async def note_scheduled(self, room: ChatRoom, route: Route, who: Principal, delivery: Delivery) -> None:
+        """The same of a turn that nobody asked for just now."""
+        details: dict[str, Json] = {
+            "schedule": delivery.schedule,
+            "channel": room.channel,
+            "chat": room.chat,
+            "session": route.session,
+            "prompt": sha256(delivery.text.encode("utf-8", "replace")).hexdigest()[:16],
+        }
+        row = self.audit_row("task.requested", room.chat, who=who, run=delivery.runs[0], details=details)
         await self.parts.journal.note(Entries(audit=(row,)))
 
     def audit_row(

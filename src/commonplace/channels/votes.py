@@ -80,7 +80,7 @@ class RoomVotes:
                 thread=target.thread,
                 text=text,
                 key=f"{request.id}-card",
-                reply_to=target.message,
+                reply_to=target.message or None,
                 run=target.run,
                 notice=True,
                 card=card,

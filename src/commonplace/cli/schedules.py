@@ -35,6 +35,9 @@ Session = Annotated[
     str | None,
     typer.Option("--session", metavar="SESSION", help="The session it is said in.", autocompletion=session_ids),
 ]
+Room = Annotated[
+    str | None, typer.Option("--room", metavar="CHANNEL/CHAT", help="The room it is said in, such as web/releases.")
+]
 
 
 def add(
@@ -43,10 +46,8 @@ def add(
         str,
         typer.Argument(metavar="SENTENCE", help="When, and what is to be done; or only what, with --cron or --at."),
     ],
-    session: Annotated[
-        str,
-        typer.Option("--session", metavar="SESSION", help="The session it is said in.", autocompletion=session_ids),
-    ],
+    session: Session = None,
+    room: Room = None,
     cron: Annotated[
         str | None, typer.Option("--cron", metavar="FIELDS", help="Five fields: minute, hour, day, month, weekday.")
     ] = None,
@@ -64,7 +65,9 @@ def add(
 ) -> None:
     """Set a schedule, after a look at what its sentence means."""
     fields: ScheduleFields = {"label": label, "zone": zone, "quiet": quiet_hours}
-    target = f"session:{session}"
+    target = _target(session, room)
+    if target is None:
+        raise InvalidInput("Say where: --session SESSION or --room CHANNEL/CHAT.")
     with _client(door) as client:
         if cron is not None or at is not None:
             fields |= {"cron": cron, "at": None if at is None else moment(at, ahead=True), "prompt": sentence}
@@ -86,13 +89,14 @@ def add(
 def list_schedules(
     door: Door,
     session: Session = None,
+    room: Room = None,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many at most.", min=1, max=200)] = 50,
     cursor: Annotated[str | None, typer.Option(metavar="CURSOR", help="Go on where the page before ended.")] = None,
     everyone: o.Everyone = False,
 ) -> None:
-    """List your schedules, newest first; with --session, all of that session."""
+    """List your schedules, newest first; with --session or --room, all of that place."""
     with _client(door) as client:
-        page = client.schedules.list(target=_target(session), limit=limit, cursor=cursor, everyone=everyone)
+        page = client.schedules.list(target=_target(session, room), limit=limit, cursor=cursor, everyone=everyone)
         pauses = client.schedules.pauses()
 
     def lines() -> None:
@@ -145,17 +149,17 @@ def cancel(
     door.answer({"cancelled": view.id}, lambda: typer.echo(f"cancelled\t{clean(view.id)}"))
 
 
-def pause(door: Door, session: Session = None) -> None:
-    """Say nothing by itself in a session; without one, anywhere, which is for admins."""
+def pause(door: Door, session: Session = None, room: Room = None) -> None:
+    """Say nothing by itself in a session or a room; without one, anywhere, which is for admins."""
     with _client(door) as client:
-        view = client.schedules.pause(_target(session))
+        view = client.schedules.pause(_target(session, room))
     door.answer(view, lambda: typer.echo(f"paused\t{clean(view.target) or 'all'}\t{stamp(view.at)}\t{clean(view.by)}"))
 
 
-def resume(door: Door, session: Session = None) -> None:
+def resume(door: Door, session: Session = None, room: Room = None) -> None:
     """End a pause."""
     with _client(door) as client:
-        was_paused = client.schedules.resume(_target(session))
+        was_paused = client.schedules.resume(_target(session, room))
     door.answer({"resumed": was_paused}, lambda: typer.echo("resumed" if was_paused else "was not paused"))
 
 
@@ -163,7 +167,12 @@ def _client(door: Door) -> "Client":
     return door.client(door.url or nearest())
 
 
-def _target(session: str | None) -> str | None:
+def _target(session: str | None, room: str | None) -> str | None:
+    """Raises InvalidInput: both are given."""
+    if session is not None and room is not None:
+        raise InvalidInput("Name a session or a room, not both.")
+    if room is not None:
+        return f"channel/{room.removeprefix('channel/')}"
     return None if session is None else f"session:{session}"
 
 

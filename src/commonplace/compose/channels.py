@@ -38,6 +38,7 @@ async def talk(
             quotas=store.quotas,
             clock=services.desk.clock,
             memory=services.room_memory,
+            schedules=services.schedules,
             memory_of=partial(LocalMemory, services),
             rooms=registry,
         )

@@ -12,6 +12,8 @@ import anyio
 
 from commonplace.agent.live_sessions import LiveSessions
 from commonplace.agent.session_target import SessionTarget
+from commonplace.channels.room_target import RoomTarget
+from commonplace.channels.rooms import Rooms
 from commonplace.errors import NotFound
 from commonplace.jobs.payloads import EMBED_PAYLOAD, FIRE_PAYLOAD, IMPORT_PAYLOAD, NO_PAYLOAD, TALK_PAYLOAD
 from commonplace.jobs.queue import Queue
@@ -31,6 +33,7 @@ from commonplace.service.transfer import IMPORT
 from commonplace.service.upkeep import EVERY, UPKEEP, Housekeeping, tidy_files
 from commonplace.settings import Settings
 from commonplace.values.event import Event
+from commonplace.values.schedule import ROOM
 
 
 async def follow_events(app_state: AppState, settings: Settings) -> None:
@@ -98,7 +101,7 @@ async def work_on_jobs(app_state: AppState, settings: Settings) -> None:
     services, desk = app_state.services, app_state.services.desk
     if not desk.works_on_jobs:
         return
-    runner = schedule_runner(services, app_state.use_cases[LiveSessions])
+    runner = schedule_runner(services, app_state.use_cases[LiveSessions], app_state.use_cases[Rooms])
     fires = Queue(handler=runner.run, payload=FIRE_PAYLOAD, concurrency=AT_ONCE_SCHEDULED, wakes=(FIRE,))
     worker = Worker(
         desk.store,
@@ -118,9 +121,11 @@ async def work_on_jobs(app_state: AppState, settings: Settings) -> None:
             tasks.cancel_scope.cancel()
 
 
-def schedule_runner(services: Services, sessions: LiveSessions) -> ScheduleRunner:
+def schedule_runner(services: Services, sessions: LiveSessions, rooms: Rooms) -> ScheduleRunner:
     """What plays the schedules of a daemon, in the targets that it has."""
-    return ScheduleRunner(services.desk, services.schedules, {SESSION: SessionTarget(sessions, services.history)})
+    in_sessions = SessionTarget(sessions, services.history)
+    in_rooms = RoomTarget(services.desk, rooms.host.residence, in_sessions)
+    return ScheduleRunner(services.desk, services.schedules, {SESSION: in_sessions, ROOM: in_rooms})
 
 
 async def warm_up(app_state: AppState, settings: Settings) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
+from commonplace.values.platform import Bilingual
 from commonplace.values.principal import Principal
 
 
@@ -29,15 +30,16 @@ class Delivery:
 class Delivered:
     """
     What became of it. `failed`: why nobody was answered, and `code` its error's. `retry_after`: nothing can be done for so many seconds, such as until the
-    day ends whose budget is used up.
+    day ends whose budget is used up. `run` None: it was not begun. `was_over`: a daemon had played it before.
     """
 
-    run: str
+    run: str | None
     ending: Literal["answered", "cancelled", "failed"]
     reply: str = ""
     failed: str | None = None
     code: str | None = None
     retry_after: int | None = None
+    was_over: bool = False
 
 
 class TargetRules(Protocol):
@@ -57,6 +59,10 @@ class TargetRules(Protocol):
 
     async def zone(self, who: Principal, target: str) -> str | None:
         """The time zone of the target; None: it has none of its own."""
+        ...
+
+    async def quiet(self, who: Principal, target: str) -> str | None:
+        """The hours in which nothing is said there by itself; None: it has none of its own."""
         ...
 
 
@@ -79,6 +85,6 @@ class ScheduleTarget(Protocol):
         """
         ...
 
-    async def announce(self, who: Principal, target: str, text: str) -> None:
+    async def announce(self, who: Principal, target: str, text: Bilingual) -> None:
         """Say something there that is not a turn: that a schedule was disabled, or put off."""
         ...

@@ -36,6 +36,7 @@ from commonplace.service.schedules import Schedules, fire_job, queued_news
 from commonplace.values.event import Event
 from commonplace.values.job import Job
 from commonplace.values.moment import to_iso, utc
+from commonplace.values.platform import Bilingual
 from commonplace.values.principal import LOCAL, Principal
 from commonplace.values.record import Json
 from commonplace.values.schedule import (
@@ -46,8 +47,8 @@ from commonplace.values.schedule import (
     ScheduleChanged,
     ScheduleNotFound,
     is_paused,
+    scope_of,
 )
-from commonplace.values.scope import Scope
 
 AT_ONCE: Final = 5
 """Turns that a daemon plays by itself at once."""
@@ -213,12 +214,18 @@ class ScheduleRunner:
     async def _announce(self, before: Schedule, after: Schedule, outcome: FireOutcome) -> None:
         """Say where it posts that it was disabled or put off. That it cannot be said there is logged."""
         if before.enabled and not after.enabled and after.disabled_because is not None:
-            text = f'The schedule "{after.label}" was disabled: {after.disabled_because}'
+            text = Bilingual(
+                en=f'The schedule "{after.label}" was disabled: {after.disabled_because}',
+                zh=f"定时任务“{after.label}”已停用：{after.disabled_because}",
+            )
         elif outcome.status == "skipped":
-            text = f'The schedule "{after.label}" is paused: {outcome.error}'
+            text = Bilingual(
+                en=f'The schedule "{after.label}" is paused: {outcome.error}',
+                zh=f"定时任务“{after.label}”已推迟：{outcome.error}",
+            )
         else:
             return
-        log.warning("schedule %s: %s", after.id, text)
+        log.warning("schedule %s: %s", after.id, text.en)
         who = after.creator.principal(after.tenant, after.id)
         try:
             await self._target(after).announce(who, after.target, text)
@@ -236,7 +243,7 @@ class ScheduleRunner:
         fire = schedule.fire
         account = self._account(schedule)
         account.run = outcome.run
-        scope = Scope("user", schedule.creator.subject)
+        scope = scope_of(schedule)
         details: dict[str, Json] = {
             "schedule": schedule.id,
             "target": schedule.target,

@@ -52,8 +52,9 @@ from commonplace.values.schedule import (
     ScheduleView,
     Timing,
     is_paused,
+    room_of,
+    scope_of,
 )
-from commonplace.values.scope import Scope
 
 FIRE: Final = "schedule"
 """The kind of the jobs that play scheduled turns."""
@@ -83,6 +84,10 @@ class SessionRules(TargetRules):
         return True
 
     async def zone(self, who: Principal, target: str) -> str | None:
+        del who, target
+        return None
+
+    async def quiet(self, who: Principal, target: str) -> str | None:
         del who, target
         return None
 
@@ -117,7 +122,7 @@ class Schedules:
             if len(text) > MAX_PROMPT + 200:
                 raise InvalidInput(f"A sentence has at most {MAX_PROMPT:,} characters.")
             timing, prompt = propose(text, self._desk.clock.now(), zone)
-            return self._proposal(replace(timing, quiet=self._options.quiet), prompt)
+            return self._proposal(replace(timing, quiet=await self._quiet(who, None, target)), prompt)
 
     async def add(self, who: Principal, target: str, fields: ScheduleFields) -> ScheduleView:
         """
@@ -274,6 +279,10 @@ class Schedules:
                 if not pause.target or is_admin or await self._owns(who, pause.target)
             ]
 
+    async def owns(self, who: Principal, target: str) -> bool:
+        """Whether the caller decides what is said there by itself, whoever set it."""
+        return await self._owns(who, target)
+
     # ---- for who plays them
 
     async def is_open(self, schedule: Schedule) -> bool:
@@ -293,7 +302,9 @@ class Schedules:
         kind = target.partition(":")[0].partition("/")[0]
         rules = self._options.rules.get(kind)
         if rules is None or len(target) > MAX_TARGET or not target.isprintable() or not _name(target):
-            raise InvalidInput(f"{target!r:.80} is no target of a schedule. Name a session: session:<id>.")
+            raise InvalidInput(
+                f"{target!r:.80} is no target of a schedule. Name a session, session:<id>, or a room, channel/<channel>/<chat>."
+            )
         return rules
 
     async def _owns(self, who: Principal, target: str) -> bool:
@@ -309,10 +320,10 @@ class Schedules:
         if not id.isprintable():
             raise ScheduleNotFound
         schedule = await self._desk.store.schedules.schedule(who.tenant, id)
-        account.scope = _scope_of(schedule)
+        account.scope = scope_of(schedule)
         if _is_creator(who, schedule) or _governs(who, schedule) or await self._owns(who, schedule.target):
             return schedule
-        await account.note_denied(_scope_of(schedule))
+        await account.note_denied(scope_of(schedule))
         raise ScheduleNotFound(id=id)
 
     async def _changeable(self, who: Principal, account: Account, id: str) -> Schedule:
@@ -342,6 +353,11 @@ class Schedules:
         own = await self._rules(target).zone(who, target) if target else None
         return own or self._options.zone
 
+    async def _quiet(self, who: Principal, quiet: str | None, target: str | None) -> str | None:
+        own = await self._rules(target).quiet(who, target) if target and not quiet else None
+        quiet = quiet or own or self._options.quiet
+        return None if quiet == "none" else quiet
+
     async def _timing(self, who: Principal, target: str, fields: ScheduleFields, now: datetime) -> tuple[Timing, str]:
         """When, and what is to be done. Raises InvalidSchedule."""
         zone = await self._zone(who, fields.get("zone"), target)
@@ -353,8 +369,7 @@ class Schedules:
             prompt = prompt or rest
         else:
             timing = Timing(zone=zone, cron=cron, at=None if at is None else utc(at))
-        quiet = fields.get("quiet") or self._options.quiet
-        timing = check_timing(replace(timing, quiet=None if quiet == "none" else quiet))
+        timing = check_timing(replace(timing, quiet=await self._quiet(who, fields.get("quiet"), target)))
         if timing.cron is not None:
             timing = replace(timing, cron=" ".join(timing.cron.split()))
         if timing.at is not None and not now < timing.at <= now + _LATEST:
@@ -420,7 +435,7 @@ class Schedules:
     def _told(self, account: Account, type: str, schedule: Schedule, *jobs: NewJob) -> Entries:  # noqa: A002
         account.details["schedule"] = schedule.id
         account.details["target"] = schedule.target
-        scope = _scope_of(schedule)
+        scope = scope_of(schedule)
         news = [account.news(type, scope=scope, data={"id": schedule.id, "target": schedule.target})]
         news += [queued_news(account, job) for job in jobs]
         return Entries(audit=(account.row("ok", scope=scope),), events=tuple(news), jobs=jobs)
@@ -452,20 +467,18 @@ def _name(target: str) -> str:
     return target.partition(":")[2] if target.startswith(f"{SESSION}:") else target
 
 
-def _scope_of(schedule: Schedule) -> Scope:
-    return Scope("user", schedule.creator.subject)
-
-
 def _is_creator(who: Principal, schedule: Schedule) -> bool:
-    """A person, by any key that reaches what is theirs; a narrower key sees what it has set itself."""
+    """A person, by any key that reaches what is theirs; a narrower key sees what it has set itself, and whoever speaks in a room what they set there."""
     creator = schedule.creator
     if who.subject != creator.subject:
         return False
+    if room_of(schedule.target) is not None and who.reaches(scope_of(schedule)):
+        return True
     return who.scopes is None or who.reaches(who.home) or (who.key is not None and who.key == creator.key)
 
 
 def _governs(who: Principal, schedule: Schedule) -> bool:
-    return who.role == "admin" and who.reaches(_scope_of(schedule))
+    return who.role == "admin" and who.reaches(scope_of(schedule))
 
 
 def _label(label: str | None, prompt: str) -> str:

@@ -250,10 +250,12 @@ class Services:
     @cached_property
     def schedules(self) -> Schedules:
         # As above.
+        from commonplace.service.room_rules import RoomRules  # noqa: PLC0415
         from commonplace.service.schedules import SESSION, ScheduleOptions, Schedules, SessionRules  # noqa: PLC0415
+        from commonplace.values.schedule import ROOM  # noqa: PLC0415
 
         options = self._options
-        rules = {SESSION: SessionRules(self.history)}
+        rules = {SESSION: SessionRules(self.history), ROOM: RoomRules(self.desk)}
         return Schedules(
             self.desk, ScheduleOptions(zone=options.schedule_zone, quiet=options.schedule_quiet, rules=rules)
         )

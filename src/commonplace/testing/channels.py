@@ -113,6 +113,7 @@ class RoomBench:
             quotas=store.quotas,
             clock=clock,
             memory=services.room_memory,
+            schedules=services.schedules,
             memory_of=lambda who: LocalMemory(services, who),
             **more,
         )

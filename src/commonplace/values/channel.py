@@ -125,7 +125,7 @@ class ChannelSettings(JsonObject):
     How the rooms of a channel are. `groups` have settings by the chat's id; those under `*` are for all others, and let none in.
     `allowed` are the senders who may speak (`senders` allowlist or pairing) and who may clear, cancel and steer; nobody named: everybody.
     `dispatch` None: `followup` where several talk, `steer` with one person alone. `guests`: what senders reach whom nobody linked.
-    `blocks`: answers are told in pieces while they are made. `permissions` and
+    `blocks`: answers are told in pieces while they are made. `zone` is the time zone of its schedules, `quiet` the hours in which nothing is said by itself. `permissions` and
     `quorum`: whose vote decides what a tool may do. `learn`: what is said in a room is distilled into what it remembers; `archive`: each exchange is
     kept whole, too. `options` are what the platform is given that anybody may know, by name; `secrets` say where
     its secrets are: the name of a variable of the environment, or `file:` and a path.
@@ -145,6 +145,8 @@ class ChannelSettings(JsonObject):
     guests: GuestReach = "workspace"
     blocks: bool = False
     language: Literal["en", "zh"] | None = None
+    zone: str | None = None
+    quiet: str | None = None
     budget: RoomBudget | None = None
     permissions: PermissionPolicy = "first-responder"
     quorum: int | None = None

@@ -14,7 +14,8 @@ from typing import Final, Literal, TypedDict
 from commonplace.errors import Conflict, InvalidInput, NotFound, QueueFull
 from commonplace.values.json import JsonObject, Natural
 from commonplace.values.moment import Moment
-from commonplace.values.principal import Principal, Role, ScopePattern
+from commonplace.values.principal import CHANNEL_SUBJECT, Principal, Role, ScopePattern
+from commonplace.values.scope import Scope
 
 MAX_PROMPT: Final = 4_000
 MAX_LABEL: Final = 80
@@ -23,6 +24,8 @@ MOST_ENABLED: Final = 10
 """Of one target."""
 MOST_PREVIEW: Final = 500
 MOST_ERROR: Final = 1_000
+ROOM: Final = "channel"
+"""What the names of targets that are rooms begin with."""
 DOOR: Final = "schedule"
 """The way in of scheduled turns, as the audit calls it."""
 
@@ -92,6 +95,9 @@ class Creator:
 
     @property
     def actor(self) -> str:
+        """Who the target is told that set it. Somebody in a room whom nobody linked to a person is called as their platform does."""
+        if self.subject.startswith(CHANNEL_SUBJECT):
+            return self.subject.split("/", 2)[-1]
         return self.name or self.subject
 
     def principal(self, tenant: str, schedule: str) -> Principal:
@@ -174,6 +180,23 @@ class SchedulePause:
     target: str
     at: datetime
     by: str
+
+
+def room_target(channel: str, chat: str) -> str:
+    return f"{ROOM}/{channel}/{chat}"
+
+
+def room_of(target: str) -> tuple[str, str] | None:
+    """The channel and the chat of a target that is a room; None: it is none."""
+    kind, _, place = target.partition("/")
+    channel, slash, chat = place.partition("/")
+    return (channel, chat) if kind == ROOM and channel and slash and chat else None
+
+
+def scope_of(schedule: Schedule) -> Scope:
+    """Who hears of it, and reads of it in the audit: the room, or who set it."""
+    place = room_of(schedule.target)
+    return Scope("user", schedule.creator.subject) if place is None else Scope("channel", "/".join(place))
 
 
 def is_paused(target: str, pauses: tuple[SchedulePause, ...]) -> bool:

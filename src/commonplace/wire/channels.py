@@ -119,6 +119,10 @@ class ChannelSettingsBody(NarrowBody):
     guests: GuestReach | None = None
     blocks: bool | None = None
     language: Literal["en", "zh"] | None = None
+    zone: str | None = Field(default=None, max_length=64, description="The time zone of its schedules.")
+    quiet: str | None = Field(
+        default=None, max_length=100, description="Hours in which nothing is said by itself, such as `22:00-07:00`."
+    )
     budget: RoomBudgetBody | None = None
     permissions: PermissionPolicy | None = None
     quorum: int | None = Field(default=None, ge=1, le=1_000)

@@ -13,7 +13,9 @@ from commonplace.values.schedule import MAX_LABEL, MAX_PROMPT, ScheduleFields, S
 from commonplace.wire.queries import UrlQuery
 from commonplace.wire.shapes import Body, Line, NarrowBody
 
-Target = Annotated[str, Field(min_length=1, max_length=600, description="Where: `session:<id>`.")]
+Target = Annotated[
+    str, Field(min_length=1, max_length=600, description="Where: `session:<id>` or `channel/<channel>/<chat>`.")
+]
 Zone = Annotated[str, Field(min_length=1, max_length=64, description="A time zone, for instance Europe/Berlin.")]
 
 

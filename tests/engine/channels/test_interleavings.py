@@ -6,7 +6,10 @@ is answered once and where it was asked, in the order of its chat.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 import anyio
@@ -16,11 +19,14 @@ from hypothesis import strategies as st
 from pydantic_ai.messages import UserPromptPart
 
 from commonplace.compose.services import ComposeOptions, composed
+from commonplace.errors import Conflict
 from commonplace.settings import Settings
 from commonplace.testing.agents import TurnBench
 from commonplace.testing.channels import OPEN, RoomBench
 from commonplace.testing.chat import ScriptedChatModel
+from commonplace.testing.clock import FakeClock
 from commonplace.testing.events import until
+from commonplace.testing.room_schedules import RoomScheduleBench
 from commonplace.values.channel import DispatchMode
 from commonplace.values.scope import DEFAULT_TENANT
 
@@ -90,6 +96,62 @@ def _check(room: RoomBench, model: ScriptedChatModel, taken: dict[str, list[str]
     # Nothing was asked of the model twice.
     questions = [line for text in asked for line in text.splitlines() if "Question" in line]
     assert len(set(questions)) == len(questions)
+
+
+# ---- what a schedule says by itself, between people
+
+
+MIXED = st.lists(
+    st.tuples(st.sampled_from(["say", "fire", "wait", "tick"]), st.sampled_from(["Ana", "Bob"]), st.just("room-7")),
+    min_size=3,
+    max_size=10,
+)
+
+
+@given(steps=MIXED, mode=st.sampled_from(["followup", "steer", "collect"]))
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_scheduled_turns_and_peoples_are_each_posted_once_and_neither_ends_the_other(
+    steps: list[tuple[str, str, str]], mode: DispatchMode, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    anyio.run(_mix, steps, mode, tmp_path_factory.mktemp("mixed"), backend="asyncio")
+
+
+async def _mix(steps: list[tuple[str, str, str]], mode: DispatchMode, home: Path) -> None:
+    clock = FakeClock()
+    async with composed(Settings(home=home, embedder="none"), ComposeOptions(clock=clock)) as services:
+        agents = TurnBench(services, model=ScriptedChatModel(then="Answer."))
+        bench = RoomScheduleBench(agents, clock, replace(OPEN, dispatch=mode))
+        room, ticks, fired = bench.room, list[asyncio.Task[None]](), 0
+        await bench.begin()
+        try:
+            async with room.residence.open():
+                view = await bench.add(await bench.person("ana"), cron="0 0 1 1 *", label="by itself")
+                for number, (step, name, _) in enumerate(steps):
+                    if step == "say":
+                        await room.say(name, f"Question {number}")
+                    elif step == "fire":
+                        # One that is played still is not begun a second time.
+                        with suppress(Conflict):
+                            await room.parts.schedules.run(room.residence.owner, view.id)
+                            fired += 1
+                        ticks.append(asyncio.create_task(bench.daemon.tick()))
+                    else:
+                        await asyncio.sleep(0 if step == "wait" else 0.002)
+                await room.residence.settle()
+                await asyncio.wait_for(asyncio.gather(*ticks), 5.0)
+                while (await bench.look(view.id)).running:
+                    # Its place in the queue was taken: it comes again.
+                    clock.advance(timedelta(minutes=1))
+                    await asyncio.wait_for(bench.daemon.tick(), 5.0)
+                await until(lambda: not room.residence.is_busy)
+                await until_handled(room)
+            posts = [text for _, text in room.platform.answers() if text.startswith("[Scheduled task")]
+            assert len(posts) == fired
+            assert all(post.endswith("Answer.") for post in posts)
+            assert (await bench.look(view.id)).fires == fired
+            assert not any("in flight" in text or "could not answer" in text for _, text in room.platform.answers())
+        finally:
+            await agents.aclose()
 
 
 def _prompts(parts: object) -> list[str]:

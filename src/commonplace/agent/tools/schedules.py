@@ -21,7 +21,7 @@ _PAGE: Final = TypeAdapter(SchedulePage)
 
 
 class ScheduleTools:
-    """Schedules of the session that the turn is in. `zone` is the time zone of those that name none."""
+    """Schedules of the session or the room that the turn is in. `zone` is the time zone of those that name none."""
 
     def __init__(self, schedules: ScheduleClient, clock: Clock, *, target: str, zone: str) -> None:
         self._schedules = schedules
@@ -70,14 +70,14 @@ class ScheduleTools:
         zone: Annotated[str | None, Field(max_length=64, description="A time zone, such as Europe/Berlin.")] = None,
     ) -> str:
         """
-        Set something that you do by yourself later, once or again and again, in this session. The person is shown when, and asked. Then you are told the prompt; you
+        Set something that you do by yourself later, once or again and again, in this conversation. The person is shown when, and asked. Then you are told the prompt; you
         cannot run commands, delete or fetch in such a turn.
         """
         view = await self._schedules.add(self._target, when=when, prompt=prompt, label=label, zone=zone)
         return _VIEW.dump_json(view).decode()
 
     async def schedule_list(self) -> str:
-        """What is set in this session: when, what, and what became of it last."""
+        """What is set in this conversation: when, what, and what became of it last."""
         return _PAGE.dump_json(await self._schedules.list(target=self._target)).decode()
 
     async def schedule_cancel(
