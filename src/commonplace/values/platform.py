@@ -6,7 +6,6 @@ A guide is data, so that the console, the command and the documentation show the
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -87,10 +86,19 @@ class PlatformGuide(JsonObject):
 
     def meaning(self, error: str) -> Bilingual | None:
         """What an error means, if the sign of one of the problems is in it, as words of their own."""
-        for problem in self.problems:
-            if re.search(rf"(?<!\w){re.escape(problem.sign)}(?!\w)", error, re.IGNORECASE):
-                return problem.meaning
-        return None
+        said = error.lower()
+        return next((problem.meaning for problem in self.problems if _stands_in(problem.sign.lower(), said)), None)
+
+
+def _stands_in(sign: str, text: str) -> bool:
+    """Whether it is there with no letter or digit of a longer word beside it."""
+    start = text.find(sign)
+    while start >= 0:
+        beside = text[max(start - 1, 0) : start] + text[start + len(sign) : start + len(sign) + 1]
+        if not any(letter.isalnum() or letter == "_" for letter in beside):
+            return True
+        start = text.find(sign, start + 1)
+    return False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
