@@ -86,8 +86,8 @@ class PlatformGuide(JsonObject):
 
     def meaning(self, error: str) -> Bilingual | None:
         """What an error means, if the sign of one of the problems is in it, as words of their own."""
-        said = error.lower()
-        return next((problem.meaning for problem in self.problems if _stands_in(problem.sign.lower(), said)), None)
+        text = error.lower()
+        return next((problem.meaning for problem in self.problems if _stands_in(problem.sign.lower(), text)), None)
 
 
 def _stands_in(sign: str, text: str) -> bool:

@@ -112,7 +112,7 @@ class QuotedBody(BaseModel):
     content: str = "{}"
 
 
-class QuotedMessage(BaseModel):
+class FeishuQuotation(BaseModel):
     msg_type: str = "text"
     sender: QuotedSender = Field(default_factory=QuotedSender)
     body: QuotedBody = Field(default_factory=QuotedBody)

@@ -26,8 +26,8 @@ from commonplace.channels.feishu.events import (
     BotEvent,
     FeishuEvent,
     FeishuMessage,
+    FeishuQuotation,
     MessageEvent,
-    QuotedMessage,
     attachments_of,
     message_text,
     sent_at,
@@ -180,7 +180,7 @@ class FeishuIntake:
                 query = {"user_id_type": "open_id", "card_msg_content_type": "user_card_content"}
                 answer = await self._api.call("GET", f"/im/v1/messages/{safe_id(parent)}", query=query, attempts=1)
             items = answer.checked().get("items")
-            quoted = QuotedMessage.model_validate(items[0] if isinstance(items, list) and items else {})
+            quoted = FeishuQuotation.model_validate(items[0] if isinstance(items, list) and items else {})
         except (PlatformError, TimeoutError, ValidationError) as error:
             self._connection.note("quote_unknown", error.message if isinstance(error, PlatformError) else "")
             return None, is_ours
