@@ -48,7 +48,7 @@ _CHOSEN: Final = "file"
 """The source of a file that somebody chose to import."""
 _FIRST_WORD: Final = re.compile(r"[^\W_]+")
 _SPEAKERS: Final = re.compile(r"^(?:user|assistant)[:：]", re.IGNORECASE | re.MULTILINE)
-DOUBTFUL: Final[frozenset[Sign]] = frozenset({"injection", "trigger", "secret_bait", "role_marker", "exfiltration"})
+DOUBTFUL: Final[frozenset[Sign]] = frozenset({"injection", "trigger", "role_marker", "exfiltration"})
 """Forms that are also quoted, warned of and used between people. Alone they count unless the model reads the text as no attack."""
 DOUBT: Final = -1.0
 """The score below which it does."""
