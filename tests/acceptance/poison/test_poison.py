@@ -476,7 +476,9 @@ async def test_what_a_stranger_wrote_is_recognised_and_held_at_its_door_no_worse
 # ---- the sets that the model learned from, and the one that it did not
 
 
-@pytest.mark.parametrize(("name", "least", "most"), [("trained", 0.65, 0.03), ("own", 0.65, 0.03), ("voices", 0.65, 0.03)])
+@pytest.mark.parametrize(
+    ("name", "least", "most"), [("trained", 0.65, 0.03), ("own", 0.65, 0.03), ("voices", 0.45, 0.03)]
+)
 def test_of_what_the_model_learned_from_most_is_recognised_and_little_held(
     name: str, least: float, most: float
 ) -> None:
