@@ -115,8 +115,8 @@ class Room:
         )
 
     @asynccontextmanager
-    async def open(self) -> AsyncGenerator[Residence]:
-        channel = self.line.channel()
+    async def open(self, **changes: Any) -> AsyncGenerator[Residence]:
+        channel = self.line.channel(**changes)
         residence = Residence(DEFAULT_TENANT, self.profile, channel, self.rooms.parts)
         async with residence.open():
             await until(lambda: channel.connection.status == "connected")

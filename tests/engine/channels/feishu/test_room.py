@@ -9,15 +9,17 @@ from typing import Any
 
 import pytest
 from pydantic_ai.messages import UserPromptPart
-from tests.engine.channels.feishu.conftest import Room
+from tests.engine.channels.feishu.conftest import WEBHOOK, Room
 
 from commonplace.agent.tools.tool import AgentTool
+from commonplace.channels.feishu.channel import FeishuChannel
 from commonplace.ports.journal import Entries
 from commonplace.testing.agents import TurnBench
 from commonplace.testing.channels import OPEN
 from commonplace.testing.chat import ScriptedCall, ScriptedChatModel
 from commonplace.testing.events import until
 from commonplace.testing.feishu import FeishuServer, card_press, chat_message
+from commonplace.testing.feishu.stories import BOT
 from commonplace.values.channel import GroupSettings, SenderLink
 from commonplace.values.scope import DEFAULT_TENANT
 
@@ -212,3 +214,19 @@ async def test_a_connection_that_breaks_every_moment_loses_no_answer(
             await until(lambda: residence.platform.connection.status == "connected")
 
     assert server.connections >= 3
+
+
+async def test_a_room_is_answered_by_the_webhook_as_by_the_connection(
+    bench: TurnBench, server: FeishuServer, make_room: MakeRoom
+) -> None:
+    script(bench, "On Friday.")
+    room = make_room()
+    async with room.open(webhook=WEBHOOK) as residence:
+        assert isinstance(residence.platform, FeishuChannel)
+        assert residence.platform.listener is not None
+        event = chat_message("@_user_1 When?", mentions=[(BOT, "Assistant")])
+        url = f"http://127.0.0.1:{residence.platform.listener.port}/"
+        answer = await server.post(url, event, timestamp=int(room.line.clock.now().timestamp()))
+        await room.answered(event["event"]["message"]["message_id"], "On Friday.")
+
+    assert (answer.status_code, server.connections) == (200, 0)
