@@ -16,11 +16,13 @@ from commonplace.testing.events import until
 from commonplace.testing.feishu import FeishuServer, chat_message
 from commonplace.testing.feishu.server import ENCRYPT_KEY, SECRET, VERIFICATION_TOKEN
 from commonplace.testing.feishu.stories import APP, BOT
-from commonplace.testing.turns import AgentHouse, AgentTalk, agent_house
+from commonplace.testing.rooms import room_house
+from commonplace.testing.turns import AgentHouse, AgentTalk
 from commonplace.testing.vendor import Vendor, running_vendor, stream
 
 pytestmark = pytest.mark.anyio
 
+PATIENCE = 20.0
 PLACES = {"app_secret": "A_SECRET", "verification_token": "A_TOKEN", "encrypt_key": "A_KEY"}
 MEANT: dict[str, Any] = {"mentions": [(BOT, "Assistant")]}
 
@@ -43,7 +45,7 @@ async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[FeishuServer
 
 @pytest.fixture
 async def house(home: Path, vendor: Vendor) -> AsyncGenerator[AgentHouse]:
-    async with agent_house(home, vendor) as begun:
+    async with room_house(home, vendor) as begun:
         yield begun
 
 
@@ -59,7 +61,7 @@ async def add(operator: AgentTalk, server: FeishuServer, **options: str) -> None
 
 async def shown(operator: AgentTalk, holds: Callable[[dict[str, Any]], object] = bool) -> dict[str, Any]:
     """The channel, once it is what is waited for."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         # What is waited for is the daemon's to say.
         while not holds(channel := await operator.done("GET", "/v1/channels/team")):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
@@ -79,11 +81,11 @@ def texts(server: FeishuServer) -> list[str]:
 async def test_a_group_is_answered_over_the_long_connection(house: AgentHouse, server: FeishuServer) -> None:
     operator = await house.talk()
     await add(operator, server)
-    await until(lambda: server.connections == 1)
+    await until(lambda: server.connections == 1, PATIENCE)
 
     event = chat_message("@_user_1 When do we ship?", **MEANT)
     await server.say(event)
-    await until(lambda: texts(server) == ["On Fridays."])
+    await until(lambda: texts(server) == ["On Fridays."], PATIENCE)
     sent = await operator.done("POST", "/v1/channels/team/test", json={"chat": "oc_other"})
     channel = await shown(operator)
 
@@ -105,7 +107,7 @@ async def test_a_group_is_answered_over_the_webhook_until_the_channel_is_removed
         url, chat_message("@_user_1 Push it", **MEANT), timestamp=int(time.time()), key="another"
     )
     answer = await server.post(url, chat_message("@_user_1 When?", **MEANT), timestamp=int(time.time()))
-    await until(lambda: texts(server) == ["On Fridays."])
+    await until(lambda: texts(server) == ["On Fridays."], PATIENCE)
     log = await operator.done("GET", "/v1/channels/team/log")
     door = await house.running.client.post("/feishu", content=b"{}")
     await operator.done("DELETE", "/v1/channels/team")
@@ -122,7 +124,7 @@ async def test_what_keeps_it_from_connecting_is_shown_with_its_meaning(house: Ag
     operator = await house.talk()
     server.fail("endpoint", times=99, code=1000040350, message="too many")
     await add(operator, server)
-    await until(lambda: bool(server.requests))
+    await until(lambda: bool(server.requests), PATIENCE)
     failed = await shown(operator, lambda channel: channel["connection"]["error"])
 
     assert "1000040350" in failed["connection"]["error"]
