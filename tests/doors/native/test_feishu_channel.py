@@ -114,6 +114,7 @@ async def test_a_group_is_answered_over_the_webhook_until_the_channel_is_removed
 
     assert (forged.status_code, answer.status_code, door.status_code) == (403, 200, 404)
     assert [entry["event"] for entry in log["entries"]] == ["connecting", "connected", "forbidden"]
+    assert all(log["entries"][-1]["meaning"][language] for language in ("en", "zh"))
     assert not any(secret in str(log) for secret in (SECRET, ENCRYPT_KEY, VERIFICATION_TOKEN))
     assert server.connections == 0
     with pytest.raises(httpx.ConnectError):

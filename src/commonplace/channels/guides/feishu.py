@@ -18,7 +18,7 @@ FEISHU: Final = PlatformGuide(
     summary=Bilingual(
         en="A custom app of your organisation with a bot is the agent. By its long connection the daemon needs no public address; a signed and encrypted webhook is there for "
         "networks that allow no connection out.",
-        zh="用企业自建应用的机器人作为助手。使用长连接时守护进程不需要公网地址；若网络不允许对外连接，可改用签名并加密的 Webhook。",
+        zh="智能体就是企业自建应用里的机器人。使用长连接时守护进程不需要公网地址；若网络不允许对外连接，可改用签名并加密的 Webhook。",
     ),
     steps=(
         Bilingual(
