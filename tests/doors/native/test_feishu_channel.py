@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
@@ -93,6 +94,27 @@ async def test_a_group_is_answered_over_the_long_connection(house: AgentHouse, s
     assert len(server.in_chat("oc_other")) == 1
     assert (channel["running"], channel["connection"]["status"]) == (True, "connected")
     assert SECRET not in str(channel)
+
+
+async def test_a_group_and_a_person_are_let_in_by_their_codes_and_then_answered(
+    house: AgentHouse, server: FeishuServer
+) -> None:
+    operator = await house.talk()
+    await add(operator, server)
+    settings = {"group_policy": "pairing", "senders": "pairing"}
+    await operator.done("PATCH", "/v1/channels/team", json={"settings": settings})
+    await until(lambda: server.connections == 2, PATIENCE)
+
+    for number in (1, 2):
+        await server.say(chat_message("@_user_1 When do we ship?", **MEANT))
+        await until(lambda number=number: len(server.in_chat("oc_room")) == number, PATIENCE)
+        [code] = re.findall(r"\b[A-Z0-9]{8}\b", server.in_chat("oc_room")[-1].text)
+        await operator.done("POST", "/v1/channels/team/pair", json={"code": code})
+    await server.say(chat_message("@_user_1 When do we ship?", **MEANT))
+    await until(lambda: texts(server)[2:] == ["On Fridays."], PATIENCE)
+
+    senders = (await operator.done("GET", "/v1/channels/team/senders"))["senders"]
+    assert sorted(sender["sender"] for sender in senders) == ["group:oc_room", "ou_ana"]
 
 
 async def test_a_group_is_answered_over_the_webhook_until_the_channel_is_removed(
