@@ -198,6 +198,10 @@ FEISHU: Final = PlatformGuide(
     ),
     after=(
         Bilingual(
+            en='If you add the channel by command, say who is heard, too: `--settings` and a file with `{"group_policy": "pairing", "senders": "pairing"}`. Else nobody is.',
+            zh='用命令添加频道时，还要说明谁可以使用：`--settings` 加一个内容为 `{"group_policy": "pairing", "senders": "pairing"}` 的文件。否则不放行任何人。',
+        ),
+        Bilingual(
             en="Add the bot to a group: group settings, Bots (群机器人), Add bot (添加机器人).",
             zh="把机器人加入群：群设置 → 群机器人 → 添加机器人。",
         ),
