@@ -113,6 +113,8 @@ class FeishuServer:
         self.faults: list[FeishuFault] = []
         self.acks: list[FeishuAck] = []
         self.pings = 0
+        self.is_silent = False
+        """It answers no pings."""
         self.connections = 0
         """How many there were."""
         self.tokens: list[str] = []
@@ -179,7 +181,7 @@ class FeishuServer:
             chat=message["chat_id"],
             kind=message["message_type"],
             contents=[message["content"]],
-            sender=sender["sender_id"]["open_id"],
+            sender=sender["sender_id"]["open_id"] or "",
             sender_type=sender["sender_type"],
         )
 
@@ -375,6 +377,8 @@ class FeishuServer:
     async def _hear(self, connection: WebSocket, frame: BinaryFrame) -> None:
         if frame.method == CONTROL:
             self.pings += 1
+            if self.is_silent:
+                return
             payload = b"" if self.pong_config is None else json.dumps(self.pong_config).encode()
             pong = BinaryFrame(method=CONTROL, service=frame.service, headers=(("type", "pong"),), payload=payload)
             await connection.send_bytes(encode_frame(pong))
