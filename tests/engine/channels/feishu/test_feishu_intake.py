@@ -91,7 +91,7 @@ async def test_who_we_are_is_learned_later_if_feishu_does_not_say(
     monkeypatch.setattr(intake, "_BOT_SECONDS", 0.0)
     server.fail("/bot/v3/info", status=500)
     server.fail("/bot/v3/info", garbage=True)
-    event = {"mentions": [(BOT, "Assistant")]}
+    event: dict[str, Any] = {"mentions": [(BOT, "Assistant")]}
     async with line.open() as channel:
         await until(lambda: "bot_unknown" in [entry.event for entry in channel.log])
         for text in ("@_user_1 one", "@_user_1 two"):
