@@ -44,7 +44,7 @@ class Robot:
 
     async def begun(self) -> None:
         self.webhook = f"http://127.0.0.1:{(await self.line(IMPORT_PATIENCE))['port']}/"
-        await until(lambda: self.server.connections > 0, PATIENCE)
+        await until(lambda: self.server.connections > 0, IMPORT_PATIENCE)
 
     async def line(self, seconds: float = PATIENCE) -> dict[str, Any]:
         """The next thing that happened to it. The SDK writes its log to the same place."""

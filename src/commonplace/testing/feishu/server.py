@@ -31,6 +31,7 @@ ENCRYPT_KEY: Final = "the-encrypt-key"
 VERIFICATION_TOKEN: Final = "the-verification-token"
 TICKET: Final = "the-ticket"
 _API: Final = "/open-apis/im/v1/messages"
+_PATIENCE: Final = 20.0
 
 
 @dataclass(kw_only=True, slots=True)
@@ -147,7 +148,7 @@ class FeishuServer:
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         task = asyncio.create_task(server.serve(sockets=[listener]))
         try:
-            await until(lambda: server.started or task.done())
+            await until(lambda: server.started or task.done(), _PATIENCE)
             yield self
         finally:
             await self.disconnect()
@@ -232,7 +233,7 @@ class FeishuServer:
         if event["header"]["event_type"] == "im.message.receive_v1":
             self.keep(event)
         body, headers = signed(event, **how)
-        async with httpx.AsyncClient() as client:
+        async with httpx.AsyncClient(timeout=_PATIENCE) as client:
             return await client.post(url, content=body, headers=headers)
 
     # ---- what it answers
