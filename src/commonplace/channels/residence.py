@@ -570,9 +570,10 @@ class Residence:
                 self._take(_Arrival(envelope=envelope, run=run))
                 continue
             target = self._target(envelope, run)
-            if standing == "over":
+            if standing == "over" and reply.strip():
                 deliveries = whole_reply(self.platform, target, reply)
             else:
+                # Also one that ended with the process, before its first word.
                 text = self.words(envelope).restarted.format(name=_name(envelope))
                 deliveries = [RoomDelivery(message=replace(notice(envelope, text, key=f"{run}-reply"), run=run))]
             if message.data.get(_TELLING):
