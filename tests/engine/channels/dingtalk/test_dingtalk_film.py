@@ -273,7 +273,7 @@ async def test_a_robot_that_may_only_answer_fails_a_schedule_loudly_and_plays_no
     assert [row.outcome for row in rows] == ["failed"]
 
 
-async def test_a_schedule_that_dingtalk_refuses_is_a_failure_that_says_what_is_missing_and_is_tried_again(
+async def test_a_schedule_that_dingtalk_refuses_is_a_failure_and_is_tried_again(
     services: Services, server: DingTalkServer, clock: FakeClock
 ) -> None:
     forbidden = {"code": "Forbidden.AccessDenied.AccessTokenPermissionDenied", "message": "qyapi_robot_sendmsg"}
@@ -281,11 +281,32 @@ async def test_a_schedule_that_dingtalk_refuses_is_a_failure_that_says_what_is_m
     async with process(services, server, clock, ScriptedChatModel(then="Three are open.")) as film:
         await film.says(SCHEDULE)
         await film.says("/schedule confirm")
-        server.fail("/groupMessages/send", Fault(status=403, body=forbidden))
+        server.fail("/groupMessages/send", *[Fault(status=403, body=forbidden)] * 3)
 
         refused = await film.fires(WEDNESDAY.replace(hour=9, minute=30))
         failed = (await film.schedule()).last
-        came = await film.fires(WEDNESDAY.replace(hour=12, minute=30))
+        came = await film.fires(WEDNESDAY.replace(hour=9, minute=32))
+        after = await film.schedule()
 
     assert (refused, failed and failed.status) == ([], "error")
     assert [words.text for words in came] == [f"{MARK}\nThree are open."]
+    assert (after.last and after.last.status, after.failures) == ("ok", 0)
+
+
+async def test_a_scheduled_reply_that_may_be_there_is_not_posted_a_second_time(
+    services: Services, server: DingTalkServer, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    await configured(services, server)
+    async with process(services, server, clock, ScriptedChatModel(then="Three are open.")) as film:
+        await film.says(SCHEDULE)
+        await film.says("/schedule confirm")
+        server.fail("/groupMessages/send", Fault(status=500, is_done=True))
+
+        first = await film.fires(WEDNESDAY.replace(hour=9, minute=30))
+        again = await film.fires(WEDNESDAY.replace(hour=9, minute=32))
+        last = (await film.schedule()).last
+
+    assert last is not None
+    assert (last.status, "Look into the room" in (last.error or "")) == ("ok", True)
+    assert ([words.text for words in first], again) == ([f"{MARK}\nThree are open."], [])
+    assert "in_doubt" in str([record.__dict__.get("told") for record in caplog.records])
