@@ -47,15 +47,18 @@ DINGTALK: Final = PlatformGuide(
         ),
         Bilingual(
             en="If permissions are to be asked with buttons: make a card template on the card platform (open-dev.dingtalk.com/fe/card), connect it to the app, and note its id. "
-            "It shows the variables title, text, status and outcome, and has three buttons whose action ids are approve, approve-always and deny. "
-            "Without one the robot asks in text, and people answer with /approve or /deny.",
-            zh="若要用按钮询问许可：在卡片平台（open-dev.dingtalk.com/fe/card）新建卡片模板、关联应用并记下模板 ID。模板显示变量 title、text、status、outcome，并有三个按钮，"
-            "回传动作 ID 分别为 approve、approve-always、deny。没有模板时，机器人以文字询问，大家用 /approve 或 /deny 回答。",
+            "It shows the variables title, text, asker and outcome, and has three buttons whose action ids are approve, approve-always and deny; show them while the variable status is open "
+            "(it becomes allowed or refused). The labels come in approve_label, approve_always_label and deny_label; what only the presser is told comes in notice. "
+            "Without a template the robot asks in text, and people answer with /approve or /deny.",
+            zh="若要用按钮询问许可：在卡片平台（open-dev.dingtalk.com/fe/card）新建卡片模板、关联应用并记下模板 ID。模板显示变量 title、text、asker、outcome，并有三个按钮，"
+            "回传动作 ID 分别为 approve、approve-always、deny；变量 status 为 open 时显示按钮（之后变为 allowed 或 refused）。按钮文字在 approve_label、approve_always_label、deny_label 中，"
+            "只给点击者看的提示在 notice 中。没有模板时，机器人以文字询问，大家用 /approve 或 /deny 回答。",
         ),
         Bilingual(
             en="If answers are to grow while they are written: make a second template of the kind AI card (AI 卡片), with a Markdown variable called content that is streamed, and note its id. "
-            "Without one each answer is sent when it is whole.",
-            zh="若要流式显示回答：再建一个“AI 卡片”类型的模板，其中有一个开启流式的 Markdown 变量 content，并记下模板 ID。没有模板时，回答完成后一次发送。",
+            "A button whose action id is stop ends the answer, for whoever asked. Without a template each answer is sent when it is whole.",
+            zh="若要流式显示回答：再建一个“AI 卡片”类型的模板，其中有一个开启流式的 Markdown 变量 content，并记下模板 ID。"
+            "动作 ID 为 stop 的按钮可由提问者中止回答。没有模板时，回答完成后一次发送。",
         ),
         Bilingual(
             en="Versions (版本管理与发布): make a version, choose who may see it, and publish. Nothing above holds before that.",
@@ -384,6 +387,11 @@ DINGTALK: Final = PlatformGuide(
         Bilingual(
             en="How long a message may be answered by its own address: we go by what each message says. Look for webhook_ended in the log.",
             zh="一条消息的回复地址能用多久：以每条消息的说明为准。请留意日志中的 webhook_ended。",
+        ),
+        Bilingual(
+            en="Whether a message comes again that could not be kept, or that was written while the daemon was down. Stop the channel, mention the robot, and start the channel again; "
+            "look for not_kept in the log.",
+            zh="无法保存的消息，或守护进程停止期间写的消息，钉钉是否会再次送来。停止频道、@ 机器人、再启动频道即可得知；请留意日志中的 not_kept。",
         ),
         Bilingual(
             en="Whether DingTalk tells a robot that it was added to a group. Add it to an empty group: if it does, the group stands among the channel's rooms before anybody has spoken.",
