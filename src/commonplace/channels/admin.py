@@ -156,7 +156,7 @@ class ChannelAdmin:
         key = new_id(self._desk.clock.now())
         try:
             async with asyncio.timeout(_PATIENCE):
-                await platform.send(Outgoing(chat=chat, text=_TEST, key=key, notice=True))
+                await platform.send(Outgoing(chat=chat, text=_TEST, key=key, notice=True, cold=True))
         except TimeoutError:
             return f"The platform did not take the message within {_PATIENCE:g} seconds: the request timed out."
         except CommonplaceError as error:

@@ -19,6 +19,7 @@ from commonplace.channels.prefix import display_name
 from commonplace.errors import CommonplaceError, SpendingCapReached
 from commonplace.events.ring import Ring, RingEvent
 from commonplace.ports.channel import Channel, Outgoing
+from commonplace.values.channel import PlatformError
 from commonplace.values.turn_event import (
     MemoryRecalled,
     PermissionAnswered,
@@ -39,10 +40,15 @@ _CUT: Final = " …"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RoomDelivery:
-    """A message that is to be in the room. `is_edit`: its beginning is there already."""
+    """
+    A message that is to be in the room. `is_edit`: its beginning is there already. `untaken`: the platform certainly did not take it, and takes nothing for `wait`
+    seconds.
+    """
 
     message: Outgoing
     is_edit: bool = False
+    untaken: bool = False
+    wait: float = 0.0
 
 
 async def deliver(platform: Channel, deliveries: Sequence[RoomDelivery]) -> Sequence[RoomDelivery]:
@@ -56,8 +62,14 @@ async def deliver(platform: Channel, deliveries: Sequence[RoomDelivery]) -> Sequ
                 await platform.send(message)
         except CommonplaceError as error:
             LOGGER.warning("room", extra={"told": {"code": error.code, "message": error.message}})
-            return deliveries[place:]
+            return (_undelivered(delivery, error), *deliveries[place + 1 :])
     return ()
+
+
+def _undelivered(delivery: RoomDelivery, error: CommonplaceError) -> RoomDelivery:
+    if not isinstance(error, PlatformError):
+        return replace(delivery, untaken=False, wait=0.0)
+    return replace(delivery, untaken=error.untaken, wait=error.retry_after or 0.0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

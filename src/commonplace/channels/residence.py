@@ -480,12 +480,16 @@ class Residence:
     def _undelivered(self, target: Target, deliveries: Sequence[RoomDelivery]) -> None:
         if target.schedule is not None:
             self._do_later(self._scheduled_untold(target, deliveries))
-        elif self.platform.limits.send_keys:
+        elif self._may_come_again(deliveries):
             self._do_later(self._deliver_later(deliveries, target))
         else:
             # It may be in the room: without a key it is not sent a second time.
             LOGGER.warning("room", extra={"told": {"outcome": "in_doubt", "chat": target.chat, "run": target.run}})
             self._do_later(self._ended(target))
+
+    def _may_come_again(self, deliveries: Sequence[RoomDelivery]) -> bool:
+        """The platform knows it again, or certainly did not take it."""
+        return self.platform.limits.send_keys or deliveries[0].untaken
 
     async def _scheduled_untold(self, target: Target, deliveries: Sequence[RoomDelivery]) -> None:
         await self.scheduled.undelivered(target, deliveries)
@@ -494,8 +498,9 @@ class Residence:
     async def _deliver_later(self, deliveries: Sequence[RoomDelivery], target: Target | None = None) -> None:
         """Try again, for a while. The end of a turn that is not told by then is tried at the next start."""
         for pause in self.parts.pauses:
-            await asyncio.sleep(pause)
-            if not (deliveries := await deliver(self.platform, deliveries)):
+            await asyncio.sleep(max(pause, deliveries[0].wait))
+            deliveries = await deliver(self.platform, deliveries)
+            if not deliveries or not self._may_come_again(deliveries):
                 break
         if target is not None and not deliveries:
             await self._ended(target)
@@ -570,9 +575,10 @@ class Residence:
                 self._take(_Arrival(envelope=envelope, run=run))
                 continue
             target = self._target(envelope, run)
-            if standing == "over":
+            if standing == "over" and reply.strip():
                 deliveries = whole_reply(self.platform, target, reply)
             else:
+                # Also one that ended with the process, before its first word.
                 text = self.words(envelope).restarted.format(name=_name(envelope))
                 deliveries = [RoomDelivery(message=replace(notice(envelope, text, key=f"{run}-reply"), run=run))]
             if message.data.get(_TELLING):
@@ -597,7 +603,7 @@ class Residence:
         """Say something in the room that is not the agent's word. If the platform does not take it, it is tried again where it cannot come twice."""
         message = notice(envelope, text, key=key or new_id(self.parts.clock.now()))
         rest = await deliver(self.platform, [RoomDelivery(message=message)])
-        if rest and self.platform.limits.send_keys:
+        if rest and self._may_come_again(rest):
             self._do_later(self._deliver_later(rest))
 
     async def _done(self, chat: str, message: str) -> None:

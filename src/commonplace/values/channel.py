@@ -90,6 +90,8 @@ class PlatformError(CommonplaceError):
 
     code = "platform_error"
     status = 502
+    untaken = False
+    """Whether it is certain that nothing was done, so that it may be asked for again."""
 
     def __init__(self, message: str | None = None, *, retry_after: float | None = None) -> None:
         """`retry_after`: the platform says that it takes nothing for so many seconds."""
@@ -101,6 +103,7 @@ class PlatformRefused(PlatformError):
     """The chat platform does not accept the credentials of this channel. Look at them, then start the channel again."""
 
     code = "platform_refused"
+    untaken = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
