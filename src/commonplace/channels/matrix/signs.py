@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from itertools import count
 from secrets import token_hex
 from typing import Final
 
@@ -27,6 +28,7 @@ class SeenMarks:
         self._left: dict[str, str] = {}
         # A mark that is put again is another one: the server would know the first by its key, which is taken away.
         self._process = token_hex(4)
+        self._numbers = count(1)
 
     async def load(self) -> None:
         self._left = await self._values.all(SEEN)
@@ -34,9 +36,8 @@ class SeenMarks:
     def clear(self) -> None:
         """Take away what was left behind."""
         leftovers, self._left = self._left, {}
-        for message, place in leftovers.items():
-            chat, _, mark = place.partition(" ")
-            self._writer.do_later(self._redact(chat, message, mark))
+        for mark, chat in leftovers.items():
+            self._writer.do_later(self._redact(chat, mark))
 
     def put(self, chat: str, message: str, mark: str) -> None:
         self._begun[message] = self._writer.do_later(self._put(chat, message, mark))
@@ -47,18 +48,18 @@ class SeenMarks:
             self._writer.do_later(self._remove(chat, message, task))
 
     async def _put(self, chat: str, message: str, mark: str) -> None:
-        place = transaction(chat, message, mark, self._process)
+        place = transaction(chat, message, mark, self._process, str(next(self._numbers)))
         self._ids[message] = id = await self._writer.mark(chat, message, mark, place)
-        await self._values.put(SEEN + message, f"{chat} {id}")
+        await self._values.put(SEEN + id, chat)
 
     async def _remove(self, chat: str, message: str, task: asyncio.Task[None]) -> None:
         await asyncio.wait({task})
         if (mark := self._ids.pop(message, None)) is not None:
-            await self._redact(chat, message, mark)
+            await self._redact(chat, mark)
 
-    async def _redact(self, chat: str, message: str, mark: str) -> None:
+    async def _redact(self, chat: str, mark: str) -> None:
         await self._writer.redact(chat, mark)
-        await self._values.put(SEEN + message, None)
+        await self._values.put(SEEN + mark, None)
 
 
 class TypingSigns:
