@@ -91,9 +91,11 @@ class MatrixListener:
         since = await self._values.get(place)
         self._marks.clear()
         self._invitations.begin()
+        # The first answer comes at once: until then nobody knows whether we are connected.
+        wait = 0.0
         while True:
             try:
-                answer = await self._sync(since)
+                answer = await self._sync(since, wait)
             except RequestDenied as error:
                 if since is None or error.errcode not in _PLACE_UNKNOWN:
                     raise
@@ -108,10 +110,10 @@ class MatrixListener:
                 await self._values.put(place, since)
             # From here on nothing is missed.
             self._connection.connected()
+            wait = self._wait
 
-    async def _sync(self, since: str | None) -> SyncAnswer:
+    async def _sync(self, since: str | None, wait: float) -> SyncAnswer:
         is_first = since is None or not self._rooms.is_loaded
-        wait = 0.0 if is_first else self._wait
         params = {"timeout": str(int(wait * 1000)), "filter": self._filter()}
         if since is not None:
             params["since"] = since

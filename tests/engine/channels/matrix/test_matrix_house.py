@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic_ai.messages import UserPromptPart
-from tests.engine.channels.matrix.conftest import House, Line
+from tests.engine.channels.matrix.conftest import House
 
 from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.agents import TurnBench
@@ -17,6 +17,7 @@ from commonplace.testing.chat import ScriptedChatModel
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.events import until
 from commonplace.testing.homeserver import ANA, BOB, ROOM, HomeFault, Homeserver, homeserver, limited
+from commonplace.testing.matrix_line import MatrixLine
 
 pytestmark = pytest.mark.anyio
 
@@ -136,10 +137,10 @@ async def lived_through(steps: list[Any], path: Any) -> None:
     try:
         async with homeserver() as server:
             server.room()
-            line = Line(server, store, clock)
+            line = MatrixLine(server.url, server.token, store, clock)
             async with line.open():
                 pass
-            texts = await played(steps, line)
+            texts = await played(steps, server, line)
             async with line.open():
                 texts.append("last")
                 server.say("last", ANA)
@@ -149,10 +150,10 @@ async def lived_through(steps: list[Any], path: Any) -> None:
         await store.aclose()
 
 
-async def played(steps: list[Any], line: Line) -> list[str]:
+async def played(steps: list[Any], server: Homeserver, line: MatrixLine) -> list[str]:
     """What was said."""
     texts: list[str] = []
-    server, channel = line.server, line.channel()
+    channel = line.channel()
     connection = channel.connect(line.desk)
     await connection.__aenter__()
     for step in steps:

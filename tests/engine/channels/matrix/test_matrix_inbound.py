@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engine.channels.matrix.conftest import Line
 
 from commonplace.channels.matrix.events import MatrixEvent, Relation, events_of, read_page, read_sync
 from commonplace.channels.matrix.text import BotName, without_fallback
 from commonplace.ports.channel import Outgoing
 from commonplace.testing.events import until
 from commonplace.testing.homeserver import ANA, BOB, BOT, ROOM, HomeFault, Homeserver
+from commonplace.testing.matrix_line import MatrixLine
 from commonplace.values.channel import PlatformError
 from commonplace.values.envelope import ChatAttachment
 
@@ -115,7 +115,7 @@ def test_what_a_client_quotes_is_left_out_and_what_somebody_quotes_is_not(body: 
     assert without_fallback(message(body)) == body
 
 
-async def test_a_message_says_who_when_and_where(line: Line, server: Homeserver) -> None:
+async def test_a_message_says_who_when_and_where(line: MatrixLine, server: Homeserver) -> None:
     async with line.open():
         server.say("Assistant: when do we ship?")
         await line.heard("when do we ship?")
@@ -126,7 +126,7 @@ async def test_a_message_says_who_when_and_where(line: Line, server: Homeserver)
     assert datetime(2025, 12, 31, tzinfo=UTC) < envelope.at < datetime(2026, 1, 1, tzinfo=UTC)
 
 
-async def test_a_moment_that_cannot_be_is_now(line: Line, server: Homeserver) -> None:
+async def test_a_moment_that_cannot_be_is_now(line: MatrixLine, server: Homeserver) -> None:
     async with line.open():
         for number, moment in enumerate((-1, 0, 1 << 62, 1 << 100)):
             content = {"msgtype": "m.text", "body": f"{number}"}
@@ -137,7 +137,7 @@ async def test_a_moment_that_cannot_be_is_now(line: Line, server: Homeserver) ->
     assert {envelope.at for envelope in line.desk.envelopes} == {line.clock.now()}
 
 
-async def test_what_is_none_to_answer_is_left_out(line: Line, server: Homeserver) -> None:
+async def test_what_is_none_to_answer_is_left_out(line: MatrixLine, server: Homeserver) -> None:
     async with line.open() as channel:
         await channel.send(Outgoing(chat=ROOM, text="I am here", key="k"))
         server.say("By another agent", BOB, msgtype="m.notice")
@@ -150,7 +150,7 @@ async def test_what_is_none_to_answer_is_left_out(line: Line, server: Homeserver
         await line.heard("With a mistake", "waves")
 
 
-async def test_what_is_answered_is_quoted_as_it_is_now(line: Line, server: Homeserver) -> None:
+async def test_what_is_answered_is_quoted_as_it_is_now(line: MatrixLine, server: Homeserver) -> None:
     early = server.say("From before", BOB)
     async with line.open() as channel:
         ours = await channel.send(Outgoing(chat=ROOM, text="On Fridays", key="k"))
@@ -168,7 +168,7 @@ async def test_what_is_answered_is_quoted_as_it_is_now(line: Line, server: Homes
     assert len(server.made("event")) == 2
 
 
-async def test_a_quote_at_which_the_server_fails_stops_nobody(line: Line, server: Homeserver) -> None:
+async def test_a_quote_at_which_the_server_fails_stops_nobody(line: MatrixLine, server: Homeserver) -> None:
     server.fail("event", *[HomeFault(status=500)] * 3)
     async with line.open():
         server.say("one", relation={"m.in_reply_to": {"event_id": "$\0"}})
@@ -178,7 +178,7 @@ async def test_a_quote_at_which_the_server_fails_stops_nobody(line: Line, server
     assert line.naps == []
 
 
-async def test_a_thread_is_kept_and_its_last_message_is_no_quote(line: Line, server: Homeserver) -> None:
+async def test_a_thread_is_kept_and_its_last_message_is_no_quote(line: MatrixLine, server: Homeserver) -> None:
     async with line.open():
         root = server.say("one")
         fallback: dict[str, Any] = {"is_falling_back": True, "m.in_reply_to": {"event_id": root}}
@@ -190,7 +190,7 @@ async def test_a_thread_is_kept_and_its_last_message_is_no_quote(line: Line, ser
     assert threads == [(None, None), (root, None), (root, "one")]
 
 
-async def test_files_come_with_their_names_and_captions(line: Line, server: Homeserver) -> None:
+async def test_files_come_with_their_names_and_captions(line: MatrixLine, server: Homeserver) -> None:
     async with line.open():
         server.say("plan.pdf", msgtype="m.file", url="mxc://home/plan")
         server.say("Look!", msgtype="m.image", url="mxc://home/cat", filename="cat.png")
@@ -227,7 +227,7 @@ async def test_files_come_with_their_names_and_captions(line: Line, server: Home
         {"type": "m.reaction", "sender": ANA, "event_id": "$q", "content": {"m.relates_to": "x"}},
     ],
 )
-async def test_an_event_of_another_shape_harms_nobody(line: Line, server: Homeserver, event: Any) -> None:
+async def test_an_event_of_another_shape_harms_nobody(line: MatrixLine, server: Homeserver, event: Any) -> None:
     async with line.open():
         server.raw(ROOM, event)
         server.say("Still here")
@@ -240,7 +240,7 @@ async def test_an_event_of_another_shape_harms_nobody(line: Line, server: Homese
     "text",
     ["\u202e gnp.exe", "NUL \0 here", "lone \ud800 here", "\u200b\u2066\u2069", "x" * 60_000, "😀" * 15_000, ""],
 )
-async def test_hostile_text_comes_as_it_is_and_is_no_fault(line: Line, server: Homeserver, text: str) -> None:
+async def test_hostile_text_comes_as_it_is_and_is_no_fault(line: MatrixLine, server: Homeserver, text: str) -> None:
     async with line.open():
         server.say(text)
         server.say("Still here")

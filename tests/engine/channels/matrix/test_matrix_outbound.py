@@ -8,7 +8,6 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.engine.channels.matrix.conftest import Line
 
 from commonplace.channels.matrix.client import MatrixClient, Request, checked_address, media_path
 from commonplace.channels.matrix.platform import matrix_channel
@@ -18,6 +17,7 @@ from commonplace.testing.agents import TurnBench
 from commonplace.testing.channels import OPEN, RoomBench
 from commonplace.testing.events import until
 from commonplace.testing.homeserver import ANA, BOB, ROOM, HomeFault, Homeserver, denied, limited
+from commonplace.testing.matrix_line import MatrixLine
 from commonplace.values.channel import ChannelProfile, PlatformError, PlatformRefused
 from commonplace.values.envelope import ChatAttachment
 from commonplace.values.permission import PermissionRequest
@@ -49,7 +49,7 @@ def card() -> PermissionCard:
 
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_a_message_that_may_be_there_is_sent_again_and_is_one(
-    line: Line, server: Homeserver, fault: HomeFault
+    line: MatrixLine, server: Homeserver, fault: HomeFault
 ) -> None:
     server.fail("send", fault)
     async with line.open() as channel:
@@ -63,7 +63,7 @@ async def test_a_message_that_may_be_there_is_sent_again_and_is_one(
 
 @pytest.mark.parametrize("body", ["", "[]", "{", {}, {"event_id": 7}, {"event_id": ""}, {"event_id": "$" + "x" * 300}])
 async def test_an_answer_that_says_no_id_is_an_error_and_the_message_is_one(
-    line: Line, server: Homeserver, body: Any
+    line: MatrixLine, server: Homeserver, body: Any
 ) -> None:
     server.fail("send", HomeFault(status=200, body=body, is_done=True))
     async with line.open() as channel:
@@ -74,7 +74,7 @@ async def test_an_answer_that_says_no_id_is_an_error_and_the_message_is_one(
     assert server.texts() == ["On Fridays."]
 
 
-async def test_a_message_is_the_same_after_a_restart(line: Line, server: Homeserver) -> None:
+async def test_a_message_is_the_same_after_a_restart(line: MatrixLine, server: Homeserver) -> None:
     for _ in range(2):
         async with line.open() as channel:
             await channel.send(words())
@@ -82,7 +82,7 @@ async def test_a_message_is_the_same_after_a_restart(line: Line, server: Homeser
     assert server.texts() == ["On Fridays."]
 
 
-async def test_all_wait_while_the_server_takes_nothing(line: Line, server: Homeserver) -> None:
+async def test_all_wait_while_the_server_takes_nothing(line: MatrixLine, server: Homeserver) -> None:
     server.fail("send", limited(150))
     async with line.open() as channel:
         await asyncio.gather(*(channel.send(words(f"{number}", f"k{number}")) for number in range(5)))
@@ -92,7 +92,9 @@ async def test_all_wait_while_the_server_takes_nothing(line: Line, server: Homes
     assert len(server.made("send")) == 6
 
 
-async def test_a_pause_that_is_too_long_is_said_and_no_request_is_made_in_it(line: Line, server: Homeserver) -> None:
+async def test_a_pause_that_is_too_long_is_said_and_no_request_is_made_in_it(
+    line: MatrixLine, server: Homeserver
+) -> None:
     server.fail("send", limited(90_000))
     async with line.open() as channel:
         errors = [await failure(channel, words()) for _ in range(2)]
@@ -101,7 +103,7 @@ async def test_a_pause_that_is_too_long_is_said_and_no_request_is_made_in_it(lin
     assert len(server.made("send")) == 1
 
 
-async def test_what_the_server_does_not_do_is_not_asked_again(line: Line, server: Homeserver) -> None:
+async def test_what_the_server_does_not_do_is_not_asked_again(line: MatrixLine, server: Homeserver) -> None:
     server.fail("send", denied())
     async with line.open() as channel:
         error = await failure(channel, words())
@@ -116,7 +118,7 @@ async def failure(channel: Any, message: Outgoing) -> PlatformError:
     return caught.value
 
 
-async def test_a_reply_stands_where_it_belongs_and_names_who_asked(line: Line, server: Homeserver) -> None:
+async def test_a_reply_stands_where_it_belongs_and_names_who_asked(line: MatrixLine, server: Homeserver) -> None:
     async with line.open() as channel:
         question = server.say("When?", BOB)
         await line.heard("When?")
@@ -144,7 +146,7 @@ async def test_a_reply_stands_where_it_belongs_and_names_who_asked(line: Line, s
 # ---- while it is made
 
 
-async def test_an_answer_grows_and_is_whole_at_last(line: Line, server: Homeserver) -> None:
+async def test_an_answer_grows_and_is_whole_at_last(line: MatrixLine, server: Homeserver) -> None:
     async with line.open() as channel:
         await channel.send(words("On …", partial=True))
         await channel.edit(ROOM, "k", "On Fri …")
@@ -160,7 +162,7 @@ async def test_an_answer_grows_and_is_whole_at_last(line: Line, server: Homeserv
 
 @pytest.mark.parametrize("faults", [[], LOST])
 async def test_an_answer_that_was_begun_before_a_restart_is_made_whole_in_its_place(
-    line: Line, server: Homeserver, faults: list[HomeFault]
+    line: MatrixLine, server: Homeserver, faults: list[HomeFault]
 ) -> None:
     server.fail("send", *faults)
     async with line.open() as channel:
@@ -178,7 +180,7 @@ async def test_an_answer_that_was_begun_before_a_restart_is_made_whole_in_its_pl
 
 
 async def test_previews_are_left_out_while_the_server_wants_less_and_the_end_is_not(
-    line: Line, server: Homeserver
+    line: MatrixLine, server: Homeserver
 ) -> None:
     server.fail("edit", limited(150))
     async with line.open() as channel:
@@ -192,7 +194,9 @@ async def test_previews_are_left_out_while_the_server_wants_less_and_the_end_is_
     assert server.texts() == ["On Fridays."]
 
 
-async def test_a_beginning_that_did_not_get_there_is_sent_with_what_comes_next(line: Line, server: Homeserver) -> None:
+async def test_a_beginning_that_did_not_get_there_is_sent_with_what_comes_next(
+    line: MatrixLine, server: Homeserver
+) -> None:
     server.fail("send", HomeFault(status=500))
     async with line.open() as channel:
         await failure(channel, words("On …", partial=True))
@@ -209,7 +213,7 @@ async def test_a_beginning_that_did_not_get_there_is_sent_with_what_comes_next(l
 # ---- marks and questions
 
 
-async def test_a_message_is_marked_and_the_mark_is_taken_away(line: Line, server: Homeserver) -> None:
+async def test_a_message_is_marked_and_the_mark_is_taken_away(line: MatrixLine, server: Homeserver) -> None:
     async with line.open() as channel:
         message = server.say("Hello")
         await channel.react(ROOM, message, "👀")
@@ -225,7 +229,7 @@ async def test_a_message_is_marked_and_the_mark_is_taken_away(line: Line, server
         await until(lambda: server.marks(message) == [])
 
 
-async def test_a_mark_that_is_not_taken_stops_nobody(line: Line, server: Homeserver) -> None:
+async def test_a_mark_that_is_not_taken_stops_nobody(line: MatrixLine, server: Homeserver) -> None:
     server.fail("m.reaction", limited(20), denied())
     async with line.open() as channel:
         first, second = server.say("one"), server.say("two")
@@ -238,7 +242,7 @@ async def test_a_mark_that_is_not_taken_stops_nobody(line: Line, server: Homeser
     assert server.texts() == ["On Fridays."]
 
 
-async def test_we_are_seen_typing_until_the_last_turn_of_a_room_has_ended(line: Line, server: Homeserver) -> None:
+async def test_we_are_seen_typing_until_the_last_turn_of_a_room_has_ended(line: MatrixLine, server: Homeserver) -> None:
     async with line.open() as channel:
         for active in (True, True, False):
             await channel.show_typing(ROOM, active)
@@ -249,7 +253,9 @@ async def test_we_are_seen_typing_until_the_last_turn_of_a_room_has_ended(line: 
     assert server.typing == [(ROOM, True), (ROOM, False)]
 
 
-async def test_a_question_carries_the_marks_to_choose_from_and_what_was_decided(line: Line, server: Homeserver) -> None:
+async def test_a_question_carries_the_marks_to_choose_from_and_what_was_decided(
+    line: MatrixLine, server: Homeserver
+) -> None:
     async with line.open() as channel:
         event = await channel.send(words("May I write a.txt?", "p1-card", card=card(), notice=True))
         await until(lambda: server.marks(event) == ["✅", "♾️", "❌"])
@@ -265,7 +271,7 @@ async def test_a_question_carries_the_marks_to_choose_from_and_what_was_decided(
     assert body == "May I write a.txt?\n\n✅ Allow · ♾️ Allow in this session · ❌ Refuse\n\nAllowed by bob."
 
 
-async def test_a_mark_on_anything_else_is_no_vote(line: Line, server: Homeserver) -> None:
+async def test_a_mark_on_anything_else_is_no_vote(line: MatrixLine, server: Homeserver) -> None:
     async with line.open() as channel:
         theirs = server.say("Shall we?")
         event = await channel.send(words("May I?", "p1-card", card=card()))
@@ -282,7 +288,7 @@ async def test_a_mark_on_anything_else_is_no_vote(line: Line, server: Homeserver
     assert line.desk.presses == []
 
 
-async def test_a_vote_that_does_not_count_is_answered_once(line: Line, server: Homeserver) -> None:
+async def test_a_vote_that_does_not_count_is_answered_once(line: MatrixLine, server: Homeserver) -> None:
     line.desk.reply = "You are not linked."
     async with line.open() as channel:
         event = await channel.send(words("May I?", "p1-card", card=card()))
@@ -296,7 +302,9 @@ async def test_a_vote_that_does_not_count_is_answered_once(line: Line, server: H
     assert len(line.desk.presses) == 1
 
 
-async def test_a_vote_is_counted_once_if_what_came_with_it_has_to_come_again(line: Line, server: Homeserver) -> None:
+async def test_a_vote_is_counted_once_if_what_came_with_it_has_to_come_again(
+    line: MatrixLine, server: Homeserver
+) -> None:
     async with line.open() as channel:
         event = await channel.send(words("May I?", "p1-card", card=card()))
         server.fail("sync", HomeFault(status=500))
@@ -311,7 +319,7 @@ async def test_a_vote_is_counted_once_if_what_came_with_it_has_to_come_again(lin
 # ---- files
 
 
-async def test_a_file_is_fetched_and_what_is_too_large_or_gone_is_not(line: Line, server: Homeserver) -> None:
+async def test_a_file_is_fetched_and_what_is_too_large_or_gone_is_not(line: MatrixLine, server: Homeserver) -> None:
     bomb = gzip.compress(b"\0" * (80 << 20))
     server.files |= {
         "home/plan": (b"plan", {}),
@@ -332,7 +340,9 @@ async def test_a_file_is_fetched_and_what_is_too_large_or_gone_is_not(line: Line
 @pytest.mark.parametrize(
     "reference", ["", "https://evil.example/x", "mxc://", "mxc://home", "mxc://../..", "mxc://home/..", "mxc:///x"]
 )
-async def test_what_is_no_file_of_a_server_is_not_asked_for(line: Line, server: Homeserver, reference: str) -> None:
+async def test_what_is_no_file_of_a_server_is_not_asked_for(
+    line: MatrixLine, server: Homeserver, reference: str
+) -> None:
     async with line.open() as channel:
         error = await undone(channel, reference)
 
@@ -384,7 +394,7 @@ def test_the_address_of_a_server_is_one_to_which_a_token_may_go(text: str, addre
 
 @pytest.mark.parametrize("token", ["", "syt a b", "syt_é", "syt\nX: y"])
 async def test_a_token_that_cannot_be_one_is_said_and_not_sent(
-    bench: TurnBench, line: Line, server: Homeserver, monkeypatch: pytest.MonkeyPatch, token: str
+    bench: TurnBench, line: MatrixLine, server: Homeserver, monkeypatch: pytest.MonkeyPatch, token: str
 ) -> None:
     monkeypatch.setenv("MATRIX_TOKEN", "syt_at_first")
     settings = OPEN.from_text(OPEN.to_text().replace('"options":{}', f'"options":{{"homeserver":"{server.url}"}}'))

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.engine.channels.matrix.conftest import Line
 
 from commonplace.channels.matrix.invitations import Invitation, would_hear
 from commonplace.channels.matrix.rooms import MatrixRoom
@@ -14,6 +13,7 @@ from commonplace.ports.channel import Outgoing
 from commonplace.testing.channels import OPEN
 from commonplace.testing.events import until
 from commonplace.testing.homeserver import ANA, BOB, BOT, ROOM, HomeFault, Homeserver, denied
+from commonplace.testing.matrix_line import MatrixLine
 from commonplace.values.channel import ChannelSettings, GroupSettings, PlatformError
 
 pytestmark = pytest.mark.anyio
@@ -22,7 +22,7 @@ NEW = "!new:home"
 ENCRYPTION = {"algorithm": "m.megolm.v1.aes-sha2"}
 
 
-async def test_an_invitation_is_taken_and_who_invited_is_heard(line: Line, server: Homeserver) -> None:
+async def test_an_invitation_is_taken_and_who_invited_is_heard(line: MatrixLine, server: Homeserver) -> None:
     async with line.open():
         server.room(NEW, ANA, name="New", bot="invite")
         await until(lambda: (NEW, "New", True) in line.desk.rooms)
@@ -31,7 +31,7 @@ async def test_an_invitation_is_taken_and_who_invited_is_heard(line: Line, serve
 
 
 async def test_what_was_said_between_invitation_and_coming_is_heard_and_nothing_before(
-    line: Line, server: Homeserver
+    line: MatrixLine, server: Homeserver
 ) -> None:
     server.fail("join", HomeFault(status=500))
     async with line.open():
@@ -42,7 +42,7 @@ async def test_what_was_said_between_invitation_and_coming_is_heard_and_nothing_
         await line.heard("Since")
 
 
-async def test_a_talk_of_two_is_no_group_and_is_kept_as_such(line: Line, server: Homeserver) -> None:
+async def test_a_talk_of_two_is_no_group_and_is_kept_as_such(line: MatrixLine, server: Homeserver) -> None:
     server.account_data["m.direct"] = {ANA: ["!old:home"], BOB: ["!his:home"]}
     async with line.open():
         server.room(NEW, ANA, name="", bot="invite", direct=True)
@@ -55,7 +55,7 @@ async def test_a_talk_of_two_is_no_group_and_is_kept_as_such(line: Line, server:
     assert not line.desk.envelopes[0].is_group
 
 
-async def test_an_invitation_to_a_room_far_off_keeps_nobody_waiting(line: Line, server: Homeserver) -> None:
+async def test_an_invitation_to_a_room_far_off_keeps_nobody_waiting(line: MatrixLine, server: Homeserver) -> None:
     server.fail("join", *[HomeFault(status=502, body={"errcode": "M_UNKNOWN"})] * 12)
     async with line.open() as channel:
         server.room(NEW, ANA, name="New", bot="invite")
@@ -71,7 +71,7 @@ async def test_an_invitation_to_a_room_far_off_keeps_nobody_waiting(line: Line, 
     assert {60.0, 600.0} <= set(line.pauses)
 
 
-async def test_an_invitation_that_is_gone_is_given_up(line: Line, server: Homeserver) -> None:
+async def test_an_invitation_that_is_gone_is_given_up(line: MatrixLine, server: Homeserver) -> None:
     server.fail("join", denied())
     async with line.open() as channel:
         server.room(NEW, ANA, name="New", bot="invite")
@@ -82,7 +82,7 @@ async def test_an_invitation_that_is_gone_is_given_up(line: Line, server: Homese
 
 
 async def test_where_nobody_is_heard_we_do_not_go_until_the_settings_say_otherwise(
-    line: Line, server: Homeserver
+    line: MatrixLine, server: Homeserver
 ) -> None:
     line.settings = replace(OPEN, group_policy="allowlist", senders="allowlist", allowed=(BOB,))
     async with line.open() as channel:
@@ -122,7 +122,7 @@ async def test_we_go_where_somebody_would_be_heard(
 
 
 async def test_strangers_cannot_fill_the_store_with_invitations(
-    line: Line, server: Homeserver, monkeypatch: pytest.MonkeyPatch
+    line: MatrixLine, server: Homeserver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line.settings = ChannelSettings()
     async with line.open() as channel:
@@ -136,7 +136,7 @@ async def test_strangers_cannot_fill_the_store_with_invitations(
 
 
 @pytest.mark.parametrize("place", ["!next:home", "#alias:home", "", "!" + "x" * 300, "!a\u202eb:home", 7])
-async def test_a_room_that_is_replaced_is_followed(line: Line, server: Homeserver, place: Any) -> None:
+async def test_a_room_that_is_replaced_is_followed(line: MatrixLine, server: Homeserver, place: Any) -> None:
     async with line.open() as channel:
         server.put(ROOM, "m.room.tombstone", {"body": "Moved", "replacement_room": place}, key="")
         server.say("After")
@@ -149,7 +149,7 @@ async def test_a_room_that_is_replaced_is_followed(line: Line, server: Homeserve
     assert [body.get("via") for body in server.made("join")] in ([], [None])
 
 
-async def test_an_encrypted_room_is_told_so_once_over_restarts(line: Line, server: Homeserver) -> None:
+async def test_an_encrypted_room_is_told_so_once_over_restarts(line: MatrixLine, server: Homeserver) -> None:
     server.room(NEW, ANA, BOB, name="Secret", bot="")
     server.put(NEW, "m.room.encryption", ENCRYPTION, key="")
     server.invite(NEW)
@@ -170,7 +170,7 @@ async def test_an_encrypted_room_is_told_so_once_over_restarts(line: Line, serve
     assert NEW not in [chat for chat, _, _ in line.desk.rooms]
 
 
-async def test_a_room_that_becomes_encrypted_is_told_so(line: Line, server: Homeserver) -> None:
+async def test_a_room_that_becomes_encrypted_is_told_so(line: MatrixLine, server: Homeserver) -> None:
     async with line.open():
         server.say("Before")
         server.put(ROOM, "m.room.encryption", ENCRYPTION, key="")
@@ -180,7 +180,7 @@ async def test_a_room_that_becomes_encrypted_is_told_so(line: Line, server: Home
     assert line.desk.texts == ["Before"]
 
 
-async def test_the_server_need_not_let_us_say_that_a_room_is_encrypted(line: Line, server: Homeserver) -> None:
+async def test_the_server_need_not_let_us_say_that_a_room_is_encrypted(line: MatrixLine, server: Homeserver) -> None:
     server.put(ROOM, "m.room.encryption", ENCRYPTION, key="")
     server.fail("send", denied())
     async with line.open() as channel:
@@ -190,7 +190,7 @@ async def test_the_server_need_not_let_us_say_that_a_room_is_encrypted(line: Lin
     assert line.naps == []
 
 
-async def test_one_member_cannot_make_a_room_look_encrypted(line: Line, server: Homeserver) -> None:
+async def test_one_member_cannot_make_a_room_look_encrypted(line: MatrixLine, server: Homeserver) -> None:
     async with line.open():
         server.put(ROOM, "m.room.encrypted", {"ciphertext": "x"}, sender=BOB)
         server.put(ROOM, "m.room.encryption", ENCRYPTION, sender=BOB)

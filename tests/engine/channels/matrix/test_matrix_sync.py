@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.engine.channels.matrix.conftest import Line
 
 from commonplace.testing.events import until
 from commonplace.testing.homeserver import ANA, BOB, BOT, ROOM, HomeFault, Homeserver, denied, limited
+from commonplace.testing.matrix_line import MatrixLine
 
 pytestmark = pytest.mark.anyio
 
@@ -31,7 +31,7 @@ BROKEN: list[Any] = [
 ]
 
 
-async def test_what_was_said_before_we_came_is_not_answered(line: Line, server: Homeserver) -> None:
+async def test_what_was_said_before_we_came_is_not_answered(line: MatrixLine, server: Homeserver) -> None:
     server.say("Long ago")
     async with line.open():
         server.say("Now")
@@ -40,7 +40,7 @@ async def test_what_was_said_before_we_came_is_not_answered(line: Line, server: 
     assert line.desk.rooms == [(ROOM, "Releases", True)]
 
 
-async def test_what_was_said_while_we_were_away_comes_when_we_are_back(line: Line, server: Homeserver) -> None:
+async def test_what_was_said_while_we_were_away_comes_when_we_are_back(line: MatrixLine, server: Homeserver) -> None:
     async with line.open():
         server.say("one")
         await line.heard("one")
@@ -53,7 +53,7 @@ async def test_what_was_said_while_we_were_away_comes_when_we_are_back(line: Lin
     assert len(line.desk.brought) == 3
 
 
-async def test_nothing_is_brought_again_by_a_restart(line: Line, server: Homeserver) -> None:
+async def test_nothing_is_brought_again_by_a_restart(line: MatrixLine, server: Homeserver) -> None:
     async with line.open():
         server.say("one")
         await line.heard("one")
@@ -67,7 +67,7 @@ async def test_nothing_is_brought_again_by_a_restart(line: Line, server: Homeser
 
 @pytest.mark.parametrize("fault", BROKEN)
 async def test_a_sync_that_fails_is_asked_again_from_the_same_place(
-    line: Line, server: Homeserver, fault: HomeFault
+    line: MatrixLine, server: Homeserver, fault: HomeFault
 ) -> None:
     async with line.open() as channel:
         server.fail("sync", fault, fault)
@@ -79,10 +79,10 @@ async def test_a_sync_that_fails_is_asked_again_from_the_same_place(
 
     assert len(line.naps) >= 1
     assert errors
-    assert all(error and line.server.token not in error for error in errors)
+    assert all(error and server.token not in error for error in errors)
 
 
-async def test_the_pauses_between_attempts_grow_until_it_is_connected(line: Line, server: Homeserver) -> None:
+async def test_the_pauses_between_attempts_grow_until_it_is_connected(line: MatrixLine, server: Homeserver) -> None:
     async with line.open() as channel:
         server.fail("sync", *[HomeFault(status=503)] * 4)
         server.say("one")
@@ -109,7 +109,7 @@ async def test_the_pauses_between_attempts_grow_until_it_is_connected(line: Line
     ],
 )
 async def test_a_server_that_slows_us_down_is_left_alone_as_long_as_it_says(
-    line: Line, server: Homeserver, fault: HomeFault, seconds: int
+    line: MatrixLine, server: Homeserver, fault: HomeFault, seconds: int
 ) -> None:
     async with line.open():
         server.fail("sync", fault)
@@ -119,7 +119,7 @@ async def test_a_server_that_slows_us_down_is_left_alone_as_long_as_it_says(
     assert seconds - 0.5 < line.naps[0] <= seconds + 0.5
 
 
-async def test_a_token_that_is_not_known_is_tried_seldom_and_never_shown(line: Line, server: Homeserver) -> None:
+async def test_a_token_that_is_not_known_is_tried_seldom_and_never_shown(line: MatrixLine, server: Homeserver) -> None:
     async with line.open() as channel:
         before, server.token = server.token, "syt_new"
         line.token = before
@@ -134,7 +134,9 @@ async def test_a_token_that_is_not_known_is_tried_seldom_and_never_shown(line: L
     assert before not in error
 
 
-async def test_the_place_is_kept_only_when_everything_before_it_was_taken_over(line: Line, server: Homeserver) -> None:
+async def test_the_place_is_kept_only_when_everything_before_it_was_taken_over(
+    line: MatrixLine, server: Homeserver
+) -> None:
     async with line.open():
         pass
     for text in ("one", "two", "three"):
@@ -149,7 +151,7 @@ async def test_the_place_is_kept_only_when_everything_before_it_was_taken_over(l
     assert len(line.desk.envelopes) == 3
 
 
-async def test_an_event_that_is_told_twice_is_handed_over_as_the_same(line: Line, server: Homeserver) -> None:
+async def test_an_event_that_is_told_twice_is_handed_over_as_the_same(line: MatrixLine, server: Homeserver) -> None:
     async with line.open():
         event = server.say("one")
         await line.heard("one")
@@ -161,7 +163,7 @@ async def test_an_event_that_is_told_twice_is_handed_over_as_the_same(line: Line
     assert place < server.place
 
 
-async def test_a_gap_is_filled_page_by_page_and_in_order(line: Line, server: Homeserver) -> None:
+async def test_a_gap_is_filled_page_by_page_and_in_order(line: MatrixLine, server: Homeserver) -> None:
     async with line.open():
         pass
     texts = [f"message {number}" for number in range(230)]
@@ -174,7 +176,7 @@ async def test_a_gap_is_filled_page_by_page_and_in_order(line: Line, server: Hom
     assert len(line.desk.brought) == 230
 
 
-async def test_a_gap_that_cannot_be_read_now_is_read_later(line: Line, server: Homeserver) -> None:
+async def test_a_gap_that_cannot_be_read_now_is_read_later(line: MatrixLine, server: Homeserver) -> None:
     async with line.open():
         pass
     texts = [f"message {number}" for number in range(60)]
@@ -187,7 +189,7 @@ async def test_a_gap_that_cannot_be_read_now_is_read_later(line: Line, server: H
     assert len(line.naps) == 3
 
 
-async def test_a_gap_that_may_not_be_read_is_said_and_the_rest_comes(line: Line, server: Homeserver) -> None:
+async def test_a_gap_that_may_not_be_read_is_said_and_the_rest_comes(line: MatrixLine, server: Homeserver) -> None:
     async with line.open():
         pass
     for number in range(60):
@@ -201,7 +203,7 @@ async def test_a_gap_that_may_not_be_read_is_said_and_the_rest_comes(line: Line,
     assert "gap" in events
 
 
-async def test_an_answer_that_is_too_long_is_asked_for_in_pages(line: Line, server: Homeserver) -> None:
+async def test_an_answer_that_is_too_long_is_asked_for_in_pages(line: MatrixLine, server: Homeserver) -> None:
     async with line.open():
         pass
     texts = [f"{number} " + "long " * 2_000 for number in range(8)]
@@ -214,7 +216,7 @@ async def test_an_answer_that_is_too_long_is_asked_for_in_pages(line: Line, serv
     assert [text[:2] for text in line.desk.texts] == [text[:2] for text in texts]
 
 
-async def test_a_place_that_the_server_does_not_know_is_begun_anew(line: Line, server: Homeserver) -> None:
+async def test_a_place_that_the_server_does_not_know_is_begun_anew(line: MatrixLine, server: Homeserver) -> None:
     async with line.open():
         pass
     server.fail("sync", denied("M_UNKNOWN", 400))
@@ -226,7 +228,7 @@ async def test_a_place_that_the_server_does_not_know_is_begun_anew(line: Line, s
     assert "place_unknown" in events
 
 
-async def test_state_is_read_once_and_then_only_what_changes(line: Line, server: Homeserver) -> None:
+async def test_state_is_read_once_and_then_only_what_changes(line: MatrixLine, server: Homeserver) -> None:
     async with line.open() as channel:
         server.put(ROOM, "m.room.name", {"name": "Launch"}, key="")
         server.put(
@@ -242,7 +244,7 @@ async def test_state_is_read_once_and_then_only_what_changes(line: Line, server:
     assert [("full_state" in params) for params in server.made("sync")][:2] == [True, False]
 
 
-async def test_a_room_that_we_were_sent_out_of_is_forgotten(line: Line, server: Homeserver) -> None:
+async def test_a_room_that_we_were_sent_out_of_is_forgotten(line: MatrixLine, server: Homeserver) -> None:
     async with line.open() as channel:
         server.put(ROOM, "m.room.member", {"membership": "ban"}, key=BOT)
         await until(lambda: not channel.people(ROOM))
