@@ -87,7 +87,7 @@ class MatrixChannel(Channel):
         if mark:
             self._marks.put(chat, message, mark)
         else:
-            self._marks.remove(chat, message)
+            self._marks.remove(message)
 
     async def show_typing(self, chat: str, active: bool) -> None:
         self._typing.show(chat, active)

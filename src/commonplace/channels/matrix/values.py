@@ -10,7 +10,7 @@ from commonplace.ports.channel_store import ChannelStore
 BEGUN: Final = "begun/"
 """Answers that are told while they are made: their transaction, and the id of the message, if the server said it."""
 SEEN: Final = "seen/"
-"""The rooms of our marks on messages whose turns have not ended, by the id of the mark."""
+"""Our marks on messages whose turns have not ended, by their transactions: room, message and mark."""
 ENCRYPTED: Final = "encrypted/"
 """Rooms that were told that we do not speak there."""
 INVITED: Final = "invited/"

@@ -229,6 +229,25 @@ async def test_a_message_is_marked_and_the_mark_is_taken_away(line: MatrixLine, 
         await until(lambda: server.marks(message) == [])
 
 
+@pytest.mark.parametrize("is_restart", [False, True])
+async def test_a_mark_that_is_there_though_nobody_heard_so_is_taken_away(
+    line: MatrixLine, server: Homeserver, is_restart: bool
+) -> None:
+    server.fail("m.reaction", HomeFault(cut=True, is_done=True))
+    async with line.open() as channel:
+        message = server.say("Hello")
+        await channel.react(ROOM, message, "👀")
+        await until(lambda: server.marks(message) == ["👀"])
+        if not is_restart:
+            await channel.react(ROOM, message, "")
+            await until(lambda: server.marks(message) == [])
+    async with line.open():
+        await until(lambda: server.marks(message) == [])
+        await line.keeps("seen/", 0)
+
+    assert len(server.made("m.reaction")) >= 2
+
+
 async def test_a_mark_that_is_not_taken_stops_nobody(line: MatrixLine, server: Homeserver) -> None:
     server.fail("m.reaction", limited(20), denied())
     async with line.open() as channel:
