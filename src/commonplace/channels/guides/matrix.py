@@ -90,6 +90,13 @@ MATRIX: Final = PlatformGuide(
             ),
         ),
         PlatformProblem(
+            sign="Cannot reach the server",
+            meaning=Bilingual(
+                en="Nobody answers at the address of the server. Look at it, at the network, and whether the server runs. It is tried again by itself.",
+                zh="服务器地址没有回应。请检查地址、网络，以及服务器是否在运行。会自动重试。",
+            ),
+        ),
+        PlatformProblem(
             sign="encrypted",
             meaning=Bilingual(
                 en="The room is encrypted, which is not supported. Encryption cannot be switched off again: make a room without it.",
