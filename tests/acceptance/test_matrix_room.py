@@ -80,9 +80,8 @@ def test_two_people_and_one_agent_share_a_matrix_room_through_a_kill(
     assert prompts(vendor)[:2] == ["[Ana] When do we ship?", "[Bob] And when exactly?"]
     assert (written, (work / "a.txt").read_text()) == ("Written.", "x")
     assert "bob-lee" in settled
-    assert "we ship on Fridays" in remembered
+    assert all("we ship on Fridays" in text for text in (remembered, known))
     assert answered == ["Cleo is on call.", "Dan is next."]
-    assert "we ship on Fridays" in known
     assert elsewhere == "I remember nothing about this room yet."
     assert "Fridays" not in system
     assert "Bob: task.requested" in audit

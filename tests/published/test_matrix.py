@@ -88,8 +88,6 @@ async def test_a_gap_of_ours_is_filled_and_nothing_comes_twice(talk: Talk) -> No
         talk.ana.say(room, "last")
         await talk.line.heard("first", *texts, "last", seconds=PATIENCE)
 
-    assert len(talk.line.desk.brought) == 172
-
 
 async def test_it_comes_back_when_synapse_does_and_what_it_could_not_say_is_said_once(
     talk: Talk, synapse: Synapse

@@ -69,8 +69,9 @@ class Invitations:
 
     def begin(self) -> None:
         """Try those again that are kept."""
-        for chat in self._kept:
-            self._try(chat)
+        for chat, invitation in self._kept.items():
+            if would_hear(self._settings, chat, invitation):
+                self._try(chat)
 
     async def take(self, chat: str, invited: InvitedRoom) -> None:
         events = list(events_of(invited.invite_state.events))
@@ -97,14 +98,15 @@ class Invitations:
             return
         self._kept[chat] = invitation
         await self._values.put(INVITED + chat, json.dumps(asdict(invitation)))
-        self._try(chat)
+        if would_hear(self._settings, chat, invitation):
+            self._try(chat)
+        else:
+            self._connection.note("not_joined", f"{chat}: nobody is heard there by the settings ({invitation.by}).")
 
     def _try(self, chat: str) -> None:
-        invitation, task = self._kept[chat], self._tasks.get(chat)
-        if not would_hear(self._settings, chat, invitation):
-            self._connection.note("not_joined", f"{chat}: nobody is heard there by the settings ({invitation.by}).")
-        elif task is None or task.done():
-            self._tasks[chat] = self._writer.do_later(self._join(chat, invitation))
+        task = self._tasks.get(chat)
+        if task is None or task.done():
+            self._tasks[chat] = self._writer.do_later(self._join(chat, self._kept[chat]))
 
     async def _join(self, chat: str, invitation: Invitation) -> None:
         for pause in (*self._pauses, None):

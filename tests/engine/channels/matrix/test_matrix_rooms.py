@@ -88,6 +88,10 @@ async def test_where_nobody_is_heard_we_do_not_go_until_the_settings_say_otherwi
     async with line.open() as channel:
         server.room(NEW, ANA, name="New", bot="invite")
         await until(lambda: any(entry.event == "not_joined" for entry in channel.log))
+        server.fail("sync", *[HomeFault(status=500)] * 3)
+        server.say("After")
+        await until(lambda: len(line.naps) == 3)
+        notes = [entry.event for entry in channel.log].count("not_joined")
     before = server.rooms[NEW].membership(BOT)
     line.settings = replace(line.settings, groups={NEW: GroupSettings()})
     async with line.open():
@@ -95,6 +99,8 @@ async def test_where_nobody_is_heard_we_do_not_go_until_the_settings_say_otherwi
         await line.keeps("invited/", 0)
 
     assert (before, server.rooms[NEW].membership(BOT)) == ("invite", "join")
+    # The log says it once, not with each connection.
+    assert notes == 1
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,6 @@ async def test_what_was_said_while_we_were_away_comes_when_we_are_back(line: Mat
         await line.heard("one", "two", "three")
 
     assert [envelope.sender for envelope in line.desk.envelopes] == [ANA, BOB, BOB]
-    assert len(line.desk.brought) == 3
 
 
 async def test_nothing_is_brought_again_by_a_restart(line: MatrixLine, server: Homeserver) -> None:
@@ -201,6 +200,22 @@ async def test_a_gap_that_may_not_be_read_is_said_and_the_rest_comes(line: Matri
 
     assert line.desk.texts[0] == "message 10"
     assert "gap" in events
+
+
+async def test_a_gap_that_is_too_large_is_read_from_its_end_and_said(
+    line: MatrixLine, server: Homeserver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("commonplace.channels.matrix.listener._MOST_PAGES", 1)
+    async with line.open():
+        pass
+    for number in range(160):
+        server.say(f"{number}")
+    async with line.open() as channel:
+        await until(lambda: len(line.desk.texts) == 150)
+        details = [entry.detail for entry in channel.log if entry.event == "gap"]
+
+    assert (line.desk.texts[0], line.desk.texts[-1]) == ("10", "159")
+    assert "more than 100 messages" in details[0]
 
 
 async def test_an_answer_that_is_too_long_is_asked_for_in_pages(line: MatrixLine, server: Homeserver) -> None:
