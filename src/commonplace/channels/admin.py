@@ -174,16 +174,19 @@ class ChannelAdmin:
             return [await self._spent(who.tenant, profile, room) for room in rooms]
 
     async def _spent(self, tenant: str, profile: ChannelProfile, room: ChatRoom) -> RoomSpent:
-        parts, budget = self.host.parts, profile.settings.budget
+        parts, budget = self.host.parts, profile.settings.for_room(room.chat).budget
         if budget is None:
             return RoomSpent(room=room)
         spending = await room_spending(parts.quotas, tenant, budget, room.scope, parts.clock.now())
         return RoomSpent(
             room=room,
-            limit_usd=to_usd(spending.limit),
+            limit_usd=None if spending.limit is None else to_usd(spending.limit),
             spent_usd=to_usd(spending.spent),
             estimated_usd=to_usd(spending.estimated),
             until=utc(spending.until),
+            limit_tokens=spending.token_limit,
+            tokens=spending.tokens,
+            estimated_tokens=spending.estimated_tokens,
         )
 
     async def pause(self, who: Principal, name: str, chat: str, paused: bool) -> ChatRoom:

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from commonplace.channels.budget import room_spending
 from commonplace.channels.command_line import CONFIRM, USAGE, CommandName, RoomCommand
 from commonplace.channels.gates import is_shared
 from commonplace.channels.phrases import CHINESE, RoomPhrases
@@ -21,7 +20,6 @@ from commonplace.values.channel import ChatRoom
 from commonplace.values.envelope import Envelope
 from commonplace.values.principal import Principal
 from commonplace.values.schedule import room_target
-from commonplace.values.usage import to_usd
 
 if TYPE_CHECKING:
     # Each holds the other.
@@ -130,16 +128,7 @@ class RoomCommands:
         return await self._notes.why(None if route is None else route.session, call.words)
 
     async def _budget(self, call: GivenCommand) -> str:
-        residence, budget = self._residence, self._residence.profile.settings.budget
-        if budget is None:
-            return call.words.no_budget
-        parts = residence.parts
-        spending = await room_spending(parts.quotas, residence.tenant, budget, call.room.scope, parts.clock.now())
-        return call.words.budget.format(
-            spent=f"{to_usd(spending.spent + spending.estimated):g}",
-            limit=f"{to_usd(spending.limit):g}",
-            until=f"{spending.until:%Y-%m-%d %H:%M} UTC",
-        )
+        return await self._residence.budgets.shown(call.room.chat, call.words)
 
     async def _audit(self, call: GivenCommand) -> str:
         residence = self._residence
