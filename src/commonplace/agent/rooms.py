@@ -39,6 +39,8 @@ class RoomPlace:
     quorum: int | None = None
     learn: bool = True
     archive: bool = False
+    roster: tuple[str, ...] = ()
+    """The people of the room who vote where several have to agree."""
     zone: str | None = None
     """The time zone of its schedules."""
     model: str | None = None
@@ -88,4 +90,4 @@ class RoomRegistry:
         place = self.place(tenant, session.id)
         if place is None:
             return replace(options, policy="first-responder", quorum=None)
-        return replace(options, policy=place.policy, quorum=place.quorum)
+        return replace(options, policy=place.policy, quorum=place.quorum, voters=place.roster)

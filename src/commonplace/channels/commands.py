@@ -15,7 +15,7 @@ from commonplace.channels.room_notes import RoomNotes
 from commonplace.channels.schedule_commands import ScheduleCommands
 from commonplace.errors import CommonplaceError
 from commonplace.ports.journal import Entries
-from commonplace.values.audit import AuditQuery
+from commonplace.values.audit import ROOM_ACTIONS, AuditQuery, AuditRow
 from commonplace.values.channel import ChatRoom
 from commonplace.values.envelope import Envelope
 from commonplace.values.principal import Principal
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from commonplace.channels.residence import Residence
 
 _CLEAR_SECONDS: Final = 3.0
-_AUDIT_ROWS: Final = 10
-_LOOKED_THROUGH: Final = 500
+_AUDIT_ROWS: Final = 20
+_LOOKED_THROUGH: Final = 512
+_PAGES: Final = 4
+_OF_ROOMS: Final = AuditQuery(actions=(*ROOM_ACTIONS, "room.pause", "room.resume", "channel.pause"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,13 +134,17 @@ class RoomCommands:
 
     async def _audit(self, call: GivenCommand) -> str:
         residence = self._residence
-        query = AuditQuery(doors=("channel",))
-        page = await residence.parts.journal.audit(residence.tenant, query, _LOOKED_THROUGH, None)
-        rows = [row for row in page.rows if row.scope == call.room.scope][:_AUDIT_ROWS]
+        rows, cursor = list[AuditRow](), None
+        for _ in range(_PAGES):
+            page = await residence.parts.journal.audit(residence.tenant, _OF_ROOMS, _LOOKED_THROUGH, cursor)
+            rows += [row for row in page.rows if _is_of(row, call.room)]
+            cursor = page.cursor
+            if cursor is None or len(rows) >= _AUDIT_ROWS:
+                break
         lines = [
             f"{row.at:%m-%d %H:%M} {display_name(str(row.details.get('sender_name') or row.actor))}: {row.action}"
             + ("" if row.outcome == "ok" else f" ({row.outcome})")
-            for row in rows
+            for row in rows[:_AUDIT_ROWS]
         ]
         return call.words.audit.format(lines="\n".join(lines)) if lines else call.words.audit_nothing
 
@@ -216,3 +222,8 @@ class RoomCommands:
         await residence.parts.store.put_room(residence.tenant, replace(call.room, paused=pauses), Entries(audit=(row,)))
         text = call.words.paused_now if pauses else call.words.resumed_now
         return text.format(name=call.name)
+
+
+def _is_of(row: AuditRow, room: ChatRoom) -> bool:
+    """Rows of permissions are of the session, and name the room."""
+    return row.scope == room.scope or row.details.get("room") == str(room.scope)

@@ -39,6 +39,7 @@ from commonplace.channels.phrases import CHINESE, ENGLISH, RoomPhrases, is_chine
 from commonplace.channels.prefix import INTERRUPTED, collected, display_name, prompt_text
 from commonplace.channels.recovery import standing_of
 from commonplace.channels.room_budgets import RoomBudgets
+from commonplace.channels.roster import roster
 from commonplace.channels.router import Router, route_key
 from commonplace.channels.scheduled_turns import ScheduledTurns
 from commonplace.channels.sentences import parse_sentence
@@ -335,9 +336,11 @@ class Residence:
             await self.parts.store.put_room(self.tenant, room, Entries())
         return room
 
-    def place(self, room: ChatRoom, session: str) -> None:
+    async def place(self, room: ChatRoom, session: str) -> None:
         """Let the turns of a session know their room."""
-        settings = self.profile.settings.for_room(room.chat)
+        settings, voters = self.profile.settings.for_room(room.chat), tuple[str, ...]()
+        if settings.permissions == "consensus":
+            voters = await roster(self.parts.store, self.tenant, self.profile, room, self.parts.clock.now())
         pots = () if settings.budget is None else (room_pot(settings.budget, room.scope, self.parts.clock.now())[0],)
         self.parts.rooms.put(
             session,
@@ -352,6 +355,7 @@ class Residence:
                 quorum=settings.quorum,
                 learn=settings.learn,
                 archive=settings.archive,
+                roster=voters,
                 zone=settings.zone,
                 model=self.profile.settings.group(room.chat).model,
                 tools=self.profile.settings.group(room.chat).tools,
@@ -371,7 +375,7 @@ class Residence:
 
     async def _dispatch(self, envelope: Envelope, room: ChatRoom, who: Principal, run: str) -> None:
         route = await self.router.resolve(envelope, room)
-        self.place(room, route.session)
+        await self.place(room, route.session)
         dispatch = dispatch_of(self.profile.settings, envelope)
         follower = await self.follower(route.session)
         if dispatch.mode == "collect" and follower.is_busy:

@@ -56,7 +56,7 @@ class ScheduledTurns:
             return _declined(wait)
         envelope = self._envelope(room, delivery)
         route = await residence.router.resolve(envelope, room)
-        residence.place(room, route.session)
+        await residence.place(room, route.session)
         who = self._speaker(room, delivery.who)
         targets = [self._target(envelope, delivery, run, who) for run in delivery.runs]
         follower = await residence.follower(route.session)

@@ -293,6 +293,13 @@ class RoomSpent(JsonObject):
     tokens: Natural = 0
     estimated_tokens: Natural = 0
 
+    @property
+    def share(self) -> float:
+        """How much of the budget is used, of what is nearer to its end; 1 is all of it."""
+        money = (self.spent_usd + self.estimated_usd) / self.limit_usd if self.limit_usd else 0.0
+        tokens = (self.tokens + self.estimated_tokens) / self.limit_tokens if self.limit_tokens else 0.0
+        return max(money, tokens)
+
 
 MessageAuthor = Literal["person", "agent", "notice"]
 

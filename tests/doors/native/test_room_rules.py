@@ -209,3 +209,59 @@ async def test_a_turn_that_has_begun_is_finished_and_the_next_one_is_declined(
     assert declined.startswith("What this room may spend is used up")
     assert len(vendor.requests) == 3
     assert (await spent(house, RoomBudget(tokens=60)))[TOKENS] == 3 * 57
+
+
+async def test_the_status_of_the_daemon_has_the_budgets_of_rooms_for_admins_alone(
+    house: AgentHouse, vendor: Vendor
+) -> None:
+    operator, here, _ = await rooms_of(house, budget={"usd": 0.5, "tokens": 1_000})
+    await here.answer_to("Hello")
+
+    status = await operator.done("GET", "/daemon/status")
+    of_others = await here.done("GET", "/daemon/status")
+
+    [budget] = status["budget"]["rooms"]
+    assert (budget["channel"], budget["chatId"], budget["limitUsd"], budget["limitTokens"]) == (
+        "web",
+        "releases",
+        0.5,
+        1_000,
+    )
+    assert (budget["tokens"], budget["spentUsd"]) == (57, 0.0)
+    assert budget["estimatedUsd"] > 0
+    assert "budget" not in of_others
+
+
+async def test_the_audit_of_the_workspace_has_what_rooms_did_with_who_asked_and_the_turn(
+    house: AgentHouse, vendor: Vendor
+) -> None:
+    operator, here, _ = await rooms_of(house, budget={"tokens": 50})
+    await here.answer_to("Hello")
+    await here.answer_to("And now?")
+    await here.answer_to("/remember we ship on Fridays")
+
+    audit = await operator.done("GET", "/workspace/audit")
+
+    told = [(row["kind"], row["outcome"], row["sender"]) for row in audit["rows"]]
+    assert told == [
+        ("room.remember", "ok", "ana"),
+        ("room.budget", "budget_exhausted", "ana"),
+        ("room.budget", "ok", "ana"),
+        ("task.requested", "ok", "ana"),
+    ]
+    assert {row["scope"] for row in audit["rows"]} == {"channel:web/releases"}
+    declined, warned, begun = (row["runId"] for row in audit["rows"][1:])
+    # The warning is of the turn that was played, not of the one that was declined.
+    assert warned == begun != declined
+
+
+async def test_an_admin_who_pauses_a_room_also_stops_what_it_says_by_itself(house: AgentHouse) -> None:
+    operator, here, _ = await rooms_of(house)
+
+    await operator.done("POST", "/v1/channels/web/pause", json={"chat": "releases"})
+    paused = await operator.done("GET", "/v1/schedules/pauses")
+    await here.answer_to("/resume")
+    resumed = await operator.done("GET", "/v1/schedules/pauses")
+
+    assert [pause["target"] for pause in paused["pauses"]] == ["channel/web/releases"]
+    assert resumed["pauses"] == []
