@@ -35,7 +35,9 @@ from commonplace.doors.qwen.session_state import state_document
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput, NotFound
 from commonplace.governance.access import require_role
 from commonplace.server.auth import Caller, Served, Told, use_case
+from commonplace.server.options import Options
 from commonplace.server.siblings import beside
+from commonplace.service.services import Services
 from commonplace.values.audit import ROOM_ACTIONS, AuditQuery, AuditRow
 from commonplace.values.channel import RoomSpent
 from commonplace.values.json import Json
@@ -254,13 +256,7 @@ async def daemon_status(
             "workspaceCwd": str(bridges.workspace),
             "daemonId": f"daemon:{os.getpid()}",
         },
-        "security": {
-            "tokenConfigured": True,
-            "requireAuth": not options.open_to_all,
-            "loopbackBind": options.is_local,
-            "allowOriginConfigured": bool(options.allowed_origins),
-            "sessionShellCommandEnabled": False,
-        },
+        "security": _security(options),
         "limits": dict[str, Json](daemon_limits(bridges.options)),
         "capabilities": {
             "protocolVersions": {"current": "v1", "supported": ["v1"]},
@@ -285,14 +281,29 @@ async def daemon_status(
         ),
     }
     with suppress(Forbidden):
-        budget = await served.budgets.read(who, limit=0)
-        document["budget"] = {
-            "chatDailyUsd": to_usd(budget.chat.daily),
-            "chatSpentUsd": to_usd(budget.chat.spent),
-            "resetsAt": to_iso(budget.resets_at),
-            "rooms": [_room_budget(spent) for spent in await admin.budgets(who)],
-        }
+        document["budget"] = await _budget(who, served, admin)
     return document
+
+
+def _security(options: Options) -> dict[str, Json]:
+    return {
+        "tokenConfigured": True,
+        "requireAuth": not options.open_to_all,
+        "loopbackBind": options.is_local,
+        "allowOriginConfigured": bool(options.allowed_origins),
+        "sessionShellCommandEnabled": False,
+    }
+
+
+async def _budget(who: Principal, served: Services, admin: ChannelAdmin) -> dict[str, Json]:
+    """Raises Forbidden."""
+    budget = await served.budgets.read(who, limit=0)
+    return {
+        "chatDailyUsd": to_usd(budget.chat.daily),
+        "chatSpentUsd": to_usd(budget.chat.spent),
+        "resetsAt": to_iso(budget.resets_at),
+        "rooms": [_room_budget(spent) for spent in await admin.budgets(who)],
+    }
 
 
 def _sum(counts: dict[str, Json], others: Sequence[dict[str, Json]]) -> dict[str, Json]:
