@@ -235,10 +235,13 @@ class RoomFollower:
         target = self._targets.pop(run, None)
         if target is None:
             return
+        is_current = self._current is target
+        if isinstance(event, TurnEnded | TurnFailed):
+            target = replace(target, usage=event.usage)
         await self._parts.telling(target)
         rest = await deliver(self._parts.platform, self._last_words(target, event))
         try:
-            if self._current is target:
+            if is_current:
                 self._current = None
                 await self._parts.platform.show_typing(target.chat, False)
                 await self._mark(target, "")
@@ -282,7 +285,8 @@ def whole_reply(platform: Channel, target: Target, reply: str, *, is_begun: bool
 
 def failure_text(words: RoomPhrases, target: Target, failure: TurnFailed) -> str:
     if failure.code == SpendingCapReached.code:
-        return words.spent
+        # Only the day's budget says how long it lasts.
+        return words.spent if failure.retry_after is None else words.day_spent
     return words.failed.format(name=display_name(target.name), reason=failure.message)
 
 

@@ -14,14 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from commonplace.channels.budget import room_spending
 from commonplace.channels.follower import RoomDelivery, deliver, whole_reply
 from commonplace.channels.parts import Target
 from commonplace.channels.phrases import CHINESE, ENGLISH, is_chinese
 from commonplace.channels.speakers import in_session, member_speaker
 from commonplace.errors import Conflict, SpendingCapReached
 from commonplace.ports.channel import Outgoing
-from commonplace.ports.journal import Entries
 from commonplace.ports.schedule_target import Delivered, Delivery, ScheduleTarget
 from commonplace.text.scheduled_prompt import unmarked
 from commonplace.values.channel import ChatRoom, PlatformError
@@ -65,7 +63,7 @@ class ScheduledTurns:
             return _declined(wait)
         envelope = self._envelope(room, delivery)
         route = await residence.router.resolve(envelope, room)
-        residence.place(room, route.session)
+        await residence.place(room, route.session)
         who = self._speaker(room, delivery.who)
         targets = [self._target(envelope, delivery, run, who) for run in delivery.runs]
         follower = await residence.follower(route.session)
@@ -215,23 +213,17 @@ class ScheduledTurns:
 
     async def _seconds_until_paid(self, room: ChatRoom, who: Principal, run: str) -> int | None:
         """How long the room has nothing left; None: it has. A turn that was not begun is put off."""
-        residence, budget = self._residence, self._residence.profile.settings.budget
-        if budget is None:
+        budgets = self._residence.budgets
+        if await budgets.window_end(room) is None:
             return None
-        parts = residence.parts
-        spending = await room_spending(parts.quotas, residence.tenant, budget, room.scope, parts.clock.now())
-        if not spending.is_used_up:
-            return None
-        row = residence.audit_row("room.budget", room.chat, who=who, run=run, outcome="budget_exhausted")
-        await parts.journal.note(Entries(audit=(row,)))
+        await budgets.note_declined(room, who, who.subject, run)
         return await self._window_left(room)
 
     async def _window_left(self, room: ChatRoom) -> int:
-        residence, budget = self._residence, self._residence.profile.settings.budget
-        if budget is None:
+        spending = await self._residence.budgets.of_room(room.chat)
+        if spending is None:
             return _AN_HOUR
-        parts, now = residence.parts, residence.parts.clock.now()
-        spending = await room_spending(parts.quotas, residence.tenant, budget, room.scope, now)
+        now = self._residence.parts.clock.now()
         return max(int((spending.until - now).total_seconds()) + 1, 1)
 
 

@@ -66,7 +66,7 @@ async def player(
             )
         )
         if settings.agent_command:
-            yield AcpHost(host_parts(settings, services, outfit, log, recalls=_recalls(memory)))
+            yield AcpHost(host_parts(settings, services, outfit, log, rooms, recalls=_recalls(memory)))
             return
         yield TurnLoop(
             LoopParts(
@@ -103,9 +103,7 @@ def _recalls(memory: AgentMemory) -> bool:
 
 
 def _task(settings: Settings, rooms: RoomRegistry, live: LiveSession, prompt: Prompt, model: str | None) -> ChatTask:
-    place = rooms.place(prompt.who.tenant, live.session.id, prompt.who)
-    task = chat_task(settings, live, prompt.who, model)
-    return task if place is None else replace(task, pots=place.pots)
+    return chat_task(settings, rooms, live, prompt.who, model)
 
 
 async def _consolidate(services: Services, turn: TurnContext) -> None:

@@ -247,6 +247,7 @@ class ScheduleRunner:
         details: dict[str, Json] = {
             "schedule": schedule.id,
             "target": schedule.target,
+            "sender": schedule.creator.subject,
             "label": schedule.label,
             "status": outcome.status,
             "enabled": finished.enabled,

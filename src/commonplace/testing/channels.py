@@ -105,6 +105,7 @@ class RoomBench:
         # Made when it is first asked for.
         assert bench.agent is not None
         assert bench.sessions is not None
+        fields: dict[str, Any] = {"rooms": bench.rooms, **more}
         self.parts = RoomParts(
             agent=bench.sessions,
             history=services.history,
@@ -115,7 +116,7 @@ class RoomBench:
             memory=services.room_memory,
             schedules=services.schedules,
             memory_of=lambda who: LocalMemory(services, who),
-            **more,
+            **fields,
         )
         self.residence = Residence(DEFAULT_TENANT, self.profile, self.platform, self.parts)
 
