@@ -231,6 +231,9 @@ ROUTES: dict[str, Route] = {
     "GET /v1/channels/{channel}/rooms/{chat}/memory": Route("reader", answers=404),
     "POST /v1/channels/{channel}/rooms/{chat}/memory": Route("writer", {"content": WORD}, answers=404),
     "POST /v1/channels/{channel}/rooms/{chat}/memory/forget": Route("writer", {"line": WORD}, answers=404),
+    "POST /v1/channels/{channel}/rooms/{chat}/memory/correct": Route(
+        "writer", {"line": WORD, "text": WORD}, answers=404
+    ),
     "POST /v1/sessions": Route("writer", {"agent": "coder", "workspace": "web"}),
     "GET /v1/sessions": Route("reader"),
     "GET /v1/sessions/search": Route("reader", query=f"?q={WORD}"),

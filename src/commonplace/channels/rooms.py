@@ -20,6 +20,7 @@ from commonplace.channels.speakers import member_speaker
 from commonplace.errors import Forbidden, InvalidInput, InvalidText
 from commonplace.events.ring import Ring
 from commonplace.governance.access import require_role
+from commonplace.markdown.room_file import author_name
 from commonplace.ports.journal import Entries
 from commonplace.service.desk import Desk
 from commonplace.values.channel import (
@@ -214,14 +215,39 @@ class Rooms:
         require_role(who, "writer")
         room = await self._found(who, channel, chat)
         if replace_all:
-            return await self.host.parts.memory.replace(who, room, text)
-        return await self.host.parts.memory.remember(who, room, text, by=person_name(who))
+            await self._require_allowed(who, room)
+            return await self.host.parts.memory.replace(who, room, text, by=author_name(person_name(who)))
+        return await self.host.parts.memory.remember(who, room, text, by=author_name(person_name(who)))
 
-    async def forget(self, who: Principal, channel: str, chat: str, line: str) -> RoomMemoryChange:
-        """Drop a line."""
+    async def correct(self, who: Principal, channel: str, chat: str, line: str, text: str) -> RoomMemoryChange:
+        """Another text in the place of a line. For those who may change the room for everybody."""
         require_role(who, "writer")
         room = await self._found(who, channel, chat)
+        await self._require_allowed(who, room)
+        return await self.host.parts.memory.correct(who, room, line, text, by=author_name(person_name(who)))
+
+    async def forget(self, who: Principal, channel: str, chat: str, line: str) -> RoomMemoryChange:
+        """Drop a line. For those who may change the room for everybody."""
+        require_role(who, "writer")
+        room = await self._found(who, channel, chat)
+        await self._require_allowed(who, room)
         return await self.host.parts.memory.forget(who, room, line)
+
+    async def _require_allowed(self, who: Principal, room: ChatRoom) -> None:
+        """As `/forget` in the room: admins, and whom the channel allows by the name that its platform knows."""
+        profile = await self.host.profile(who.tenant, room.channel)
+        if who.role == "admin" or not profile.settings.allowed:
+            return
+        senders = {who.subject} if profile.kind == "web" else set[str]()
+        links = await self.host.parts.store.links(who.tenant) if profile.kind != "web" else ()
+        for link in links:
+            kind, _, sender = link.identity.partition(":")
+            if link.subject == who.subject and kind == profile.kind:
+                senders.add(sender)
+        if not any(map(profile.settings.is_allowed, senders)):
+            raise Forbidden(
+                "The channel of this room says who may correct and forget what it remembers, and you are not among them."
+            )
 
     async def of_session(self, who: Principal, session: str) -> ChatRoom:
         """The room whose turns a session of the agent has, by the routes that are kept. Raises RoomNotFound."""

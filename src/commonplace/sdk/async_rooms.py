@@ -120,6 +120,11 @@ class AsyncDaemonRooms:
         """Drop a line, as `memory` has it."""
         return await self._post(f"{_rooms(channel)}/{part(room)}/memory/forget", RoomMemoryChange, {"line": line})
 
+    async def correct(self, room: str, line: str, text: str, *, channel: str = "web") -> RoomMemoryChange:
+        """Another text in the place of a line, as `memory` has it."""
+        body: dict[str, Json] = {"line": line, "text": text}
+        return await self._post(f"{_rooms(channel)}/{part(room)}/memory/correct", RoomMemoryChange, body)
+
     async def _get(self, path: str, answer: type[T], parameters: Mapping[str, object] | None = None) -> T:
         params = query(parameters or {})
         call = Call(method="GET", path=path, query=params, decode=reader(answer), reads=True)

@@ -117,6 +117,11 @@ class DaemonRooms:
         """Drop a line, as `memory` has it."""
         return self._post(f"{_rooms(channel)}/{part(room)}/memory/forget", RoomMemoryChange, {"line": line})
 
+    def correct(self, room: str, line: str, text: str, *, channel: str = "web") -> RoomMemoryChange:
+        """Another text in the place of a line, as `memory` has it."""
+        body: dict[str, Json] = {"line": line, "text": text}
+        return self._post(f"{_rooms(channel)}/{part(room)}/memory/correct", RoomMemoryChange, body)
+
     def _get(self, path: str, answer: type[T], parameters: Mapping[str, object] | None = None) -> T:
         params = query(parameters or {})
         call = Call(method="GET", path=path, query=params, decode=reader(answer), reads=True)

@@ -234,6 +234,11 @@ class RoomForgetBody(NarrowBody):
     line: str = Field(max_length=100_000)
 
 
+class RoomCorrectBody(NarrowBody):
+    line: str = Field(max_length=100_000, description="As the memory has it.")
+    text: str = Field(min_length=1, max_length=100_000, description="What it is to say.")
+
+
 @dataclass(frozen=True, slots=True)
 class RoomMemoryAnswer(JsonObject):
     lines: tuple[str, ...]

@@ -21,6 +21,7 @@ from commonplace.values.room_memory import RoomMemoryChange
 from commonplace.wire.channels import (
     ROOM_EVENT,
     RoomBody,
+    RoomCorrectBody,
     RoomDeletedAnswer,
     RoomForgetBody,
     RoomMemoryAnswer,
@@ -118,7 +119,16 @@ async def remember_in_room(
 async def forget_in_room(
     channel: ChannelName, chat: ChatId, body: RoomForgetBody, who: Caller, house: RoomHouse
 ) -> RoomMemoryChange:
+    """For those who may change the room for everybody (`allowed` of its channel)."""
     return await house.forget(who, channel, chat, body.line)
+
+
+@router.post("/{chat}/memory/correct", summary="Let a line of a room say something else", responses=problems(404))
+async def correct_in_room(
+    channel: ChannelName, chat: ChatId, body: RoomCorrectBody, who: Caller, house: RoomHouse
+) -> RoomMemoryChange:
+    """For those who may change the room for everybody. The line is the caller's from now on."""
+    return await house.correct(who, channel, chat, body.line, body.text)
 
 
 async def _stream(
