@@ -223,6 +223,7 @@ ROUTES: dict[str, Route] = {
     "DELETE /v1/channels/{channel}/rooms/{chat}": Route("writer", answers=404),
     "GET /v1/channels/{channel}/rooms/{chat}/messages": Route("reader", answers=404),
     "POST /v1/channels/{channel}/rooms/{chat}/messages": Route("writer", {"text": WORD}, answers=404),
+    "POST /v1/channels/{channel}/rooms/{chat}/files": Route("writer", {}, query="?name=x", answers=404),
     "POST /v1/channels/{channel}/rooms/{chat}/typing": Route("writer", {}, answers=404),
     "GET /v1/channels/{channel}/rooms/{chat}/events": Route("reader", answers=404),
     "POST /v1/channels/{channel}/rooms/{chat}/permissions/{request}": Route(

@@ -119,6 +119,7 @@ ANAS: dict[str, Request] = {
     "DELETE /v1/channels/{channel:web}/rooms/{chat:ROOM}": (None, "403 404 404 404 404"),
     "GET /v1/channels/{channel:web}/rooms/{chat:ROOM}/messages": (None, "404 404 404 404 404"),
     "POST /v1/channels/{channel:web}/rooms/{chat:ROOM}/messages": ({"text": "x"}, "403 404 404 404 404"),
+    "POST /v1/channels/{channel:web}/rooms/{chat:ROOM}/files?name=x": ({}, "403 404 404 404 404"),
     "POST /v1/channels/{channel:web}/rooms/{chat:ROOM}/typing": ({}, "403 404 404 404 404"),
     "GET /v1/channels/{channel:web}/rooms/{chat:ROOM}/events": (None, "404 404 404 404 404"),
     "POST /v1/channels/{channel:web}/rooms/{chat:ROOM}/permissions/{request:RUN}": (

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from commonplace.agent.rooms import RoomRegistry
 from commonplace.channels.agent import RoomAgent, RoomHistory
+from commonplace.channels.attachments import RoomFiles
 from commonplace.ports.channel_store import ChannelStore
 from commonplace.ports.clock import Clock
 from commonplace.ports.journal import Journal
@@ -33,6 +34,7 @@ class RoomParts:
     memory: RoomMemories
     schedules: Schedules
     memory_of: Callable[[Principal], MemoryClient]
+    files: RoomFiles
     rooms: RoomRegistry = field(default_factory=RoomRegistry)
     pauses: tuple[float, ...] = (2.0, 10.0, 60.0, 300.0, 900.0)
 

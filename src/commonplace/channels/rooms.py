@@ -23,6 +23,7 @@ from commonplace.governance.access import require_role
 from commonplace.markdown.room_file import author_name
 from commonplace.ports.journal import Entries
 from commonplace.service.desk import Desk
+from commonplace.values.artifact import Artifact
 from commonplace.values.channel import (
     LOCAL_KINDS,
     MAX_ROOM_TITLE,
@@ -61,6 +62,8 @@ class RoomSpeech:
     reply_to: str | None = None
     id: str | None = None
     speaker: str | None = None
+    attachments: tuple[str, ...] = ()
+    """Ids of files that were uploaded to the room."""
 
 
 class Rooms:
@@ -124,6 +127,7 @@ class Rooms:
                 if route.chat == chat:
                     await self.host.parts.agent.let_go(who.tenant, route.session)
             await self.host.parts.store.remove_room(who.tenant, channel, chat, entries)
+            await self.host.parts.files.artifacts.erase_room(who.tenant, room.scope)
             if isinstance(residence.platform, LocalChannel):
                 residence.platform.close_room(chat)
 
@@ -142,7 +146,9 @@ class Rooms:
             require_role(who, "writer")
             room = await self._found(who, channel, chat)
             residence, platform = await self._at_work(who, channel)
-            _check_text(words.text)
+            files = await self.host.parts.files.uploaded(who, room, words.attachments)
+            if words.text or not files:
+                _check_text(words.text)
             quote = await self._quote(who, room, words.reply_to)
             sender, asker = await self._sender(who, residence, words.speaker)
             now = utc(desk.clock.now())
@@ -157,9 +163,19 @@ class Rooms:
                 mentions_bot=await self._is_for_agent(who, residence, room, words),
                 replies_to_bot=quote is not None and quote.author == "agent",
                 quote=None if quote is None else quote.text,
+                attachments=files,
                 asker=asker,
             )
             return await platform.post(envelope)
+
+    async def upload(
+        self, who: Principal, channel: str, chat: str, name: str, media_type: str | None, data: bytes
+    ) -> Artifact:
+        """Keep a file for the room, so that a message may bring it. Raises RoomNotFound, ArtifactTooLarge, InvalidInput."""
+        require_role(who, "writer")
+        room = await self._found(who, channel, chat)
+        await self._local_profile(who, channel)
+        return await self.host.parts.files.upload(who, room, name, media_type, data)
 
     async def messages(
         self, who: Principal, channel: str, chat: str, *, before: int | None = None, limit: int = 100

@@ -107,8 +107,11 @@ class RoomFile:
         new = without_unseen(check_room_text(text))
 
         def compose(before: str) -> str:
-            present_lines = {normal(claim_of(line)): bare_line(line) for line in before.splitlines() if _says(line)}
-            lines = [_signed_line(line, by, present_lines) for line in new.splitlines()]
+            present_lines = [bare_line(line) for line in before.splitlines() if _says(line)]
+            by_claim = {normal(claim_of(line)): line for line in present_lines} | dict(
+                zip(present_lines, present_lines, strict=True)
+            )
+            lines = [_signed_line(line, by, by_claim) for line in new.splitlines()]
             return "".join(f"{line}\n" for line in lines)
 
         return self._change(compose, now, whole=True)
@@ -193,11 +196,12 @@ def _signed(claim: str, by: str) -> str:
 
 
 def _signed_line(line: str, by: str, present_lines: Mapping[str, str]) -> str:
-    """A line of a new file, by whom it is: whoever it was if it was there before. `present_lines` by what they say."""
+    """A line of a new file, by whom it is: whoever it was if it was there before. `present_lines` by themselves and by what they say."""
     bare = bare_line(line)
-    if not _says(line) or not by or bare in present_lines.values():
+    if not _says(line) or not by or bare in present_lines:
         return line
-    return f"- {present_lines.get(normal(bare)) or _signed(clean_claim(bare), by)}"
+    before = present_lines.get(plain_claim) if (plain_claim := normal(bare)) else None
+    return f"- {before or _signed(clean_claim(bare), by)}"
 
 
 def _claims(text: str) -> list[str]:

@@ -57,6 +57,7 @@ class RoomSayBody(Body):
     reply_to: Label | None = None
     id: Label | None = None
     speaker: Label | None = None
+    attachments: list[Label] = Field(default=[], max_length=10, description="Files that were uploaded to the room.")
 
 
 class RoomTypingBody(Body):
