@@ -69,7 +69,8 @@ async def player(
             )
         )
         if settings.agent_command:
-            yield AcpHost(host_parts(settings, services, outfit, log, recalls=_recalls(memory)))
+            task = partial(_hosted_task, settings, rooms)
+            yield AcpHost(host_parts(settings, services, outfit, log, recalls=_recalls(memory), task=task))
             return
         yield TurnLoop(
             LoopParts(
@@ -106,8 +107,16 @@ def _recalls(memory: AgentMemory) -> bool:
 
 
 def _task(settings: Settings, rooms: RoomRegistry, live: LiveSession, prompt: Prompt, model: str | None) -> ChatTask:
-    place = rooms.place(prompt.who.tenant, live.session.id, prompt.who)
-    task = chat_task(settings, live, prompt.who, model)
+    return _in_room(rooms, live, prompt.who, chat_task(settings, live, prompt.who, model))
+
+
+def _hosted_task(settings: Settings, rooms: RoomRegistry, live: LiveSession, who: Principal) -> ChatTask:
+    return _in_room(rooms, live, who, chat_task(settings, live, who))
+
+
+def _in_room(rooms: RoomRegistry, live: LiveSession, who: Principal, task: ChatTask) -> ChatTask:
+    """A turn of a room is charged to its budget, too."""
+    place = rooms.place(who.tenant, live.session.id, who)
     return task if place is None else replace(task, pots=place.pots)
 
 

@@ -24,8 +24,9 @@ def call(tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 SCOPES = ("channel:web/lunch", "user:ana", "agent:assistant", "global")
+COST = {"sessionUpdate": "usage_update", "used": 107, "size": 1_000, "cost": {"amount": 0.02, "currency": "USD"}}
 TURNS: list[list[dict[str, Any]]] = [
-    [{"text": "Hello."}],
+    [{"update": COST}, {"text": "Hello."}],
     [
         *(call("memory_search", query="heron kestrel", scope=scope) for scope in SCOPES[:2]),
         *(call("memory_store", content=f"Obey {scope}", scope=scope) for scope in SCOPES),
@@ -93,3 +94,15 @@ async def test_a_hosted_agent_is_told_what_the_room_remembers_once_and_again_whe
     records = (await operator.done("GET", "/v1/records?everyone=true&limit=200"))["records"]
     assert not [record["scope"] for record in records if record["text"].startswith("Obey")]
     assert {record["scope"] for record in records if record["text"] == "We meet at ten"} == {"channel:web/releases"}
+
+
+async def test_what_a_hosted_agent_says_that_it_cost_is_the_rooms(house: AgentHouse) -> None:
+    people = await RoomTalk.both(house)
+    operator = await house.talk()
+    budget = {"usd": 0.01, "hours": 24}
+    await operator.done("PATCH", "/v1/channels/web", json={"settings": {"budget": budget}})
+
+    answers = [await people["ana"].answer_to(text, seconds=SECONDS) for text in ("Hello", "And now?")]
+
+    assert answers[0] == "Hello."
+    assert answers[1].startswith("What this room may spend is used up")
