@@ -64,7 +64,22 @@ def test_what_one_says_the_other_hears_and_the_agent_answers_both(both: tuple[Pa
         expect(messages(page).nth(1)).to_contain_text("I will remember that")
         expect(messages(page).nth(3)).to_contain_text("ship on Fridays")
     ana.get_by_role("button", name="Memory").click()
-    expect(ana.locator(".room-memory li")).to_have_text(["we ship on Fridays — ana Forget"])
+    expect(ana.locator(".room-memory li")).to_have_text(["we ship on Fridays — ana Edit Forget"])
+
+
+def test_a_line_that_a_room_remembers_is_corrected_in_the_browser(both: tuple[Page, Page]) -> None:
+    _, bob = both
+    say(bob, "/remember we ship on Fridays")
+    expect(messages(bob)).to_have_count(2)
+    bob.get_by_role("button", name="Memory").click()
+    bob.get_by_role("button", name="Edit").click()
+
+    expect(bob.get_by_label("What it is to say")).to_have_value("we ship on Fridays")
+    bob.get_by_label("What it is to say").fill("we ship on Mondays — ana")
+    bob.get_by_role("button", name="Change it").click()
+
+    # It is the word of whoever wrote it, whatever the text says.
+    expect(bob.locator(".room-memory li")).to_have_text(["we ship on Mondays – ana — bob Edit Forget"])
 
 
 def test_a_question_of_a_tool_is_answered_by_whoever_is_there(
