@@ -91,3 +91,58 @@ def test_a_test_message_is_written_or_the_command_fails(cli: Any) -> None:
 
     assert (made.code, sent.code, lost.code, lost.error) == (0, 0, 3, "room_not_found")
     assert len(said.out.splitlines()) == 1
+
+
+def test_what_a_room_remembers_is_shown_added_to_edited_and_forgotten(cli: Any) -> None:
+    cli("channel", "chat", "releases", stdin="")
+    memory = ("channel", "memory", "terminal", "releases")
+
+    nothing = cli(*memory)
+    for text in ("We ship on Fridays", "Lunch is at noon"):
+        added = cli(*memory, "--add", text)
+    edited = cli.json(*memory, "--edit", "1", "--text", "We ship on Mondays")
+    forgotten = cli(*memory, "--forget", "lunch")
+
+    assert nothing.out.strip() == "Nothing yet."
+    assert [line.partition(" — ")[0] for line in added.out.splitlines()] == [
+        "1. We ship on Fridays",
+        "2. Lunch is at noon",
+    ]
+    assert [line.partition(" — ")[0] for line in edited["lines"]] == ["We ship on Mondays", "Lunch is at noon"]
+    assert [line.partition(" — ")[0] for line in forgotten.out.splitlines()] == ["1. We ship on Mondays"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--forget", "7"),
+        ("--forget", "nothing says this"),
+        ("--forget", "on"),
+        ("--edit", "1"),
+        ("--text", "x"),
+        ("--add", "x", "--forget", "1"),
+    ],
+)
+def test_a_line_that_is_not_plainly_meant_is_left_alone(cli: Any, options: tuple[str, ...]) -> None:
+    cli("channel", "chat", "releases", stdin="")
+    memory = ("channel", "memory", "terminal", "releases")
+    for text in ("We ship on Fridays", "We meet on Mondays"):
+        cli(*memory, "--add", text)
+
+    refused = cli(*memory, *options, "--json")
+
+    assert (refused.code, refused.error) == (2, "invalid_input")
+    assert len(cli.json(*memory)["lines"]) == 2
+
+
+def test_a_file_is_brought_into_a_room_at_the_terminal(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "plan.md").write_text("We ship on Fridays.", encoding="utf-8")
+
+    talk = cli("channel", "chat", "releases", stdin=f"/attach {tmp_path / 'plan.md'}\n/attach {tmp_path / 'none.md'}\n")
+    said = cli.json("channel", "logs", "terminal", "releases")
+    again = cli("channel", "chat", "releases", stdin="")
+
+    assert "plan.md is in the room." in talk.out
+    assert "none.md" in talk.err
+    assert said["messages"][0]["data"]["attachments"][0]["name"] == "plan.md"
+    assert "[plan.md] artifact://" in again.out

@@ -23,6 +23,7 @@ from commonplace.agent.resources import ResourceReader
 from commonplace.agent.rooms import RoomRegistry
 from commonplace.agent.server_rows import server_of
 from commonplace.agent.skills import SkillShelf
+from commonplace.agent.tools.attachments import attachment_tool
 from commonplace.agent.tools.fetch import PageFetch, fetch_tool
 from commonplace.agent.tools.files import file_tools
 from commonplace.agent.tools.memory.places import Asker, ModelPlace
@@ -45,6 +46,7 @@ from commonplace.ports.memory_client import MemoryClient
 from commonplace.ports.schedule_client import ScheduleClient
 from commonplace.text.scheduled_prompt import unmarked
 from commonplace.values.agent_profile import AgentProfile, McpServerRow, approval_mode
+from commonplace.values.artifact import Artifact
 from commonplace.values.principal import CHANNEL_SUBJECT, Principal
 from commonplace.values.schedule import room_target
 from commonplace.values.scope import Scope
@@ -86,6 +88,8 @@ class EquipmentParts:
     tools: ToolOptions = field(default_factory=ToolOptions)
     rooms: RoomRegistry = field(default_factory=RoomRegistry)
     room_memory: MemoryBackend | None = None
+    file_of_room: Callable[[Principal, Scope, str], Awaitable[tuple[Artifact, bytes]]] | None = None
+    """A file that was sent into a room, by its id. Raises ArtifactNotFound: it is none of that room, or out of reach."""
 
 
 class Outfit:
@@ -111,7 +115,8 @@ class Outfit:
         of_memory = await self._memory_tools(live, prompt, quotes=model == LIBRARIAN)
         folder = await self.folder_of(live, prompt.who)
         of_folder = self._workspace_tools(live, folder, shell=prompt.who.operator)
-        tools = [*of_memory, *self._tools(context), *self._schedule_tools(live, prompt), *of_folder]
+        of_room = self._room_tools(prompt.who, context.room)
+        tools = [*of_memory, *self._tools(context), *of_room, *self._schedule_tools(live, prompt), *of_folder]
         for names in (profile.tools, None if place is None else place.tools):
             tools = tools if names is None else [tool for tool in tools if tool.name in names]
         # Whoever gave it skills means it to use them.
@@ -203,6 +208,14 @@ class Outfit:
         if parts.curated is not None and context.room is None:
             tools.append(_curated(CuratedMemoryTool(files=parts.curated, clock=parts.clock, turn=context)))
         return [*tools, fetch_tool()] if parts.tools.fetch else tools
+
+    def _room_tools(self, who: Principal, room: Scope | None) -> Sequence[AgentTool]:
+        file_of_room = self._parts.file_of_room
+        return (
+            ()
+            if room is None or file_of_room is None
+            else (attachment_tool(functools.partial(file_of_room, who, room)),)
+        )
 
     def _schedule_tools(self, live: LiveSession, prompt: Prompt) -> Sequence[AgentTool]:
         """A turn that plays a schedule sets no further ones."""

@@ -122,6 +122,8 @@ class ChannelAdmin:
             await self.host.profile(who.tenant, name)
             entries = Entries(audit=(account.row("ok", details={"channel": name}),))
             await self.host.remove(who.tenant, name)
+            for room in await self.host.parts.store.rooms(who.tenant, name):
+                await self.host.parts.files.artifacts.erase_room(who.tenant, room.scope)
             await self.host.parts.store.remove_channel(who.tenant, name, entries)
             account.noted = True
 

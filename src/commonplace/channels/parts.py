@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from commonplace.agent.rooms import RoomRegistry
 from commonplace.channels.agent import RoomAgent, RoomHistory
+from commonplace.channels.attachments import RoomFiles
 from commonplace.ports.channel_store import ChannelStore
 from commonplace.ports.clock import Clock
 from commonplace.ports.journal import Journal
@@ -35,6 +36,7 @@ class RoomParts:
     memory: RoomMemories
     schedules: Schedules
     memory_of: Callable[[Principal], MemoryClient]
+    files: RoomFiles
     rooms: RoomRegistry = field(default_factory=RoomRegistry)
     chat_micro_usd: int | None = None
     is_priced: Callable[[TurnUsage], bool] = lambda _: True

@@ -16,6 +16,7 @@ class RoomPhrases:
     queue_full: str
     nothing_said: str
     too_long: str
+    files_lost: str
     paused: str
     restarted: str
     cancelled: str
@@ -75,6 +76,7 @@ ENGLISH: Final = RoomPhrases(
     queue_full="{name}, several requests wait already. Please say it again when one is answered.",
     nothing_said="{name}, I see no words in that. Say what you need; /help shows what I can do.",
     too_long="{name}, I read the first {most} characters of that. Please send the rest in pieces, or as a file.",
+    files_lost="{name}, I could not take these files:\n{lines}",
     paused="I am paused here. /resume lets me work again.",
     restarted="{name}, I was restarted while I worked on this, and I do not do anything twice. Please ask me again.",
     cancelled="Stopped.",
@@ -134,6 +136,7 @@ CHINESE: Final = RoomPhrases(
     queue_full="{name}，已有多个请求在排队。请等一个回答完后再说一次。",
     nothing_said="{name}，这条消息里没有文字。请说出你需要什么；/帮助 可查看我会做什么。",
     too_long="{name}，这条消息我只读了前 {most} 个字符。其余内容请分段或以文件发送。",
+    files_lost="{name}，这些文件我没能收下：\n{lines}",
     paused="我在这里已暂停。/恢复 可让我继续工作。",
     restarted="{name}，我在处理这件事时被重启了。我不会重复做任何事，请再问我一次。",
     cancelled="已停止。",

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from commonplace.agent.rooms import RoomPlace
 from commonplace.channels import pairing_codes
+from commonplace.channels.attachments import lost_files
 from commonplace.channels.budget import room_pot
 from commonplace.channels.command_line import parse_command
 from commonplace.channels.commands import RoomCommands
@@ -33,10 +34,19 @@ from commonplace.channels.gates import (
     is_shared,
     sender_refusal,
 )
-from commonplace.channels.inbox import CUT, MAX_ID, MAX_TEXT, accepted, draft_of, envelope_of, is_blank
+from commonplace.channels.inbox import (
+    CUT,
+    MAX_ID,
+    MAX_TEXT,
+    accepted,
+    attachment_data,
+    draft_of,
+    envelope_of,
+    is_blank,
+)
 from commonplace.channels.parts import RoomParts, Target
 from commonplace.channels.phrases import CHINESE, ENGLISH, RoomPhrases, is_chinese, words
-from commonplace.channels.prefix import INTERRUPTED, collected, display_name, prompt_text
+from commonplace.channels.prefix import INTERRUPTED, collected, display_name, file_name, prompt_text
 from commonplace.channels.recovery import standing_of
 from commonplace.channels.room_budgets import RoomBudgets
 from commonplace.channels.roster import roster
@@ -265,8 +275,25 @@ class Residence:
             await self.tell(envelope, self.words(envelope).too_long.format(name=_name(envelope), most=f"{MAX_TEXT:,}"))
         if not await self._can_pay(envelope, room, who, run):
             return False
+        if envelope.attachments:
+            envelope = await self._with_files(envelope, room, who)
         await self._dispatch(envelope, room, who, run)
         return True
+
+    async def _with_files(self, envelope: Envelope, room: ChatRoom, who: Principal) -> Envelope:
+        """With what came with it as files of the room. They are kept with the message, so that they are fetched once."""
+        if all(file.path is not None for file in envelope.attachments):
+            return envelope
+        envelope = await self.parts.files.fetched(who, self.platform, room, envelope)
+        place = (self.tenant, self.profile.name, envelope.chat, envelope.id)
+        if (row := await self.parts.store.message(*place)) is not None:
+            data: dict[str, Json] = {**row.data, "attachments": attachment_data(envelope.attachments)}
+            await self.parts.store.change_message(*place, data=data)
+        lost = lost_files(envelope)
+        if lost:
+            lines = "\n".join(f"- {file_name(file.name)}: {file.problem}" for file in lost)
+            await self.tell(envelope, self.words(envelope).files_lost.format(name=_name(envelope), lines=lines))
+        return envelope
 
     async def _failed(self, envelope: Envelope, run: str, error: CommonplaceError) -> None:
         self._log("failed", envelope, code=error.code)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.agent.rooms import RoomRegistry
 from commonplace.channels.admin import ChannelAdmin
+from commonplace.channels.attachments import RoomFiles
 from commonplace.channels.host import ChannelHost
 from commonplace.channels.parts import RoomParts
 from commonplace.channels.rooms import Rooms
@@ -44,6 +45,7 @@ async def talk(
             memory=services.room_memory,
             schedules=services.schedules,
             memory_of=partial(LocalMemory, services),
+            files=RoomFiles(artifacts=services.artifacts),
             rooms=registry,
             chat_micro_usd=to_micro(settings.llm_chat_budget_usd),
             is_priced=partial(_is_priced, settings),

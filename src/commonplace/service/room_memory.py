@@ -83,11 +83,11 @@ class RoomMemories:
         file = self.file(who.tenant, room)
         return await self._change(who, room, "room.forget", partial(file.remove, line, self._desk.clock.now()))
 
-    async def replace(self, who: Principal, room: ChatRoom, text: str) -> RoomMemoryChange:
-        """All of it at once: to make it shorter. Raises as `remember`."""
+    async def replace(self, who: Principal, room: ChatRoom, text: str, *, by: str = "") -> RoomMemoryChange:
+        """All of it at once: to make it shorter. Lines that were not there are those of `by`. Raises as `remember`."""
         clean = await asyncio.to_thread(_judged, text)
         file = self.file(who.tenant, room)
-        work = partial(file.replace, clean.text, self._desk.clock.now())
+        work = partial(file.replace, clean.text, by, self._desk.clock.now())
         return _told(await self._change(who, room, "room.replace_memory", work), clean)
 
     async def correct(self, who: Principal, room: ChatRoom, line: str, text: str, *, by: str = "") -> RoomMemoryChange:

@@ -58,6 +58,7 @@ class RoomSayBody(Body):
     reply_to: Label | None = None
     id: Label | None = None
     speaker: Label | None = None
+    attachments: list[Label] = Field(default=[], max_length=10, description="Files that were uploaded to the room.")
 
 
 class RoomTypingBody(Body):
@@ -258,6 +259,11 @@ class RoomMemoryBody(NarrowBody):
 
 class RoomForgetBody(NarrowBody):
     line: str = Field(max_length=100_000)
+
+
+class RoomCorrectBody(NarrowBody):
+    line: str = Field(max_length=100_000, description="As the memory has it.")
+    text: str = Field(min_length=1, max_length=100_000, description="What it is to say.")
 
 
 @dataclass(frozen=True, slots=True)
