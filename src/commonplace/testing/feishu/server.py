@@ -152,6 +152,10 @@ class FeishuServer:
             server.should_exit = True
             await asyncio.wait({task})
 
+    @property
+    def is_connected(self) -> bool:
+        return bool(self._sockets)
+
     # ---- what tests do
 
     def fail(self, match: str, **how: Any) -> FeishuFault:
