@@ -107,6 +107,8 @@ async def test_what_is_listed_is_inspected_run_disabled_enabled_and_cancelled_by
 ) -> None:
     ana = await bench.person("ana")
     await bench.add(ana, cron="0 9 * * *", label="first")
+    # They stand in the order in which they were set.
+    bench.clock.advance(timedelta(seconds=1))
     await bench.add(ana, cron="0 10 * * *", label="second")
 
     listed = await told(bench, "Bob", "/schedule list")
