@@ -261,6 +261,26 @@ async def test_a_guest_is_answered_and_what_the_agent_knows_elsewhere_is_told_on
         assert (f"The release train of {scope}" in str(vendor.requests)) is knows
 
 
+async def test_a_room_names_the_operator_and_keys_of_nobody_as_they_are_called(
+    house: AgentHouse, people: dict[str, RoomTalk]
+) -> None:
+    operator = RoomTalk((await house.talk()).http)
+    robot = RoomTalk((await house.key(role="admin", name="robot")).http)
+
+    for one in (operator, robot):
+        await one.say("Good morning")
+    heard = [
+        await one.hear(lambda frames: any(frame.type == "presence" for frame in frames), last=None)
+        for one in (operator, robot)
+    ]
+
+    first, then = ([frame.data["people"] for frame in frames if frame.type == "presence"] for frames in heard)
+    assert first == [["operator"]]
+    # That the operator has gone may be noticed a moment later.
+    assert set(then[0]) - {"operator"} == {"robot"}
+    assert [message["sender_name"] for message in await people["ana"].messages()] == ["operator", "robot"]
+
+
 async def test_a_member_whose_key_reaches_the_room_alone_is_answered_there(
     house: AgentHouse, people: dict[str, RoomTalk]
 ) -> None:
