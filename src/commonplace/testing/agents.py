@@ -35,7 +35,7 @@ from commonplace.values.session_lease import LeaseHolder
 from commonplace.values.turn_event import MemoryLearned, TurnEnded, TurnEvent, TurnFailed
 
 WHO = Principal(subject=LOCAL, tenant="default/default", role="admin", operator=True, loopback=True)
-_PATIENCE = 5.0
+_PATIENCE = 30.0
 
 
 @dataclass
