@@ -64,7 +64,7 @@ def test_an_admin_is_shown_how_a_channel_is_set_and_who_waits(cli: Any, tmp_path
         "allowed": ["ana", "bob"],
         "budget": {"usd": 2.5, "hours": 12},
         "learn": False,
-        "groups": {"*": {"require_mention": False}},
+        "groups": {"*": {"require_mention": False, "dispatch": "collect"}},
         "instructions": "Be brief.\nBe kind.",
     }
     file = tmp_path / "settings.json"
@@ -82,7 +82,7 @@ def test_an_admin_is_shown_how_a_channel_is_set_and_who_waits(cli: Any, tmp_path
     assert (shown["senders"], shown["allowed"], shown["budget"]) == ("pairing", "ana, bob", "2.5 USD in 12 hours")
     assert (shown["learn"], shown["group"], shown["instructions"]) == (
         "no",
-        "*\tno mention needed",
+        "*\tno mention needed\tdispatch=collect",
         "Be brief. Be kind.",
     )
     assert shown["waits"] == f"cleo\tcleo\t{waiting['code']}"

@@ -1,7 +1,7 @@
 """How a channel is set up, as text: the guide of a platform, and what is wrong with a channel."""
 
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Final, Literal
 
 import typer
@@ -9,7 +9,7 @@ import typer
 from commonplace.cli.lines import clean, clipped, oneline
 
 if TYPE_CHECKING:
-    from commonplace.values.channel import ChannelSettings, ChannelStatus, GroupSettings
+    from commonplace.values.channel import ChannelSettings, ChannelStatus, GroupSettings, RoomBudget
     from commonplace.values.platform import Bilingual, PlatformField, PlatformGuide
     from commonplace.wire.channels import ChannelKindAnswer
 
@@ -82,7 +82,7 @@ def settings_lines(settings: "ChannelSettings") -> Iterator[tuple[str, str]]:
         elif name in _NAMED:
             yield from ((_NAMED[name], f"{clean(key)}={clean(text)}") for key, text in value.items())
         elif name == "budget":
-            yield name, f"{value.micro_usd / 1_000_000:g} USD in {value.hours} hours"
+            yield name, _budget(value)
         elif name == "groups":
             yield from (("group", _group(chat, group)) for chat, group in value.items())
         elif isinstance(value, tuple):
@@ -93,9 +93,20 @@ def settings_lines(settings: "ChannelSettings") -> Iterator[tuple[str, str]]:
             yield name, clipped(str(value), _LONGEST)
 
 
+def _budget(budget: "RoomBudget") -> str:
+    amounts = {name: value for name, value in asdict(budget).items() if name != "hours" and value is not None}
+    texts = (
+        f"{value / 1_000_000:g} USD" if name == "micro_usd" else f"{value:,} {name}" for name, value in amounts.items()
+    )
+    return f"{' or '.join(texts)} in {budget.hours} hours"
+
+
 def _group(chat: str, group: "GroupSettings") -> str:
+    plain = type(group)()
     mention = "mention needed" if group.require_mention else "no mention needed"
-    return "\t".join((clean(chat), mention, *([group.dispatch] if group.dispatch is not None else [])))
+    others = (field.name for field in fields(group) if field.name != "require_mention")
+    more = (f"{name}={getattr(group, name)}" for name in others if getattr(group, name) != getattr(plain, name))
+    return "\t".join((clean(chat), mention, *(clipped(text, _LONGEST) for text in more)))
 
 
 def state_of(status: "ChannelStatus") -> str:
