@@ -58,6 +58,23 @@ def test_a_channel_is_added_configured_stopped_started_and_removed(cli: Any, tmp
     assert cli("channel", "show", "team").code == 3
 
 
+def test_whoever_writes_on_a_platform_of_others_is_let_in_by_a_code_unless_the_settings_say_otherwise(
+    cli: Any, tmp_path: Path
+) -> None:
+    secret, settings = tmp_path / "secret", tmp_path / "settings.json"
+    secret.write_text("not one of anybody", encoding="utf-8")
+    settings.write_text(json.dumps({"senders": "open"}), encoding="utf-8")
+    # Nobody listens there.
+    given = ["--option", "client_id=ding", "--option", "endpoint=http://127.0.0.1:1"]
+    given += ["--secret", f"client_secret=file:{secret}"]
+
+    cli("channel", "add", "ding", "--kind", "dingtalk", *given)
+    cli("channel", "add", "dong", "--kind", "dingtalk", *given, "--settings", str(settings))
+    shown = [cli.json("channel", "show", name)["channel"]["settings"] for name in ("ding", "dong")]
+
+    assert [(one["group_policy"], one["senders"]) for one in shown] == [("pairing", "pairing"), ("pairing", "open")]
+
+
 def test_what_is_given_by_name_is_refused_by_a_kind_that_does_not_know_it(cli: Any) -> None:
     unknown = cli("channel", "add", "team", "--option", "server=x", "--json")
     half = cli("channel", "add", "team", "--option", "server", "--json")

@@ -45,7 +45,7 @@ from commonplace.ports.clock import Clock
 from commonplace.ports.memory_client import MemoryClient
 from commonplace.ports.schedule_client import ScheduleClient
 from commonplace.text.scheduled_prompt import unmarked
-from commonplace.values.agent_profile import AgentProfile, approval_mode
+from commonplace.values.agent_profile import AgentProfile, McpServerRow, approval_mode
 from commonplace.values.artifact import Artifact
 from commonplace.values.principal import CHANNEL_SUBJECT, Principal
 from commonplace.values.schedule import room_target
@@ -105,7 +105,10 @@ class Outfit:
         profile = await self._parts.profile_of(prompt.who, live.session.agent)
         live.permissions_of(prompt.who).follow(approval_mode(live.mode or "") or profile.approval)
         context = self._context(live, prompt)
-        model = self._parts.model_of(prompt.model, live.session.model, profile.model)
+        place = self._parts.rooms.place(prompt.who.tenant, live.session.id, prompt.who)
+        model = self._parts.model_of(
+            prompt.model, None if place is None else place.model, live.session.model, profile.model
+        )
         shelf = await asyncio.to_thread(SkillShelf, profile.skills)
         # After a restart the history says which skills are in use.
         live.skills = live.skills or shelf.active(live.messages)
@@ -114,11 +117,12 @@ class Outfit:
         of_folder = self._workspace_tools(live, folder, shell=prompt.who.operator)
         of_room = self._room_tools(prompt.who, context.room)
         tools = [*of_memory, *self._tools(context), *of_room, *self._schedule_tools(live, prompt), *of_folder]
-        if profile.tools is not None:
-            tools = [tool for tool in tools if tool.name in profile.tools]
+        for names in (profile.tools, None if place is None else place.tools):
+            tools = tools if names is None else [tool for tool in tools if tool.name in names]
         # Whoever gave it skills means it to use them.
         tools += shelf.tools(live.skills)
-        servers = await self._servers(live, profile, folder)
+        rows = (*profile.mcp_servers, *(() if place is None else place.mcp_servers))
+        servers = await self._servers(live, rows, folder)
         yield Equipment(
             context=context,
             backends=self._backends(context),
@@ -233,8 +237,9 @@ class Outfit:
         shell_options = ShellOptions(seconds=options.seconds, sandbox=options.sandbox, closed=options.closed)
         return [*tools, shell_tool(workspace, shell_options, supplies.run or run_process)] if shell else tools
 
-    async def _servers(self, live: LiveSession, profile: AgentProfile, folder: Path | None) -> McpServers | None:
-        own = [server_of(row, self._parts.tools.seconds) for row in profile.mcp_servers]
+    async def _servers(self, live: LiveSession, rows: Sequence[McpServerRow], folder: Path | None) -> McpServers | None:
+        # The agent's own come first: a room gives none of them another meaning.
+        own = list({row.name: server_of(row, self._parts.tools.seconds) for row in reversed(rows)}.values())[::-1]
         names = {server.name for server in own}
         # A name that the agent's row uses is the row's.
         servers = (*own, *(server for server in live.supplies.servers if server.name not in names))

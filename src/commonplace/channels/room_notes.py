@@ -24,7 +24,7 @@ _LISTED: Final = 30
 _SHOWN: Final = 10
 _ROOMS: Final = 1_000
 _MANAGED: Final = "managed"
-_ARROW: Final = re.compile(r"\s*(?:=>|->|→|⇒)\s*")
+_ARROW: Final = re.compile(r"=>|->|→|⇒")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

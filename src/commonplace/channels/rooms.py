@@ -321,7 +321,7 @@ class Rooms:
             return True
         if words.mention is not None:
             return words.mention
-        if _MENTION.search(words.text) or _mentions(words.text, residence.profile.settings.agent):
+        if _MENTION.search(words.text) or _mentions(words.text, residence.profile.settings.for_room(room.chat).agent):
             return True
         return len(await self._desk.store.members.members(who.tenant, room.scope)) <= 1
 

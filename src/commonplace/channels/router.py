@@ -53,8 +53,19 @@ class Router:
         return route
 
     async def resolve(self, envelope: Envelope, room: ChatRoom) -> Route:
-        """The way, begun if there is none yet."""
-        return await self.known(envelope) or await self.begin(envelope, room)
+        """The way, begun if there is none yet, or if another agent answers in the room now."""
+        route = await self.known(envelope)
+        if route is None or not await self._is_answered_by_its_agent(route, room):
+            return await self.begin(envelope, room)
+        return route
+
+    async def _is_answered_by_its_agent(self, route: Route, room: ChatRoom) -> bool:
+        settings = self.profile.settings
+        # The session of all rooms has the agent of whoever began it.
+        if settings.route == "single":
+            return True
+        session = await self.history.session(self.owner, route.session)
+        return session.agent == settings.for_room(room.chat).agent
 
     async def begin(self, envelope: Envelope, room: ChatRoom) -> Route:
         """A new session from now on. The one before stays in the history."""
@@ -68,7 +79,7 @@ class Router:
             fields["folder"] = settings.folder
         if settings.model is not None:
             fields["model"] = settings.model
-        session = await self.history.create(self.owner, settings.agent, fields)
+        session = await self.history.create(self.owner, settings.for_room(room.chat).agent, fields)
         route = Route(
             channel=profile.name,
             key=route_key(settings.route, envelope),

@@ -35,7 +35,7 @@ def identity_of(profile: ChannelProfile, sender: str) -> str:
 
 def speaker(tenant: str, profile: ChannelProfile, room: ChatRoom, sender: str, linked: str | None) -> Principal:
     """A sender without a key of ours."""
-    settings = profile.settings
+    settings = profile.settings.for_room(room.chat)
     scopes = [room.scope, Scope("agent", settings.agent)]
     if settings.workspace is not None and (linked is not None or settings.guests == "workspace"):
         scopes.append(Scope("workspace", settings.workspace))
@@ -45,7 +45,7 @@ def speaker(tenant: str, profile: ChannelProfile, room: ChatRoom, sender: str, l
 
 def member_speaker(profile: ChannelProfile, room: ChatRoom, asker: Principal) -> Principal:
     """A person who came with a key of ours: the room, and of its agent and workspace what the key reaches."""
-    settings = profile.settings
+    settings = profile.settings.for_room(room.chat)
     scopes = [room.scope]
     shared = [Scope("agent", settings.agent)]
     if settings.workspace is not None:

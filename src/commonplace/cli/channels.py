@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from commonplace.wire.channels import ChannelKindAnswer
 
 PANEL = "Talk"
+LOCAL_KINDS = ("web", "terminal")
+PAIRING = {"group_policy": "pairing", "senders": "pairing"}
+"""Who is heard on a platform of others, as the console has it, too."""
 
 group = typer.Typer(
     cls=QuickGroup,
@@ -134,8 +137,12 @@ def add(
         Path | None, typer.Option("--settings", metavar="FILE", help="All settings, as a file of JSON.")
     ] = None,
 ) -> None:
-    """Add a channel. It begins at once. For admins; with --option or --secret, for the operator."""
-    values: dict[str, Json] = _read(settings) if settings is not None else {}
+    """
+    Add a channel. It begins at once. Whoever writes on a platform of others gets a code, and is heard once they are let in, unless the settings say
+    otherwise. For admins; with --option or --secret, for the operator.
+    """
+    values: dict[str, Json] = {} if kind in LOCAL_KINDS else dict(PAIRING)
+    values |= _read(settings) if settings is not None else {}
     values |= {
         key: value
         for key, value in (("agent", agent), ("workspace", workspace), ("folder", folder), ("model", model))
@@ -145,7 +152,7 @@ def add(
         daemon.channels.add(name, kind, values | _pairs(option, secret, values))
         status = daemon.channels.get(name)
     door.answer(status, lambda: print_statuses([status]))
-    if kind not in ("web", "terminal"):
+    if kind not in LOCAL_KINDS:
         door.say(f"Look how it is connected: commonplace channel show {clean(name)}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 from asyncio import StreamReader, StreamWriter
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import version
@@ -15,11 +15,11 @@ from commonplace.agent.acp.host.memory_socket import memory_socket
 from commonplace.agent.equipment import Outfit
 from commonplace.agent.live_session import LiveSession
 from commonplace.agent.record import MessageLog
+from commonplace.agent.rooms import RoomRegistry
 from commonplace.agent.tools.memory.places import Asker
-from commonplace.compose.agent_parts import open_run, tool_options, turn_limits
+from commonplace.compose.agent_parts import chat_task, open_run, tool_options, turn_limits
 from commonplace.doors.mcp.server import make_server_for, serve_lines
 from commonplace.llms.hosted_purse import ChatHostedPurse
-from commonplace.ports.chat import ChatTask
 from commonplace.service.services import Services
 from commonplace.settings import Settings
 from commonplace.values.agent_errors import HostedAgentClosed
@@ -28,15 +28,9 @@ from commonplace.values.usage import to_micro
 
 
 def host_parts(
-    settings: Settings,
-    services: Services,
-    outfit: Outfit,
-    log: MessageLog,
-    *,
-    recalls: bool,
-    task: Callable[[LiveSession, Principal], ChatTask],
+    settings: Settings, services: Services, outfit: Outfit, log: MessageLog, rooms: RoomRegistry, *, recalls: bool
 ) -> HostParts:
-    """`recalls`: the workspace's memory is used, so that the agent has it, too. `task` is what a turn is charged as."""
+    """`recalls`: the workspace's memory is used, so that the agent has it, too."""
     desk = services.desk
     budget = to_micro(settings.llm_chat_budget_usd)
     return HostParts(
@@ -49,7 +43,7 @@ def host_parts(
         version=version("commonplace"),
         scratch=settings.home / "agents" / "hosted",
         purse=ChatHostedPurse(desk.store, desk.clock, budget, settings.agent_price),
-        task=task,
+        task=partial(chat_task, settings, rooms),
         profile_of=services.owners.profile,
         folder_of=outfit.folder_of,
         serve_memory=_memory(settings, outfit) if recalls else no_memory,

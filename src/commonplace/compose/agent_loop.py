@@ -69,8 +69,7 @@ async def player(
             )
         )
         if settings.agent_command:
-            task = partial(_hosted_task, settings, rooms)
-            yield AcpHost(host_parts(settings, services, outfit, log, recalls=_recalls(memory), task=task))
+            yield AcpHost(host_parts(settings, services, outfit, log, rooms, recalls=_recalls(memory)))
             return
         yield TurnLoop(
             LoopParts(
@@ -107,17 +106,7 @@ def _recalls(memory: AgentMemory) -> bool:
 
 
 def _task(settings: Settings, rooms: RoomRegistry, live: LiveSession, prompt: Prompt, model: str | None) -> ChatTask:
-    return _in_room(rooms, live, prompt.who, chat_task(settings, live, prompt.who, model))
-
-
-def _hosted_task(settings: Settings, rooms: RoomRegistry, live: LiveSession, who: Principal) -> ChatTask:
-    return _in_room(rooms, live, who, chat_task(settings, live, who))
-
-
-def _in_room(rooms: RoomRegistry, live: LiveSession, who: Principal, task: ChatTask) -> ChatTask:
-    """A turn of a room is charged to its budget, too."""
-    place = rooms.place(who.tenant, live.session.id, who)
-    return task if place is None else replace(task, pots=place.pots)
+    return chat_task(settings, rooms, live, prompt.who, model)
 
 
 async def _consolidate(services: Services, turn: TurnContext) -> None:

@@ -72,7 +72,7 @@ class RoomLessons:
         claims = [(clean_claim(fact.text), f"{author_name(talk.turns[fact.turn].speaker)}{HEARD}") for fact in fresh]
         lines = await self._memories.lines(who, room)
         over = [line for line in lines if _is_heard(line) and any(_is_over(line, claim) for claim, _ in claims)]
-        change = await self._memories.learn(who, room, claims, over)
+        change = await self._memories.learn(who, room, claims, over, run=talk.run)
         return tuple(claim for claim, _ in claims) if change.changed else ()
 
     async def _news(self, who: Principal, room: ChatRoom, talk: RoomDialogue, facts: list[Fact]) -> list[Fact]:

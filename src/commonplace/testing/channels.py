@@ -111,6 +111,7 @@ class RoomBench:
         # Made when it is first asked for.
         assert bench.agent is not None
         assert bench.sessions is not None
+        fields: dict[str, Any] = {"rooms": bench.rooms, **more}
         self.parts = RoomParts(
             agent=bench.sessions,
             history=services.history,
@@ -122,7 +123,7 @@ class RoomBench:
             schedules=services.schedules,
             memory_of=lambda who: LocalMemory(services, who),
             files=RoomFiles(artifacts=services.artifacts),
-            **more,
+            **fields,
         )
         self.residence = Residence(DEFAULT_TENANT, self.profile, self.platform, self.parts)
 

@@ -205,6 +205,24 @@ async def test_what_was_not_begun_when_a_process_ended_is_answered_by_the_next_a
     assert len([to for to, _ in room.platform.answers() if to == second]) == 1
 
 
+async def test_a_turn_that_ended_with_its_process_before_a_word_of_it_is_told_of(bench: TurnBench) -> None:
+    model = script(bench, asyncio.Event().wait)
+    room = RoomBench(bench)
+    async with room.residence.open():
+        question = await room.say("Ana", "When?")
+        await until(lambda: bool(model.requests))
+        await room.residence.settle()
+    await bench.aclose()
+    bench.sessions = None
+    again = RoomBench(bench, platform=room.platform)
+
+    async with again.residence.open():
+        [answer] = await again.answered(question)
+        await again.handled()
+
+    assert answer.startswith("Ana, I was restarted")
+
+
 async def test_a_platform_that_fails_costs_a_reply_and_no_turn(bench: TurnBench) -> None:
     model = script(bench, "One.", "Two.")
     room = RoomBench(bench)

@@ -51,8 +51,9 @@ MATRIX: Final = PlatformGuide(
     ),
     after=(
         Bilingual(
-            en="Make a room without encryption, and invite the account. It joins by itself.",
-            zh="新建一个不加密的聊天室，并邀请该账号。它会自动加入。",
+            en="Make a room without encryption, and invite the account. It joins by itself, where the settings let anybody be heard: `group_policy` for a group, `senders` and "
+            "`allowed` for a talk of two. Another invitation waits until they do.",
+            zh="新建一个不加密的聊天室，并邀请该账号。只要设置允许有人在那里发言，它就会自动加入：群聊看 `group_policy`，私聊看 `senders` 和 `allowed`。否则邀请会保留，直到设置允许。",
         ),
         Bilingual(
             en="Mention it: `@assistant when do we ship?`. If it does not know you, it answers with a code; approve it here or with `commonplace channel pair`.",
@@ -86,6 +87,13 @@ MATRIX: Final = PlatformGuide(
             meaning=Bilingual(
                 en="The server slows the account down. It is tried again by itself; raise `rc_message` in the server's configuration if this goes on.",
                 zh="服务器限制了该账号的速度。会自动重试；若持续出现，请在服务器配置里提高 `rc_message`。",
+            ),
+        ),
+        PlatformProblem(
+            sign="Cannot reach the server",
+            meaning=Bilingual(
+                en="Nobody answers at the address of the server. Look at it, at the network, and whether the server runs. It is tried again by itself.",
+                zh="服务器地址没有回应。请检查地址、网络，以及服务器是否在运行。会自动重试。",
             ),
         ),
         PlatformProblem(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from commonplace.channels.matrix.events import MatrixEvent, MemberCounts
+from commonplace.channels.prefix import display_name
+
+_LONGEST_NAME: Final = 255
 
 
 @dataclass(kw_only=True, slots=True)
@@ -44,7 +47,7 @@ class MatrixRoom:
         self.members.pop(who, None)
         self.invited.discard(who)
         if membership == "join":
-            self.members[who] = event.text("displayname").strip()
+            self.members[who] = event.text("displayname")[:_LONGEST_NAME].strip()
         elif membership == "invite":
             self.invited.add(who)
 
@@ -60,7 +63,9 @@ class MatrixRoom:
         name = self.members.get(who, "")
         if not name:
             return who.removeprefix("@").partition(":")[0] or who
-        is_shared = sum(other == name for other in self.members.values()) > 1
+        # As it is shown: two names that differ in what nobody sees are the same.
+        shown_as = display_name(name).casefold()
+        is_shared = sum(display_name(other).casefold() == shown_as for other in self.members.values()) > 1
         return f"{name} {who}" if is_shared else name
 
     def people(self, but: str) -> tuple[str, ...]:

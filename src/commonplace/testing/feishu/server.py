@@ -31,6 +31,7 @@ ENCRYPT_KEY: Final = "the-encrypt-key"
 VERIFICATION_TOKEN: Final = "the-verification-token"
 TICKET: Final = "the-ticket"
 _API: Final = "/open-apis/im/v1/messages"
+_PATIENCE: Final = 20.0
 
 
 @dataclass(kw_only=True, slots=True)
@@ -113,6 +114,8 @@ class FeishuServer:
         self.faults: list[FeishuFault] = []
         self.acks: list[FeishuAck] = []
         self.pings = 0
+        self.is_silent = False
+        """It answers no pings."""
         self.connections = 0
         """How many there were."""
         self.tokens: list[str] = []
@@ -145,7 +148,7 @@ class FeishuServer:
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         task = asyncio.create_task(server.serve(sockets=[listener]))
         try:
-            await until(lambda: server.started or task.done())
+            await until(lambda: server.started or task.done(), _PATIENCE)
             yield self
         finally:
             await self.disconnect()
@@ -179,7 +182,7 @@ class FeishuServer:
             chat=message["chat_id"],
             kind=message["message_type"],
             contents=[message["content"]],
-            sender=sender["sender_id"]["open_id"],
+            sender=sender["sender_id"]["open_id"] or "",
             sender_type=sender["sender_type"],
         )
 
@@ -230,7 +233,7 @@ class FeishuServer:
         if event["header"]["event_type"] == "im.message.receive_v1":
             self.keep(event)
         body, headers = signed(event, **how)
-        async with httpx.AsyncClient() as client:
+        async with httpx.AsyncClient(timeout=_PATIENCE) as client:
             return await client.post(url, content=body, headers=headers)
 
     # ---- what it answers
@@ -375,6 +378,8 @@ class FeishuServer:
     async def _hear(self, connection: WebSocket, frame: BinaryFrame) -> None:
         if frame.method == CONTROL:
             self.pings += 1
+            if self.is_silent:
+                return
             payload = b"" if self.pong_config is None else json.dumps(self.pong_config).encode()
             pong = BinaryFrame(method=CONTROL, service=frame.service, headers=(("type", "pong"),), payload=payload)
             await connection.send_bytes(encode_frame(pong))
