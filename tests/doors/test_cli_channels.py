@@ -75,6 +75,37 @@ def test_whoever_writes_on_a_platform_of_others_is_let_in_by_a_code_unless_the_s
     assert [(one["group_policy"], one["senders"]) for one in shown] == [("pairing", "pairing"), ("pairing", "open")]
 
 
+def test_an_admin_is_shown_how_a_channel_is_set_and_who_waits(cli: Any, tmp_path: Path) -> None:
+    settings = {
+        "senders": "pairing",
+        "allowed": ["ana", "bob"],
+        "budget": {"usd": 2.5, "hours": 12},
+        "learn": False,
+        "groups": {"*": {"require_mention": False, "dispatch": "collect"}},
+        "instructions": "Be brief.\nBe kind.",
+    }
+    file = tmp_path / "settings.json"
+    file.write_text(json.dumps(settings), encoding="utf-8")
+    cli("channel", "add", "till", "--kind", "terminal", "--settings", str(file))
+    cli("channel", "chat", "desk", "--channel", "till", "--as", "cleo", stdin="hello\n")
+
+    lines = cli("channel", "show", "till").out.splitlines()
+    shown = dict(line.split("\t", 1) for line in lines[1:])
+    [waiting] = cli.json("channel", "show", "till")["waiting"]
+    cli("channel", "pair", "till", waiting["code"])
+    after = cli("channel", "show", "till")
+    cli("channel", "remove", "till", "--yes")
+
+    assert (shown["senders"], shown["allowed"], shown["budget"]) == ("pairing", "ana, bob", "2.5 USD in 12 hours")
+    assert (shown["learn"], shown["group"], shown["instructions"]) == (
+        "no",
+        "*\tno mention needed\tdispatch=collect",
+        "Be brief. Be kind.",
+    )
+    assert shown["waits"] == f"cleo\tcleo\t{waiting['code']}"
+    assert "waits" not in after.out
+
+
 def test_what_is_given_by_name_is_refused_by_a_kind_that_does_not_know_it(cli: Any) -> None:
     unknown = cli("channel", "add", "team", "--option", "server=x", "--json")
     half = cli("channel", "add", "team", "--option", "server", "--json")

@@ -20,7 +20,7 @@ from commonplace.agent.mcp_servers import McpServers
 from commonplace.agent.memory.backend import MemoryBackend, TurnContext
 from commonplace.agent.memory.curated_pair import CuratedMemoryTool
 from commonplace.agent.resources import ResourceReader
-from commonplace.agent.rooms import RoomRegistry
+from commonplace.agent.rooms import RoomRegistry, profile_reader
 from commonplace.agent.server_rows import server_of
 from commonplace.agent.skills import SkillShelf
 from commonplace.agent.tools.attachments import attachment_tool
@@ -102,7 +102,7 @@ class Outfit:
     @asynccontextmanager
     async def equip(self, live: LiveSession, prompt: Prompt) -> AsyncGenerator[Equipment]:
         """Servers stay open between the turns of a session, and end with it."""
-        profile = await self._parts.profile_of(prompt.who, live.session.agent)
+        profile = await self._parts.profile_of(profile_reader(prompt.who, live.session), live.session.agent)
         live.permissions_of(prompt.who).follow(approval_mode(live.mode or "") or profile.approval)
         context = self._context(live, prompt)
         place = self._parts.rooms.place(prompt.who.tenant, live.session.id, prompt.who)
@@ -138,7 +138,7 @@ class Outfit:
     @asynccontextmanager
     async def equip_host(self, live: LiveSession, prompt: Prompt) -> AsyncGenerator[Equipment]:
         """For an agent that we host: it has tools and a model of its own. In a room it is told what the room's admin wrote and what the room remembers."""
-        profile = await self._parts.profile_of(prompt.who, live.session.agent)
+        profile = await self._parts.profile_of(profile_reader(prompt.who, live.session), live.session.agent)
         live.permissions_of(prompt.who).follow(profile.approval)
         context = self._context(live, prompt)
         yield Equipment(

@@ -55,6 +55,13 @@ LearnNow: TypeAlias = Callable[[str], Awaitable[tuple[str, ...]]]
 """Distils what a session said since it was last read, because somebody asked for it."""
 
 
+def profile_reader(who: Principal, session: Session) -> Principal:
+    """Who looks how the agent of a session is set up. In a room that is its channel, which says who answers: who speaks there need not reach what the agent knows."""
+    if not session.owner.startswith(CHANNEL_SUBJECT):
+        return who
+    return Principal(subject=session.owner, tenant=who.tenant, role="reader", door=who.door)
+
+
 class RoomRegistry:
     """`learn_now` is set by whoever plays the turns; None: nothing is learned here."""
 

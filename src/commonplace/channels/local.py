@@ -114,16 +114,16 @@ class LocalChannel(Channel):
     def people(self, chat: str) -> tuple[str, ...]:
         return tuple(sorted(self._present.get(chat, ())))
 
-    def arrive(self, chat: str, subject: str) -> None:
+    def arrive(self, chat: str, name: str) -> None:
         present = self._present.setdefault(chat, Counter())
-        present[subject] += 1
+        present[name] += 1
         self.ring(chat).publish(PresenceChanged(people=self.people(chat)))
 
-    def leave(self, chat: str, subject: str) -> None:
+    def leave(self, chat: str, name: str) -> None:
         present = self._present.setdefault(chat, Counter())
-        present[subject] -= 1
-        if present[subject] <= 0:
-            del present[subject]
+        present[name] -= 1
+        if present[name] <= 0:
+            del present[name]
             if chat in self._rings:
                 self._rings[chat].publish(PresenceChanged(people=self.people(chat)))
         if not present:

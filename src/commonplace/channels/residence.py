@@ -334,7 +334,12 @@ class Residence:
         """Somebody whom we do not know gets a code."""
         store, phrases = self.parts.store, self.words(envelope)
         senders = await store.senders(self.tenant, self.profile.name)
-        new = ChannelSender(channel=self.profile.name, sender=sender, name=_name(envelope))
+        name = _name(envelope)
+        if sender != envelope.sender:
+            # A group: what it is called says more to an admin than who happened to write there.
+            room = await store.room(self.tenant, self.profile.name, envelope.chat)
+            name = display_name(room.title) if room is not None and room.title else name
+        new = ChannelSender(channel=self.profile.name, sender=sender, name=name)
         waiting = pairing_codes.asked(senders, new, utc(self.parts.clock.now()))
         if waiting is None:
             await self.tell(envelope, phrases.pairing_full)

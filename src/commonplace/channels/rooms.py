@@ -39,7 +39,7 @@ from commonplace.values.line import is_text
 from commonplace.values.member import Member
 from commonplace.values.moment import new_id, utc
 from commonplace.values.permission import PermissionVote, PermissionVoteChoice
-from commonplace.values.principal import KEY_SUBJECT, Principal
+from commonplace.values.principal import KEY_SUBJECT, LOCAL, Principal
 from commonplace.values.room_event import RoomEvent
 from commonplace.values.room_memory import RoomMemoryChange
 
@@ -339,8 +339,9 @@ def _mentions(text: str, agent: str) -> bool:
 
 
 def person_name(who: Principal) -> str:
-    """What others call somebody: a key of nobody in particular goes by its name."""
-    return (who.name or who.subject) if who.subject.startswith(KEY_SUBJECT) else who.subject
+    """What others call somebody: a key of nobody in particular goes by its name, and so does the operator."""
+    is_nobody = who.subject == LOCAL or who.subject.startswith(KEY_SUBJECT)
+    return (who.name or who.subject) if is_nobody else who.subject
 
 
 def _message_id(id: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commonplace.cli.channel_guide import Language, print_guide, print_statuses
+from commonplace.cli.channel_guide import Language, print_guide, print_statuses, settings_lines
 from commonplace.cli.complete import channel_kinds, channel_names, room_ids
 from commonplace.cli.door import Door, command
 from commonplace.cli.exits import Exit
@@ -71,21 +71,23 @@ def show(door: Door, name: Name) -> None:
     with _client(door) as daemon:
         state = daemon.channels.get(name)
         rooms = daemon.rooms.list(name)
+        settings = state.channel.settings
+        # Who may not set the channel is shown no settings, and asks for nobody.
+        senders = daemon.channels.senders(name) if "pairing" in (settings.senders, settings.group_policy) else []
+    waiting = [sender for sender in senders if sender.code]
 
     def lines() -> None:
         print_statuses([state])
-        settings = state.channel.settings
-        typer.echo(f"agent\t{clean(settings.agent)}")
-        for what, value in (("workspace", settings.workspace), ("folder", settings.folder), ("model", settings.model)):
-            if value:
-                typer.echo(f"{what}\t{clean(value)}")
-        for what, values in (("option", settings.options), ("secret in", settings.secrets)):
-            for key, value in values.items():
-                typer.echo(f"{what}\t{clean(key)}={clean(value)}")
+        for what, value in settings_lines(settings):
+            typer.echo(f"{what}\t{value}")
         for room in rooms:
-            typer.echo(f"room\t{clean(room.chat)}\t{clipped(room.title, 60)}")
+            more = "\tpaused" if room.paused else ""
+            typer.echo(f"room\t{clean(room.chat)}\t{clipped(room.title, 60)}{more}")
+        for sender in waiting:
+            typer.echo(f"waits\t{clean(sender.sender)}\t{clean(sender.name)}\t{sender.code}")
 
-    door.answer({"channel": state.channel, "running": state.running, "rooms": rooms}, lines)
+    answer = {"channel": state.channel, "running": state.running, "rooms": rooms, "waiting": waiting}
+    door.answer(answer, lines)
 
 
 def guide(

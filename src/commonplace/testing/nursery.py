@@ -12,6 +12,7 @@ import gc
 import importlib
 import json
 import os
+import runpy
 import select
 import signal
 import socket
@@ -194,6 +195,4 @@ if __name__ == "__main__":
     gc.collect()
     gc.freeze()
     _grow_up(socket.socket(fileno=int(sys.argv[1])))
-    from commonplace.cli import main
-
-    main()
+    runpy.run_module("commonplace", run_name="__main__")

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -148,7 +149,7 @@ async def test_only_who_set_it_and_those_who_are_allowed_change_it(bench: RoomSc
 async def test_nothing_is_said_to_be_set_that_the_store_did_not_take(bench: RoomScheduleBench, tmp_path: Path) -> None:
     await told(bench, "Ana", f"/schedule {SENTENCE}")
     # Of the store's own SQLite: a second one in this process would let go of its locks.
-    other = apsw.Connection(str(tmp_path / "home" / "memory.db"))
+    other: Any = apsw.Connection(str(tmp_path / "home" / "memory.db"))
     other.set_busy_timeout(5_000)
     other.execute("CREATE TRIGGER full BEFORE INSERT ON schedules BEGIN SELECT RAISE(ABORT, 'full'); END")
 

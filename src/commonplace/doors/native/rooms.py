@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request
 
-from commonplace.channels.rooms import Rooms, RoomSpeech
+from commonplace.channels.rooms import Rooms, RoomSpeech, person_name
 from commonplace.doors.native.artifacts import FILE_IN
 from commonplace.doors.native.conditions import problems
 from commonplace.doors.native.events import MEDIA_TYPE, EventStream, read_event_id
@@ -188,11 +188,11 @@ async def _stream(
     with ring.seat(_document) as seat:
         stream = RingStream(ring, seat, welcome, resume=read_event_id(resume or last_event_id), epoch=same or epoch)
         # Whoever comes hears who is there.
-        platform.arrive(chat, who.subject)
+        platform.arrive(chat, person_name(who))
         try:
             yield stream
         finally:
-            platform.leave(chat, who.subject)
+            platform.leave(chat, person_name(who))
 
 
 @router.get(

@@ -10,6 +10,7 @@ import socket
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from itertools import count
 from typing import Any, Final, Self
 
@@ -23,6 +24,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from commonplace.channels.feishu.crypto import encrypted, signature_of
 from commonplace.channels.feishu.frames import CONTROL, DATA, BinaryFrame, decode_frame, encode_frame
+from commonplace.ports.clock import Clock
 from commonplace.testing.events import until
 from commonplace.testing.feishu.stories import APP, BOT
 
@@ -121,10 +123,15 @@ class FeishuServer:
         self.tokens: list[str] = []
         """Those that were given; only the last is good."""
         self.token_seconds = 7_200
+        self.clock: Clock | None = None
+        """By which tokens end; None: only when they are told to."""
         self.ping_seconds = 120
         self.pong_config: dict[str, int] | None = None
         self.refuse_handshake: dict[str, str] | None = None
         """Headers of the answer to the next attempts to connect."""
+        self.refusals = 0
+        """How many requests had a token that is not good."""
+        self._until: datetime | None = None
         self.app_secret = SECRET
         self.url = ""
         self._sockets: list[WebSocket] = []
@@ -154,6 +161,10 @@ class FeishuServer:
             await self.disconnect()
             server.should_exit = True
             await asyncio.wait({task})
+
+    @property
+    def is_connected(self) -> bool:
+        return bool(self._sockets)
 
     # ---- what tests do
 
@@ -255,6 +266,8 @@ class FeishuServer:
         if body["app_secret"] != self.app_secret:
             return JSONResponse({"code": 10014, "msg": "app secret invalid"})
         self.tokens.append(f"t-{next(self._numbers)}")
+        if self.clock is not None:
+            self._until = self.clock.now() + timedelta(seconds=self.token_seconds)
         answer = {"tenant_access_token": self.tokens[-1], "expire": self.token_seconds}
         return JSONResponse({"code": 0, "msg": "ok", **answer})
 
@@ -263,7 +276,9 @@ class FeishuServer:
         fault = self._fault(request)
         if fault is not None and not fault.after:
             return _failed(fault)
-        if not self.tokens or self.requests[-1].token != self.tokens[-1]:
+        is_over = self.clock is not None and self._until is not None and self.clock.now() >= self._until
+        if not self.tokens or is_over or self.requests[-1].token != self.tokens[-1]:
+            self.refusals += 1
             return JSONResponse({"code": 99991663, "msg": "Invalid access token"}, status_code=401)
         answer = self._answer(request, body)
         return answer if fault is None else _failed(fault)

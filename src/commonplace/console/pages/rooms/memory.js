@@ -55,7 +55,9 @@ export function showMemory(id, signal) {
     };
     fill(list, lines.length ? h('ul', { class: 'room-memory' }, lines.map(row)) : h('p', { class: 'soft' }, t('rooms.memory.none')));
   };
-  const add = may('writer') && h('form', { class: 'row', on: { submit } }, box, h('button', { type: 'submit' }, t('rooms.memory.add')));
+  const add =
+    may('writer') &&
+    h('form', { class: 'row room-memory-add', on: { submit } }, box, h('button', { type: 'submit' }, t('rooms.memory.add')));
   dialog(t('rooms.memory'), h('div', { class: 'stack' }, h('p', { class: 'soft' }, t('rooms.memory.text')), list, add), { wide: true });
   get(roomPath(id, '/memory'), {}, { signal }).then(({ lines }) => paint(lines), showError);
 }
