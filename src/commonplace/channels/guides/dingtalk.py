@@ -17,7 +17,7 @@ DINGTALK: Final = PlatformGuide(
     title=Bilingual(en="DingTalk", zh="钉钉"),
     summary=Bilingual(
         en="An app of your organisation with a robot is the agent. The daemon connects to DingTalk (Stream mode), so it needs no public address.",
-        zh="用企业内部应用的机器人作为助手。守护进程主动连接钉钉（Stream 模式），因此不需要公网地址。",
+        zh="用企业内部应用的机器人作为智能体。守护进程主动连接钉钉（Stream 模式），因此不需要公网地址。",
     ),
     steps=(
         Bilingual(
@@ -150,7 +150,7 @@ DINGTALK: Final = PlatformGuide(
             help=Bilingual(
                 en="With `no` it only answers, for as long after somebody's message as DingTalk lets it, and cannot play schedules in its rooms. "
                 "Choose it if your organisation does not grant the permission.",
-                zh="选 `no` 时只能在有人发言后、钉钉允许的时间内回答，无法在其聊天室执行定时任务。企业不授予该权限时请选它。",
+                zh="选 `no` 时只能在有人发言后、钉钉允许的时间内回答，无法在其房间执行定时任务。企业不授予该权限时请选它。",
             ),
             required=False,
             choices=(
@@ -395,7 +395,7 @@ DINGTALK: Final = PlatformGuide(
         ),
         Bilingual(
             en="Whether DingTalk tells a robot that it was added to a group. Add it to an empty group: if it does, the group stands among the channel's rooms before anybody has spoken.",
-            zh="机器人被加入群时钉钉是否通知它。把它加入一个新群：若会通知，在有人发言前，该群就会出现在频道的聊天室列表中。",
+            zh="机器人被加入群时钉钉是否通知它。把它加入一个新群：若会通知，在有人发言前，该群就会出现在频道的房间列表中。",
         ),
         Bilingual(
             en="Whether the sign that a message was seen needs a permission. Look for mark_failed in the log.",
@@ -403,7 +403,7 @@ DINGTALK: Final = PlatformGuide(
         ),
         Bilingual(
             en="Whether your card templates show what they are given. Ask the agent to write a file, and press a button; look for card_failed in the log.",
-            zh="你的卡片模板能否正确显示内容。请让助手写一个文件并点击按钮；请留意日志中的 card_failed。",
+            zh="你的卡片模板能否正确显示内容。请让智能体写一个文件并点击按钮；请留意日志中的 card_failed。",
         ),
     ),
 )

@@ -53,7 +53,7 @@ _MOST_VOTES: Final = 1_000
 _PLACE_UNKNOWN: Final = frozenset({"M_UNKNOWN", "M_INVALID_PARAM", "M_UNKNOWN_POS"})
 _NOT_ENCRYPTED: Final = (
     "This room is encrypted, which I do not support: I read and answer nothing here. Invite me to a room without encryption. "
-    "此聊天室已加密，我不支持：我不会读取或回答任何内容。请邀请我加入未加密的聊天室。"
+    "此房间已加密，我不支持：我不会读取或回答任何内容。请邀请我加入未加密的房间。"
 )
 
 
