@@ -20,9 +20,9 @@ from bench import extraction as extractions
 from bench import install as installs
 from bench import learning as lessons
 from bench import librarian as librarians
+from bench import lost_connections, report, room_schedules, versions
 from bench import poisoning as attacks
 from bench import relevance as answers
-from bench import report, versions
 from bench import routing as routes
 from bench import runs as journals
 from bench import sessions as conversations
@@ -176,11 +176,36 @@ def sessions(asked: argparse.Namespace) -> None:
 
 
 def channels(asked: argparse.Namespace) -> None:
-    """Rooms at work with the librarian."""
-    with scratch("channels") as folder:
-        row = chat_rooms.measure(folder, asked.rooms, asked.per_second, asked.seconds)
-    print(table([row]))
-    _keep(asked, "channels", {"results": [row]})
+    """Rooms at work, what is due in them, and a platform that is lost again and again."""
+    if asked.short:
+        vars(asked).update(chat_rooms.SHORT)
+    figures: dict[str, Any] = {}
+    for part in asked.only or chat_rooms.PARTS:
+        print(f"channels: {part}", file=sys.stderr, flush=True)
+        figures[part] = _measured_part(asked, part)
+        print(table(figures[part]), flush=True)
+    goals = report.rows_of_targets({"channels": figures})
+    print(f"\n{table(goals)}")
+    _keep(asked, "channels", figures)
+
+
+def _measured_part(asked: argparse.Namespace, part: str) -> list[dict[str, Any]]:
+    with scratch(f"channels-{part}") as folder:
+        match part:
+            case "start":
+                return [chat_rooms.one_room(folder, asked.messages)]
+            case "rooms":
+                return [chat_rooms.many_rooms(folder, asked.rooms, asked.per_second, asked.seconds)]
+            case "schedules":
+                return [room_schedules.measure(folder, asked.schedules, asked.a_room, asked.over, _tell)]
+            case _:
+                platforms = lost_connections.PLATFORMS
+                return [lost_connections.measure(folder / one, one, asked.losses, _tell) for one in platforms]
+
+
+def _tell(how_far: str) -> None:
+    """What takes minutes says how far it is."""
+    print(f"  {how_far}", file=sys.stderr, flush=True)
 
 
 def install(asked: argparse.Namespace) -> None:
@@ -317,7 +342,7 @@ QUICK = (
     "contradictions",
     "librarian",
     "agent --records 1000 --turns 20 --events 1000",
-    "channels --rooms 20 --seconds 5",
+    "channels --short",
     "learning --runs 2 --facts 20 --pairs 20",
     "daemon --records 10000 --seconds 5",
     "routing --times 100",
@@ -410,10 +435,24 @@ def _of_sessions(named: Any) -> None:
 
 
 def _of_channels(named: Any) -> None:
-    one = _named(named, "channels", channels, "rooms at work: from a message received to its turn, and to its reply")
+    one = _named(
+        named,
+        "channels",
+        channels,
+        "rooms at work, schedules due in them while a daemon is killed, and lost connections",
+    )
+    one.add_argument("--only", choices=chat_rooms.PARTS, action="append", help="this part; may be named several times")
+    one.add_argument("--messages", type=int, default=chat_rooms.MESSAGES, help="start: one after the other in a room")
     one.add_argument("--rooms", type=int, default=chat_rooms.ROOMS)
-    one.add_argument("--per-second", type=float, default=chat_rooms.PER_SECOND, help="messages, in all rooms together")
-    one.add_argument("--seconds", type=float, default=chat_rooms.SECONDS)
+    one.add_argument("--per-second", type=float, default=chat_rooms.PER_SECOND, help="rooms: messages, in all together")
+    one.add_argument("--seconds", type=float, default=chat_rooms.SECONDS, help="rooms: for how long")
+    one.add_argument("--schedules", type=int, default=room_schedules.SCHEDULES)
+    one.add_argument("--a-room", type=int, default=room_schedules.A_ROOM, help="schedules: of one room, at most 10")
+    one.add_argument(
+        "--over", type=float, default=room_schedules.OVER, help="schedules: seconds in which they come due"
+    )
+    one.add_argument("--losses", type=int, default=lost_connections.LOSSES, help="connections: on each platform")
+    one.add_argument("--short", action="store_true", help="a little of each part, in two minutes")
 
 
 def _of_runs(named: Any) -> None:

@@ -1,6 +1,8 @@
 """
-Rooms at work with the librarian, in this process: how long from a message received to its turn begun, and to its reply in the room. Messages come
-evenly over all rooms, so many a second in all, whether or not those before were answered.
+Rooms at work with the librarian, in this process: how long from a message received to its turn begun, and to its reply in the room.
+
+`one_room`: one message after the other, each when the one before is answered. `many_rooms`: messages come evenly over all rooms, so many a second in
+all, whether or not those before were answered.
 """
 
 from __future__ import annotations
@@ -23,6 +25,11 @@ from commonplace.values.principal import Principal
 from commonplace.values.room_event import MessageAdded, MessageChanged, MessageMarked, RoomEvent
 from commonplace.values.scope import DEFAULT_TENANT
 
+PARTS: Final = ("start", "rooms", "schedules", "connections")
+"""Of what `python -m bench channels` measures; the last two are modules of their own."""
+SHORT: Final = {"messages": 20, "rooms": 20, "seconds": 5.0, "schedules": 40, "over": 4.0, "losses": 8}
+MESSAGES: Final = 200
+"""In one room, each when the one before is answered."""
 ROOMS: Final = 200
 PER_SECOND: Final = 10.0
 SECONDS: Final = 30.0
@@ -58,8 +65,12 @@ class Clocks:
                     pass
 
 
-def measure(folder: Path, rooms: int, per_second: float, seconds: float) -> dict[str, Any]:
-    return asyncio.run(_measured(folder, rooms, per_second, seconds))
+def one_room(folder: Path, messages: int) -> dict[str, Any]:
+    return asyncio.run(_one_room(folder, messages))
+
+
+def many_rooms(folder: Path, rooms: int, per_second: float, seconds: float) -> dict[str, Any]:
+    return asyncio.run(_many_rooms(folder, rooms, per_second, seconds))
 
 
 @asynccontextmanager
@@ -69,7 +80,9 @@ async def _house(folder: Path) -> AsyncGenerator[Rooms]:
         yield next(one for one in use_cases if isinstance(one, Rooms))
 
 
-async def _measured(folder: Path, rooms: int, per_second: float, seconds: float) -> dict[str, Any]:
+@asynccontextmanager
+async def _at_work(folder: Path, rooms: int) -> AsyncGenerator[tuple[Rooms, Clocks]]:
+    """So many rooms, in the first of which somebody was answered already: what talks to models is loaded by the first turn."""
     clocks = Clocks()
     async with _house(folder) as house:
         listeners: list[asyncio.Task[None]] = []
@@ -77,11 +90,28 @@ async def _measured(folder: Path, rooms: int, per_second: float, seconds: float)
             await house.create(_person(), "web", f"Room {number}", chat=f"room-{number}")
             ring, _ = await house.ring(_person(), "web", f"room-{number}")
             listeners.append(asyncio.create_task(clocks.listen(ring)))
-        # What talks to models is loaded by the first turn.
         first = await house.say(_person(), "web", "room-0", RoomSpeech(text="Hello", mention=True))
         await _until(lambda: first.id in clocks.answered)
-        for times in (clocks.begun, clocks.answered):
-            times.clear()
+        clocks.begun.clear()
+        clocks.answered.clear()
+        try:
+            yield house, clocks
+        finally:
+            for listener in listeners:
+                listener.cancel()
+            await asyncio.wait(listeners)
+
+
+async def _one_room(folder: Path, messages: int) -> dict[str, Any]:
+    async with _at_work(folder, 1) as (house, clocks):
+        for number in range(messages):
+            await _say(house, clocks, 1, number, 0.0)
+            await _until(lambda number=number: _id(number) in clocks.answered)
+    return _row(clocks, messages)
+
+
+async def _many_rooms(folder: Path, rooms: int, per_second: float, seconds: float) -> dict[str, Any]:
+    async with _at_work(folder, rooms) as (house, clocks):
         begun, count = time.perf_counter(), int(per_second * seconds)
         tasks = [
             asyncio.create_task(_say(house, clocks, rooms, number, begun + number / per_second))
@@ -89,24 +119,22 @@ async def _measured(folder: Path, rooms: int, per_second: float, seconds: float)
         ]
         await asyncio.gather(*tasks)
         await _until(lambda: len(clocks.answered) >= count)
-        for listener in listeners:
-            listener.cancel()
-        await asyncio.wait(listeners)
+    return {"rooms": rooms, "per_second": per_second, **_row(clocks, count)}
+
+
+def _row(clocks: Clocks, count: int) -> dict[str, Any]:
     starts = [clocks.begun[id] - at for id, at in clocks.received.items() if id in clocks.begun]
     ends = [clocks.answered[id] - at for id, at in clocks.received.items() if id in clocks.answered]
-    return {
-        "rooms": rooms,
-        "per_second": per_second,
-        "messages": count,
-        "lost": count - len(ends),
-        **_figures("start", starts),
-        **_figures("answer", ends),
-    }
+    return {"messages": count, "lost": count - len(ends), **_figures("start", starts), **_figures("answer", ends)}
+
+
+def _id(number: int) -> str:
+    return f"message-{number}"
 
 
 async def _say(house: Rooms, clocks: Clocks, rooms: int, number: int, at: float) -> None:
     await asyncio.sleep(max(at - time.perf_counter(), 0))
-    received, id = time.perf_counter(), f"message-{number}"
+    received, id = time.perf_counter(), _id(number)
     clocks.received[id] = received
     text = f"What do we know about the release of part {number}?"
     await house.say(_person(number), "web", f"room-{number % rooms}", RoomSpeech(text=text, mention=True, id=id))

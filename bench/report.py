@@ -115,6 +115,22 @@ _SESSIONS = """\
 Sessions of the agent over HTTP, whose model streams 20 chunks a second in a process of its own and writes into each chunk when it sent it; `delay` is from there to
 the listener. A bare FastAPI application passes the same streams on in the same run. Below: from the start of a process to its answer to `initialize` of the
 Agent Client Protocol, our agent taking turns with published ones."""
+_CHANNELS = "The librarian answers, which calls no model, so that the figures are those of the rooms."
+_START = """\
+One room, one message after the other: from a message that is handed over to its turn that has begun (`start`), as the room is told, and to the whole reply in
+the room (`answer`), in the process itself."""
+_ROOMS = (
+    "The same with messages spread evenly over many rooms, so many a second, whether or not those before were answered."
+)
+_SCHEDULES = """\
+Schedules in rooms of the web that come due within a minute, on two daemons over one PostgreSQL, all on this machine; one daemon is killed when half of them were played.
+Everything is counted in the store. `not once`: due times that have not exactly one turn recorded as over. `begun twice`: those that were played when
+their daemon was killed, and again; `twice without saying so`: of those, the ones whose second turn does not say so, and replies that are in a room twice. `late`: from when
+it was due to when its turn was over."""
+_CONNECTIONS = """\
+Feishu and DingTalk, each the local server of the tests, which speaks the vendor's protocol. The connection is lost just as a message was brought, once it was acknowledged,
+within a frame, and after a reply that was taken and said not to be, in turn; the vendor brings each message again, also one that was acknowledged. `keys`: whether the platform
+knows a message by a key that is sent a second time."""
 _RELEVANCE = """\
 Whether the memory knows when it knows nothing. `AUC`: the chance that the best hit of a question with an answer is more relevant than that of a
 question without one. `first`: the right one stands first. `kept`: what answerable questions still get at the default floor, as a share of what
@@ -147,6 +163,7 @@ def written(results: Results) -> str:
     for name, section in (
         ("agent", _agent),
         ("sessions", _sessions),
+        ("channels", _channels),
         ("learning", _learning),
         ("daemon", _daemon),
         ("console", _console),
@@ -186,8 +203,9 @@ def _sessions(result: Mapping[str, Any]) -> Iterator[str]:
     yield ""
 
 
-def _targets(results: Results) -> Iterator[str]:
-    rows = [
+def rows_of_targets(results: Results) -> list[dict[str, Any]]:
+    """What is promised, what was measured, and whether that is enough."""
+    return [
         {
             "target": one.target,
             "wanted": one.wanted,
@@ -196,6 +214,23 @@ def _targets(results: Results) -> Iterator[str]:
         }
         for one in judged(results)
     ]
+
+
+def _channels(result: Mapping[str, Any]) -> Iterator[str]:
+    yield from _section("Rooms", _CHANNELS, result, [])
+    for part, text in (
+        ("start", _START),
+        ("rooms", _ROOMS),
+        ("schedules", _SCHEDULES),
+        ("connections", _CONNECTIONS),
+    ):
+        if part in result:
+            yield f"{text}\n"
+            yield table([_spoken(row) for row in result[part]]) + "\n"
+
+
+def _targets(results: Results) -> Iterator[str]:
+    rows = rows_of_targets(results)
     yield "## Targets\n"
     yield table(rows) if rows else "Nothing was measured yet."
     yield ""

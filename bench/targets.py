@@ -39,6 +39,7 @@ def judged(results: Results) -> Iterator[Judged]:
     yield from _librarian(results)
     yield from _agent(results)
     yield from _sessions(results)
+    yield from _channels(results)
     yield from _stores(results)
     yield from _contextual(results)
     yield from _scale(results)
@@ -115,6 +116,27 @@ def _sessions(results: Results) -> Iterator[Judged]:
     for row in results.get("sessions", {}).get("greetings", []):
         if row["agent"] != "commonplace acp":
             yield _at_most(f"greeting of `commonplace acp` against {row['agent']}", 0.4, row["ours_to_this"])
+
+
+def _channels(results: Results) -> Iterator[Judged]:
+    found = results.get("channels", {})
+    for row in found.get("start", []):
+        yield _at_most("rooms: ms from a message to its turn, 95th of 100", 20, row["start_p95_ms"])
+    for row in found.get("rooms", []):
+        where = f"{row['rooms']:,} rooms, {row['per_second']:g} messages a second"
+        yield _at_most(f"{where}: messages lost", 0, row["lost"])
+        yield _at_most(f"{where}: ms to the answer, 95th of 100", 1_000, row["answer_p95_ms"])
+    for row in found.get("schedules", []):
+        where = f"{row['schedules']:,} schedules in rooms, a daemon killed"
+        yield _at_most(f"{where}: due times without exactly one recorded turn", 0, row["not_once"] + row["failed"])
+        yield _at_most(f"{where}: replies that are missing", 0, row["not_posted"])
+        yield _at_most(f"{where}: turns that were begun twice", row["in_flight_at_the_kill"], row["begun_twice"])
+        yield _at_most(f"{where}: of those, without saying so", 0, row["twice_without_saying_so"])
+    for row in found.get("connections", []):
+        where = f"{row['platform']}, connection lost {row['losses']:,} times"
+        yield _at_most(f"{where}: messages not answered", 0, row["not_answered"] + row["left_in_the_inbox"])
+        if row["keys"] == "yes":
+            yield _at_most(f"{where}: messages answered twice", 0, row["answered_twice"])
 
 
 def _stores(results: Results) -> Iterator[Judged]:

@@ -223,6 +223,7 @@ ROUTES: dict[str, Route] = {
     "DELETE /v1/channels/{channel}/rooms/{chat}": Route("writer", answers=404),
     "GET /v1/channels/{channel}/rooms/{chat}/messages": Route("reader", answers=404),
     "POST /v1/channels/{channel}/rooms/{chat}/messages": Route("writer", {"text": WORD}, answers=404),
+    "POST /v1/channels/{channel}/rooms/{chat}/files": Route("writer", {}, query="?name=x", answers=404),
     "POST /v1/channels/{channel}/rooms/{chat}/typing": Route("writer", {}, answers=404),
     "GET /v1/channels/{channel}/rooms/{chat}/events": Route("reader", answers=404),
     "POST /v1/channels/{channel}/rooms/{chat}/permissions/{request}": Route(
@@ -231,6 +232,9 @@ ROUTES: dict[str, Route] = {
     "GET /v1/channels/{channel}/rooms/{chat}/memory": Route("reader", answers=404),
     "POST /v1/channels/{channel}/rooms/{chat}/memory": Route("writer", {"content": WORD}, answers=404),
     "POST /v1/channels/{channel}/rooms/{chat}/memory/forget": Route("writer", {"line": WORD}, answers=404),
+    "POST /v1/channels/{channel}/rooms/{chat}/memory/correct": Route(
+        "writer", {"line": WORD, "text": WORD}, answers=404
+    ),
     "POST /v1/sessions": Route("writer", {"agent": "coder", "workspace": "web"}),
     "GET /v1/sessions": Route("reader"),
     "GET /v1/sessions/search": Route("reader", query=f"?q={WORD}"),

@@ -1,21 +1,23 @@
 """
 The room as a whole, on a real Synapse and a real daemon: two people and one agent. Both are answered in order and by name, a tool asks the
 room and a reaction allows it, what it is told to remember survives a daemon that is killed, what was asked meanwhile is answered once, and
-another room knows nothing of it.
+another room knows nothing of it. It speaks by itself when a schedule is due, warns when much of its budget is gone, and declines when all is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 import pytest
 
-from commonplace.testing.matrix import MatrixHouse, matrix_house
+from commonplace.testing.matrix import CHANNEL, MatrixHouse, matrix_house
 from commonplace.testing.synapse import MatrixPerson, Synapse, wait_for
-from commonplace.testing.vendor import Vendor, running_vendor, stream
+from commonplace.testing.vendor import INPUT_TOKENS, Vendor, running_vendor, stream
+from commonplace.values.schedule import room_target
 
 PATIENCE = 60.0
 
@@ -71,17 +73,21 @@ def test_two_people_and_one_agent_share_a_matrix_room_through_a_kill(
         counts = [len(house.answers(room, message)) for message in (first, second, wish, *late)]
         # The signs of what was done are gone.
         wait_for(lambda: not any(ana.reactions(room, message, bot) for message in (first, second, wish, *late)))
+        posted = posted_by_itself(house, room)
+        warnings, declined = spent(house, bob, lunch)
 
     assert in_order == ["On Fridays, Ana.", "At noon, Bob."]
     assert prompts(vendor)[:2] == ["[Ana] When do we ship?", "[Bob] And when exactly?"]
     assert (written, (work / "a.txt").read_text()) == ("Written.", "x")
     assert "bob-lee" in settled
-    assert "we ship on Fridays" in remembered
+    assert all("we ship on Fridays" in text for text in (remembered, known))
     assert answered == ["Cleo is on call.", "Dan is next."]
-    assert "we ship on Fridays" in known
     assert elsewhere == "I remember nothing about this room yet."
     assert "Fridays" not in system
     assert "Bob: task.requested" in audit
+    assert posted == '[Scheduled task "standup" set by operator]\nNothing is open.'
+    assert next(text for text in warnings if "%" in text).startswith("This room has used 75 %")
+    assert declined.startswith("What this room may spend is used up")
     # Whatever happened in between, each was answered once.
     assert counts == [1] * len(counts)
 
@@ -93,6 +99,30 @@ def allowed_by_reaction(house: MatrixHouse, room: str, person: MatrixPerson) -> 
     wait_for(lambda: len(person.reactions(room, card.id, house.bot)) == 3)
     person.react(room, card.id, "👍")
     return wait_for(lambda: [m for m in house.said(room) if m.id == card.id and len(m.texts) > 1])[0].text
+
+
+def posted_by_itself(house: MatrixHouse, room: str) -> str:
+    """What a schedule that comes due says, where nobody speaks."""
+    house.vendor.replies = [stream("Nothing is open.")]
+    due = (datetime.now(UTC) + timedelta(seconds=1)).isoformat()
+    body = {"target": room_target(CHANNEL, room), "at": due, "prompt": "what is open?", "label": "standup"}
+    house.ask("POST", "/v1/schedules", body)
+    (message,) = wait_for(lambda: [message for message in house.said(room) if "Scheduled task" in message.text])
+    return message.text
+
+
+def spent(house: MatrixHouse, person: MatrixPerson, room: str) -> tuple[list[str], str]:
+    """What a room is told of a budget of a dollar, of which each turn takes eighty cents; and what the third answer is."""
+    house.ask("PATCH", f"/v1/channels/{CHANNEL}", {"settings": {"budget": {"usd": 1, "hours": 24}}})
+    house.connected()
+    reply = stream("Much.")
+    body = reply.body.replace(f'"prompt_tokens": {INPUT_TOKENS}', '"prompt_tokens": 800000')
+    house.vendor.replies = [type(reply)(body=body, headers=reply.headers)]
+    house.tell(person, room, "What may we spend?")
+    wait_for(lambda: any("%" in message.text for message in house.said(room)))
+    house.tell(person, room, "And now?")
+    declined = house.tell(person, room, "And still?")
+    return [message.text for message in house.said(room)], declined
 
 
 def killed_while_asked(house: MatrixHouse, ask: Callable[[], str]) -> str:

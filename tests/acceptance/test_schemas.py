@@ -43,7 +43,7 @@ PARTS = (
     "/memory",
     "/context",
     "/users /memories /resources",
-    "/workspace /capabilities /daemon /session /sessions /permission",
+    "/workspace /capabilities /daemon /session /sessions /permission /channel",
     "/health /ready /metrics",
 )
 """What is tried together. A path belongs to the first part that it begins with."""

@@ -1,6 +1,7 @@
 """
 The room as a whole, on a real daemon: two people and one agent. They are answered in order and by name, a tool asks the room, what it is told
-to remember survives a daemon that is killed, what was asked is answered once all the same, and another room knows nothing of it.
+to remember survives a daemon that is killed, what was asked is answered once all the same, and another room knows nothing of it. A schedule fires
+while nobody speaks, the budget warns and then declines, and the audit names who asked.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ import httpx
 import pytest
 
 from commonplace.testing.daemon import Daemon, running_daemon
-from commonplace.testing.vendor import Vendor, running_vendor, stream
+from commonplace.testing.vendor import INPUT_TOKENS, OUTPUT_TOKENS, Vendor, running_vendor, stream
 
 PATIENCE = 60.0
+USED = INPUT_TOKENS + OUTPUT_TOKENS
+"""What a turn of the scripted model takes."""
 
 
 _open = ExitStack()
@@ -130,6 +133,8 @@ def test_two_people_and_one_agent_share_a_room_through_a_kill(tmp_path: Path, ve
         known, elsewhere = bob.tell("releases", "/recall"), bob.tell("lunch", "/recall")
         bob.tell("lunch", "When do we ship?")
         system = str(vendor.requests[-1]["messages"])
+        fires_by_itself(ana, bob, vendor)
+        warns_and_declines(Person(daemon, daemon.token), ana, bob, vendor)
         audit = ana.tell("releases", "/audit")
         counts = [len(ana.answers("releases", message)) for message in (first, second, wish, *late)]
 
@@ -138,8 +143,46 @@ def test_two_people_and_one_agent_share_a_room_through_a_kill(tmp_path: Path, ve
     assert elsewhere == "I remember nothing about this room yet."
     assert "Fridays" not in system
     assert "bob: task.requested" in audit
+    for line in ("ana: schedule.fire", "ana: room.budget (budget_exhausted)"):
+        assert line in audit
     # Whatever happened in between, each was answered once.
     assert counts == [1] * len(counts)
+
+
+def fires_by_itself(ana: Person, bob: Person, vendor: Vendor) -> None:
+    """A schedule fires into a room where nobody says anything."""
+    vendor.replies = [stream("Three questions are open.")]
+    body = {"target": "channel/web/releases", "cron": "0 0 1 1 *", "prompt": "post the open questions"}
+    schedule = ana.ask("POST", "/v1/schedules", body)
+
+    ana.ask("POST", f"/v1/schedules/{schedule['id']}/run")
+    post = wait_for(lambda: posted(bob, "releases", "[Scheduled task"))
+
+    assert post.splitlines() == [
+        '[Scheduled task "post the open questions" set by ana]',
+        "Three questions are open.",
+    ]
+
+
+def warns_and_declines(operator: Person, ana: Person, bob: Person, vendor: Vendor) -> None:
+    """The budget warns, and then declines; what has begun is finished, and another room is served."""
+    vendor.replies = [stream("Noted.")]
+    operator.ask("PATCH", "/v1/channels/web", {"settings": {"budget": {"tokens": USED * 5 // 4}}})
+
+    within = ana.tell("releases", "One more?")
+    wait_for(lambda: posted(bob, "releases", "This room has used 75 %"))
+    last, beyond = bob.tell("releases", "And another?"), ana.tell("releases", "And yet another?")
+    shown, elsewhere = bob.tell("releases", "/budget"), ana.tell("lunch", "Still there?")
+
+    assert [within, last, elsewhere] == ["Noted."] * 3
+    assert beyond.startswith("What this room may spend is used up")
+    assert shown.startswith(f"Tokens: {2 * USED} of ")
+
+
+def posted(person: Person, room: str, beginning: str) -> str | None:
+    """What the agent or the room said so by itself."""
+    texts = [message["text"] for message in person.messages(room) if message["author"] != "person"]
+    return next((text for text in texts if text.startswith(beginning)), None)
 
 
 def settings_of(vendor: Vendor, work: Path) -> dict[str, str]:

@@ -75,7 +75,8 @@ def test_a_test_message_into_no_room_says_so_in_words(page: Page) -> None:
 def test_what_is_set_is_kept_and_what_is_emptied_is_taken_back(page: Page, memory: Memory) -> None:
     page.goto("/#/channels/web?tab=settings")
     page.get_by_label("Workspace").fill("shop")
-    page.get_by_label("Budget of a room").fill("2.5")
+    page.get_by_label("Budget of a room, in US dollars").fill("2.5")
+    page.get_by_label("Budget of a room, in tokens").fill("9000")
     page.get_by_label("What a tool may do").select_option("consensus")
     page.get_by_label("People by name").fill("ana\nbob")
     page.get_by_role("button", name="Save").click()
@@ -84,22 +85,25 @@ def test_what_is_set_is_kept_and_what_is_emptied_is_taken_back(page: Page, memor
 
     expect(page.get_by_label("Workspace")).to_have_value("shop")
     page.get_by_label("Workspace").fill("")
-    page.get_by_label("Budget of a room").fill("")
+    page.get_by_label("Budget of a room, in US dollars").fill("")
+    page.get_by_label("Budget of a room, in tokens").fill("")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("Saved. It is at work at once.")).to_have_count(2)
 
     then = memory.client.get("/v1/channels/web").json()["channel"]["settings"]
-    assert (first["workspace"], first["budget"]) == ("shop", {"micro_usd": 2_500_000, "hours": 24})
+    assert (first["workspace"], first["budget"]) == ("shop", {"micro_usd": 2_500_000, "hours": 24, "tokens": 9_000})
     assert (then["workspace"], then["budget"]) == (None, None)
     assert (then["permissions"], then["allowed"], then["senders"]) == ("consensus", ["ana", "bob"], "open")
 
 
 def test_a_room_shows_what_it_spent_and_is_paused(page: Page, memory: Memory) -> None:
-    memory.client.patch("/v1/channels/web", json={"settings": {"budget": {"usd": 5}}}).raise_for_status()
+    settings = {"budget": {"usd": 5, "tokens": 20_000}}
+    memory.client.patch("/v1/channels/web", json={"settings": settings}).raise_for_status()
     memory.client.post("/v1/channels/web/rooms", json={"title": "Releases", "id": "releases"}).raise_for_status()
     page.goto("/#/channels/web?tab=rooms")
     room = page.locator(".channel-rooms li")
     expect(room).to_contain_text("$0.00 of $5.00 spent")
+    expect(room).to_contain_text("0 of 20,000 tokens")
 
     room.get_by_role("button", name="Pause").click()
 

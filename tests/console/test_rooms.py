@@ -6,6 +6,15 @@ from tests.console.conftest import MODEL, Memory, Visit
 
 from commonplace.testing.vendor import Vendor, stream
 
+_BRING = """
+(place, [kind, name]) => {
+  const transfer = new DataTransfer();
+  transfer.items.add(new File(name ? ['x'] : [], name || 'empty.txt'));
+  const init = { bubbles: true, cancelable: true };
+  place.dispatchEvent(kind === 'drop' ? new DragEvent('drop', { ...init, dataTransfer: transfer }) : new ClipboardEvent('paste', { ...init, clipboardData: transfer }));
+}
+"""
+
 
 def key(memory: Memory, person: str) -> str:
     body = {"name": person, "role": "writer", "user": person}
@@ -55,7 +64,22 @@ def test_what_one_says_the_other_hears_and_the_agent_answers_both(both: tuple[Pa
         expect(messages(page).nth(1)).to_contain_text("I will remember that")
         expect(messages(page).nth(3)).to_contain_text("ship on Fridays")
     ana.get_by_role("button", name="Memory").click()
-    expect(ana.locator(".room-memory li")).to_have_text(["we ship on Fridays — ana Forget"])
+    expect(ana.locator(".room-memory li")).to_have_text(["we ship on Fridays — ana Edit Forget"])
+
+
+def test_a_line_that_a_room_remembers_is_corrected_in_the_browser(both: tuple[Page, Page]) -> None:
+    _, bob = both
+    say(bob, "/remember we ship on Fridays")
+    expect(messages(bob)).to_have_count(2)
+    bob.get_by_role("button", name="Memory").click()
+    bob.get_by_role("button", name="Edit").click()
+
+    expect(bob.get_by_label("What it is to say")).to_have_value("we ship on Fridays")
+    bob.get_by_label("What it is to say").fill("we ship on Mondays — ana")
+    bob.get_by_role("button", name="Change it").click()
+
+    # It is the word of whoever wrote it, whatever the text says.
+    expect(bob.locator(".room-memory li")).to_have_text(["we ship on Mondays – ana — bob Edit Forget"])
 
 
 def test_a_question_of_a_tool_is_answered_by_whoever_is_there(
@@ -74,3 +98,36 @@ def test_a_question_of_a_tool_is_answered_by_whoever_is_there(
         expect(page.locator(".card-box [role=status]")).to_have_text("Allowed by bob")
         expect(messages(page).last).to_contain_text("It is written.")
     assert (folder / "a.txt").read_text() == "x"
+
+
+def test_a_file_is_chosen_dropped_or_pasted_said_and_fetched_by_the_other(both: tuple[Page, Page]) -> None:
+    ana, bob = both
+    with ana.expect_file_chooser() as choosing:
+        ana.get_by_text("Attach files").click()
+    choosing.value.set_files({"name": "plan.md", "mimeType": "text/markdown", "buffer": b"We ship on Fridays."})
+    for kind, name in (("drop", "dropped.txt"), ("paste", "pasted.png"), ("drop", "unwanted.txt")):
+        ana.locator(".composer").evaluate(_BRING, [kind, name])
+    expect(ana.locator(".chat-foot .room-files li")).to_have_count(4)
+    ana.get_by_role("button", name="Leave out unwanted.txt").click()
+
+    ana.get_by_label("What you say").press("Enter")
+
+    expect(messages(bob).first.get_by_role("link")).to_have_text(["plan.md", "dropped.txt", "pasted.png"])
+    expect(ana.locator(".chat-foot .room-files")).to_be_hidden()
+    with bob.expect_download() as fetching:
+        messages(bob).first.get_by_role("link", name="plan.md").click()
+    assert fetching.value.suggested_filename == "plan.md"
+    assert fetching.value.path().read_bytes() == b"We ship on Fridays."
+
+
+@pytest.mark.allow_errors(400)
+def test_a_file_that_is_refused_stays_with_the_words(both: tuple[Page, Page]) -> None:
+    ana, bob = both
+    ana.locator(".composer").evaluate(_BRING, ["drop", ""])
+
+    say(ana, "Look at this")
+
+    expect(ana.locator(".composer [role=alert]")).to_be_visible()
+    expect(ana.get_by_label("What you say")).to_have_value("Look at this")
+    expect(ana.locator(".chat-foot .room-files li")).to_have_count(1)
+    expect(messages(bob)).to_have_count(0)

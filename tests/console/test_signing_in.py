@@ -14,7 +14,7 @@ from commonplace.testing.daemon import Daemon
 
 EVERYBODY = {
     *("Memory", "Recall lab", "Chat", "Rooms", "Sessions", "Runs", "Schedules", "Agents"),
-    *("Import and export", "Knowledge", "Learning", "Live", "Health"),
+    *("Import and export", "Knowledge", "Learning", "Live", "Health", "Channels"),
 }
 SEEN: dict[Role, set[str]] = {
     "reader": EVERYBODY,

@@ -1,5 +1,6 @@
 """What every store of channels must do."""
 
+import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -201,6 +202,20 @@ async def test_a_way_leads_to_one_session_at_a_time(store: Store) -> None:
     assert await store.channels.route(T, "team", "ana\n7") == replace(first, session="s2")
     await store.channels.remove_route(T, "team", "ana\n7")
     assert await store.channels.route(T, "team", "ana\n7") is None
+
+
+async def test_of_several_who_begin_a_way_at_once_the_first_does(store: Store) -> None:
+    ways = [Route(channel="team", key="7", session=f"s{number}", chat="7") for number in range(5)]
+
+    begun = await asyncio.gather(*(store.channels.begin_route(T, way, instead=None) for way in ways))
+
+    [way] = set(begun)
+    assert way in ways
+    assert await store.channels.route(T, "team", "7") == way
+    later = replace(way, session="later")
+    assert await store.channels.begin_route(T, later, instead="another") == way
+    assert await store.channels.begin_route(T, later, instead=way.session) == later
+    assert await store.channels.begin_route(T, way, instead=None) == later
 
 
 async def test_a_sender_waits_and_is_let_in(store: Store) -> None:

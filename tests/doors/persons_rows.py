@@ -119,6 +119,7 @@ ANAS: dict[str, Request] = {
     "DELETE /v1/channels/{channel:web}/rooms/{chat:ROOM}": (None, "403 404 404 404 404"),
     "GET /v1/channels/{channel:web}/rooms/{chat:ROOM}/messages": (None, "404 404 404 404 404"),
     "POST /v1/channels/{channel:web}/rooms/{chat:ROOM}/messages": ({"text": "x"}, "403 404 404 404 404"),
+    "POST /v1/channels/{channel:web}/rooms/{chat:ROOM}/files?name=x": ({}, "403 404 404 404 404"),
     "POST /v1/channels/{channel:web}/rooms/{chat:ROOM}/typing": ({}, "403 404 404 404 404"),
     "GET /v1/channels/{channel:web}/rooms/{chat:ROOM}/events": (None, "404 404 404 404 404"),
     "POST /v1/channels/{channel:web}/rooms/{chat:ROOM}/permissions/{request:RUN}": (
@@ -128,6 +129,10 @@ ANAS: dict[str, Request] = {
     "GET /v1/channels/{channel:web}/rooms/{chat:ROOM}/memory": (None, "404 404 404 404 404"),
     "POST /v1/channels/{channel:web}/rooms/{chat:ROOM}/memory": ({"content": "x"}, "403 404 404 404 404"),
     "POST /v1/channels/{channel:web}/rooms/{chat:ROOM}/memory/forget": ({"line": "x"}, "403 404 404 404 404"),
+    "POST /v1/channels/{channel:web}/rooms/{chat:ROOM}/memory/correct": (
+        {"line": "x", "text": "y"},
+        "403 404 404 404 404",
+    ),
     # Under an approval a reviewer shares what they were asked about; nobody else finds it.
     "POST /memory/promote": ({"id": "NOTE"}, "403 200 200 403 200"),
     "GET /v1/runs/{id:RUN}": (None, "404 404 404 404 404"),

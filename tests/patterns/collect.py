@@ -30,6 +30,7 @@ KILLED = frozenset({"agent/tools/grep_process.py"})
 HARMLESS = frozenset({"escape", "Pattern", "Match", "RegexFlag", *re.RegexFlag.__members__})
 WHOLE = frozenset({"sub", "subn", "split", "findall", "finditer"})
 BUILDERS: dict[str, Callable[[ModuleType], object]] = {
+    "channels.matrix.text": lambda module: module.BotName("@bot:example.org", "Bot"),
     "guard.signs": lambda module: list(module.forms_in("一")),
     "guard.orders": lambda module: module.steers("一"),
     "learning.rules": lambda module: [

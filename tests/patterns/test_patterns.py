@@ -26,6 +26,7 @@ from tests.patterns.hostile import Shape, shapes
 ROOT = Path(__file__).parents[2]
 # Patterns that stand in a list or are handed on, and how they are used.
 WAYS: dict[str, tuple[str, ...]] = {
+    "channels/sentences.py::_SENTENCES": ("fullmatch",),
     "learning/contradiction.py::_FRAMES": ("fullmatch",),
     "learning/contradiction.py::_GONE": ("search",),
     "learning/rules/__init__.py::_compiled": ("fullmatch",),
@@ -43,9 +44,12 @@ SENTENCE = 600
 """`extract.findings` leaves longer sentences out."""
 PIECE = 1_200
 """`orders._cut` takes longer sentences apart."""
+REQUEST = 2_000
+"""`sentences.parse_sentence` leaves longer messages to the agent."""
 MESSAGE = 601
 """`intents.recognise` looks at the ends of longer messages."""
 LONGEST: dict[str, int] = {
+    "channels/sentences.py::_SENTENCES": REQUEST,
     "guard/orders.py::_patterns": PIECE,
     "guard/orders.py::_WARNS": PIECE,
     "learning/rules/__init__.py::_compiled": SENTENCE,

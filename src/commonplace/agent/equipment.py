@@ -20,9 +20,10 @@ from commonplace.agent.mcp_servers import McpServers
 from commonplace.agent.memory.backend import MemoryBackend, TurnContext
 from commonplace.agent.memory.curated_pair import CuratedMemoryTool
 from commonplace.agent.resources import ResourceReader
-from commonplace.agent.rooms import RoomRegistry
+from commonplace.agent.rooms import RoomRegistry, profile_reader
 from commonplace.agent.server_rows import server_of
 from commonplace.agent.skills import SkillShelf
+from commonplace.agent.tools.attachments import attachment_tool
 from commonplace.agent.tools.fetch import PageFetch, fetch_tool
 from commonplace.agent.tools.files import file_tools
 from commonplace.agent.tools.memory.places import Asker, ModelPlace
@@ -44,7 +45,8 @@ from commonplace.ports.clock import Clock
 from commonplace.ports.memory_client import MemoryClient
 from commonplace.ports.schedule_client import ScheduleClient
 from commonplace.text.scheduled_prompt import unmarked
-from commonplace.values.agent_profile import AgentProfile, approval_mode
+from commonplace.values.agent_profile import AgentProfile, McpServerRow, approval_mode
+from commonplace.values.artifact import Artifact
 from commonplace.values.principal import CHANNEL_SUBJECT, Principal
 from commonplace.values.schedule import room_target
 from commonplace.values.scope import Scope
@@ -86,6 +88,8 @@ class EquipmentParts:
     tools: ToolOptions = field(default_factory=ToolOptions)
     rooms: RoomRegistry = field(default_factory=RoomRegistry)
     room_memory: MemoryBackend | None = None
+    file_of_room: Callable[[Principal, Scope, str], Awaitable[tuple[Artifact, bytes]]] | None = None
+    """A file that was sent into a room, by its id. Raises ArtifactNotFound: it is none of that room, or out of reach."""
 
 
 class Outfit:
@@ -98,22 +102,27 @@ class Outfit:
     @asynccontextmanager
     async def equip(self, live: LiveSession, prompt: Prompt) -> AsyncGenerator[Equipment]:
         """Servers stay open between the turns of a session, and end with it."""
-        profile = await self._parts.profile_of(prompt.who, live.session.agent)
+        profile = await self._parts.profile_of(profile_reader(prompt.who, live.session), live.session.agent)
         live.permissions_of(prompt.who).follow(approval_mode(live.mode or "") or profile.approval)
         context = self._context(live, prompt)
-        model = self._parts.model_of(prompt.model, live.session.model, profile.model)
+        place = self._parts.rooms.place(prompt.who.tenant, live.session.id, prompt.who)
+        model = self._parts.model_of(
+            prompt.model, None if place is None else place.model, live.session.model, profile.model
+        )
         shelf = await asyncio.to_thread(SkillShelf, profile.skills)
         # After a restart the history says which skills are in use.
         live.skills = live.skills or shelf.active(live.messages)
         of_memory = await self._memory_tools(live, prompt, quotes=model == LIBRARIAN)
         folder = await self.folder_of(live, prompt.who)
         of_folder = self._workspace_tools(live, folder, shell=prompt.who.operator)
-        tools = [*of_memory, *self._tools(context), *self._schedule_tools(live, prompt), *of_folder]
-        if profile.tools is not None:
-            tools = [tool for tool in tools if tool.name in profile.tools]
+        of_room = self._room_tools(prompt.who, context.room)
+        tools = [*of_memory, *self._tools(context), *of_room, *self._schedule_tools(live, prompt), *of_folder]
+        for names in (profile.tools, None if place is None else place.tools):
+            tools = tools if names is None else [tool for tool in tools if tool.name in names]
         # Whoever gave it skills means it to use them.
         tools += shelf.tools(live.skills)
-        servers = await self._servers(live, profile, folder)
+        rows = (*profile.mcp_servers, *(() if place is None else place.mcp_servers))
+        servers = await self._servers(live, rows, folder)
         yield Equipment(
             context=context,
             backends=self._backends(context),
@@ -129,7 +138,7 @@ class Outfit:
     @asynccontextmanager
     async def equip_host(self, live: LiveSession, prompt: Prompt) -> AsyncGenerator[Equipment]:
         """For an agent that we host: it has tools and a model of its own. In a room it is told what the room's admin wrote and what the room remembers."""
-        profile = await self._parts.profile_of(prompt.who, live.session.agent)
+        profile = await self._parts.profile_of(profile_reader(prompt.who, live.session), live.session.agent)
         live.permissions_of(prompt.who).follow(profile.approval)
         context = self._context(live, prompt)
         yield Equipment(
@@ -200,6 +209,14 @@ class Outfit:
             tools.append(_curated(CuratedMemoryTool(files=parts.curated, clock=parts.clock, turn=context)))
         return [*tools, fetch_tool()] if parts.tools.fetch else tools
 
+    def _room_tools(self, who: Principal, room: Scope | None) -> Sequence[AgentTool]:
+        file_of_room = self._parts.file_of_room
+        return (
+            ()
+            if room is None or file_of_room is None
+            else (attachment_tool(functools.partial(file_of_room, who, room)),)
+        )
+
     def _schedule_tools(self, live: LiveSession, prompt: Prompt) -> Sequence[AgentTool]:
         """A turn that plays a schedule sets no further ones."""
         parts = self._parts
@@ -220,8 +237,9 @@ class Outfit:
         shell_options = ShellOptions(seconds=options.seconds, sandbox=options.sandbox, closed=options.closed)
         return [*tools, shell_tool(workspace, shell_options, supplies.run or run_process)] if shell else tools
 
-    async def _servers(self, live: LiveSession, profile: AgentProfile, folder: Path | None) -> McpServers | None:
-        own = [server_of(row, self._parts.tools.seconds) for row in profile.mcp_servers]
+    async def _servers(self, live: LiveSession, rows: Sequence[McpServerRow], folder: Path | None) -> McpServers | None:
+        # The agent's own come first: a room gives none of them another meaning.
+        own = list({row.name: server_of(row, self._parts.tools.seconds) for row in reversed(rows)}.values())[::-1]
         names = {server.name for server in own}
         # A name that the agent's row uses is the row's.
         servers = (*own, *(server for server in live.supplies.servers if server.name not in names))

@@ -141,10 +141,7 @@ class LiveSession:
         self._permission_parts = permissions
         self._permissions: dict[str, Permissions] = {}
         callbacks = MediatorCallbacks(tell=ring.publish, present=lambda: self.attendance.present, note=self._note)
-        options = permissions.options
-        if permissions.options_of is not None:
-            options = permissions.options_of(tenant, session, options)
-        self.mediator = PermissionMediator(options, callbacks, permissions.clock)
+        self.mediator = PermissionMediator(self._permission_options(), callbacks, permissions.clock)
         """What waits for a permission, and who decides it."""
         self.player = player
         self._waiting: deque[Prompt] = deque()
@@ -187,7 +184,8 @@ class LiveSession:
                 request=request.id, choice="reject_once", reason=_NOBODY_THERE, decided_by="scheduled_turn"
             )
             details: dict[str, Json] = {
-                "request": request.id,
+                "permission": request.id,
+                "sender": self.prompt.who.subject,
                 "tool": request.tool,
                 "rule": request.rule,
                 "choice": answer.choice,
@@ -198,7 +196,13 @@ class LiveSession:
             )
             await self._note([entry])
             return answer
+        self.mediator.options = self._permission_options()
         return await self.mediator.ask(request, speaker=speaker, run=self.prompt.run if self.prompt else None)
+
+    def _permission_options(self) -> MediatorOptions:
+        """As they are now: a room may decide otherwise since its session was opened."""
+        parts = self._permission_parts
+        return parts.options if parts.options_of is None else parts.options_of(self.tenant, self.session, parts.options)
 
     async def _note(self, entries: Sequence[PermissionEntry]) -> None:
         await self._permission_parts.note(self.tenant, self.session, entries)

@@ -36,7 +36,7 @@ from commonplace.values.permission import (
     PermissionVoteChoice,
 )
 from commonplace.values.permission_entry import PermissionAction, PermissionEntry
-from commonplace.values.principal import Principal
+from commonplace.values.principal import CHANNEL_SUBJECT, Principal
 from commonplace.values.turn_event import (
     PermissionAnswered,
     PermissionAsked,
@@ -62,11 +62,15 @@ _REASONS: Final[dict[PermissionDecider, str]] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MediatorOptions:
-    """`quorum` replaces more than half of those present, with the policy consensus. `seconds` is how long a request waits, 0: for ever."""
+    """
+    `quorum` replaces more than half of those present, with the policy consensus; `voters` count as present beside those who listen. `seconds` is
+    how long a request waits, 0: for ever.
+    """
 
     policy: PermissionPolicy = "designated"
     quorum: int | None = None
     seconds: float = 300.0
+    voters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -187,7 +191,10 @@ class PermissionMediator:
     def _issue(self, request: PermissionRequest, speaker: Principal | None, run: str | None) -> _Pending:
         options, now = self.options, self._clock.now()
         subject = None if speaker is None else speaker.subject
-        poll = open_poll(options.policy, speaker=subject, present=self._callbacks.present(), quorum=options.quorum)
+        # Somebody whom nobody linked to a person has no vote, so nobody waits for it.
+        asker = None if subject is None or subject.startswith(CHANNEL_SUBJECT) else subject
+        present = (*self._callbacks.present(), *options.voters)
+        poll = open_poll(options.policy, speaker=asker, present=present, quorum=options.quorum)
         terms = PermissionTerms(
             policy=options.policy,
             asked_at=now,
@@ -206,7 +213,7 @@ class PermissionMediator:
             "choices": list[Json](request.choices),
             "policy": options.policy,
             "originator": subject,
-            "voters_at_issue": list[Json](poll.voters or self._callbacks.present()),
+            "voters_at_issue": list[Json](poll.voters or present),
             "quorum": poll.quorum,
             "issued_at": to_iso(now),
         }
@@ -331,15 +338,16 @@ class PermissionMediator:
     def _entry(
         self, pending: _Pending, action: PermissionAction, who: Principal | None, **details: Json
     ) -> PermissionEntry:
+        asker = {} if pending.terms.speaker is None else {"sender": pending.terms.speaker}
         return PermissionEntry(
-            action=action, who=who, run=pending.run, details={"permission": pending.request.id, **details}
+            action=action, who=who, run=pending.run, details={"permission": pending.request.id, **asker, **details}
         )
 
     def _vote_entry(
         self, pending: _Pending, who: Principal, choice: PermissionVoteChoice, outcome: str
     ) -> PermissionEntry:
         details = _vote_details(pending.request.id, who, choice, outcome)
-        return PermissionEntry(action="permission.voted", who=who, run=pending.run, details=details)
+        return self._entry(pending, "permission.voted", who, **details)
 
     def _write(self, *entries: PermissionEntry) -> asyncio.Task[None]:
         """In the background, in the order in which it is called."""

@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 
 from commonplace.agent.mediator import MediatorOptions
 from commonplace.ports.models import Pot
+from commonplace.values.agent_profile import McpServerRow
 from commonplace.values.permission import PermissionPolicy
 from commonplace.values.principal import CHANNEL_SUBJECT, Principal
 from commonplace.values.scope import Scope
@@ -38,12 +39,27 @@ class RoomPlace:
     quorum: int | None = None
     learn: bool = True
     archive: bool = False
+    roster: tuple[str, ...] = ()
+    """The people of the room who vote where several have to agree."""
     zone: str | None = None
     """The time zone of its schedules."""
+    model: str | None = None
+    """Who answers there, whatever its session is set to."""
+    tools: tuple[str, ...] | None = None
+    """Of the agent's own those that it has there; None: all of them."""
+    mcp_servers: tuple[McpServerRow, ...] = ()
+    """What it has there beside its own."""
 
 
 LearnNow: TypeAlias = Callable[[str], Awaitable[tuple[str, ...]]]
 """Distils what a session said since it was last read, because somebody asked for it."""
+
+
+def profile_reader(who: Principal, session: Session) -> Principal:
+    """Who looks how the agent of a session is set up. In a room that is its channel, which says who answers: who speaks there need not reach what the agent knows."""
+    if not session.owner.startswith(CHANNEL_SUBJECT):
+        return who
+    return Principal(subject=session.owner, tenant=who.tenant, role="reader", door=who.door)
 
 
 class RoomRegistry:
@@ -81,4 +97,4 @@ class RoomRegistry:
         place = self.place(tenant, session.id)
         if place is None:
             return replace(options, policy="first-responder", quorum=None)
-        return replace(options, policy=place.policy, quorum=place.quorum)
+        return replace(options, policy=place.policy, quorum=place.quorum, voters=place.roster)

@@ -33,6 +33,7 @@ from commonplace.agent.live_session import LiveSession, Player, Prompt, Tail
 from commonplace.agent.live_sessions import COMPACTED, said
 from commonplace.agent.memory.backend import HiddenEvent, Recalled
 from commonplace.agent.prompt import PromptParts, instructions
+from commonplace.agent.rooms import profile_reader
 from commonplace.agent.summarise import by_model
 from commonplace.agent.tools.calls import RETRIES, CallHandlers, make_toolset
 from commonplace.agent.turn_course import Equipment, TurnCourse, TurnParts
@@ -80,7 +81,7 @@ class TurnLoop(Player):
         return await _Turn(self._parts, live, prompt).play()
 
     async def options(self, live: LiveSession, who: Principal) -> SessionOptions:
-        profile = await self._parts.profile_of(who, live.session.agent)
+        profile = await self._parts.profile_of(profile_reader(who, live.session), live.session.agent)
         models = self._parts.models
         return SessionOptions(
             mode=live.mode or profile.approval,
@@ -97,7 +98,7 @@ class TurnLoop(Player):
             return
         if (approval := approval_mode(mode)) is None:
             raise InvalidInput(f"The mode of a session is one of: {', '.join(APPROVAL_MODES)}.")
-        profile = await self._parts.profile_of(who, live.session.agent)
+        profile = await self._parts.profile_of(profile_reader(who, live.session), live.session.agent)
         if profile.approval == "plan" and approval != "plan" and who.role != "admin":
             raise Forbidden("This agent only plans. An admin can change that in the agent's settings.")
         live.permissions_of(who).mode = approval

@@ -11,6 +11,7 @@ from commonplace.channels.budget import room_spending
 from commonplace.channels.host import BUILT_IN, ChannelHost
 from commonplace.channels.platforms import GUIDES, PLATFORMS, offered_kind
 from commonplace.channels.secrets import read_secret, without_secrets
+from commonplace.channels.speakers import channel_principal
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput
 from commonplace.governance.access import require_role
 from commonplace.ports.channel import Channel, Outgoing
@@ -39,12 +40,13 @@ from commonplace.values.line import check_line
 from commonplace.values.moment import new_id, utc
 from commonplace.values.platform import ConnectionEntry
 from commonplace.values.principal import Principal, check_person
-from commonplace.values.schedule import Timing
+from commonplace.values.schedule import Timing, room_target
 from commonplace.values.usage import to_usd
 
 KINDS: Final = "kinds"
 """Where the guides are, beside the channels."""
 UTC: Final = "UTC"
+MOST_BUDGETS: Final = 100
 _PATIENCE: Final = 20.0
 _TEST: Final = "This is a test of the channel: it reaches this room. 这是一条测试消息。"
 
@@ -120,6 +122,8 @@ class ChannelAdmin:
             await self.host.profile(who.tenant, name)
             entries = Entries(audit=(account.row("ok", details={"channel": name}),))
             await self.host.remove(who.tenant, name)
+            for room in await self.host.parts.store.rooms(who.tenant, name):
+                await self.host.parts.files.artifacts.erase_room(who.tenant, room.scope)
             await self.host.parts.store.remove_channel(who.tenant, name, entries)
             account.noted = True
 
@@ -156,7 +160,7 @@ class ChannelAdmin:
         key = new_id(self._desk.clock.now())
         try:
             async with asyncio.timeout(_PATIENCE):
-                await platform.send(Outgoing(chat=chat, text=_TEST, key=key, notice=True))
+                await platform.send(Outgoing(chat=chat, text=_TEST, key=key, notice=True, cold=True))
         except TimeoutError:
             return f"The platform did not take the message within {_PATIENCE:g} seconds: the request timed out."
         except CommonplaceError as error:
@@ -173,33 +177,53 @@ class ChannelAdmin:
             rooms = await self.host.parts.store.rooms(who.tenant, name)
             return [await self._spent(who.tenant, profile, room) for room in rooms]
 
+    async def budgets(self, who: Principal) -> list[RoomSpent]:
+        """Of all channels the rooms that have a budget, those that have used most of it first."""
+        async with self._desk.account(who, "channel.spending"):
+            _require(who)
+            spent = list[RoomSpent]()
+            for profile in await self.host.profiles(who.tenant):
+                for room in await self.host.parts.store.rooms(who.tenant, profile.name):
+                    if profile.settings.for_room(room.chat).budget is not None:
+                        spent.append(await self._spent(who.tenant, profile, room))
+            return sorted(spent, key=lambda each: -each.share)[:MOST_BUDGETS]
+
     async def _spent(self, tenant: str, profile: ChannelProfile, room: ChatRoom) -> RoomSpent:
-        parts, budget = self.host.parts, profile.settings.budget
+        parts, budget = self.host.parts, profile.settings.for_room(room.chat).budget
         if budget is None:
             return RoomSpent(room=room)
         spending = await room_spending(parts.quotas, tenant, budget, room.scope, parts.clock.now())
         return RoomSpent(
             room=room,
-            limit_usd=to_usd(spending.limit),
+            limit_usd=None if spending.limit is None else to_usd(spending.limit),
             spent_usd=to_usd(spending.spent),
             estimated_usd=to_usd(spending.estimated),
             until=utc(spending.until),
+            limit_tokens=spending.token_limit,
+            tokens=spending.tokens,
+            estimated_tokens=spending.estimated_tokens,
         )
 
     async def pause(self, who: Principal, name: str, chat: str, paused: bool) -> ChatRoom:
         """Let the agent do nothing in a room, or work there again. Raises RoomNotFound."""
         async with self._desk.account(who, "channel.pause") as account:
             _require(who)
-            await self.host.profile(who.tenant, name)
+            profile = await self.host.profile(who.tenant, name)
             room = await self.host.parts.store.room(who.tenant, name, check_chat(chat))
             if room is None:
                 raise RoomNotFound
             room = replace(room, paused=paused)
             account.scope = room.scope
             row = account.row("ok", details={"room": str(room.scope), "paused": paused})
+            await self._pause_schedules(channel_principal(who.tenant, profile), room, paused)
             await self.host.parts.store.put_room(who.tenant, room, Entries(audit=(row,)))
             account.noted = True
             return room
+
+    async def _pause_schedules(self, owner: Principal, room: ChatRoom, paused: bool) -> None:
+        """What is said there by itself stops, too, as by `/pause` in the room."""
+        schedules, target = self.host.parts.schedules, room_target(room.channel, room.chat)
+        await (schedules.pause if paused else schedules.resume)(owner, target)
 
     # ---- who is let in
 

@@ -36,6 +36,8 @@ class RoomHistory(Protocol):
 
     async def session(self, who: Principal, id: str) -> Session: ...
 
+    async def delete(self, who: Principal, id: str) -> int: ...
+
     async def messages(
         self,
         who: Principal,

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from commonplace.channels.budget import room_spending
 from commonplace.channels.command_line import CONFIRM, USAGE, CommandName, RoomCommand
 from commonplace.channels.gates import is_shared
 from commonplace.channels.phrases import CHINESE, RoomPhrases
@@ -16,20 +15,21 @@ from commonplace.channels.room_notes import RoomNotes
 from commonplace.channels.schedule_commands import ScheduleCommands
 from commonplace.errors import CommonplaceError
 from commonplace.ports.journal import Entries
-from commonplace.values.audit import AuditQuery
+from commonplace.values.audit import ROOM_ACTIONS, AuditQuery, AuditRow
 from commonplace.values.channel import ChatRoom
 from commonplace.values.envelope import Envelope
 from commonplace.values.principal import Principal
 from commonplace.values.schedule import room_target
-from commonplace.values.usage import to_usd
 
 if TYPE_CHECKING:
     # Each holds the other.
     from commonplace.channels.residence import Residence
 
 _CLEAR_SECONDS: Final = 3.0
-_AUDIT_ROWS: Final = 10
-_LOOKED_THROUGH: Final = 500
+_AUDIT_ROWS: Final = 20
+_LOOKED_THROUGH: Final = 512
+_PAGES: Final = 4
+_OF_ROOMS: Final = AuditQuery(actions=(*ROOM_ACTIONS, "room.pause", "room.resume", "channel.pause"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,26 +130,21 @@ class RoomCommands:
         return await self._notes.why(None if route is None else route.session, call.words)
 
     async def _budget(self, call: GivenCommand) -> str:
-        residence, budget = self._residence, self._residence.profile.settings.budget
-        if budget is None:
-            return call.words.no_budget
-        parts = residence.parts
-        spending = await room_spending(parts.quotas, residence.tenant, budget, call.room.scope, parts.clock.now())
-        return call.words.budget.format(
-            spent=f"{to_usd(spending.spent + spending.estimated):g}",
-            limit=f"{to_usd(spending.limit):g}",
-            until=f"{spending.until:%Y-%m-%d %H:%M} UTC",
-        )
+        return await self._residence.budgets.shown(call.room.chat, call.words)
 
     async def _audit(self, call: GivenCommand) -> str:
         residence = self._residence
-        query = AuditQuery(doors=("channel",))
-        page = await residence.parts.journal.audit(residence.tenant, query, _LOOKED_THROUGH, None)
-        rows = [row for row in page.rows if row.scope == call.room.scope][:_AUDIT_ROWS]
+        rows, cursor = list[AuditRow](), None
+        for _ in range(_PAGES):
+            page = await residence.parts.journal.audit(residence.tenant, _OF_ROOMS, _LOOKED_THROUGH, cursor)
+            rows += [row for row in page.rows if _is_of(row, call.room)]
+            cursor = page.cursor
+            if cursor is None or len(rows) >= _AUDIT_ROWS:
+                break
         lines = [
             f"{row.at:%m-%d %H:%M} {display_name(str(row.details.get('sender_name') or row.actor))}: {row.action}"
             + ("" if row.outcome == "ok" else f" ({row.outcome})")
-            for row in rows
+            for row in rows[:_AUDIT_ROWS]
         ]
         return call.words.audit.format(lines="\n".join(lines)) if lines else call.words.audit_nothing
 
@@ -227,3 +222,8 @@ class RoomCommands:
         await residence.parts.store.put_room(residence.tenant, replace(call.room, paused=pauses), Entries(audit=(row,)))
         text = call.words.paused_now if pauses else call.words.resumed_now
         return text.format(name=call.name)
+
+
+def _is_of(row: AuditRow, room: ChatRoom) -> bool:
+    """Rows of permissions are of the session, and name the room."""
+    return row.scope == room.scope or row.details.get("room") == str(room.scope)

@@ -19,6 +19,7 @@ from commonplace.channels.prefix import display_name
 from commonplace.errors import CommonplaceError, SpendingCapReached
 from commonplace.events.ring import Ring, RingEvent
 from commonplace.ports.channel import Channel, Outgoing
+from commonplace.values.channel import PlatformError
 from commonplace.values.turn_event import (
     MemoryRecalled,
     PermissionAnswered,
@@ -39,10 +40,15 @@ _CUT: Final = " …"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RoomDelivery:
-    """A message that is to be in the room. `is_edit`: its beginning is there already."""
+    """
+    A message that is to be in the room. `is_edit`: its beginning is there already. `untaken`: the platform certainly did not take it, and takes nothing for `wait`
+    seconds.
+    """
 
     message: Outgoing
     is_edit: bool = False
+    untaken: bool = False
+    wait: float = 0.0
 
 
 async def deliver(platform: Channel, deliveries: Sequence[RoomDelivery]) -> Sequence[RoomDelivery]:
@@ -56,8 +62,14 @@ async def deliver(platform: Channel, deliveries: Sequence[RoomDelivery]) -> Sequ
                 await platform.send(message)
         except CommonplaceError as error:
             LOGGER.warning("room", extra={"told": {"code": error.code, "message": error.message}})
-            return deliveries[place:]
+            return (_undelivered(delivery, error), *deliveries[place + 1 :])
     return ()
+
+
+def _undelivered(delivery: RoomDelivery, error: CommonplaceError) -> RoomDelivery:
+    if not isinstance(error, PlatformError):
+        return replace(delivery, untaken=False, wait=0.0)
+    return replace(delivery, untaken=error.untaken, wait=error.retry_after or 0.0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -223,10 +235,13 @@ class RoomFollower:
         target = self._targets.pop(run, None)
         if target is None:
             return
+        is_current = self._current is target
+        if isinstance(event, TurnEnded | TurnFailed):
+            target = replace(target, usage=event.usage)
         await self._parts.telling(target)
         rest = await deliver(self._parts.platform, self._last_words(target, event))
         try:
-            if self._current is target:
+            if is_current:
                 self._current = None
                 await self._parts.platform.show_typing(target.chat, False)
                 await self._mark(target, "")
@@ -270,7 +285,8 @@ def whole_reply(platform: Channel, target: Target, reply: str, *, is_begun: bool
 
 def failure_text(words: RoomPhrases, target: Target, failure: TurnFailed) -> str:
     if failure.code == SpendingCapReached.code:
-        return words.spent
+        # Only the day's budget says how long it lasts.
+        return words.spent if failure.retry_after is None else words.day_spent
     return words.failed.format(name=display_name(target.name), reason=failure.message)
 
 

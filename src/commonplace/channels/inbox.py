@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from typing import Final, cast
 
 from commonplace.channels.prefix import MAX_FILE_NAME, MAX_NAME, MAX_QUOTE
@@ -35,7 +36,7 @@ def accepted(profile: ChannelProfile, envelope: Envelope) -> Envelope | None:
         text=text,
         sender_name=_storable(envelope.sender_name[: MAX_NAME * 8]),
         quote=quote,
-        attachments=tuple(_attachment(file) for file in envelope.attachments[:MOST_FILES]),
+        attachments=tuple(_attachment(file, profile) for file in envelope.attachments[:MOST_FILES]),
         # Only what we wrote ourselves says who said what, and only our own rooms know who somebody is.
         already_prefixed=False,
         asker=envelope.asker if profile.kind in LOCAL_KINDS else None,
@@ -56,10 +57,7 @@ def draft_of(envelope: Envelope, run: str) -> RoomMessageDraft:
     if envelope.quote is not None:
         data["quote"] = envelope.quote
     if envelope.attachments:
-        data["attachments"] = [
-            {"kind": file.kind, "name": file.name, "reference": file.reference, "path": file.path}
-            for file in envelope.attachments
-        ]
+        data["attachments"] = attachment_data(envelope.attachments)
     if envelope.asker is not None:
         data["reach"] = reach_data(envelope.asker)
     return RoomMessageDraft(
@@ -109,7 +107,17 @@ def _storable(text: str) -> str:
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 
 
-def _attachment(file: ChatAttachment) -> ChatAttachment:
+def attachment_data(files: Sequence[ChatAttachment]) -> list[Json]:
+    """As it is kept with a message."""
+    return [dict(asdict(file)) for file in files]
+
+
+def _attachment(file: ChatAttachment, profile: ChannelProfile) -> ChatAttachment:
     return replace(
-        file, name=_storable(file.name[: MAX_FILE_NAME * 4]), reference=_storable(file.reference[:_REFERENCE])
+        file,
+        name=_storable(file.name[: MAX_FILE_NAME * 4]),
+        reference=_storable(file.reference[:_REFERENCE]),
+        # Only what was uploaded to us lies here already.
+        path=file.path if profile.kind in LOCAL_KINDS else None,
+        problem=None,
     )

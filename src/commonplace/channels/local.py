@@ -17,7 +17,7 @@ from commonplace.events.ring import Ring
 from commonplace.ports.channel import CardOutcome, Channel, ChannelLimits, Inbox, Outgoing, PermissionCard
 from commonplace.ports.channel_store import ChannelStore
 from commonplace.ports.clock import Clock
-from commonplace.values.channel import ChannelStopped, RoomMessage, RoomMessageDraft
+from commonplace.values.channel import ChannelStopped, PlatformError, RoomMessage, RoomMessageDraft
 from commonplace.values.envelope import ChatAttachment, Envelope
 from commonplace.values.json import Json
 from commonplace.values.moment import utc
@@ -114,16 +114,16 @@ class LocalChannel(Channel):
     def people(self, chat: str) -> tuple[str, ...]:
         return tuple(sorted(self._present.get(chat, ())))
 
-    def arrive(self, chat: str, subject: str) -> None:
+    def arrive(self, chat: str, name: str) -> None:
         present = self._present.setdefault(chat, Counter())
-        present[subject] += 1
+        present[name] += 1
         self.ring(chat).publish(PresenceChanged(people=self.people(chat)))
 
-    def leave(self, chat: str, subject: str) -> None:
+    def leave(self, chat: str, name: str) -> None:
         present = self._present.setdefault(chat, Counter())
-        present[subject] -= 1
-        if present[subject] <= 0:
-            del present[subject]
+        present[name] -= 1
+        if present[name] <= 0:
+            del present[name]
             if chat in self._rings:
                 self._rings[chat].publish(PresenceChanged(people=self.people(chat)))
         if not present:
@@ -177,7 +177,8 @@ class LocalChannel(Channel):
         self.ring(chat).publish(TypingChanged(active=active))
 
     async def download(self, attachment: ChatAttachment) -> bytes:
-        raise NotFound(f"{attachment.name!r:.80} has no content here.")
+        """Nothing is to be fetched: its files were uploaded before the message."""
+        raise PlatformError(f"{attachment.name!r:.80} has no content here.")
 
 
 def shown(message: RoomMessage) -> RoomMessage:

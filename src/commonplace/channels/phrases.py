@@ -16,13 +16,17 @@ class RoomPhrases:
     queue_full: str
     nothing_said: str
     too_long: str
+    files_lost: str
     paused: str
     restarted: str
     cancelled: str
     nothing_runs: str
     failed: str
     spent: str
+    day_spent: str
     budget_warning: str
+    day_warning: str
+    unpriced: str
     pairing: str
     pairing_full: str
     cleared: str
@@ -59,6 +63,9 @@ class RoomPhrases:
     audit: str
     audit_nothing: str
     budget: str
+    budget_tokens: str
+    budget_estimated: str
+    budget_day: str
     no_budget: str
     no_shell: str
     played_again: str
@@ -69,13 +76,18 @@ ENGLISH: Final = RoomPhrases(
     queue_full="{name}, several requests wait already. Please say it again when one is answered.",
     nothing_said="{name}, I see no words in that. Say what you need; /help shows what I can do.",
     too_long="{name}, I read the first {most} characters of that. Please send the rest in pieces, or as a file.",
+    files_lost="{name}, I could not take these files:\n{lines}",
     paused="I am paused here. /resume lets me work again.",
     restarted="{name}, I was restarted while I worked on this, and I do not do anything twice. Please ask me again.",
     cancelled="Stopped.",
     nothing_runs="Nothing is running.",
     failed="{name}, I could not answer: {reason}",
     spent="What this room may spend is used up for now, so I did not begin. /budget shows it.",
+    day_spent="What all rooms may spend today is used up, so I did not begin. It begins anew at midnight, UTC.",
     budget_warning="This room has used {percent} % of what it may spend until {until}.",
+    day_warning="{percent} % of what all rooms may spend until {until} is used.",
+    unpriced="I do not know what {model} costs, so the money of this room cannot be counted: I count tokens, and what is shown in dollars is a "
+    "guess that refuses nothing. An admin can say the price in [llm], or give the room a budget in tokens.",
     pairing="I do not know you yet. Ask an admin to approve this code: {code} (good for an hour).",
     pairing_full="I do not know you yet, and too many others wait to be approved. Please try again in an hour.",
     cleared="A new conversation begins here. What was said before stays in the history.",
@@ -112,6 +124,9 @@ ENGLISH: Final = RoomPhrases(
     audit="What happened here last:\n{lines}",
     audit_nothing="Nothing is written down about this room yet.",
     budget="This room has used {spent} of {limit} US dollars until {until}.",
+    budget_tokens="Tokens: {spent} of {limit} until {until}.",
+    budget_estimated="{estimated} of that is a guess, which refuses nothing.",
+    budget_day="All rooms together: {spent} of {limit} US dollars until {until}.",
     no_budget="This room has no budget of its own.",
     no_shell="Commands of the shell are not run in rooms.",
     played_again="(A daemon stopped in the middle of this, so it was done again. It may come twice.)",
@@ -121,12 +136,16 @@ CHINESE: Final = RoomPhrases(
     queue_full="{name}，已有多个请求在排队。请等一个回答完后再说一次。",
     nothing_said="{name}，这条消息里没有文字。请说出你需要什么；/帮助 可查看我会做什么。",
     too_long="{name}，这条消息我只读了前 {most} 个字符。其余内容请分段或以文件发送。",
+    files_lost="{name}，这些文件我没能收下：\n{lines}",
     paused="我在这里已暂停。/恢复 可让我继续工作。",
     restarted="{name}，我在处理这件事时被重启了。我不会重复做任何事，请再问我一次。",
     cancelled="已停止。",
     nothing_runs="没有正在进行的任务。",
     failed="{name}，我无法回答：{reason}",
     spent="本房间的预算暂时用完了，所以我没有开始。/预算 可查看。",
+    day_spent="今天所有房间的预算都用完了，所以我没有开始。UTC 零点重新计算。",
+    day_warning="截至 {until}，所有房间的共同预算已用掉 {percent} %。",
+    unpriced="我不知道 {model} 的价格，所以无法计算本房间的花费：我只统计令牌数，显示的美元只是估计，不会因此拒绝。管理员可以在 [llm] 中设置价格，或给房间设置令牌预算。",
     budget_warning="截至 {until}，本房间已用掉预算的 {percent} %。",
     pairing="我还不认识你。请让管理员批准此代码：{code}（一小时内有效）。",
     pairing_full="我还不认识你，而且等待批准的人太多。请一小时后再试。",
@@ -164,6 +183,9 @@ CHINESE: Final = RoomPhrases(
     audit="这里最近发生的事：\n{lines}",
     audit_nothing="关于这个房间还没有任何记录。",
     budget="截至 {until}，本房间已用 {spent} 美元，上限 {limit} 美元。",
+    budget_tokens="令牌：截至 {until} 已用 {spent}，上限 {limit}。",
+    budget_estimated="其中 {estimated} 是估计，不会因此拒绝。",
+    budget_day="所有房间合计：截至 {until} 已用 {spent} 美元，上限 {limit} 美元。",
     no_budget="本房间没有单独的预算。",
     no_shell="房间里不运行 shell 命令。",
     played_again="（执行过程中服务重启，因此重新执行了一次，结果可能出现两次。）",

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
-from commonplace.values.envelope import Envelope
+from commonplace.values.envelope import ChatAttachment, Envelope
 
 MAX_NAME: Final = 64
 MAX_QUOTE: Final = 500
@@ -15,7 +15,9 @@ MAX_FILE_NAME: Final = 128
 MAX_PATH: Final = 1_024
 UNKNOWN: Final = "unknown"
 INTERRUPTED: Final = "(The request before this one was interrupted by its room.)"
-_PREFIX: Final = re.compile(r"\[[^\]]+\] ?[^\s(]|\[(Replying|Scheduled)\b")
+_PREFIX: Final = re.compile(
+    r"\[[^\]]+\] ?[^\s(]|\[(Replying|Scheduled)\b|User sent an? (image|file|audio|video) \"", re.IGNORECASE
+)
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Categories of characters that show nothing, or turn the direction of what follows."""
 
@@ -61,13 +63,20 @@ def prompt_text(envelope: Envelope, *, shared: bool) -> str:
         text = f"[{display_name(envelope.sender_name or envelope.sender)}] {unposed(text)}"
     if envelope.quote and (quote := quoted(envelope.quote)):
         text = f'[Replying to: "{quote}"]\n\n{text}'
-    saved = [
-        f'User sent a {attachment.kind} "{visible(attachment.name)[:MAX_FILE_NAME]}". It has been saved to: '
-        f"{visible(attachment.path)[:MAX_PATH]}"
-        for attachment in envelope.attachments
-        if attachment.path
-    ]
-    return "\n\n".join([text, *saved])
+    sent_files = [_attachment_line(file) for file in envelope.attachments if file.path or file.problem]
+    return "\n\n".join([text, *sent_files] if text or not sent_files else sent_files)
+
+
+def _attachment_line(file: ChatAttachment) -> str:
+    begin = f'User sent a {file.kind} "{file_name(file.name)}".'
+    if file.path:
+        return f"{begin} It has been saved to: {visible(file.path)[:MAX_PATH]}"
+    return f"{begin} It could not be saved: {visible(file.problem or '')[:MAX_QUOTE]}"
+
+
+def file_name(name: str) -> str:
+    """What a file is called, as it may stand in a prompt and on a disk: on one line, without slashes, and without a quote that would end it."""
+    return visible(name[: MAX_FILE_NAME * 4], without='"/\\')[-MAX_FILE_NAME:].strip(" .") or "file"
 
 
 def collected(texts: Sequence[str]) -> str:

@@ -20,7 +20,8 @@ from typing import Any, Final
 
 from commonplace.agent.rooms import RoomPlace
 from commonplace.channels import pairing_codes
-from commonplace.channels.budget import room_pot, room_spending, threshold_passed
+from commonplace.channels.attachments import lost_files
+from commonplace.channels.budget import room_pot
 from commonplace.channels.command_line import parse_command
 from commonplace.channels.commands import RoomCommands
 from commonplace.channels.flood import SenderLimits
@@ -33,11 +34,22 @@ from commonplace.channels.gates import (
     is_shared,
     sender_refusal,
 )
-from commonplace.channels.inbox import CUT, MAX_ID, MAX_TEXT, accepted, draft_of, envelope_of, is_blank
+from commonplace.channels.inbox import (
+    CUT,
+    MAX_ID,
+    MAX_TEXT,
+    accepted,
+    attachment_data,
+    draft_of,
+    envelope_of,
+    is_blank,
+)
 from commonplace.channels.parts import RoomParts, Target
 from commonplace.channels.phrases import CHINESE, ENGLISH, RoomPhrases, is_chinese, words
-from commonplace.channels.prefix import INTERRUPTED, collected, display_name, prompt_text
+from commonplace.channels.prefix import INTERRUPTED, collected, display_name, file_name, prompt_text
 from commonplace.channels.recovery import standing_of
+from commonplace.channels.room_budgets import RoomBudgets
+from commonplace.channels.roster import roster
 from commonplace.channels.router import Router, route_key
 from commonplace.channels.scheduled_turns import ScheduledTurns
 from commonplace.channels.sentences import parse_sentence
@@ -62,7 +74,6 @@ from commonplace.values.channel import (
     ChatRoom,
     RoomMessage,
     Route,
-    room_scope,
 )
 from commonplace.values.envelope import Envelope
 from commonplace.values.json import Json
@@ -112,6 +123,7 @@ class Residence:
         self._late: set[asyncio.Task[None]] = set()
         """What the platform is told again."""
         self.votes = RoomVotes(self)
+        self.budgets = RoomBudgets(self)
         self.scheduled = ScheduledTurns(self)
         self._commands = RoomCommands(self)
         self._closed = False
@@ -251,7 +263,7 @@ class Residence:
             return False
         if room.paused:
             return False
-        sentence = parse_sentence(envelope.text, self.profile.settings.agent)
+        sentence = parse_sentence(envelope.text, self.profile.settings.for_room(envelope.chat).agent)
         if sentence is not None and await self._commands.understands(sentence, room, who):
             await self._commands.do(sentence, envelope, room, who)
             return False
@@ -263,8 +275,25 @@ class Residence:
             await self.tell(envelope, self.words(envelope).too_long.format(name=_name(envelope), most=f"{MAX_TEXT:,}"))
         if not await self._can_pay(envelope, room, who, run):
             return False
+        if envelope.attachments:
+            envelope = await self._with_files(envelope, room, who)
         await self._dispatch(envelope, room, who, run)
         return True
+
+    async def _with_files(self, envelope: Envelope, room: ChatRoom, who: Principal) -> Envelope:
+        """With what came with it as files of the room. They are kept with the message, so that they are fetched once."""
+        if all(file.path is not None for file in envelope.attachments):
+            return envelope
+        envelope = await self.parts.files.fetched(who, self.platform, room, envelope)
+        place = (self.tenant, self.profile.name, envelope.chat, envelope.id)
+        if (row := await self.parts.store.message(*place)) is not None:
+            data: dict[str, Json] = {**row.data, "attachments": attachment_data(envelope.attachments)}
+            await self.parts.store.change_message(*place, data=data)
+        lost = lost_files(envelope)
+        if lost:
+            lines = "\n".join(f"- {file_name(file.name)}: {file.problem}" for file in lost)
+            await self.tell(envelope, self.words(envelope).files_lost.format(name=_name(envelope), lines=lines))
+        return envelope
 
     async def _failed(self, envelope: Envelope, run: str, error: CommonplaceError) -> None:
         self._log("failed", envelope, code=error.code)
@@ -305,7 +334,12 @@ class Residence:
         """Somebody whom we do not know gets a code."""
         store, phrases = self.parts.store, self.words(envelope)
         senders = await store.senders(self.tenant, self.profile.name)
-        new = ChannelSender(channel=self.profile.name, sender=sender, name=_name(envelope))
+        name = _name(envelope)
+        if sender != envelope.sender:
+            # A group: what it is called says more to an admin than who happened to write there.
+            room = await store.room(self.tenant, self.profile.name, envelope.chat)
+            name = display_name(room.title) if room is not None and room.title else name
+        new = ChannelSender(channel=self.profile.name, sender=sender, name=name)
         waiting = pairing_codes.asked(senders, new, utc(self.parts.clock.now()))
         if waiting is None:
             await self.tell(envelope, phrases.pairing_full)
@@ -334,9 +368,11 @@ class Residence:
             await self.parts.store.put_room(self.tenant, room, Entries())
         return room
 
-    def place(self, room: ChatRoom, session: str) -> None:
+    async def place(self, room: ChatRoom, session: str) -> None:
         """Let the turns of a session know their room."""
-        settings = self.profile.settings
+        settings, voters = self.profile.settings.for_room(room.chat), tuple[str, ...]()
+        if settings.permissions == "consensus":
+            voters = await roster(self.parts.store, self.tenant, self.profile, room, self.parts.clock.now())
         pots = () if settings.budget is None else (room_pot(settings.budget, room.scope, self.parts.clock.now())[0],)
         self.parts.rooms.put(
             session,
@@ -351,50 +387,27 @@ class Residence:
                 quorum=settings.quorum,
                 learn=settings.learn,
                 archive=settings.archive,
+                roster=voters,
                 zone=settings.zone,
+                model=self.profile.settings.group(room.chat).model,
+                tools=self.profile.settings.group(room.chat).tools,
+                mcp_servers=self.profile.settings.group(room.chat).mcp_servers,
             ),
         )
 
-    # ---- what it may cost
-
     async def _can_pay(self, envelope: Envelope, room: ChatRoom, who: Principal, run: str) -> bool:
         """Whether the room has anything left. What is under way is finished; what was not begun is declined, not cut short."""
-        budget = self.profile.settings.budget
-        if budget is None:
+        if await self.budgets.window_end(room) is None:
             return True
-        now = self.parts.clock.now()
-        spending = await room_spending(self.parts.quotas, self.tenant, budget, room.scope, now)
-        if not spending.is_used_up:
-            return True
-        row = self.audit_row("room.budget", room.chat, who=who, run=run, outcome="budget_exhausted")
-        await self.parts.journal.note(Entries(audit=(row,)))
+        await self.budgets.note_declined(room, who, envelope.sender, run)
         await self.tell(envelope, self.words(envelope).spent, key=f"{run}-spent")
         return False
-
-    async def _warn(self, target: Target) -> None:
-        """Once a window, when much of the budget is gone."""
-        budget, scope = self.profile.settings.budget, room_scope(self.profile.name, target.chat)
-        if budget is None:
-            return
-        now = self.parts.clock.now()
-        passed = await threshold_passed(self.parts.quotas, self.tenant, budget, scope, now)
-        if passed is None:
-            return
-        percent, spending = passed
-        phrases = CHINESE if target.chinese else ENGLISH
-        text = phrases.budget_warning.format(percent=percent, until=f"{spending.until:%Y-%m-%d %H:%M} UTC")
-        row = self.audit_row("room.budget", target.chat, run=target.run, details={"percent": percent})
-        await self.parts.journal.note(Entries(audit=(row,)))
-        key = f"{target.run}-budget-{percent}"
-        await self.platform.send(
-            Outgoing(chat=target.chat, thread=target.thread, text=text, key=key, run=target.run, notice=True)
-        )
 
     # ---- to the agent
 
     async def _dispatch(self, envelope: Envelope, room: ChatRoom, who: Principal, run: str) -> None:
         route = await self.router.resolve(envelope, room)
-        self.place(room, route.session)
+        await self.place(room, route.session)
         dispatch = dispatch_of(self.profile.settings, envelope)
         follower = await self.follower(route.session)
         if dispatch.mode == "collect" and follower.is_busy:
@@ -480,12 +493,16 @@ class Residence:
     def _undelivered(self, target: Target, deliveries: Sequence[RoomDelivery]) -> None:
         if target.schedule is not None:
             self._do_later(self._scheduled_untold(target, deliveries))
-        elif self.platform.limits.send_keys:
+        elif self._may_come_again(deliveries):
             self._do_later(self._deliver_later(deliveries, target))
         else:
             # It may be in the room: without a key it is not sent a second time.
             LOGGER.warning("room", extra={"told": {"outcome": "in_doubt", "chat": target.chat, "run": target.run}})
             self._do_later(self._ended(target))
+
+    def _may_come_again(self, deliveries: Sequence[RoomDelivery]) -> bool:
+        """The platform knows it again, or certainly did not take it."""
+        return self.platform.limits.send_keys or deliveries[0].untaken
 
     async def _scheduled_untold(self, target: Target, deliveries: Sequence[RoomDelivery]) -> None:
         await self.scheduled.undelivered(target, deliveries)
@@ -494,8 +511,9 @@ class Residence:
     async def _deliver_later(self, deliveries: Sequence[RoomDelivery], target: Target | None = None) -> None:
         """Try again, for a while. The end of a turn that is not told by then is tried at the next start."""
         for pause in self.parts.pauses:
-            await asyncio.sleep(pause)
-            if not (deliveries := await deliver(self.platform, deliveries)):
+            await asyncio.sleep(max(pause, deliveries[0].wait))
+            deliveries = await deliver(self.platform, deliveries)
+            if not deliveries or not self._may_come_again(deliveries):
                 break
         if target is not None and not deliveries:
             await self._ended(target)
@@ -518,7 +536,7 @@ class Residence:
         chat = self._chats.get(target.chat)
         if chat is not None and chat.later:
             await self._say_later(chat)
-        await self._warn(target)
+        await self.budgets.after_turn(target)
 
     async def _say_later(self, chat: _Chat) -> None:
         """What came while a turn was played, as one."""
@@ -570,9 +588,10 @@ class Residence:
                 self._take(_Arrival(envelope=envelope, run=run))
                 continue
             target = self._target(envelope, run)
-            if standing == "over":
+            if standing == "over" and reply.strip():
                 deliveries = whole_reply(self.platform, target, reply)
             else:
+                # Also one that ended with the process, before its first word.
                 text = self.words(envelope).restarted.format(name=_name(envelope))
                 deliveries = [RoomDelivery(message=replace(notice(envelope, text, key=f"{run}-reply"), run=run))]
             if message.data.get(_TELLING):
@@ -597,7 +616,7 @@ class Residence:
         """Say something in the room that is not the agent's word. If the platform does not take it, it is tried again where it cannot come twice."""
         message = notice(envelope, text, key=key or new_id(self.parts.clock.now()))
         rest = await deliver(self.platform, [RoomDelivery(message=message)])
-        if rest and self.platform.limits.send_keys:
+        if rest and self._may_come_again(rest):
             self._do_later(self._deliver_later(rest))
 
     async def _done(self, chat: str, message: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from commonplace.channels.command_line import UNDO
 from commonplace.channels.phrases import RoomPhrases
 from commonplace.errors import CommonplaceError
-from commonplace.markdown.room_file import BY, claim_of
+from commonplace.markdown.room_file import BY, author_name, claim_of, clean_claim
 from commonplace.values.channel import ChatRoom
 from commonplace.values.principal import Principal
 from commonplace.values.record import Record
@@ -24,7 +24,7 @@ _LISTED: Final = 30
 _SHOWN: Final = 10
 _ROOMS: Final = 1_000
 _MANAGED: Final = "managed"
-_ARROW: Final = re.compile(r"\s*(?:=>|->|→|⇒)\s*")
+_ARROW: Final = re.compile(r"=>|->|→|⇒")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,7 +50,7 @@ class RoomNotes:
         self._changes: OrderedDict[str, _Undo] = OrderedDict()
 
     async def remember(self, who: Principal, room: ChatRoom, text: str, name: str, words: RoomPhrases) -> str:
-        change = await self._residence.parts.memory.remember(who, room, text, by=name)
+        change = await self._residence.parts.memory.remember(who, room, text, by=author_name(name))
         phrase = words.remembered if change.changed else words.remembered_before
         reply = phrase.format(text=" ".join(change.text.split())[:500])
         return f"{reply}\n{words.redacted}" if change.redactions else reply
@@ -86,11 +86,11 @@ class RoomNotes:
         parts = self._residence.parts
         if memory.line is None:
             # What a tool kept becomes a line, which says whose word it is.
-            change = await parts.memory.remember(who, room, text, by=name)
+            change = await parts.memory.remember(who, room, text, by=author_name(name))
             await parts.memory_of(who).delete(memory.record or "", reason="room_correct")
         else:
-            change = await parts.memory.correct(who, room, memory.line, text, by=name)
-        claim = " ".join(change.text.split())
+            change = await parts.memory.correct(who, room, memory.line, text, by=author_name(name))
+        claim = clean_claim(change.text)
         line = next((line for line in change.lines if claim_of(line) == claim), None)
         if change.changed and line is not None:
             self._note(room, _Undo(memory=memory, line=line))
@@ -173,6 +173,6 @@ def _meant(memories: list[_Memory], argument: str) -> list[_Memory]:
     """By number, else those that say it, else those that have it in them."""
     if argument.isdecimal() and 1 <= int(argument[:4]) <= len(memories):
         return [memories[int(argument[:4]) - 1]]
-    wish = " ".join(argument.split()).casefold()
+    wish = clean_claim(argument).casefold()
     exact = [memory for memory in memories if claim_of(memory.text).casefold() == wish]
     return exact or ([memory for memory in memories if wish in memory.text.casefold()] if wish else [])

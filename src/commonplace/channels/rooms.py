@@ -20,8 +20,10 @@ from commonplace.channels.speakers import member_speaker
 from commonplace.errors import Forbidden, InvalidInput, InvalidText
 from commonplace.events.ring import Ring
 from commonplace.governance.access import require_role
+from commonplace.markdown.room_file import author_name
 from commonplace.ports.journal import Entries
 from commonplace.service.desk import Desk
+from commonplace.values.artifact import Artifact
 from commonplace.values.channel import (
     LOCAL_KINDS,
     MAX_ROOM_TITLE,
@@ -37,7 +39,7 @@ from commonplace.values.line import is_text
 from commonplace.values.member import Member
 from commonplace.values.moment import new_id, utc
 from commonplace.values.permission import PermissionVote, PermissionVoteChoice
-from commonplace.values.principal import KEY_SUBJECT, Principal
+from commonplace.values.principal import KEY_SUBJECT, LOCAL, Principal
 from commonplace.values.room_event import RoomEvent
 from commonplace.values.room_memory import RoomMemoryChange
 
@@ -60,6 +62,8 @@ class RoomSpeech:
     reply_to: str | None = None
     id: str | None = None
     speaker: str | None = None
+    attachments: tuple[str, ...] = ()
+    """Ids of files that were uploaded to the room."""
 
 
 class Rooms:
@@ -123,6 +127,7 @@ class Rooms:
                 if route.chat == chat:
                     await self.host.parts.agent.let_go(who.tenant, route.session)
             await self.host.parts.store.remove_room(who.tenant, channel, chat, entries)
+            await self.host.parts.files.artifacts.erase_room(who.tenant, room.scope)
             if isinstance(residence.platform, LocalChannel):
                 residence.platform.close_room(chat)
 
@@ -141,7 +146,9 @@ class Rooms:
             require_role(who, "writer")
             room = await self._found(who, channel, chat)
             residence, platform = await self._at_work(who, channel)
-            _check_text(words.text)
+            files = await self.host.parts.files.uploaded(who, room, words.attachments)
+            if words.text or not files:
+                _check_text(words.text)
             quote = await self._quote(who, room, words.reply_to)
             sender, asker = await self._sender(who, residence, words.speaker)
             now = utc(desk.clock.now())
@@ -156,9 +163,19 @@ class Rooms:
                 mentions_bot=await self._is_for_agent(who, residence, room, words),
                 replies_to_bot=quote is not None and quote.author == "agent",
                 quote=None if quote is None else quote.text,
+                attachments=files,
                 asker=asker,
             )
             return await platform.post(envelope)
+
+    async def upload(
+        self, who: Principal, channel: str, chat: str, name: str, media_type: str | None, data: bytes
+    ) -> Artifact:
+        """Keep a file for the room, so that a message may bring it. Raises RoomNotFound, ArtifactTooLarge, InvalidInput."""
+        require_role(who, "writer")
+        room = await self._found(who, channel, chat)
+        await self._local_profile(who, channel)
+        return await self.host.parts.files.upload(who, room, name, media_type, data)
 
     async def messages(
         self, who: Principal, channel: str, chat: str, *, before: int | None = None, limit: int = 100
@@ -214,14 +231,39 @@ class Rooms:
         require_role(who, "writer")
         room = await self._found(who, channel, chat)
         if replace_all:
-            return await self.host.parts.memory.replace(who, room, text)
-        return await self.host.parts.memory.remember(who, room, text, by=person_name(who))
+            await self._require_allowed(who, room)
+            return await self.host.parts.memory.replace(who, room, text, by=author_name(person_name(who)))
+        return await self.host.parts.memory.remember(who, room, text, by=author_name(person_name(who)))
 
-    async def forget(self, who: Principal, channel: str, chat: str, line: str) -> RoomMemoryChange:
-        """Drop a line."""
+    async def correct(self, who: Principal, channel: str, chat: str, line: str, text: str) -> RoomMemoryChange:
+        """Another text in the place of a line. For those who may change the room for everybody."""
         require_role(who, "writer")
         room = await self._found(who, channel, chat)
+        await self._require_allowed(who, room)
+        return await self.host.parts.memory.correct(who, room, line, text, by=author_name(person_name(who)))
+
+    async def forget(self, who: Principal, channel: str, chat: str, line: str) -> RoomMemoryChange:
+        """Drop a line. For those who may change the room for everybody."""
+        require_role(who, "writer")
+        room = await self._found(who, channel, chat)
+        await self._require_allowed(who, room)
         return await self.host.parts.memory.forget(who, room, line)
+
+    async def _require_allowed(self, who: Principal, room: ChatRoom) -> None:
+        """As `/forget` in the room: admins, and whom the channel allows by the name that its platform knows."""
+        profile = await self.host.profile(who.tenant, room.channel)
+        if who.role == "admin" or not profile.settings.allowed:
+            return
+        senders = {who.subject} if profile.kind == "web" else set[str]()
+        links = await self.host.parts.store.links(who.tenant) if profile.kind != "web" else ()
+        for link in links:
+            kind, _, sender = link.identity.partition(":")
+            if link.subject == who.subject and kind == profile.kind:
+                senders.add(sender)
+        if not any(map(profile.settings.is_allowed, senders)):
+            raise Forbidden(
+                "The channel of this room says who may correct and forget what it remembers, and you are not among them."
+            )
 
     async def of_session(self, who: Principal, session: str) -> ChatRoom:
         """The room whose turns a session of the agent has, by the routes that are kept. Raises RoomNotFound."""
@@ -279,7 +321,7 @@ class Rooms:
             return True
         if words.mention is not None:
             return words.mention
-        if _MENTION.search(words.text) or _mentions(words.text, residence.profile.settings.agent):
+        if _MENTION.search(words.text) or _mentions(words.text, residence.profile.settings.for_room(room.chat).agent):
             return True
         return len(await self._desk.store.members.members(who.tenant, room.scope)) <= 1
 
@@ -297,8 +339,9 @@ def _mentions(text: str, agent: str) -> bool:
 
 
 def person_name(who: Principal) -> str:
-    """What others call somebody: a key of nobody in particular goes by its name."""
-    return (who.name or who.subject) if who.subject.startswith(KEY_SUBJECT) else who.subject
+    """What others call somebody: a key of nobody in particular goes by its name, and so does the operator."""
+    is_nobody = who.subject == LOCAL or who.subject.startswith(KEY_SUBJECT)
+    return (who.name or who.subject) if is_nobody else who.subject
 
 
 def _message_id(id: str) -> str:

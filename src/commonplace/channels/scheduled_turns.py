@@ -12,16 +12,14 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from commonplace.channels.budget import room_spending
 from commonplace.channels.follower import RoomDelivery, deliver, whole_reply
 from commonplace.channels.parts import Target
 from commonplace.channels.phrases import CHINESE, ENGLISH, is_chinese
 from commonplace.channels.speakers import in_session, member_speaker
 from commonplace.errors import Conflict, SpendingCapReached
 from commonplace.ports.channel import Outgoing
-from commonplace.ports.journal import Entries
 from commonplace.ports.schedule_target import Delivered, Delivery, ScheduleTarget
 from commonplace.text.scheduled_prompt import unmarked
 from commonplace.values.channel import ChatRoom, PlatformError
@@ -37,13 +35,20 @@ if TYPE_CHECKING:
 LOGGER: Final = logging.getLogger("commonplace")
 _TRIES: Final = 2
 """How often a reply is sent again that the platform did not take, before the turn counts as failed."""
+_LONGEST_WAIT: Final = 60.0
+"""Seconds. What the platform takes later than that is left to the next try of the schedule."""
 _UNTOLD: Final = "The turn was played, but the platform did not take its reply."
+_DOUBT: Final = (
+    "The platform did not say whether it took the reply, which is not posted a second time. Look into the room."
+)
+
+_Ending: TypeAlias = Literal["posted", "untold", "in_doubt"]
 
 
 class ScheduledTurns:
     def __init__(self, residence: Residence) -> None:
         self._residence = residence
-        self._replies: dict[str, asyncio.Future[bool]] = {}
+        self._replies: dict[str, asyncio.Future[_Ending]] = {}
         """Whether the reply of a run is in the room, as soon as that is known."""
 
     @property
@@ -58,7 +63,7 @@ class ScheduledTurns:
             return _declined(wait)
         envelope = self._envelope(room, delivery)
         route = await residence.router.resolve(envelope, room)
-        residence.place(room, route.session)
+        await residence.place(room, route.session)
         who = self._speaker(room, delivery.who)
         targets = [self._target(envelope, delivery, run, who) for run in delivery.runs]
         follower = await residence.follower(route.session)
@@ -72,16 +77,16 @@ class ScheduledTurns:
             outcome = await turns.deliver(
                 replace(delivery, who=in_session(who, route.session), target=f"session:{route.session}")
             )
-            is_posted = await self._is_posted(outcome, targets, replies, follower.task)
+            posted = await self._posted(outcome, targets, replies, follower.task)
         finally:
             for target in targets:
                 follower.forget(target.run)
                 self._replies.pop(target.run, None)
         if outcome.code == SpendingCapReached.code and outcome.retry_after is None:
             return _declined(await self._window_left(room))
-        if not is_posted:
+        if posted == "untold":
             return replace(outcome, ending="failed", failed=_UNTOLD, code=PlatformError.code)
-        return outcome
+        return outcome if posted == "posted" else replace(outcome, failed=_DOUBT)
 
     async def announce(self, room: ChatRoom, text: Bilingual) -> None:
         """Raises PlatformError."""
@@ -104,33 +109,43 @@ class ScheduledTurns:
             )
 
     def ended(self, target: Target) -> None:
-        self._tell(target, is_posted=True)
+        self._tell(target, "posted")
 
     async def undelivered(self, target: Target, deliveries: Sequence[RoomDelivery]) -> None:
-        """The platform did not take it. With keys it may be sent again; else it may be in the room already."""
+        """The platform did not take it. With keys, and if that is certain, it may be sent again; else it may be in the room already."""
         residence = self._residence
-        if residence.platform.limits.send_keys:
-            for pause in residence.parts.pauses[:_TRIES]:
-                await asyncio.sleep(pause)
-                if not (deliveries := await deliver(residence.platform, deliveries)):
-                    self._tell(target, is_posted=True)
-                    return
-        else:
-            LOGGER.warning("room", extra={"told": {"outcome": "in_doubt", "chat": target.chat, "run": target.run}})
-        self._tell(target, is_posted=False)
+        has_keys = residence.platform.limits.send_keys
+        ending: _Ending = "untold"
+        for pause in residence.parts.pauses[:_TRIES]:
+            wait = max(pause, deliveries[0].wait)
+            if wait > _LONGEST_WAIT or not (has_keys or deliveries[0].untaken):
+                break
+            await asyncio.sleep(wait)
+            if not (deliveries := await deliver(residence.platform, deliveries)):
+                ending = "posted"
+                break
+        if deliveries and not (has_keys or deliveries[0].untaken):
+            ending = self._in_doubt(target)
+        self._tell(target, ending)
 
-    def _tell(self, target: Target, *, is_posted: bool) -> None:
+    @staticmethod
+    def _in_doubt(target: Target) -> _Ending:
+        """Nobody knows whether it is in the room, and without a key it is not posted a second time."""
+        LOGGER.warning("room", extra={"told": {"outcome": "in_doubt", "chat": target.chat, "run": target.run}})
+        return "in_doubt"
+
+    def _tell(self, target: Target, ending: _Ending) -> None:
         future = self._replies.get(target.run)
         if future is not None and not future.done():
-            future.set_result(is_posted)
+            future.set_result(ending)
 
-    async def _is_posted(
+    async def _posted(
         self,
         outcome: Delivered,
         targets: Sequence[Target],
-        replies: Mapping[str, asyncio.Future[bool]],
+        replies: Mapping[str, asyncio.Future[_Ending]],
         follower: asyncio.Task[None],
-    ) -> bool:
+    ) -> _Ending:
         """Raises Conflict: nobody tells the room any more."""
         if outcome.was_over:
             return await self._post_late(outcome, next(target for target in targets if target.run == outcome.run))
@@ -140,20 +155,22 @@ class ScheduledTurns:
             raise Conflict("The channel was stopped before the reply of a scheduled turn was posted.")
         return reply.result()
 
-    async def _post_late(self, outcome: Delivered, target: Target) -> bool:
+    async def _post_late(self, outcome: Delivered, target: Target) -> _Ending:
         """A daemon played the turn, and stopped before its job was over: whether it had told the room is known by the key, or by what it kept."""
         residence = self._residence
         if outcome.ending != "answered":
-            return True
+            return "posted"
         if not residence.platform.limits.send_keys:
             name = _mark_name(target)
             values = await residence.parts.store.platform_values(residence.tenant, residence.profile.name, name)
             if values.get(name) == target.key:
-                LOGGER.warning("room", extra={"told": {"outcome": "in_doubt", "chat": target.chat, "run": target.run}})
-                return True
+                return self._in_doubt(target)
             await self.telling(target)
         reply = f"{target.heading}\n{outcome.reply}"
-        return not await deliver(residence.platform, whole_reply(residence.platform, target, reply))
+        rest = await deliver(residence.platform, whole_reply(residence.platform, target, reply))
+        if not rest:
+            return "posted"
+        return "untold" if residence.platform.limits.send_keys or rest[0].untaken else self._in_doubt(target)
 
     # ---- who, where, and for how much
 
@@ -196,23 +213,17 @@ class ScheduledTurns:
 
     async def _seconds_until_paid(self, room: ChatRoom, who: Principal, run: str) -> int | None:
         """How long the room has nothing left; None: it has. A turn that was not begun is put off."""
-        residence, budget = self._residence, self._residence.profile.settings.budget
-        if budget is None:
+        budgets = self._residence.budgets
+        if await budgets.window_end(room) is None:
             return None
-        parts = residence.parts
-        spending = await room_spending(parts.quotas, residence.tenant, budget, room.scope, parts.clock.now())
-        if not spending.is_used_up:
-            return None
-        row = residence.audit_row("room.budget", room.chat, who=who, run=run, outcome="budget_exhausted")
-        await parts.journal.note(Entries(audit=(row,)))
+        await budgets.note_declined(room, who, who.subject, run)
         return await self._window_left(room)
 
     async def _window_left(self, room: ChatRoom) -> int:
-        residence, budget = self._residence, self._residence.profile.settings.budget
-        if budget is None:
+        spending = await self._residence.budgets.of_room(room.chat)
+        if spending is None:
             return _AN_HOUR
-        parts, now = residence.parts, residence.parts.clock.now()
-        spending = await room_spending(parts.quotas, residence.tenant, budget, room.scope, now)
+        now = self._residence.parts.clock.now()
         return max(int((spending.until - now).total_seconds()) + 1, 1)
 
 

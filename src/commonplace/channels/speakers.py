@@ -35,17 +35,19 @@ def identity_of(profile: ChannelProfile, sender: str) -> str:
 
 def speaker(tenant: str, profile: ChannelProfile, room: ChatRoom, sender: str, linked: str | None) -> Principal:
     """A sender without a key of ours."""
-    settings = profile.settings
-    scopes = [room.scope, Scope("agent", settings.agent)]
-    if settings.workspace is not None and (linked is not None or settings.guests == "workspace"):
-        scopes.append(Scope("workspace", settings.workspace))
+    settings = profile.settings.for_room(room.chat)
+    scopes = [room.scope]
+    if linked is not None or settings.guests == "workspace":
+        scopes.append(Scope("agent", settings.agent))
+        if settings.workspace is not None:
+            scopes.append(Scope("workspace", settings.workspace))
     subject = linked or guest_subject(profile, sender)
     return Principal(subject=subject, tenant=tenant, role="writer", scopes=_patterns(scopes), door=DOOR)
 
 
 def member_speaker(profile: ChannelProfile, room: ChatRoom, asker: Principal) -> Principal:
     """A person who came with a key of ours: the room, and of its agent and workspace what the key reaches."""
-    settings = profile.settings
+    settings = profile.settings.for_room(room.chat)
     scopes = [room.scope]
     shared = [Scope("agent", settings.agent)]
     if settings.workspace is not None:

@@ -1,18 +1,21 @@
 """How a channel is set up, as text: the guide of a platform, and what is wrong with a channel."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Final, Literal
 
 import typer
 
-from commonplace.cli.lines import clean, oneline
+from commonplace.cli.lines import clean, clipped, oneline
 
 if TYPE_CHECKING:
-    from commonplace.values.channel import ChannelStatus
+    from commonplace.values.channel import ChannelSettings, ChannelStatus, GroupSettings, RoomBudget
     from commonplace.values.platform import Bilingual, PlatformField, PlatformGuide
     from commonplace.wire.channels import ChannelKindAnswer
 
 Language = Literal["en", "zh"]
+_NAMED: Final = {"options": "option", "secrets": "secret in"}
+_LONGEST: Final = 100
 GUIDE_WORDS: dict[Language, dict[str, str]] = {
     "en": {
         "there": "On the platform",
@@ -65,6 +68,45 @@ def print_statuses(statuses: "list[ChannelStatus]") -> None:
             typer.secho(f"  {oneline(status.connection.error)}", fg="red")
             if status.meaning is not None:
                 typer.echo(f"  {status.meaning.en}")
+
+
+def settings_lines(settings: "ChannelSettings") -> Iterator[tuple[str, str]]:
+    """Who answers, and whatever is not as it is unless somebody says so."""
+    plain = type(settings)()
+    for field in fields(settings):
+        name, value = field.name, getattr(settings, field.name)
+        if name == "agent":
+            yield name, clean(value)
+        elif value == getattr(plain, name):
+            continue
+        elif name in _NAMED:
+            yield from ((_NAMED[name], f"{clean(key)}={clean(text)}") for key, text in value.items())
+        elif name == "budget":
+            yield name, _budget(value)
+        elif name == "groups":
+            yield from (("group", _group(chat, group)) for chat, group in value.items())
+        elif isinstance(value, tuple):
+            yield name, ", ".join(map(clean, settings.allowed))
+        elif isinstance(value, bool):
+            yield name, "yes" if value else "no"
+        else:
+            yield name, clipped(str(value), _LONGEST)
+
+
+def _budget(budget: "RoomBudget") -> str:
+    amounts = {name: value for name, value in asdict(budget).items() if name != "hours" and value is not None}
+    texts = (
+        f"{value / 1_000_000:g} USD" if name == "micro_usd" else f"{value:,} {name}" for name, value in amounts.items()
+    )
+    return f"{' or '.join(texts)} in {budget.hours} hours"
+
+
+def _group(chat: str, group: "GroupSettings") -> str:
+    plain = type(group)()
+    mention = "mention needed" if group.require_mention else "no mention needed"
+    others = (field.name for field in fields(group) if field.name != "require_mention")
+    more = (f"{name}={getattr(group, name)}" for name in others if getattr(group, name) != getattr(plain, name))
+    return "\t".join((clean(chat), mention, *(clipped(text, _LONGEST) for text in more)))
 
 
 def state_of(status: "ChannelStatus") -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commonplace.cli.channel_guide import Language, print_guide, print_statuses
+from commonplace.cli.channel_guide import Language, print_guide, print_statuses, settings_lines
 from commonplace.cli.complete import channel_kinds, channel_names, room_ids
 from commonplace.cli.door import Door, command
 from commonplace.cli.exits import Exit
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from commonplace.wire.channels import ChannelKindAnswer
 
 PANEL = "Talk"
+LOCAL_KINDS = ("web", "terminal")
+PAIRING = {"group_policy": "pairing", "senders": "pairing"}
+"""Who is heard on a platform of others, as the console has it, too."""
 
 group = typer.Typer(
     cls=QuickGroup,
@@ -68,21 +71,23 @@ def show(door: Door, name: Name) -> None:
     with _client(door) as daemon:
         state = daemon.channels.get(name)
         rooms = daemon.rooms.list(name)
+        settings = state.channel.settings
+        # Who may not set the channel is shown no settings, and asks for nobody.
+        senders = daemon.channels.senders(name) if "pairing" in (settings.senders, settings.group_policy) else []
+    waiting = [sender for sender in senders if sender.code]
 
     def lines() -> None:
         print_statuses([state])
-        settings = state.channel.settings
-        typer.echo(f"agent\t{clean(settings.agent)}")
-        for what, value in (("workspace", settings.workspace), ("folder", settings.folder), ("model", settings.model)):
-            if value:
-                typer.echo(f"{what}\t{clean(value)}")
-        for what, values in (("option", settings.options), ("secret in", settings.secrets)):
-            for key, value in values.items():
-                typer.echo(f"{what}\t{clean(key)}={clean(value)}")
+        for what, value in settings_lines(settings):
+            typer.echo(f"{what}\t{value}")
         for room in rooms:
-            typer.echo(f"room\t{clean(room.chat)}\t{clipped(room.title, 60)}")
+            more = "\tpaused" if room.paused else ""
+            typer.echo(f"room\t{clean(room.chat)}\t{clipped(room.title, 60)}{more}")
+        for sender in waiting:
+            typer.echo(f"waits\t{clean(sender.sender)}\t{clean(sender.name)}\t{sender.code}")
 
-    door.answer({"channel": state.channel, "running": state.running, "rooms": rooms}, lines)
+    answer = {"channel": state.channel, "running": state.running, "rooms": rooms, "waiting": waiting}
+    door.answer(answer, lines)
 
 
 def guide(
@@ -134,8 +139,12 @@ def add(
         Path | None, typer.Option("--settings", metavar="FILE", help="All settings, as a file of JSON.")
     ] = None,
 ) -> None:
-    """Add a channel. It begins at once. For admins; with --option or --secret, for the operator."""
-    values: dict[str, Json] = _read(settings) if settings is not None else {}
+    """
+    Add a channel. It begins at once. Whoever writes on a platform of others gets a code, and is heard once they are let in, unless the settings say
+    otherwise. For admins; with --option or --secret, for the operator.
+    """
+    values: dict[str, Json] = {} if kind in LOCAL_KINDS else dict(PAIRING)
+    values |= _read(settings) if settings is not None else {}
     values |= {
         key: value
         for key, value in (("agent", agent), ("workspace", workspace), ("folder", folder), ("model", model))
@@ -145,7 +154,7 @@ def add(
         daemon.channels.add(name, kind, values | _pairs(option, secret, values))
         status = daemon.channels.get(name)
     door.answer(status, lambda: print_statuses([status]))
-    if kind not in ("web", "terminal"):
+    if kind not in LOCAL_KINDS:
         door.say(f"Look how it is connected: commonplace channel show {clean(name)}")
 
 
@@ -269,17 +278,41 @@ def memory(
     name: Name,
     room: RoomId,
     add: Annotated[str | None, typer.Option("--add", metavar="TEXT", help="A line more.")] = None,
-    forget: Annotated[str | None, typer.Option("--forget", metavar="LINE", help="Drop this line.")] = None,
+    forget: Annotated[
+        str | None, typer.Option("--forget", metavar="LINE", help="Drop this line: its number, or what it says.")
+    ] = None,
+    edit: Annotated[
+        str | None, typer.Option("--edit", metavar="LINE", help="Let this line say what --text says.")
+    ] = None,
+    text: Annotated[
+        str | None, typer.Option("--text", metavar="TEXT", help="What the line of --edit is to say.")
+    ] = None,
 ) -> None:
-    """Show what a room remembers; add to it, or drop a line."""
+    """Show what a room remembers, numbered; add to it, drop a line, or let one say something else."""
+    if sum(option is not None for option in (add, forget, edit)) > 1 or (edit is None) != (text is None):
+        raise InvalidInput("Give one of --add, --forget, and --edit with --text.")
     with _client(door) as daemon:
+        lines = daemon.rooms.memory(room, channel=name)
         if add is not None:
             lines = list(daemon.rooms.remember(room, add, channel=name).lines)
         elif forget is not None:
-            lines = list(daemon.rooms.forget(room, forget, channel=name).lines)
-        else:
-            lines = daemon.rooms.memory(room, channel=name)
-    door.answer({"lines": lines}, lambda: typer.echo("\n".join(f"- {clean(line)}" for line in lines) or "Nothing yet."))
+            lines = list(daemon.rooms.forget(room, _line(lines, forget), channel=name).lines)
+        elif edit is not None and text is not None:
+            lines = list(daemon.rooms.correct(room, _line(lines, edit), text, channel=name).lines)
+    numbered = [f"{number}. {clean(line)}" for number, line in enumerate(lines, 1)]
+    door.answer({"lines": lines}, lambda: typer.echo("\n".join(numbered) or "Nothing yet."))
+
+
+def _line(lines: list[str], wish: str) -> str:
+    """The one that is meant: by its number, all of it, or the only one that has it in it. Raises InvalidInput."""
+    if wish in lines:
+        return wish
+    if wish.isdecimal() and 1 <= int(wish[:9]) <= len(lines):
+        return lines[int(wish[:9]) - 1]
+    matches = [line for line in lines if wish.strip() and wish.strip().casefold() in line.casefold()]
+    if len(matches) != 1:
+        raise InvalidInput(f"{len(matches)} lines of this room say {wish!r:.80}. Name one by its number.")
+    return matches[0]
 
 
 def logs(
@@ -325,7 +358,7 @@ def chat(
 ) -> None:
     """
     Talk in a room at the terminal. A room that is not there is made; several terminals may be in one. Start a line with @assistant if several
-    people are there; /help says what else there is. An empty input ends it.
+    people are there; /attach and a path brings a file; /help says what else there is. An empty input ends it.
     """
     # A loop of events loads slowly.
     from commonplace.cli.room_chat import talk_in
@@ -367,7 +400,13 @@ def add_to(app: typer.Typer) -> None:
     command(group, "commonplace channel test web releases", panel=PANEL)(test)
     command(group, "commonplace channel pair team K7M2QX4B", "commonplace channel pair team", panel=PANEL)(pair)
     command(group, "commonplace channel link terminal:ana ana", panel=PANEL)(link)
-    command(group, "commonplace channel memory web releases", panel=PANEL)(memory)
+    command(
+        group,
+        "commonplace channel memory web releases",
+        'commonplace channel memory web releases --add "We ship on Fridays"',
+        'commonplace channel memory web releases --edit 1 --text "We ship on Mondays"',
+        panel=PANEL,
+    )(memory)
     command(group, "commonplace channel logs matrix", "commonplace channel logs web releases", panel=PANEL)(logs)
     command(group, "commonplace channel chat releases --as ana", panel=PANEL)(chat)
     app.add_typer(group, name="channel", rich_help_panel=PANEL)

@@ -5,9 +5,11 @@ Lines are read in a thread of their own, so that a room is heard while somebody 
 """
 
 import asyncio
+import re
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import suppress
+from pathlib import Path
 from threading import Thread
 
 import typer
@@ -20,6 +22,7 @@ from commonplace.values.channel import RoomMessage
 from commonplace.values.room_event import MessageAdded, MessageChanged
 
 _RECAP = 20
+_ATTACH = re.compile(r"/(?:attach|附件)\s+(.+)")
 
 
 class RoomChat:
@@ -73,6 +76,25 @@ class RoomChat:
         self._own.add(message.id)
         self._waiting.add(message.id)
 
+    async def attach(self, path: Path) -> None:
+        """Say a file of this machine."""
+        rooms, name = self._daemon.rooms, path.name
+        try:
+            data = await asyncio.to_thread(_content, path)
+            artifact = await rooms.upload(self._room, name, data, channel=self._channel)
+            message = await rooms.send_files(
+                self._room, [artifact.id], mention=True, speaker=self._speaker, channel=self._channel
+            )
+        except OSError as error:
+            typer.secho(f"Cannot read {visible(str(path))}: {error.strerror}.", fg="red", err=True)
+            return
+        except CommonplaceError as error:
+            typer.secho(visible(error.message), fg="red", err=True)
+            return
+        self._own.add(message.id)
+        self._waiting.add(message.id)
+        typer.echo(f"{visible(artifact.name)} is in the room.")
+
     async def settle(self, seconds: float) -> None:
         """Wait for what was asked last, if it is answered at all."""
         with suppress(TimeoutError):
@@ -90,6 +112,12 @@ class RoomChat:
         color = {"person": "cyan", "agent": "green", "notice": "yellow"}[message.author]
         typer.secho(f"{visible(who)}: ", fg=color, bold=True, nl=False)
         typer.echo(visible(message.text if text is None else text))
+        files = message.data.get("attachments")
+        for file in files if isinstance(files, list) else ():
+            if isinstance(file, dict):
+                typer.echo(
+                    f"  [{visible(str(file.get('name')))}] {visible(str(file.get('path') or file.get('problem')))}"
+                )
 
 
 def talk_in(door: Door, url: str, channel: str, room: str, speaker: str | None) -> None:
@@ -104,11 +132,19 @@ async def _talk(door: Door, url: str, channel: str, room: str, speaker: str | No
         async with asyncio.TaskGroup() as group:
             listener = group.create_task(chat.hear())
             async for line in _lines():
-                if line.strip():
+                attached = _ATTACH.fullmatch(line.strip())
+                if attached is not None:
+                    await chat.attach(Path(attached[1].strip("'\"")))
+                elif line.strip():
                     await chat.say(line)
             if not sys.stdin.isatty():
                 await chat.settle(30.0)
             listener.cancel()
+
+
+def _content(path: Path) -> bytes:
+    """Raises OSError."""
+    return path.expanduser().read_bytes()
 
 
 async def _lines() -> AsyncGenerator[str]:

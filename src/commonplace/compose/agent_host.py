@@ -15,6 +15,7 @@ from commonplace.agent.acp.host.memory_socket import memory_socket
 from commonplace.agent.equipment import Outfit
 from commonplace.agent.live_session import LiveSession
 from commonplace.agent.record import MessageLog
+from commonplace.agent.rooms import RoomRegistry
 from commonplace.agent.tools.memory.places import Asker
 from commonplace.compose.agent_parts import chat_task, open_run, tool_options, turn_limits
 from commonplace.doors.mcp.server import make_server_for, serve_lines
@@ -26,7 +27,9 @@ from commonplace.values.principal import Principal
 from commonplace.values.usage import to_micro
 
 
-def host_parts(settings: Settings, services: Services, outfit: Outfit, log: MessageLog, *, recalls: bool) -> HostParts:
+def host_parts(
+    settings: Settings, services: Services, outfit: Outfit, log: MessageLog, rooms: RoomRegistry, *, recalls: bool
+) -> HostParts:
     """`recalls`: the workspace's memory is used, so that the agent has it, too."""
     desk = services.desk
     budget = to_micro(settings.llm_chat_budget_usd)
@@ -40,7 +43,7 @@ def host_parts(settings: Settings, services: Services, outfit: Outfit, log: Mess
         version=version("commonplace"),
         scratch=settings.home / "agents" / "hosted",
         purse=ChatHostedPurse(desk.store, desk.clock, budget, settings.agent_price),
-        task=partial(chat_task, settings),
+        task=partial(chat_task, settings, rooms),
         profile_of=services.owners.profile,
         folder_of=outfit.folder_of,
         serve_memory=_memory(settings, outfit) if recalls else no_memory,

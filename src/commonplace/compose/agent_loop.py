@@ -31,8 +31,10 @@ from commonplace.service.local_schedules import LocalSchedules
 from commonplace.service.room_lessons import RoomDialogue
 from commonplace.service.services import Services
 from commonplace.settings import Settings
+from commonplace.values.artifact import Artifact
 from commonplace.values.channel import ChatRoom
 from commonplace.values.principal import Principal
+from commonplace.values.run_errors import ArtifactNotFound
 from commonplace.values.scope import Scope
 
 # A program says what it has to say itself; the library would print an advertisement into the first answer.
@@ -63,10 +65,11 @@ async def player(
                 _equipment(settings, services, memory, models),
                 rooms=rooms,
                 room_memory=RoomMemoryBackend(rooms, partial(_room_lines, services)),
+                file_of_room=partial(_file_of_room, services),
             )
         )
         if settings.agent_command:
-            yield AcpHost(host_parts(settings, services, outfit, log, recalls=_recalls(memory)))
+            yield AcpHost(host_parts(settings, services, outfit, log, rooms, recalls=_recalls(memory)))
             return
         yield TurnLoop(
             LoopParts(
@@ -103,9 +106,7 @@ def _recalls(memory: AgentMemory) -> bool:
 
 
 def _task(settings: Settings, rooms: RoomRegistry, live: LiveSession, prompt: Prompt, model: str | None) -> ChatTask:
-    place = rooms.place(prompt.who.tenant, live.session.id, prompt.who)
-    task = chat_task(settings, live, prompt.who, model)
-    return task if place is None else replace(task, pots=place.pots)
+    return chat_task(settings, rooms, live, prompt.who, model)
 
 
 async def _consolidate(services: Services, turn: TurnContext) -> None:
@@ -133,6 +134,13 @@ async def _room_lines(services: Services, who: Principal, place: RoomPlace) -> R
     # Before the lines: what changes meanwhile is read the next time.
     revision = services.room_memory.revision(who.tenant, room)
     return RoomLines(lines=await services.room_memory.lines(who, room), revision=revision)
+
+
+async def _file_of_room(services: Services, who: Principal, room: Scope, id: str) -> tuple[Artifact, bytes]:
+    artifact, data = await services.artifacts.content(who, id)
+    if artifact.room != room:
+        raise ArtifactNotFound
+    return artifact, data
 
 
 async def _learn_in_room(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from commonplace.agent.equipment import ToolOptions
 from commonplace.agent.live_session import LiveSession, Prompt
+from commonplace.agent.rooms import RoomRegistry
 from commonplace.agent.run_log import TurnRun
 from commonplace.agent.tools.calls import CallLimits
 from commonplace.agent.turn_course import TurnLimits
@@ -40,16 +42,18 @@ def turn_limits(settings: Settings) -> TurnLimits:
     )
 
 
-def chat_task(settings: Settings, live: LiveSession, who: Principal, model: str | None = None) -> ChatTask:
-    """What a turn of this session is charged as."""
-    session = live.session
+def chat_task(
+    settings: Settings, rooms: RoomRegistry, live: LiveSession, who: Principal, model: str | None = None
+) -> ChatTask:
+    """What a turn of this session is charged as. In a room its budgets pay, too, and what has begun is finished."""
+    session, place = live.session, rooms.place(who.tenant, live.session.id, who)
     limits = TaskLimits(
         seconds=settings.agent_seconds,
         output_tokens=settings.agent_output_tokens,
         micro_usd=to_micro(settings.agent_turn_budget_usd) if settings.agent_turn_budget_usd else None,
         turns=settings.agent_requests,
     )
-    return ChatTask(
+    task = ChatTask(
         tenant=who.tenant,
         session=session.id,
         agent=session.agent,
@@ -57,6 +61,7 @@ def chat_task(settings: Settings, live: LiveSession, who: Principal, model: str 
         limits=limits,
         model_name=model,
     )
+    return task if place is None else replace(task, pots=place.pots, whole=True)
 
 
 def open_run(runs: Runs, live: LiveSession, prompt: Prompt) -> TurnRun:

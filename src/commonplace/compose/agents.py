@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from functools import partial
@@ -29,6 +29,7 @@ from commonplace.values.session_lease import LeaseHolder
 if TYPE_CHECKING:
     from commonplace.service.services import Services
     from commonplace.settings import Settings
+    from commonplace.values.permission_entry import PermissionEntry
     from commonplace.values.principal import Principal
     from commonplace.values.session import Session
 
@@ -85,7 +86,7 @@ async def live_sessions(
                         quorum=settings.agent_permission_quorum,
                         seconds=settings.agent_permission_seconds,
                     ),
-                    note=services.permission_log.note,
+                    note=partial(_note_permissions, services, registry),
                     options_of=registry.permission_options,
                 ),
                 load=load,
@@ -109,6 +110,12 @@ async def _loaded(
     except ImportError as error:
         raise ModelUnavailable(_MISSING) from error
     return await stack.enter_async_context(module.player(settings, services, history, rooms))
+
+
+async def _note_permissions(
+    services: Services, rooms: RoomRegistry, tenant: str, session: Session, entries: Sequence[PermissionEntry]
+) -> None:
+    await services.permission_log.note(tenant, session, entries, room=rooms.scope(tenant, session.id))
 
 
 def _permissions(settings: Settings, who: Principal, session: Session) -> Permissions:

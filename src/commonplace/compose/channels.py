@@ -9,18 +9,23 @@ from typing import TYPE_CHECKING
 
 from commonplace.agent.rooms import RoomRegistry
 from commonplace.channels.admin import ChannelAdmin
+from commonplace.channels.attachments import RoomFiles
 from commonplace.channels.host import ChannelHost
 from commonplace.channels.parts import RoomParts
 from commonplace.channels.rooms import Rooms
 from commonplace.compose.agents import live_sessions
 from commonplace.compose.doors import live_use_cases
+from commonplace.compose.services import asked_model
+from commonplace.llms.choose import is_priced
 from commonplace.service.local import LocalMemory
+from commonplace.values.usage import to_micro
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.service.services import Services
     from commonplace.settings import Settings
+    from commonplace.values.turn_event import TurnUsage
 
 
 @asynccontextmanager
@@ -40,7 +45,10 @@ async def talk(
             memory=services.room_memory,
             schedules=services.schedules,
             memory_of=partial(LocalMemory, services),
+            files=RoomFiles(artifacts=services.artifacts),
             rooms=registry,
+            chat_micro_usd=to_micro(settings.llm_chat_budget_usd),
+            is_priced=partial(_is_priced, settings),
         )
         host = ChannelHost(settings.tenant, parts, alone=settings.workers == 1)
         async with host.open():
@@ -49,3 +57,10 @@ async def talk(
                 Rooms(services.desk, host),
                 ChannelAdmin(services.desk, host),
             )
+
+
+def _is_priced(settings: Settings, usage: TurnUsage) -> bool:
+    """Whether what a turn cost is known: an agent that we host may say it itself."""
+    if settings.agent_command:
+        return settings.agent_price is not None or usage.cost_micro_usd > 0
+    return is_priced(usage.model, asked_model(settings))

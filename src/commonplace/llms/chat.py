@@ -16,10 +16,10 @@ import anyio
 from pydantic_ai.models import Model
 
 from commonplace.errors import InvalidInput
-from commonplace.llms.choose import ModelOptions, chat_names, make_model, prices_of, read_spec
+from commonplace.llms.choose import ModelOptions, account_of, chat_names, make_model, prices_of
 from commonplace.llms.failures import told_plainly
 from commonplace.llms.meter import MeteredModel, Pause
-from commonplace.llms.purse import ChatPurse, Tab
+from commonplace.llms.purse import CallTerms, ChatPurse, Tab
 from commonplace.ports.chat import LIBRARIAN, ChatTask
 from commonplace.ports.clock import Clock
 from commonplace.ports.models import Spent
@@ -106,8 +106,10 @@ class ChatModels:
             yield MeteredChat(name, self._librarian(task), None)
             return
         model = await self._opened(name)
-        tab = self._purse.open(task, name, task.pots)
-        prices = prices_of(name, self._options, self._account_of(name).base_url)
+        prices = prices_of(name, self._options, account_of(name, self._options).base_url)
+        # Outside of rooms a guess is better than a pot that is never empty.
+        terms = CallTerms(whole=task.whole, priced=prices.is_known or not task.whole)
+        tab = self._purse.open(task, name, task.pots, terms)
         metered = MeteredModel(
             model, tab=tab, prices=prices, output_tokens=task.limits.output_tokens, pause=self._pause
         )
@@ -130,15 +132,10 @@ class ChatModels:
     async def _opened(self, name: str) -> Model:
         async with self._lock:
             if name not in self._models:
-                self._models[name] = await self._stack.enter_async_context(self._make(name, self._account_of(name)))
+                self._models[name] = await self._stack.enter_async_context(
+                    self._make(name, account_of(name, self._options))
+                )
             return self._models[name]
-
-    def _account_of(self, name: str) -> ModelOptions:
-        """The key and the address of the settings are those of one vendor. No other is ever sent that key."""
-        first = next(other for other in self.names if other != LIBRARIAN)
-        if read_spec(first)[0] == read_spec(name)[0]:
-            return self._options
-        return ModelOptions(model=name, timeout=self._options.timeout)
 
 
 def _make(name: str, account: ModelOptions) -> Model:

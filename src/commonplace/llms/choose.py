@@ -104,6 +104,21 @@ def prices_of(spec: str, options: ModelOptions, base_url: str | None) -> Prices:
     )
 
 
+def is_priced(name: str, options: ModelOptions) -> bool:
+    """Whether somebody said what a model costs that a turn may have."""
+    if name == LIBRARIAN:
+        return True
+    return prices_of(name, options, account_of(name, options).base_url).is_known
+
+
+def account_of(name: str, options: ModelOptions) -> ModelOptions:
+    """The key and the address of the settings are those of one vendor. No other is ever sent that key."""
+    first = next(other for other in chat_names(options) if other != LIBRARIAN)
+    if read_spec(first)[0] == read_spec(name)[0]:
+        return options
+    return ModelOptions(model=name, timeout=options.timeout)
+
+
 def chat_names(options: ModelOptions) -> tuple[str, ...]:
     """
     The models that a turn may have, the first if nobody asks for one. The librarian is always among them, alone if chat may cost

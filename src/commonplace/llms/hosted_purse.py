@@ -14,7 +14,7 @@ import anyio
 
 from commonplace.llms.choose import read_price
 from commonplace.llms.prices import Tokens
-from commonplace.llms.purse import ChatPurse, Reserved, Tab
+from commonplace.llms.purse import CallTerms, ChatPurse, Reserved, Tab
 from commonplace.ports.chat import ChatTask, HostedCharge, HostedCost
 from commonplace.ports.clock import Clock
 from commonplace.ports.usage import SpendingStore
@@ -33,7 +33,7 @@ class ChatHostedPurse:
     @asynccontextmanager
     async def open(self, task: ChatTask, name: str) -> AsyncGenerator[ChatHostedBill]:
         """As `HostedPurse.open`."""
-        tab = self._purse.open(task, name, task.pots)
+        tab = self._purse.open(task, name, task.pots, CallTerms(whole=task.whole))
         bill = ChatHostedBill(self._purse, task, tab, await tab.reserve(0), self._price)
         ok = False
         try:
@@ -67,9 +67,9 @@ class ChatHostedBill:
         if not charge.estimated:
             await self._tab.settle(reserved, micro_usd, tokens=tokens)
             return HostedCost(micro_usd=micro_usd)
-        await self._tab.settle(reserved, 0, tokens=tokens)
+        await self._tab.settle(reserved, 0, tokens=tokens, estimated=True)
         pots = (*self._task.limits.pots, *self._task.pots)
-        passed = await self._purse.estimate(self._task.tenant, micro_usd, pots)
+        passed = await self._purse.estimate(self._task.tenant, micro_usd, pots, tokens.input + tokens.output)
         return HostedCost(micro_usd=micro_usd, passed=passed)
 
     async def close(self, *, ok: bool) -> None:

@@ -50,10 +50,11 @@ Pause = Callable[[float], Awaitable[None]]
 
 @dataclass(slots=True)
 class Bill:
-    """What a call costs: all that was reserved, until its answer says otherwise."""
+    """What a call costs: all that was reserved, until its answer says otherwise (`is_reported`)."""
 
     micro_usd: int
     tokens: Tokens | None = None
+    is_reported: bool = False
 
 
 class MeteredModel(WrapperModel):
@@ -141,7 +142,7 @@ class MeteredModel(WrapperModel):
             yield bill
         finally:
             with anyio.move_on_after(_PATIENCE, shield=True):
-                await self._tab.settle(reserved, bill.micro_usd, tokens=bill.tokens)
+                await self._tab.settle(reserved, bill.micro_usd, tokens=bill.tokens, estimated=not bill.is_reported)
 
     def _charge(self, bill: Bill, response: ModelResponse) -> None:
         usage = response.usage
@@ -160,6 +161,7 @@ class MeteredModel(WrapperModel):
         # A server that does not report what it used may have used all of it.
         if is_told:
             bill.micro_usd = self._prices.cost(bill.tokens)
+            bill.is_reported = True
 
 
 def _wait_after(error: AgentRunError, attempt: int, bill: Bill) -> float:

@@ -51,6 +51,11 @@ class Prices:
     own: Mapping[str, Price] = field(default_factory=dict[str, Price])
     unknown: Price = UNKNOWN
 
+    @property
+    def is_known(self) -> bool:
+        """Whether somebody said what this model costs: the operator, for it or for all that nobody knows, or its vendor."""
+        return self.model in self.own or self.unknown != UNKNOWN or self._published(_ONE) is not None
+
     def cost(self, tokens: Tokens) -> int:
         """In millionths of a dollar, rounded up."""
         if price := self.own.get(self.model):
@@ -74,6 +79,9 @@ class Prices:
         except (LookupError, ValueError):
             return None  # Nobody's, or a usage that does not add up.
         return None
+
+
+_ONE: Final = Tokens(input=1, output=1)
 
 
 def _by(price: Price, tokens: Tokens) -> Decimal:

@@ -7,13 +7,16 @@ at once only those are made that fit; if one refuses, the others get back what w
 is given back. A process that dies in between leaves it taken: a budget is then a little smaller that day, never larger.
 
 What a hosted agent used and never reported is an estimate. It is counted beside the real money, warns, and refuses nothing.
+
+A task that is `whole`, such as a turn in a room, is declined before it begins, and never in the middle: its first call is refused once a
+pot is used up, and those after it are charged to whatever there is. A budget may so be passed by the tasks that were under way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Protocol
 
@@ -24,7 +27,16 @@ from commonplace.llms.prices import Tokens
 from commonplace.ports.clock import Clock
 from commonplace.ports.models import Pot, Spent, TaskLimits
 from commonplace.ports.usage import SpendingStore
-from commonplace.values.usage import COUNTER, ESTIMATES, SpendingDay, Usage, daily_budget, to_usd
+from commonplace.values.usage import (
+    COUNTER,
+    ESTIMATED_TOKENS,
+    ESTIMATES,
+    TOKENS,
+    SpendingDay,
+    Usage,
+    daily_budget,
+    to_usd,
+)
 
 _OFF: Final = "Models are turned off: the budget is 0. Raise it at /v1/budgets, or daily_budget_usd in [llm]."
 _CHAT_OFF: Final = "Models are turned off for chat: its budget is 0. Raise chat_budget_usd in [llm]."
@@ -55,18 +67,42 @@ class PaidWork(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Counter:
-    """One budget that a call is charged to, as the store counts it, and what it says if it refuses. `off`: it always does."""
+    """
+    One budget that a call is charged to, as the store counts it, and what it says if it refuses. `off`: it always does. `is_day`: it is that of
+    the day, and not a pot.
+    """
 
     name: str
     pot: Pot
     refusal: SpendingCapReached
     off: bool = False
+    is_day: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallTerms:
+    """
+    How a call is charged. `whole`: it is of a task that is finished once it has begun; `begun`: that one has. `priced`: somebody said what its
+    model costs; else what it costs is an estimate to the pots.
+    """
+
+    whole: bool = False
+    begun: bool = False
+    priced: bool = True
+
+
+_PLAIN: Final = CallTerms()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reserved:
     counters: tuple[Counter, ...]
     micro_usd: int
+    terms: CallTerms = _PLAIN
+
+    def held(self, counter: Counter) -> int:
+        """How much of it was taken from one of them."""
+        return self.micro_usd if counter.is_day or self.terms.priced else 0
 
 
 class Purse:
@@ -77,11 +113,13 @@ class Purse:
         self._clock = clock
         self._daily = daily
 
-    def open(self, work: PaidWork, model: str, pots: Sequence[Pot] = ()) -> Tab:
+    def open(self, work: PaidWork, model: str, pots: Sequence[Pot] = (), terms: CallTerms = _PLAIN) -> Tab:
         """`pots` are charged beside those of the limits."""
-        return Tab(self, work, model, (*work.limits.pots, *pots))
+        return Tab(self, work, model, (*work.limits.pots, *pots), terms)
 
-    async def reserve(self, tenant: str, micro_usd: int, pots: Sequence[Pot] = ()) -> Reserved:
+    async def reserve(
+        self, tenant: str, micro_usd: int, pots: Sequence[Pot] = (), terms: CallTerms = _PLAIN
+    ) -> Reserved:
         """
         Take so much from the day and from every pot, or from none of them.
 
@@ -89,13 +127,14 @@ class Purse:
             SpendingCapReached: one has not so much left; `cap` in its details says which.
         """
         counters = (*map(_counter_of, pots), await self._day(tenant, self._clock.now()))
+        reserved = Reserved(counters=counters, micro_usd=micro_usd, terms=terms)
         for counter in counters:
-            if counter.off:
+            if counter.off and not terms.begun:
                 raise counter.refusal
         charged: list[Counter] = []
         try:
             for counter in counters:
-                if not await self._take(tenant, counter, micro_usd):
+                if not await self._take(tenant, counter, reserved):
                     raise counter.refusal
                 charged.append(counter)
         except BaseException:
@@ -103,36 +142,62 @@ class Purse:
                 # Why nothing was reserved matters more than that something could not be given back.
                 with suppress(StoreError):
                     for counter in charged:
-                        await self._take(tenant, counter, -micro_usd)
+                        await self._charge(tenant, counter, {COUNTER: -reserved.held(counter)})
             raise
-        return Reserved(counters=counters, micro_usd=micro_usd)
+        return reserved
 
-    async def settle(self, tenant: str, reserved: Reserved, micro_usd: int) -> None:
-        """What the call really cost. That may be more than was reserved: then all are charged for it all the same."""
-        difference = micro_usd - reserved.micro_usd
-        if not difference:
-            return
+    async def settle(
+        self, tenant: str, reserved: Reserved, micro_usd: int, tokens: int = 0, *, estimated: bool = False
+    ) -> None:
+        """
+        What the call really cost. That may be more than was reserved: then all are charged for it all the same. `estimated`: nobody reported it;
+        to the pots of a whole task it is no more than that.
+        """
+        terms = reserved.terms
+        is_guess = not terms.priced or (terms.whole and estimated)
         for counter in reserved.counters:
-            await self._store.quotas.spend(tenant, counter.name, counter.pot.lasts, {COUNTER: difference}, {})
+            money = {COUNTER: micro_usd - reserved.held(counter)}
+            if is_guess and not counter.is_day:
+                money = {COUNTER: -reserved.held(counter), ESTIMATES: micro_usd}
+            is_counted = terms.whole and not counter.is_day
+            await self._charge(tenant, counter, {**money, TOKENS: tokens} if is_counted else money)
 
-    async def estimate(self, tenant: str, micro_usd: int, pots: Sequence[Pot] = ()) -> tuple[str, ...]:
+    async def estimate(self, tenant: str, micro_usd: int, pots: Sequence[Pot] = (), tokens: int = 0) -> tuple[str, ...]:
         """
         Count what was probably used and nobody reported. Answers which caps are passed with it: something to warn of, and nothing
         that a later call is refused for.
         """
         caps: list[str] = []
         for counter in (*map(_counter_of, pots), await self._day(tenant, self._clock.now())):
-            quotas, pot = self._store.quotas, counter.pot
-            await quotas.spend(tenant, counter.name, pot.lasts, {ESTIMATES: micro_usd}, {})
-            if sum((await quotas.spent(tenant, counter.name, pot.lasts)).values()) > pot.micro_usd:
+            pot = counter.pot
+            amounts = {ESTIMATES: micro_usd} if counter.is_day else {ESTIMATES: micro_usd, ESTIMATED_TOKENS: tokens}
+            await self._charge(tenant, counter, amounts)
+            spent = await self._store.quotas.spent(tenant, counter.name, pot.lasts)
+            if pot.micro_usd is not None and spent.get(COUNTER, 0) + spent.get(ESTIMATES, 0) > pot.micro_usd:
                 caps.append(pot.cap)
         return tuple(caps)
 
-    async def _take(self, tenant: str, counter: Counter, micro_usd: int) -> bool:
-        pot = counter.pot
-        return await self._store.quotas.spend(
-            tenant, counter.name, pot.lasts, {COUNTER: micro_usd}, {COUNTER: pot.micro_usd}
-        )
+    async def _take(self, tenant: str, counter: Counter, reserved: Reserved) -> bool:
+        """Whether there was so much; of a whole task, whether there is anything left when it begins."""
+        pot, terms, micro_usd = counter.pot, reserved.terms, reserved.held(counter)
+        limits = {} if pot.micro_usd is None else {COUNTER: pot.micro_usd}
+        if terms.begun:
+            await self._charge(tenant, counter, {COUNTER: micro_usd})
+            return True
+        if not terms.whole or counter.is_day:
+            return await self._store.quotas.spend(tenant, counter.name, pot.lasts, {COUNTER: micro_usd}, limits)
+        if pot.tokens is not None:
+            limits[TOKENS] = pot.tokens
+        if not await self._store.quotas.spend(tenant, counter.name, pot.lasts, {COUNTER: 1, TOKENS: 1}, limits):
+            return False
+        await self._charge(tenant, counter, {COUNTER: micro_usd - 1, TOKENS: -1})
+        return True
+
+    async def _charge(self, tenant: str, counter: Counter, amounts: dict[str, int]) -> None:
+        """Whatever its limit is."""
+        amounts = {name: amount for name, amount in amounts.items() if amount}
+        if amounts:
+            await self._store.quotas.spend(tenant, counter.name, counter.pot.lasts, amounts, {})
 
     async def _day(self, tenant: str, now: datetime) -> Counter:
         budget = daily_budget(self._daily, await self._store.usage.budget(tenant))
@@ -164,8 +229,9 @@ class ChatPurse(Purse):
 
 
 def _counter_of(pot: Pot) -> Counter:
+    usd = None if pot.micro_usd is None else to_usd(pot.micro_usd)
     refusal = SpendingCapReached(
-        "What several tasks may cost together is used up.", cap=pot.cap, pot=pot.name, pot_usd=to_usd(pot.micro_usd)
+        "What several tasks may cost together is used up.", cap=pot.cap, pot=pot.name, pot_usd=usd
     )
     return Counter(name=f"pot:{pot.name}", pot=pot, refusal=refusal)
 
@@ -179,17 +245,21 @@ def _day_counter(day: SpendingDay, now: datetime, budget: int, *, off: str, full
         # Nothing to wait for.
         refusal=refusal if budget else SpendingCapReached(off, cap="day"),
         off=not budget,
+        is_day=True,
     )
 
 
 class Tab:
     """What one task has cost so far. A call whose end nobody saw counts with all that was reserved for it."""
 
-    def __init__(self, purse: Purse, work: PaidWork, model: str, pots: Sequence[Pot] = ()) -> None:
+    def __init__(
+        self, purse: Purse, work: PaidWork, model: str, pots: Sequence[Pot] = (), terms: CallTerms = _PLAIN
+    ) -> None:
         self._purse = purse
         self._work = work
         self._model = model
         self._pots = pots
+        self._terms = terms
         self._calls = self._input = self._output = self._cached = self._thoughts = self._micro_usd = 0
         self._open: list[Reserved] = []
 
@@ -223,14 +293,18 @@ class Tab:
         self._count(micro_usd)
         with ExitStack() as undo:
             undo.callback(self._count, -micro_usd)
-            reserved = await self._purse.reserve(self._work.tenant, micro_usd, self._pots)
+            reserved = await self._purse.reserve(self._work.tenant, micro_usd, self._pots, self._terms)
             undo.pop_all()
+        # What has begun is finished.
+        self._terms = replace(self._terms, begun=self._terms.whole)
         self._open.append(reserved)
         return reserved
 
-    async def settle(self, reserved: Reserved, micro_usd: int, *, tokens: Tokens | None = None) -> None:
+    async def settle(
+        self, reserved: Reserved, micro_usd: int, *, tokens: Tokens | None = None, estimated: bool = False
+    ) -> None:
         """
-        End a call: it cost so much. `tokens` None: it was not answered.
+        End a call: it cost so much. `tokens` None: it was not answered; `estimated`: nobody reported them.
 
         Raises:
             ValueError: this call was settled before.
@@ -242,7 +316,8 @@ class Tab:
             self._output += tokens.output
             self._cached += tokens.cache_read
             self._thoughts += tokens.thoughts
-        await self._purse.settle(self._work.tenant, reserved, micro_usd)
+        counted = 0 if tokens is None or estimated else tokens.input + tokens.output
+        await self._purse.settle(self._work.tenant, reserved, micro_usd, counted, estimated=estimated)
         self._count(micro_usd - reserved.micro_usd)
 
     async def close(self, *, ok: bool) -> None:

@@ -2,21 +2,23 @@
 What a chat room remembers: one file, a line a memory, with who said it behind a dash. Beside it `meta.json` says whose it is, since the names
 of folders do not.
 
-A line that says what another one says is others once, whoever repeats it.
+A line that says what another one says is kept once, whoever repeats it. What stands behind the last dash is ours: nobody's text and nobody's name has such a
+dash in it, so that nobody speaks for somebody else.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, cast
 
-from commonplace.errors import ContentTooLarge, InvalidContent, MemoryFileTooLarge, PathNotFound
+from commonplace.errors import ContentTooLarge, FileError, InvalidContent, MemoryFileTooLarge, PathNotFound
 from commonplace.markdown.confine import FileSnapshot
-from commonplace.markdown.cues import same
+from commonplace.markdown.cues import normal
 from commonplace.markdown.roots import INDEX, Root
+from commonplace.text.fence import without_unseen
 from commonplace.values.channel import RoomMemoryFull
 from commonplace.values.moment import to_iso
 
@@ -24,6 +26,10 @@ MOST_EXISTING: Final = 16 * 1024 * 1024
 MOST_WRITE: Final = 1024 * 1024
 META: Final = "meta.json"
 BY: Final = " — "
+HEARD: Final = ", overheard"
+"""Behind the name of who said it, in a line that nobody asked for."""
+_DASH: Final = " – "
+_MOST_NAME: Final = 64
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,6 +43,7 @@ class RoomFile:
 
     def lines(self) -> tuple[str, ...]:
         """Without their bullets."""
+        self._require_own()
         try:
             text = self.root.folder.read((INDEX,), MOST_EXISTING).data.decode("utf-8", "replace")
         except PathNotFound:
@@ -61,23 +68,25 @@ class RoomFile:
 
         def compose(before: str) -> str | None:
             rest = [line for line in before.splitlines(keepends=True) if bare_line(line) not in over]
-            present_claims = [claim_of(line) for line in rest if _says(line)]
+            present_claims = {normal(claim_of(line)) for line in rest if _says(line)} - {""}
             after = "".join(rest)
-            for claim, by in claims:
-                if not any(same(other, claim) for other in present_claims):
-                    present_claims.append(claim)
+            for text, by in claims:
+                claim = clean_claim(text)
+                plain_claim = normal(claim)
+                if claim and plain_claim not in present_claims:
+                    present_claims.add(plain_claim)
                     joint = "" if not after or after.endswith("\n") else "\n"
-                    after += f"{joint}- {claim}{BY}{by}\n" if by else f"{joint}- {claim}\n"
+                    after += f"{joint}- {_signed(claim, by)}\n"
             return after
 
         return self._change(compose, now)
 
     def correct(self, line: str, text: str, by: str, now: datetime) -> bool:
         """Another text in the place of a line, as `lines` has it. False: there is no such line, or it says so already. Raises as `append`."""
-        claim = " ".join(check_room_text(text).split())
+        claim = clean_claim(check_room_text(text))
         if not claim:
             raise InvalidContent("Give something to remember.")
-        full = f"- {claim}{BY}{by}\n" if by else f"- {claim}\n"
+        full = f"- {_signed(claim, by)}\n"
 
         def compose(before: str) -> str | None:
             return "".join(full if bare_line(other) == line else other for other in before.splitlines(keepends=True))
@@ -93,12 +102,31 @@ class RoomFile:
 
         return self._change(compose, now)
 
-    def replace(self, text: str, now: datetime) -> bool:
-        """All of it, made shorter for instance. False: it is as before."""
-        new = check_room_text(text)
-        return self._change(lambda _: new if not new or new.endswith("\n") else f"{new}\n", now, whole=True)
+    def replace(self, text: str, by: str, now: datetime) -> bool:
+        """All of it, made shorter for instance. Lines that were not there are those of `by`, whatever they say of themselves. False: it is as before."""
+        new = without_unseen(check_room_text(text))
+
+        def compose(before: str) -> str:
+            present_lines = [bare_line(line) for line in before.splitlines() if _says(line)]
+            by_claim = {normal(claim_of(line)): line for line in present_lines} | dict(
+                zip(present_lines, present_lines, strict=True)
+            )
+            lines = [_signed_line(line, by, by_claim) for line in new.splitlines()]
+            return "".join(f"{line}\n" for line in lines)
+
+        return self._change(compose, now, whole=True)
+
+    def _require_own(self) -> None:
+        """Raises FileError: the folder is another room's, whose chat has the same hash."""
+        try:
+            meta = _object(self.root.folder.read((META,), MOST_WRITE).data)
+        except PathNotFound:
+            return
+        if (meta.get("channel", self.channel), meta.get("chat", self.chat)) != (self.channel, self.chat):
+            raise FileError("The folder of this room's memory holds that of another room.")
 
     def _change(self, compose: Callable[[str], str | None], now: datetime, *, whole: bool = False) -> bool:
+        self._require_own()
         changed = False
 
         def work(snapshot: FileSnapshot | None) -> bytes | None:
@@ -145,12 +173,43 @@ def claim_of(line: str) -> str:
     return text.rpartition(BY)[0] or text
 
 
+def clean_claim(text: str) -> str:
+    """One line of what is to be seen, without the dash that only we set."""
+    return " ".join(without_unseen(text).split()).replace(BY, _DASH)
+
+
+def author_name(name: str) -> str:
+    """Who asked for a line, as they may be named behind it: nobody is called as what was overheard is labelled."""
+    name = _without_dash(name)[:_MOST_NAME].strip()
+    while name.endswith(HEARD):
+        name = name.removesuffix(HEARD).rstrip()
+    return name
+
+
+def _without_dash(name: str) -> str:
+    return " ".join(without_unseen(name).split()).replace("—", "-")
+
+
+def _signed(claim: str, by: str) -> str:
+    by = _without_dash(by)
+    return f"{claim}{BY}{by}" if by else claim
+
+
+def _signed_line(line: str, by: str, present_lines: Mapping[str, str]) -> str:
+    """A line of a new file, by whom it is: whoever it was if it was there before. `present_lines` by themselves and by what they say."""
+    bare = bare_line(line)
+    if not _says(line) or not by or bare in present_lines:
+        return line
+    before = present_lines.get(plain_claim) if (plain_claim := normal(bare)) else None
+    return f"- {before or _signed(clean_claim(bare), by)}"
+
+
 def _claims(text: str) -> list[str]:
     """Each bullet of a list, else all of it as one line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if lines and all(line.startswith(("- ", "* ", "• ")) for line in lines):
-        return [claim for line in lines if (claim := " ".join(bare_line(line).split()))]
-    claim = " ".join(text.split())
+        return [claim for line in lines if (claim := clean_claim(bare_line(line)))]
+    claim = clean_claim(text)
     return [claim] if claim else []
 
 

@@ -377,11 +377,12 @@ def line_hash(claim: str) -> str:
 
 
 def claims_of(text: str) -> list[str]:
-    """The lines of a room's memory that say something, without their bullets."""
+    """The lines of a room's memory that say something, without their bullets, the last of them if there are very many."""
     lines = (line.strip() for line in text.splitlines())
     texts = (line.lstrip("-*•").strip() for line in lines if line and not line.startswith(("#", "<!--", "```", "---")))
     claims = ["".join(c for c in line if c >= " ")[:_LONGEST_LINE] for line in texts if line]
-    return [line for line in claims if line.strip()][:MOST_LINES]
+    # The newest: an old line is shown to nobody for being old.
+    return [line for line in claims if line.strip()][-MOST_LINES:]
 
 
 def _stands(record: Record) -> bool:

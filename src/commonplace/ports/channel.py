@@ -87,7 +87,7 @@ class Outgoing:
     """
     A message of ours. `key` makes it known again if it is sent a second time, and is how it is edited; `reply_to` is the message that it answers; `run`
     the turn it belongs to. `notice`: the room says it, not the agent. `partial`: it is the beginning of an answer that edits go on with, the last
-    of which is `final`.
+    of which is `final`. `cold`: by the way that is there also when nobody has spoken for long.
     """
 
     chat: str
@@ -98,6 +98,7 @@ class Outgoing:
     run: str | None = None
     notice: bool = False
     partial: bool = False
+    cold: bool = False
     card: PermissionCard | None = field(default=None)
 
 

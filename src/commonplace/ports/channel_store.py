@@ -92,6 +92,10 @@ class ChannelStore(Protocol):
 
     async def put_route(self, tenant: str, route: Route) -> None: ...
 
+    async def begin_route(self, tenant: str, route: Route, *, instead: str | None) -> Route:
+        """Keep a way if there is none of its key, or only one to the session `instead`. Answers the way that is kept now: of several that begin one, the first."""
+        ...
+
     async def remove_route(self, tenant: str, channel: str, key: str) -> None: ...
 
     # ---- senders

@@ -22,7 +22,11 @@ _CHAT_LIMITS: Final = TaskLimits(seconds=600.0, output_tokens=8_192)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChatTask:
-    """One turn that is to be paid for. `pots` are charged beside the day: the session's, the room's, the tenant's."""
+    """
+    One turn that is to be paid for. `pots` are charged beside the day: the session's, the room's, the tenant's. `whole`: once begun it is
+    finished, whatever it costs, so that nobody is left with half of a work; and what a model costs that nobody knows the price of is only an
+    estimate to its pots.
+    """
 
     tenant: str
     session: str
@@ -32,6 +36,7 @@ class ChatTask:
     limits: TaskLimits = _CHAT_LIMITS
     model_name: str | None = None
     purpose: str = CHAT
+    whole: bool = False
 
 
 class ChatModel(Protocol):

@@ -23,12 +23,14 @@ class Pot:
     """
     Money that several tasks share, those of a second attempt after a crash, too: they name the same pot. `cap` is what it is
     called if it refuses (`session`, `room`, `tenant`). It is full again when it was first used so long ago as it `lasts`.
+    `micro_usd` None: money is only counted; `tokens`: how many it has.
     """
 
     name: str
-    micro_usd: int
+    micro_usd: int | None
     cap: str = "pot"
     lasts: timedelta = timedelta(days=2)
+    tokens: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -29,7 +29,7 @@ class Delivery:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Delivered:
     """
-    What became of it. `failed`: why nobody was answered, and `code` its error's. `retry_after`: nothing can be done for so many seconds, such as until the
+    What became of it. `failed`: why nobody was answered, and `code` its error's; of what was answered, why nobody knows whether the answer was seen. `retry_after`: nothing can be done for so many seconds, such as until the
     day ends whose budget is used up. `run` None: it was not begun. `was_over`: a daemon had played it before.
     """
 

@@ -10,6 +10,7 @@ from commonplace.sdk.async_connection import AsyncDaemonConnection
 from commonplace.sdk.documents import changed, part, query, written
 from commonplace.sdk.room_listener import RoomListener
 from commonplace.sdk.talk import Call, asked
+from commonplace.values.artifact import Artifact
 from commonplace.values.channel import (
     ChannelProfile,
     ChannelSender,
@@ -86,6 +87,36 @@ class AsyncDaemonRooms:
         body = changed({"text": text, "mention": mention, "reply_to": reply_to, "id": id, "speaker": speaker})
         return await self._post(f"{_rooms(channel)}/{part(room)}/messages", RoomMessage, body)
 
+    async def send_files(
+        self,
+        room: str,
+        files: builtins.list[str],
+        *,
+        text: str = "",
+        mention: bool | None = None,
+        speaker: str | None = None,
+        channel: str = "web",
+    ) -> RoomMessage:
+        """Say something that brings files, which were uploaded to the room: their ids."""
+        body: dict[str, Json] = {
+            "text": text,
+            "attachments": [*files],
+            **changed({"mention": mention, "speaker": speaker}),
+        }
+        return await self._post(f"{_rooms(channel)}/{part(room)}/messages", RoomMessage, body)
+
+    async def upload(self, room: str, name: str, data: bytes, *, channel: str = "web") -> Artifact:
+        """Keep a file for a room, so that a message may bring it. Raises ArtifactTooLarge."""
+        call = Call(
+            method="POST",
+            path=f"{_rooms(channel)}/{part(room)}/files",
+            query=query({"name": name}),
+            body=data,
+            decode=reader(Artifact),
+            condition=("Content-Type", "application/octet-stream"),
+        )
+        return await self._daemon.ask(asked(call))
+
     async def messages(
         self, room: str, *, before: int | None = None, limit: int = 100, channel: str = "web"
     ) -> RoomMessagePage:
@@ -119,6 +150,11 @@ class AsyncDaemonRooms:
     async def forget(self, room: str, line: str, *, channel: str = "web") -> RoomMemoryChange:
         """Drop a line, as `memory` has it."""
         return await self._post(f"{_rooms(channel)}/{part(room)}/memory/forget", RoomMemoryChange, {"line": line})
+
+    async def correct(self, room: str, line: str, text: str, *, channel: str = "web") -> RoomMemoryChange:
+        """Another text in the place of a line, as `memory` has it."""
+        body: dict[str, Json] = {"line": line, "text": text}
+        return await self._post(f"{_rooms(channel)}/{part(room)}/memory/correct", RoomMemoryChange, body)
 
     async def _get(self, path: str, answer: type[T], parameters: Mapping[str, object] | None = None) -> T:
         params = query(parameters or {})

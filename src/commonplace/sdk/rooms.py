@@ -11,6 +11,7 @@ from commonplace.sdk.connection import DaemonConnection
 from commonplace.sdk.documents import changed, part, query, written
 from commonplace.sdk.room_listener import RoomListener
 from commonplace.sdk.talk import Call, asked
+from commonplace.values.artifact import Artifact
 from commonplace.values.channel import (
     ChannelProfile,
     ChannelSender,
@@ -87,6 +88,36 @@ class DaemonRooms:
         body = changed({"text": text, "mention": mention, "reply_to": reply_to, "id": id, "speaker": speaker})
         return self._post(f"{_rooms(channel)}/{part(room)}/messages", RoomMessage, body)
 
+    def send_files(
+        self,
+        room: str,
+        files: builtins.list[str],
+        *,
+        text: str = "",
+        mention: bool | None = None,
+        speaker: str | None = None,
+        channel: str = "web",
+    ) -> RoomMessage:
+        """Say something that brings files, which were uploaded to the room: their ids."""
+        body: dict[str, Json] = {
+            "text": text,
+            "attachments": [*files],
+            **changed({"mention": mention, "speaker": speaker}),
+        }
+        return self._post(f"{_rooms(channel)}/{part(room)}/messages", RoomMessage, body)
+
+    def upload(self, room: str, name: str, data: bytes, *, channel: str = "web") -> Artifact:
+        """Keep a file for a room, so that a message may bring it. Raises ArtifactTooLarge."""
+        call = Call(
+            method="POST",
+            path=f"{_rooms(channel)}/{part(room)}/files",
+            query=query({"name": name}),
+            body=data,
+            decode=reader(Artifact),
+            condition=("Content-Type", "application/octet-stream"),
+        )
+        return self._daemon.ask(asked(call))
+
     def messages(
         self, room: str, *, before: int | None = None, limit: int = 100, channel: str = "web"
     ) -> RoomMessagePage:
@@ -116,6 +147,11 @@ class DaemonRooms:
     def forget(self, room: str, line: str, *, channel: str = "web") -> RoomMemoryChange:
         """Drop a line, as `memory` has it."""
         return self._post(f"{_rooms(channel)}/{part(room)}/memory/forget", RoomMemoryChange, {"line": line})
+
+    def correct(self, room: str, line: str, text: str, *, channel: str = "web") -> RoomMemoryChange:
+        """Another text in the place of a line, as `memory` has it."""
+        body: dict[str, Json] = {"line": line, "text": text}
+        return self._post(f"{_rooms(channel)}/{part(room)}/memory/correct", RoomMemoryChange, body)
 
     def _get(self, path: str, answer: type[T], parameters: Mapping[str, object] | None = None) -> T:
         params = query(parameters or {})

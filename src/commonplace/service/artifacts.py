@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from commonplace.artifacts.cabinet import Cabinet, new_artifact_id
-from commonplace.errors import FileError, InvalidInput, StoreFull
+from commonplace.errors import FileError, Forbidden, InvalidInput, StoreFull
 from commonplace.governance.access import reaches_all, require_role
 from commonplace.ports.journal import Entries
 from commonplace.values.artifact import Artifact, ArtifactDraft, ArtifactPage, ArtifactQuery
@@ -26,7 +26,7 @@ from commonplace.values.audit import AuditQuery
 from commonplace.values.line import is_text
 from commonplace.values.moment import utc
 from commonplace.values.note import Note
-from commonplace.values.principal import LOCAL, Principal
+from commonplace.values.principal import CHANNEL_SUBJECT, LOCAL, Principal
 from commonplace.values.record import Provenance
 from commonplace.values.run_errors import ArtifactNotFound, ArtifactNotText, ArtifactTooLarge, RunsUnavailable
 
@@ -34,12 +34,15 @@ if TYPE_CHECKING:
     from commonplace.service.desk import Desk
     from commonplace.service.records import Records
     from commonplace.service.runs import Runs
-    from commonplace.values.record import Record
+    from commonplace.values.json import Json
+    from commonplace.values.record import Record, Trust
     from commonplace.values.scope import Scope
 
 T = TypeVar("T")
 
 MOST_LISTED: Final = 1_000
+MOST_IN_ROOM: Final = 1 << 30
+"""Bytes of all files of one room."""
 MOST_NAME: Final = 255
 _TYPE: Final = re.compile(
     r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}(; ?charset=[a-z0-9-]{1,40})?"
@@ -72,17 +75,19 @@ class Artifacts:
 
     async def add(self, who: Principal, draft: ArtifactDraft, data: bytes) -> Artifact:
         """
-        Keep a file. The same content again takes no more room.
+        Keep a file. The same content again takes no more room. One of a chat room is nobody's own.
 
         Raises:
-            ArtifactTooLarge: it has more bytes than one may have.
+            ArtifactTooLarge: it has more bytes than one may have, or its room has as many as it may.
             InvalidInput: the name or the type is none.
             RunNotFound: the run is not the caller's.
         """
         desk, now = self._desk, utc(self._desk.clock.now())
-        async with desk.account(who, "artifact.add", run=draft.run) as account:
+        async with desk.account(who, "artifact.add", scope=draft.room, run=draft.run) as account:
             require_role(who, "writer")
             _check(draft)
+            if draft.room is not None:
+                await desk.require(who, draft.room)
             if len(data) > self._limits.most_bytes:
                 raise ArtifactTooLarge(bytes=len(data), limit=self._limits.most_bytes)
             if draft.expires_at is not None and draft.expires_at <= now:
@@ -90,6 +95,8 @@ class Artifacts:
             if draft.run is not None:
                 await self._runs.get(who, draft.run)
             cabinet = self._here()
+            if draft.room is not None:
+                await self._require_space(cabinet, who.tenant, draft.room, len(data))
             digest = await asyncio.to_thread(lambda: sha256(data).hexdigest())
             keep = self._limits.keep
             artifact = Artifact(
@@ -99,9 +106,10 @@ class Artifacts:
                 size=len(data),
                 sha256=digest,
                 tenant=who.tenant,
-                owner=who.subject,
+                owner=who.subject if draft.room is None else _channel_of(draft.room),
                 created_at=now,
                 run=draft.run,
+                room=draft.room,
                 expires_at=utc(draft.expires_at) if draft.expires_at else None if keep is None else now + keep,
             )
             await _in_thread(lambda: cabinet.add(artifact, data))
@@ -117,9 +125,14 @@ class Artifacts:
             if query.everyone:
                 require_role(who, "admin")
                 await account.note_read(everyone=True)
+            if query.room is not None:
+                await self._desk.require(who, query.room)
             cabinet, now = self._here(), self._desk.clock.now()
             cards = [card for card in await _in_thread(lambda: cabinet.all(who.tenant)) if not _is_over(card, now)]
-        visible = [card for card in cards if card.owner == who.subject or (query.everyone and _sees_all(who))]
+        if query.room is not None:
+            visible = [card for card in cards if card.room == query.room]
+        else:
+            visible = [card for card in cards if _is_own(who, card) or (query.everyone and _sees_all(who))]
         matches = [card for card in visible if query.run is None or card.run == query.run]
         if query.cursor is not None:
             places = [place for place, card in enumerate(matches) if card.id == query.cursor]
@@ -146,18 +159,22 @@ class Artifacts:
             return artifact, data
 
     async def delete(self, who: Principal, id: str) -> None:
-        """What it was promoted to stays."""
+        """What it was promoted to stays. One of a room is deleted by the room's owner and by admins."""
         async with self._desk.account(who, "artifact.delete") as account:
             require_role(who, "writer")
-            await self._found(who, id)
+            artifact = await self._found(who, id)
+            if artifact.room is not None and who.role != "admin":
+                members = await self._desk.store.members.members(who.tenant, artifact.room)
+                if not any(member.owner and member.subject == who.subject for member in members):
+                    raise Forbidden("Only the owner of a room and admins delete its files.")
             cabinet = self._here()
             await _in_thread(lambda: cabinet.remove(who.tenant, id))
             await account.note(artifact=id)
 
     async def promote(self, who: Principal, id: str, scope: Scope | str, *, key: str | None = None) -> Record:
         """
-        Make the text of an artifact a memory. What a run made is a model's word, whoever promotes it. A second time, the record becomes the
-        next version, if it has a key.
+        Make the text of an artifact a memory. What a run made is a model's word, and what came into a room somebody's from outside, whoever promotes it.
+        A second time, the record becomes the next version, if it has a key.
 
         Raises:
             ArtifactNotText: it is no text in UTF-8.
@@ -174,7 +191,7 @@ class Artifacts:
                 key=key,
                 kind="resource",
                 source="artifact",
-                trust="system_generated" if artifact.run is None else "model_generated",
+                trust=_trust_of(artifact),
                 metadata={"artifact": artifact.id, "name": artifact.name, "type": artifact.type},
                 provenance=Provenance(run=artifact.run, file=artifact.uri),
             )
@@ -185,15 +202,31 @@ class Artifacts:
 
     async def erase(self, tenant: str, owner: str) -> int:
         """Delete all of a person's, for good. For whoever was let in already, and keeps the account."""
-        cabinet, count = self._cabinet, 0
+        return len(await self._erase(tenant, lambda card: card.owner == owner))
+
+    async def erase_room(self, tenant: str, room: Scope) -> int:
+        """Delete all of a room's, for good. For whoever was let in already."""
+        ids = await self._erase(tenant, lambda card: card.room == room)
+        for id in ids:
+            await self._note_gone(tenant, {"artifact": id, "room": str(room)})
+        return len(ids)
+
+    async def _erase(self, tenant: str, is_meant: Callable[[Artifact], bool]) -> list[str]:
+        cabinet, ids = self._cabinet, list[str]()
         if cabinet is None:
-            return 0
+            return ids
         for card in await _in_thread(lambda: cabinet.all(tenant)):
-            if card.owner == owner:
+            if is_meant(card):
                 with suppress(ArtifactNotFound):
                     await _in_thread(lambda id=card.id: cabinet.remove(tenant, id))
-                    count += 1
-        return count
+                    ids.append(card.id)
+        return ids
+
+    async def _note_gone(self, tenant: str, details: dict[str, Json]) -> None:
+        """So that nobody looks for it elsewhere."""
+        who = Principal(subject=LOCAL, name="daemon", tenant=tenant, role="admin", operator=True, door="daemon")
+        row = self._desk.account(who, "artifact.delete").row("ok", details=details)
+        await self._desk.store.journal.note(Entries(audit=(row,)))
 
     async def expire(self) -> int:
         """Delete those whose time is over, of every tenant. How many that were."""
@@ -202,14 +235,12 @@ class Artifacts:
             return 0
         count = 0
         for tenant, id in await _in_thread(lambda: cabinet.over(now)):
-            who = Principal(subject=LOCAL, name="daemon", tenant=tenant, role="admin", operator=True, door="daemon")
             try:
                 await _in_thread(lambda tenant=tenant, id=id: cabinet.remove(tenant, id))
             except ArtifactNotFound:
                 # Another process was quicker.
                 continue
-            row = self._desk.account(who, "artifact.delete").row("ok", details={"artifact": id, "expired": True})
-            await self._desk.store.journal.note(Entries(audit=(row,)))
+            await self._note_gone(tenant, {"artifact": id, "expired": True})
             count += 1
         await _in_thread(lambda: cabinet.sweep(now - _ORPHANS_KEPT))
         return count
@@ -224,9 +255,24 @@ class Artifacts:
                     "The artifact lies in the home folder of another daemon. Ask that one, or let the daemons share it."
                 ) from None
             raise
-        if _is_over(artifact, self._desk.clock.now()) or not (artifact.owner == who.subject or _sees_all(who)):
+        if _is_over(artifact, self._desk.clock.now()) or not await self._reaches(who, artifact):
             raise ArtifactNotFound
         return artifact
+
+    async def _reaches(self, who: Principal, artifact: Artifact) -> bool:
+        if artifact.room is None:
+            return _is_own(who, artifact) or _sees_all(who)
+        return (await self._desk.with_members(who, [artifact.room])).reaches(artifact.room)
+
+    async def _require_space(self, cabinet: Cabinet, tenant: str, room: Scope, size: int) -> None:
+        cards = await _in_thread(lambda: cabinet.all(tenant))
+        present = sum(card.size for card in cards if card.room == room)
+        if present + size > MOST_IN_ROOM:
+            raise ArtifactTooLarge(
+                f"The files of this room have {MOST_IN_ROOM >> 20} MiB already. Delete some, or let them expire.",
+                bytes=present + size,
+                limit=MOST_IN_ROOM,
+            )
 
     async def _is_elsewhere(self, who: Principal, id: str) -> bool:
         """Whether the caller's artifact was added at another daemon, whose home folder is not ours: as for runs, by the rows of the audit."""
@@ -252,6 +298,21 @@ async def _in_thread(work: Callable[[], T]) -> T:
         if error.errno in _FULL:
             raise StoreFull from error
         raise FileError(f"The artifacts cannot be used: {error.strerror}.") from error
+
+
+def _is_own(who: Principal, artifact: Artifact) -> bool:
+    return artifact.room is None and artifact.owner == who.subject
+
+
+def _channel_of(room: Scope) -> str:
+    """Nobody's subject is called so."""
+    return f"{CHANNEL_SUBJECT}{room.id.partition('/')[0]}"
+
+
+def _trust_of(artifact: Artifact) -> Trust:
+    if artifact.room is not None:
+        return "connector_sourced"
+    return "system_generated" if artifact.run is None else "model_generated"
 
 
 def _sees_all(who: Principal) -> bool:

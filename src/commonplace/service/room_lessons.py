@@ -16,7 +16,7 @@ from commonplace.guard.quarantine import signs
 from commonplace.learning.contradiction import contradicts
 from commonplace.learning.extract import Fact
 from commonplace.learning.news import Lesson
-from commonplace.markdown.room_file import BY, claim_of
+from commonplace.markdown.room_file import BY, HEARD, author_name, claim_of, clean_claim
 from commonplace.service.fact_reader import Purpose, Reading
 from commonplace.service.lessons import LessonWriter, Placed
 from commonplace.service.run_memories import recalled_into
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from commonplace.service.desk import Desk
     from commonplace.service.room_memory import RoomMemories
 
-HEARD: Final = ", overheard"
-"""Behind the name of who said it, in a line that nobody asked for."""
 _LEAST: Final = 1
 
 
@@ -71,10 +69,10 @@ class RoomLessons:
         fresh = await self._news(who, room, talk, facts)
         if not fresh:
             return ()
-        claims = [(" ".join(fact.text.split()), f"{talk.turns[fact.turn].speaker}{HEARD}") for fact in fresh]
+        claims = [(clean_claim(fact.text), f"{author_name(talk.turns[fact.turn].speaker)}{HEARD}") for fact in fresh]
         lines = await self._memories.lines(who, room)
         over = [line for line in lines if _is_heard(line) and any(_is_over(line, claim) for claim, _ in claims)]
-        change = await self._memories.learn(who, room, claims, over)
+        change = await self._memories.learn(who, room, claims, over, run=talk.run)
         return tuple(claim for claim, _ in claims) if change.changed else ()
 
     async def _news(self, who: Principal, room: ChatRoom, talk: RoomDialogue, facts: list[Fact]) -> list[Fact]:

@@ -83,11 +83,11 @@ class RoomMemories:
         file = self.file(who.tenant, room)
         return await self._change(who, room, "room.forget", partial(file.remove, line, self._desk.clock.now()))
 
-    async def replace(self, who: Principal, room: ChatRoom, text: str) -> RoomMemoryChange:
-        """All of it at once: to make it shorter. Raises as `remember`."""
+    async def replace(self, who: Principal, room: ChatRoom, text: str, *, by: str = "") -> RoomMemoryChange:
+        """All of it at once: to make it shorter. Lines that were not there are those of `by`. Raises as `remember`."""
         clean = await asyncio.to_thread(_judged, text)
         file = self.file(who.tenant, room)
-        work = partial(file.replace, clean.text, self._desk.clock.now())
+        work = partial(file.replace, clean.text, by, self._desk.clock.now())
         return _told(await self._change(who, room, "room.replace_memory", work), clean)
 
     async def correct(self, who: Principal, room: ChatRoom, line: str, text: str, *, by: str = "") -> RoomMemoryChange:
@@ -98,22 +98,38 @@ class RoomMemories:
         return _told(await self._change(who, room, "room.correct", work), clean)
 
     async def learn(
-        self, who: Principal, room: ChatRoom, claims: Sequence[tuple[str, str]], over: Collection[str]
+        self,
+        who: Principal,
+        room: ChatRoom,
+        claims: Sequence[tuple[str, str]],
+        over: Collection[str],
+        *,
+        run: str | None = None,
     ) -> RoomMemoryChange:
-        """Keep what was overheard, each claim with who said it, without the lines of `over`, which it makes false. It changes no prompt of a session that has begun."""
+        """
+        Keep what was overheard in the turn `run`, each claim with who said it, without the lines of `over`, which it makes false. It changes no
+        prompt of a session that has begun.
+        """
         file = self.file(who.tenant, room)
         work = partial(file.learn, claims, over, self._desk.clock.now())
-        return await self._change(who, room, "room.learn", work, on_purpose=False)
+        return await self._change(who, room, "room.learn", work, on_purpose=False, run=run)
 
     def revision(self, tenant: str, room: ChatRoom) -> int:
         """Grows with each change that somebody made on purpose."""
         return self._revisions.get((tenant, room.scope), 0)
 
     async def _change(
-        self, who: Principal, room: ChatRoom, action: str, work: partial[bool], *, on_purpose: bool = True
+        self,
+        who: Principal,
+        room: ChatRoom,
+        action: str,
+        work: partial[bool],
+        *,
+        on_purpose: bool = True,
+        run: str | None = None,
     ) -> RoomMemoryChange:
         desk = self._desk
-        async with desk.account(who, action, scope=room.scope) as account:
+        async with desk.account(who, action, scope=room.scope, run=run) as account:
             require_role(who, "writer")
             await desk.require(who, room.scope)
             if who.scopes is not None and not who.reaches(room.scope):
@@ -129,7 +145,8 @@ class RoomMemories:
     async def _note(self, account: Account, room: ChatRoom, changed: bool) -> None:
         """A row in any case; news only of a change."""
         data: dict[str, Json] = {"scope": "channel", "channel": room.channel, "chat": room.chat}
-        row = account.row("ok" if changed else "unchanged", details={"channel": room.channel, "chat": room.chat})
+        details: dict[str, Json] = {"channel": room.channel, "chat": room.chat, "sender": account.who.subject}
+        row = account.row("ok" if changed else "unchanged", details=details)
         news = account.news("memory_changed", scope=room.scope, data=data)
         await self._desk.store.journal.note(Entries(audit=(row,), events=(news,) if changed else ()))
         account.noted = True

@@ -185,7 +185,7 @@ class ScheduleRunner:
 
     def _outcome(self, delivered: Delivered) -> FireOutcome:
         if delivered.ending == "answered":
-            return FireOutcome(status="ok", run=delivered.run, preview=delivered.reply)
+            return FireOutcome(status="ok", run=delivered.run, preview=delivered.reply, error=delivered.failed)
         if delivered.ending == "cancelled":
             return FireOutcome(status="cancelled", run=delivered.run, preview=delivered.reply)
         if delivered.code == "spending_cap_reached" and delivered.retry_after:
@@ -247,6 +247,7 @@ class ScheduleRunner:
         details: dict[str, Json] = {
             "schedule": schedule.id,
             "target": schedule.target,
+            "sender": schedule.creator.subject,
             "label": schedule.label,
             "status": outcome.status,
             "enabled": finished.enabled,

@@ -15,6 +15,7 @@ from commonplace.agent.local_agent import LocalAgent
 from commonplace.agent.mediator import MediatorOptions
 from commonplace.agent.memory.backend import MemoryBackend, TurnContext
 from commonplace.agent.permissions import Permissions
+from commonplace.agent.rooms import RoomRegistry
 from commonplace.agent.run_log import TurnRun
 from commonplace.agent.session_claims import ClaimedHistory, SessionClaims
 from commonplace.agent.tools.tool import AgentTool
@@ -28,6 +29,7 @@ from commonplace.ports.chat import ChatTask
 from commonplace.service.local import LocalMemory
 from commonplace.service.services import Services
 from commonplace.testing.chat import ScriptedChatModel
+from commonplace.values.permission_entry import PermissionEntry
 from commonplace.values.principal import LOCAL, Principal
 from commonplace.values.run import RunDraft
 from commonplace.values.session import Session
@@ -35,7 +37,7 @@ from commonplace.values.session_lease import LeaseHolder
 from commonplace.values.turn_event import MemoryLearned, TurnEnded, TurnEvent, TurnFailed
 
 WHO = Principal(subject=LOCAL, tenant="default/default", role="admin", operator=True, loopback=True)
-_PATIENCE = 5.0
+_PATIENCE = 30.0
 
 
 @dataclass
@@ -48,6 +50,7 @@ class TurnBench:
     backends: tuple[MemoryBackend, ...] = ()
     limits: TurnLimits = field(default_factory=TurnLimits)
     permissions: Callable[[], Permissions] = Permissions
+    rooms: RoomRegistry = field(default_factory=RoomRegistry)
     mediator: MediatorOptions = field(default_factory=MediatorOptions)
     sessions: LiveSessions | None = None
     claims: SessionClaims | None = None
@@ -68,7 +71,8 @@ class TurnBench:
                         rules=self._permissions,
                         clock=self.services.desk.clock,
                         options=self.mediator,
-                        note=self.services.permission_log.note,
+                        note=self._note,
+                        options_of=self.rooms.permission_options,
                     ),
                     load=self.load,
                     clock=self.services.desk.clock,
@@ -89,6 +93,10 @@ class TurnBench:
     @property
     def history(self) -> ClaimedHistory:
         return ClaimedHistory(self.services.history, self.led)
+
+    async def _note(self, tenant: str, session: Session, entries: Sequence[PermissionEntry]) -> None:
+        room = self.rooms.scope(tenant, session.id)
+        await self.services.permission_log.note(tenant, session, entries, room=room)
 
     def _permissions(self, who: Principal, session: Session) -> Permissions:
         del who, session

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
+from commonplace.channels.attachments import RoomFiles
 from commonplace.channels.parts import RoomParts
 from commonplace.channels.residence import Residence
-from commonplace.errors import NotFound
 from commonplace.ports.channel import CardOutcome, ChannelLimits, Inbox, Outgoing
 from commonplace.service.local import LocalMemory
 from commonplace.testing.agents import TurnBench
@@ -36,6 +36,9 @@ class FakeChannel:
     texts: dict[str, str] = field(default_factory=dict[str, str])
     marks: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     outcomes: dict[str, CardOutcome] = field(default_factory=dict[str, CardOutcome])
+    files: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    """By their references."""
+    downloads: list[str] = field(default_factory=list[str])
     broken: bool = False
     refused: int = 0
     """How often it did not do what was asked."""
@@ -83,7 +86,10 @@ class FakeChannel:
         del chat, active
 
     async def download(self, attachment: ChatAttachment) -> bytes:
-        raise NotFound(attachment.name)
+        self.downloads.append(attachment.reference)
+        if attachment.reference not in self.files:
+            raise PlatformError("The platform has no such file.")
+        return self.files[attachment.reference]
 
     def answers(self) -> list[tuple[str, str]]:
         """To which message what was said, notices too."""
@@ -105,6 +111,7 @@ class RoomBench:
         # Made when it is first asked for.
         assert bench.agent is not None
         assert bench.sessions is not None
+        fields: dict[str, Any] = {"rooms": bench.rooms, **more}
         self.parts = RoomParts(
             agent=bench.sessions,
             history=services.history,
@@ -115,7 +122,8 @@ class RoomBench:
             memory=services.room_memory,
             schedules=services.schedules,
             memory_of=lambda who: LocalMemory(services, who),
-            **more,
+            files=RoomFiles(artifacts=services.artifacts),
+            **fields,
         )
         self.residence = Residence(DEFAULT_TENANT, self.profile, self.platform, self.parts)
 

@@ -10,7 +10,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import time
 from asyncio import create_task, to_thread
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
@@ -36,6 +35,7 @@ from commonplace.server.door import ApiDoor
 from commonplace.server.siblings import Siblings
 from commonplace.service.services import Services
 from commonplace.settings import load_settings
+from commonplace.testing.nursery import DaemonProcess, begin_daemon
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ class Daemon:
     token: str
     home: Path
     log: Path
-    process: subprocess.Popen[bytes]
+    process: DaemonProcess
 
     @property
     def headers(self) -> dict[str, str]:
@@ -87,25 +87,17 @@ def running_daemon(
     log = home / "daemon.log"
     environment = {**os.environ, "COMMONPLACE_HOME": str(home), "COMMONPLACE_LOG_FORMAT": "json", **(env or {})}
     with log.open("ab") as err:
-        begin = err.tell()
-        process = subprocess.Popen(
-            [sys.executable, "-m", "commonplace", "serve", "--port", "0", *args],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=err,
-            cwd=home,
-            start_new_session=True,
-        )
+        start = err.tell()
+        process = begin_daemon(["serve", "--port", "0", *args], environment, home, err.fileno())
     try:
-        url = _ready(process, log, begin, patience)
+        url = _ready(process, log, start, patience)
         token = environment.get("COMMONPLACE_TOKEN") or (home / "token").read_text(encoding="utf-8").strip()
         yield Daemon(url=url, token=token, home=home, log=log, process=process)
     finally:
         _end(process)
 
 
-def _ready(process: subprocess.Popen[bytes], log: Path, begin: int, patience: float) -> str:
+def _ready(process: DaemonProcess, log: Path, begin: int, patience: float) -> str:
     """The address, once the daemon there can work."""
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
@@ -127,7 +119,7 @@ def _answers(url: str) -> bool:
         return False
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: DaemonProcess) -> None:
     """With all its workers: they are of its session."""
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)

@@ -34,6 +34,45 @@ _LOOK_EVERY: Final = 0.05
 _NO_LIMIT: Final = {"per_second": 10_000, "burst_count": 10_000}
 
 
+@dataclass(slots=True)
+class SynapseProcess:
+    """It may be stopped and started again: what it has is in its folder."""
+
+    python: Path
+    folder: Path
+    config: Path
+    url: str
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Ready when it returns. Raises RuntimeError: it ended, or was not ready in time."""
+        environment = {
+            name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COMMONPLACE_"))
+        }
+        with (self.folder / "output.log").open("ab") as output:
+            self.process = subprocess.Popen(
+                [str(self.python), "-m", "synapse.app.homeserver", "--config-path", str(self.config)],
+                env=environment,
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        _wait_until_ready(self.process, self.url, self.folder)
+
+    def stop(self) -> None:
+        process, self.process = self.process, None
+        if process is None:
+            return
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(5)
+
+
 @dataclass(frozen=True, slots=True)
 class Synapse:
     """`admin` is a user who may do everything at this server. `clients` are closed with it."""
@@ -41,6 +80,7 @@ class Synapse:
     url: str
     admin: MatrixPerson
     clients: ExitStack
+    server: SynapseProcess
 
     def person(self, name: str, *, admin: bool = False) -> MatrixPerson:
         """Somebody new, whose id begins with `name`."""
@@ -182,28 +222,13 @@ def running_synapse(python: Path, folder: Path) -> Generator[Synapse]:
     port = _free_port()
     config = _configure(folder, port)
     url = f"http://127.0.0.1:{port}"
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COMMONPLACE_"))}
-    with (folder / "output.log").open("wb") as output:
-        process = subprocess.Popen(
-            [str(python), "-m", "synapse.app.homeserver", "--config-path", str(config)],
-            env=environment,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
+    server = SynapseProcess(python, folder, config, url)
     try:
-        _wait_until_ready(process, url, folder)
+        server.start()
         with ExitStack() as clients:
-            yield Synapse(url, _register(url, clients, "admin", "Admin", admin=True), clients)
+            yield Synapse(url, _register(url, clients, "admin", "Admin", admin=True), clients, server)
     finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(15)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait(5)
+        server.stop()
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], url: str, folder: Path) -> None:

@@ -35,7 +35,7 @@ _LABEL: Final = re.compile(
 )
 # Letters written as tags, text that runs the other way, escapes of a terminal. What emoji and scripts are made with is left alone.
 _INVISIBLE: Final = re.compile(
-    "[\u180e\u200b\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f\x00-\x08\x0e-\x1b\x7f]"
+    "[\u180e\u200b\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]"
 )
 
 
@@ -50,6 +50,11 @@ def neutral(text: str) -> str:
 def shown(text: str) -> str:
     """As `neutral`, without invisible characters."""
     return neutral(_INVISIBLE.sub("", neutral(text)))
+
+
+def without_unseen(text: str) -> str:
+    """The text without characters that a person would not see."""
+    return _INVISIBLE.sub("", text)
 
 
 def entry(head: str, text: str, label: str = "") -> str:

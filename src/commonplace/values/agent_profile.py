@@ -74,8 +74,13 @@ class AgentProfile(JsonObject):
     def from_text(cls, text: str) -> AgentProfile:
         """What `to_text` wrote."""
         document: dict[str, Any] = _with_tuples(json.loads(text))
-        document["mcp_servers"] = tuple(McpServerRow(**_with_tuples(server)) for server in document["mcp_servers"])
+        document["mcp_servers"] = tuple(map(server_row_of, document["mcp_servers"]))
         return cls(**document)
+
+
+def server_row_of(document: dict[str, Any]) -> McpServerRow:
+    """What a store kept of it."""
+    return McpServerRow(**_with_tuples(document))
 
 
 def _with_tuples(document: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Final
 
 from commonplace.values.json import JsonObject, Natural
 from commonplace.values.moment import Moment
+from commonplace.values.scope import Scope
 
 ARTIFACT_SCHEME: Final = "artifact://"
 
@@ -15,7 +16,7 @@ ARTIFACT_SCHEME: Final = "artifact://"
 class Artifact(JsonObject):
     """
     A file by its content. `owner` is the subject whose it is, `run` the run that made it. From `expires_at` on it is gone. `record` is
-    the memory that it was promoted to.
+    the memory that it was promoted to. `room` is the scope of the chat room whose it is: all who reach that reach the file.
     """
 
     id: str
@@ -29,6 +30,7 @@ class Artifact(JsonObject):
     run: str | None = None
     expires_at: Moment | None = None
     record: str | None = None
+    room: Scope | None = None
 
     @property
     def uri(self) -> str:
@@ -44,13 +46,15 @@ class ArtifactDraft:
     type: str = "application/octet-stream"
     run: str | None = None
     expires_at: Moment | None = None
+    room: Scope | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArtifactQuery:
-    """Which artifacts: those of a run. `everyone`: other people's, too, for an admin."""
+    """Which artifacts: those of a run, or of a room. `everyone`: other people's, too, for an admin."""
 
     run: str | None = None
+    room: Scope | None = None
     everyone: bool = False
     limit: int = 100
     cursor: str | None = None

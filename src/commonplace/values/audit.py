@@ -5,13 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
 from commonplace.values.json import Json, JsonObject
 from commonplace.values.moment import Moment, nth_id
+from commonplace.values.permission_entry import PERMISSION_ACTIONS
 from commonplace.values.scope import Scope
 
 AuditOutcome = Literal["ok", "unchanged", "denied", "not_found", "refused", "failed", "blocked", "budget_exhausted"]
+
+
+ROOM_ACTIONS: Final = (
+    "task.requested",
+    *PERMISSION_ACTIONS,
+    "schedule.fire",
+    "room.budget",
+    "room.remember",
+    "room.correct",
+    "room.forget",
+    "room.replace_memory",
+    "room.learn",
+)
+"""What is done in rooms: who asked for a turn, what was permitted, what was said by itself, what a room remembers and spends."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

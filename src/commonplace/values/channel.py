@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Final, Literal, TypedDict, get_args
 
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput, NotFound
+from commonplace.values.agent_profile import AgentProfile, McpServerRow, check_profile, server_row_of
 from commonplace.values.json import Json, JsonObject, Natural
 from commonplace.values.moment import Moment
 from commonplace.values.permission import PermissionPolicy
@@ -90,6 +91,8 @@ class PlatformError(CommonplaceError):
 
     code = "platform_error"
     status = 502
+    untaken = False
+    """Whether it is certain that nothing was done, so that it may be asked for again."""
 
     def __init__(self, message: str | None = None, *, retry_after: float | None = None) -> None:
         """`retry_after`: the platform says that it takes nothing for so many seconds."""
@@ -101,22 +104,34 @@ class PlatformRefused(PlatformError):
     """The chat platform does not accept the credentials of this channel. Look at them, then start the channel again."""
 
     code = "platform_refused"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GroupSettings(JsonObject):
-    """What differs for one group, or for all (`*`). What is None is as the channel says."""
-
-    require_mention: bool = True
-    dispatch: DispatchMode | None = None
+    untaken = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RoomBudget(JsonObject):
-    """What the turns of one room may cost in a window of so many hours, in millionths of a dollar."""
+    """What the turns of one room may cost in a window of so many hours, in millionths of a dollar, in tokens, or both: what is used up first counts."""
 
-    micro_usd: int
+    micro_usd: int | None = None
     hours: int = 24
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GroupSettings(JsonObject):
+    """
+    What differs for one group, or for all (`*`). What is None is as the channel says. `tools` are those that the agent has there, of its own;
+    `mcp_servers` it has there beside its own.
+    """
+
+    require_mention: bool = True
+    dispatch: DispatchMode | None = None
+    agent: str | None = None
+    model: str | None = None
+    tools: tuple[str, ...] | None = None
+    mcp_servers: tuple[McpServerRow, ...] = ()
+    permissions: PermissionPolicy | None = None
+    quorum: int | None = None
+    budget: RoomBudget | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -165,18 +180,45 @@ class ChannelSettings(JsonObject):
         names = {entry.name for entry in fields(cls)}
         document: dict[str, Any] = {name: value for name, value in json.loads(text).items() if name in names}
         groups: dict[str, dict[str, Any]] = document.get("groups", {})
-        document["groups"] = {chat: GroupSettings(**group) for chat, group in groups.items()}
+        document["groups"] = {chat: _group_of(group) for chat, group in groups.items()}
         document["allowed"] = tuple(document.get("allowed", ()))
-        if document.get("budget") is not None:
-            document["budget"] = RoomBudget(**document["budget"])
+        document["budget"] = _budget_of(document.get("budget"))
         return cls(**document)
 
     def group(self, chat: str) -> GroupSettings:
         return self.groups.get(chat) or self.groups.get("*") or GroupSettings()
 
+    def for_room(self, chat: str) -> ChannelSettings:
+        """These settings with what differs in one room."""
+        group = self.group(chat)
+        # A policy brings its own quorum.
+        quorum = self.quorum if group.permissions is None else None
+        return replace(
+            self,
+            agent=group.agent or self.agent,
+            model=group.model or self.model,
+            permissions=group.permissions or self.permissions,
+            quorum=group.quorum or quorum,
+            budget=group.budget or self.budget,
+        )
+
     def is_allowed(self, sender: str) -> bool:
         """Whether a sender may do what changes the room for everybody."""
         return not self.allowed or sender in self.allowed
+
+
+def _budget_of(document: dict[str, Any] | None) -> RoomBudget | None:
+    return None if document is None else RoomBudget(**document)
+
+
+def _group_of(document: dict[str, Any]) -> GroupSettings:
+    names = {entry.name for entry in fields(GroupSettings)}
+    values = {name: value for name, value in document.items() if name in names}
+    if values.get("tools") is not None:
+        values["tools"] = tuple(values["tools"])
+    values["mcp_servers"] = tuple(map(server_row_of, values.get("mcp_servers", ())))
+    values["budget"] = _budget_of(values.get("budget"))
+    return GroupSettings(**values)
 
 
 class ChannelChanges(TypedDict, total=False):
@@ -241,8 +283,8 @@ class ChatRoom(JsonObject):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RoomSpent(JsonObject):
     """
-    A room and what was spent in it in the window that runs until `until`: `spent_usd` is real, `estimated_usd` what nobody reported. Without a
-    budget there is no window, and nothing is counted.
+    A room and what was spent in it in the window that runs until `until`: `spent_usd` is real, `estimated_usd` what nobody reported, or nobody
+    knows the price of. The same of tokens. Without a budget there is no window, and nothing is counted.
     """
 
     room: ChatRoom
@@ -250,6 +292,16 @@ class RoomSpent(JsonObject):
     spent_usd: float = 0.0
     estimated_usd: float = 0.0
     until: Moment | None = None
+    limit_tokens: int | None = None
+    tokens: Natural = 0
+    estimated_tokens: Natural = 0
+
+    @property
+    def share(self) -> float:
+        """How much of the budget is used, of what is nearer to its end; 1 is all of it."""
+        money = (self.spent_usd + self.estimated_usd) / self.limit_usd if self.limit_usd else 0.0
+        tokens = (self.tokens + self.estimated_tokens) / self.limit_tokens if self.limit_tokens else 0.0
+        return max(money, tokens)
 
 
 MessageAuthor = Literal["person", "agent", "notice"]
@@ -350,14 +402,13 @@ def check_chat(chat: str) -> str:
 
 def check_settings(settings: ChannelSettings) -> ChannelSettings:
     """Raises InvalidInput: it cannot be used, and why."""
-    for what, label in (("agent", settings.agent), ("workspace", settings.workspace), ("model", settings.model)):
-        if label is not None and (not 1 <= len(label) <= MAX_SCOPE_ID or not label.isprintable() or "*" in label):
-            raise InvalidInput(f"The {what} of a channel is a name of printable characters, without a star.")
+    _check_names(("agent", settings.agent), ("workspace", settings.workspace), ("model", settings.model))
     if len(settings.instructions) > MAX_INSTRUCTIONS or "\0" in settings.instructions:
         raise InvalidInput(f"Instructions have at most {MAX_INSTRUCTIONS:,} characters, without NUL.")
-    for chat in settings.groups:
+    for chat, group in settings.groups.items():
         if chat != "*":
             check_chat(chat)
+        _check_group(group)
     for name, value in (*settings.options.items(), *settings.secrets.items()):
         if not name.isidentifier() or len(name) > 40 or not value.isprintable() or len(value) > 1_000:
             raise InvalidInput(
@@ -365,8 +416,27 @@ def check_settings(settings: ChannelSettings) -> ChannelSettings:
             )
     if len(settings.groups) > 1_000 or len(settings.allowed) > 1_000:
         raise InvalidInput("A channel names at most 1,000 groups and 1,000 senders.")
-    if settings.budget is not None and not (
-        0 < settings.budget.micro_usd <= 10**12 and 0 < settings.budget.hours <= 24 * 366
-    ):
-        raise InvalidInput("A budget of a room is more than nothing, in a window of 1 hour to a year.")
+    _check_budget(settings.budget)
     return settings
+
+
+def _check_names(*labels: tuple[str, str | None]) -> None:
+    for what, label in labels:
+        if label is not None and (not 1 <= len(label) <= MAX_SCOPE_ID or not label.isprintable() or "*" in label):
+            raise InvalidInput(f"The {what} of a channel is a name of printable characters, without a star.")
+
+
+def _check_group(group: GroupSettings) -> None:
+    _check_names(("agent", group.agent), ("model", group.model))
+    _check_budget(group.budget)
+    check_profile(AgentProfile(tools=group.tools, mcp_servers=group.mcp_servers))
+
+
+def _check_budget(budget: RoomBudget | None) -> None:
+    if budget is None:
+        return
+    amounts = [amount for amount in (budget.micro_usd, budget.tokens) if amount is not None]
+    if not amounts or not all(0 < amount <= 10**12 for amount in amounts) or not 0 < budget.hours <= 24 * 366:
+        raise InvalidInput(
+            "A budget of a room is more than nothing, in US dollars or in tokens, in a window of 1 hour to a year."
+        )

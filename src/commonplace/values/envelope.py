@@ -14,12 +14,16 @@ AttachmentKind = Literal["image", "file", "audio", "video"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChatAttachment(JsonObject):
-    """What somebody sent with a message. `reference` is how its platform knows it; `path` is where it was saved on this machine."""
+    """
+    What somebody sent with a message. `reference` is how its platform knows it; `path` is where it was saved: the address of an artifact.
+    `problem`: why it was not.
+    """
 
     kind: AttachmentKind
     name: str
     reference: str = ""
     path: str | None = None
+    problem: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,6 +15,9 @@ COUNTER: Final = "micro_usd"
 """The counter of the port `Quotas` that a day's money is counted with."""
 ESTIMATES: Final = "estimated_micro_usd"
 """The counter of what nobody reported, which refuses nothing."""
+TOKENS: Final = "tokens"
+"""The counter of tokens that were reported, of what is read and what is written."""
+ESTIMATED_TOKENS: Final = "estimated_tokens"
 
 Spending = Literal["llm", "chat"]
 """What has a budget of its own a day: what the memory does by itself (`llm`), and chat."""

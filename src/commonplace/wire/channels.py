@@ -28,6 +28,7 @@ from commonplace.values.permission import PermissionPolicy, PermissionVoteChoice
 from commonplace.values.platform import ConnectionEntry, PlatformGuide
 from commonplace.values.room_event import RoomEvent
 from commonplace.values.usage import to_micro
+from commonplace.wire.owners import McpServerBody
 from commonplace.wire.queries import UrlQuery
 from commonplace.wire.shapes import MAX_COUNT, Body, Label, NarrowBody
 
@@ -57,6 +58,7 @@ class RoomSayBody(Body):
     reply_to: Label | None = None
     id: Label | None = None
     speaker: Label | None = None
+    attachments: list[Label] = Field(default=[], max_length=10, description="Files that were uploaded to the room.")
 
 
 class RoomTypingBody(Body):
@@ -84,16 +86,45 @@ class ChannelsAnswer(JsonObject):
     kinds: tuple[ChannelKind, ...]
 
 
-class GroupBody(Body):
+class RoomBudgetBody(NarrowBody):
+    """What the turns of one room may cost in so many hours, in US dollars, in tokens, or both: what is used up first counts."""
+
+    usd: float | None = Field(default=None, gt=0, le=1_000_000)
+    hours: int = Field(default=24, ge=1, le=8_784)
+    tokens: int | None = Field(default=None, ge=1, le=1_000_000_000_000)
+
+    def value(self) -> RoomBudget:
+        usd = None if self.usd is None else to_micro(self.usd)
+        return RoomBudget(micro_usd=usd, hours=self.hours, tokens=self.tokens)
+
+
+class GroupBody(NarrowBody):
+    """What differs for one room, or for all that are not named (`*`). What is absent is as the channel says."""
+
     require_mention: bool = True
     dispatch: DispatchMode | None = None
+    agent: Label | None = None
+    model: Label | None = None
+    tools: list[Label] | None = Field(default=None, max_length=100, description="The agent's own that it has there.")
+    mcp_servers: list[McpServerBody] = Field(
+        default_factory=list[McpServerBody], max_length=100, description="Beside the agent's own."
+    )
+    permissions: PermissionPolicy | None = None
+    quorum: int | None = Field(default=None, ge=1, le=1_000)
+    budget: RoomBudgetBody | None = None
 
-
-class RoomBudgetBody(Body):
-    """What the turns of one room may cost in so many hours, in US dollars."""
-
-    usd: float = Field(gt=0, le=1_000_000)
-    hours: int = Field(default=24, ge=1, le=8_784)
+    def value(self) -> GroupSettings:
+        return GroupSettings(
+            require_mention=self.require_mention,
+            dispatch=self.dispatch,
+            agent=self.agent,
+            model=self.model,
+            tools=None if self.tools is None else tuple(self.tools),
+            mcp_servers=tuple(server.value() for server in self.mcp_servers),
+            permissions=self.permissions,
+            quorum=self.quorum,
+            budget=None if self.budget is None else self.budget.value(),
+        )
 
 
 _MAY_BE_WITHOUT: Final = frozenset({"workspace", "folder", "model", "dispatch", "language", "budget", "quorum"})
@@ -139,15 +170,11 @@ class ChannelSettingsBody(NarrowBody):
             if getattr(self, name) is not None or name in _MAY_BE_WITHOUT
         }
         if self.groups is not None:
-            groups = self.groups.items()
-            values["groups"] = {
-                chat: GroupSettings(require_mention=group.require_mention, dispatch=group.dispatch)
-                for chat, group in groups
-            }
+            values["groups"] = {chat: group.value() for chat, group in self.groups.items()}
         if self.allowed is not None:
             values["allowed"] = tuple(self.allowed)
         if self.budget is not None:
-            values["budget"] = RoomBudget(micro_usd=to_micro(self.budget.usd), hours=self.budget.hours)
+            values["budget"] = self.budget.value()
         return replace(settings, **values)
 
 
@@ -232,6 +259,11 @@ class RoomMemoryBody(NarrowBody):
 
 class RoomForgetBody(NarrowBody):
     line: str = Field(max_length=100_000)
+
+
+class RoomCorrectBody(NarrowBody):
+    line: str = Field(max_length=100_000, description="As the memory has it.")
+    text: str = Field(min_length=1, max_length=100_000, description="What it is to say.")
 
 
 @dataclass(frozen=True, slots=True)

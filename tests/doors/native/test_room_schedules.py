@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Generator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 
+from commonplace.compose.work import work_on_jobs
+from commonplace.server.auth import AppState
+from commonplace.service.schedules import FIRE
+from commonplace.settings import load_settings
+from commonplace.testing.events import until
 from commonplace.testing.rooms import RoomTalk, room_house
 from commonplace.testing.turns import AgentHouse
-from commonplace.testing.vendor import Vendor, running_vendor
+from commonplace.testing.vendor import Vendor, running_vendor, stream
+from commonplace.values.scope import DEFAULT_TENANT
 
 pytestmark = pytest.mark.anyio
 TARGET = "channel/web/releases"
@@ -62,3 +72,28 @@ async def test_members_set_and_see_the_schedules_of_their_room_and_strangers_fin
     assert own == []
     assert (await people["ana"].done("GET", f"/v1/schedules/{schedule['id']}"))["created_by"] == "bob"
     await people["ana"].done("DELETE", f"/v1/schedules/{schedule['id']}")
+
+
+async def test_a_daemon_plays_five_at_once_and_the_others_after_them(home: Path, vendor: Vendor) -> None:
+    go_on = Event()
+    vendor.replies = [replace(stream("Three are open."), until=go_on)]
+    async with room_house(home, vendor) as house:
+        operator = await house.talk()
+        for number in range(7):
+            room = f"room-{number}"
+            await operator.done("POST", "/v1/channels/web/rooms", json={"title": room, "id": room})
+            body = {"target": f"channel/web/{room}", "cron": "0 0 1 1 *", "prompt": "post the open questions"}
+            schedule = await operator.done("POST", "/v1/schedules", json=body)
+            await operator.done("POST", f"/v1/schedules/{schedule['id']}/run")
+        jobs = house.running.services.desk.store.jobs
+
+        working = asyncio.create_task(work_on_jobs(AppState.of(house.running.app), load_settings(home=home)))
+        await until(lambda: len(vendor.requests) == 5, 20.0)
+        states = sorted(job.state for job in await jobs.list_jobs(DEFAULT_TENANT, kinds=[FIRE]))
+        go_on.set()
+        await until(lambda: len(vendor.requests) == 7, 20.0)
+        working.cancel()
+        with suppress(asyncio.CancelledError):
+            await working
+
+    assert states == ["queued"] * 2 + ["running"] * 5

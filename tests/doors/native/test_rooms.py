@@ -242,6 +242,54 @@ async def test_a_model_in_a_room_writes_nowhere_but_to_the_room(
     assert "memory_store" in offered
 
 
+@pytest.mark.parametrize(("guests", "knows"), [("room", False), ("workspace", True)])
+async def test_a_guest_is_answered_and_what_the_agent_knows_elsewhere_is_told_only_if_the_channel_says_so(
+    house: AgentHouse, vendor: Vendor, guests: str, knows: bool
+) -> None:
+    eve = RoomTalk((await house.talk()).http, "till", "shop")
+    body = {"name": "shop", "kind": "terminal", "settings": {"guests": guests, "workspace": "web"}}
+    await eve.done("POST", "/v1/channels", json=body)
+    await eve.done("POST", "/v1/channels/shop/rooms", json={"title": "Till", "id": "till"})
+    for scope in ("agent:assistant", "workspace:web"):
+        text = f"The release train of {scope} leaves at noon"
+        await eve.done("POST", "/v1/records", json={"text": text, "scope": scope})
+
+    answer = await eve.answer_to("When does the release train leave?", speaker="eve")
+
+    assert answer == "Done."
+    for scope in ("agent:assistant", "workspace:web"):
+        assert (f"The release train of {scope}" in str(vendor.requests)) is knows
+
+
+async def test_a_room_names_the_operator_and_keys_of_nobody_as_they_are_called(
+    house: AgentHouse, people: dict[str, RoomTalk]
+) -> None:
+    operator = RoomTalk((await house.talk()).http)
+    robot = RoomTalk((await house.key(role="admin", name="robot")).http)
+
+    for one in (operator, robot):
+        await one.say("Good morning")
+    heard = [
+        await one.hear(lambda frames: any(frame.type == "presence" for frame in frames), last=None)
+        for one in (operator, robot)
+    ]
+
+    first, then = ([frame.data["people"] for frame in frames if frame.type == "presence"] for frames in heard)
+    assert first == [["operator"]]
+    # That the operator has gone may be noticed a moment later.
+    assert set(then[0]) - {"operator"} == {"robot"}
+    assert [message["sender_name"] for message in await people["ana"].messages()] == ["operator", "robot"]
+
+
+async def test_a_member_whose_key_reaches_the_room_alone_is_answered_there(
+    house: AgentHouse, people: dict[str, RoomTalk]
+) -> None:
+    narrow = await house.key(user="bob", scopes=["channel:web/releases"])
+
+    assert await RoomTalk(narrow.http).answer_to("Hello") == "Done."
+    assert people
+
+
 async def test_instructions_stand_in_every_prompt_and_in_nobodys_words(
     house: AgentHouse, people: dict[str, RoomTalk], vendor: Vendor
 ) -> None:

@@ -47,7 +47,7 @@ async def test_a_member_writes_by_the_session_and_the_room_has_it_once(rooms: Ag
     assert again == (200, {**told, "changed": False})
     assert listed == (200, {**told, "lineCount": 2})
     assert whole == (200, {**told, "mode": "replace"})
-    assert await people["bob"].done("GET", f"{people['bob'].path}/memory") == {"lines": ["Lunch is at noon"]}
+    assert await people["bob"].done("GET", f"{people['bob'].path}/memory") == {"lines": ["Lunch is at noon — bob"]}
 
 
 async def test_whoever_is_of_another_room_finds_no_such_session(rooms: AgentHouse) -> None:

@@ -102,7 +102,9 @@ def _check(room: RoomBench, model: ScriptedChatModel, taken: dict[str, list[str]
 
 
 MIXED = st.lists(
-    st.tuples(st.sampled_from(["say", "fire", "wait", "tick"]), st.sampled_from(["Ana", "Bob"]), st.just("room-7")),
+    st.tuples(
+        st.sampled_from(["say", "fire", "wait", "tick", "cancel"]), st.sampled_from(["Ana", "Bob"]), st.just("room-7")
+    ),
     min_size=3,
     max_size=10,
 )
@@ -121,14 +123,16 @@ async def _mix(steps: list[tuple[str, str, str]], mode: DispatchMode, home: Path
     async with composed(Settings(home=home, embedder="none"), ComposeOptions(clock=clock)) as services:
         agents = TurnBench(services, model=ScriptedChatModel(then="Answer."))
         bench = RoomScheduleBench(agents, clock, replace(OPEN, dispatch=mode))
-        room, ticks, fired = bench.room, list[asyncio.Task[None]](), 0
+        room, ticks, fired, said = bench.room, list[asyncio.Task[None]](), 0, list[str]()
         await bench.begin()
         try:
             async with room.residence.open():
                 view = await bench.add(await bench.person("ana"), cron="0 0 1 1 *", label="by itself")
                 for number, (step, name, _) in enumerate(steps):
                     if step == "say":
-                        await room.say(name, f"Question {number}")
+                        said.append(await room.say(name, f"Question {number}"))
+                    elif step == "cancel":
+                        await _cancel(room)
                     elif step == "fire":
                         # One that is played still is not begun a second time.
                         with suppress(Conflict):
@@ -149,9 +153,23 @@ async def _mix(steps: list[tuple[str, str, str]], mode: DispatchMode, home: Path
             assert len(posts) == fired
             assert all(post.endswith("Answer.") for post in posts)
             assert (await bench.look(view.id)).fires == fired
+            answers = [to for to, _ in room.platform.answers() if to in said]
+            # Each at most once (what is collected is answered as one), and in its order.
+            assert answers == [message for message in said if message in answers]
+            assert mode == "collect" or answers == said
             assert not any("in flight" in text or "could not answer" in text for _, text in room.platform.answers())
         finally:
             await agents.aclose()
+
+
+async def _cancel(room: RoomBench) -> None:
+    """Somebody ends the turn that is played, if it is a person's: by the way that the room itself takes when it is steered."""
+    [route] = await room.parts.store.routes(DEFAULT_TENANT, "team") or [None]
+    if route is None:
+        return
+    prompts = (await room.parts.agent.state(room.residence.owner, route.session)).prompts
+    if prompts and prompts[0].scheduled is None:
+        await room.parts.agent.cancel(room.residence.owner, route.session, run=prompts[0].run)
 
 
 def _prompts(parts: object) -> list[str]:

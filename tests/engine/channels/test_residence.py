@@ -18,6 +18,7 @@ from commonplace.testing.chat import ScriptedChatModel
 from commonplace.testing.events import until
 from commonplace.values.audit import AuditQuery
 from commonplace.values.channel import GroupSettings, SenderLink
+from commonplace.values.envelope import Envelope
 from commonplace.values.scope import DEFAULT_TENANT
 
 pytestmark = pytest.mark.anyio
@@ -205,6 +206,24 @@ async def test_what_was_not_begun_when_a_process_ended_is_answered_by_the_next_a
     assert len([to for to, _ in room.platform.answers() if to == second]) == 1
 
 
+async def test_a_turn_that_ended_with_its_process_before_a_word_of_it_is_told_of(bench: TurnBench) -> None:
+    model = script(bench, asyncio.Event().wait)
+    room = RoomBench(bench)
+    async with room.residence.open():
+        question = await room.say("Ana", "When?")
+        await until(lambda: bool(model.requests))
+        await room.residence.settle()
+    await bench.aclose()
+    bench.sessions = None
+    again = RoomBench(bench, platform=room.platform)
+
+    async with again.residence.open():
+        [answer] = await again.answered(question)
+        await again.handled()
+
+    assert answer.startswith("Ana, I was restarted")
+
+
 async def test_a_platform_that_fails_costs_a_reply_and_no_turn(bench: TurnBench) -> None:
     model = script(bench, "One.", "Two.")
     room = RoomBench(bench)
@@ -257,3 +276,50 @@ async def test_many_rooms_and_what_nobody_can_say_harm_nobody(bench: TurnBench) 
 
 def _link(identity: str, subject: str) -> SenderLink:
     return SenderLink(identity=identity, subject=subject, created_at=datetime(2026, 1, 1, tzinfo=UTC))
+
+
+async def test_a_group_that_waits_to_be_let_in_is_called_as_it_is_called(bench: TurnBench) -> None:
+    room = RoomBench(bench, replace(OPEN, group_policy="pairing"))
+    async with room.residence.open():
+        await room.residence.open_room("room-7", title="Releases")
+        await room.residence.open_room("room-8")
+        messages = [await room.say("Ana", "Hello"), await room.say("Ana", "Hello", chat="room-8")]
+        await room.answered(*messages)
+
+    senders = await room.parts.store.senders(DEFAULT_TENANT, "team")
+    assert [(sender.sender, sender.name) for sender in senders] == [
+        ("group:room-7", "Releases"),
+        ("group:room-8", "Ana"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("guests", "linked", "more"),
+    [
+        ("room", False, []),
+        ("room", True, ["agent:assistant", "workspace:web"]),
+        ("workspace", False, ["agent:assistant", "workspace:web"]),
+    ],
+)
+async def test_whoever_is_not_linked_reaches_the_room_and_what_its_guests_may(
+    bench: TurnBench, guests: Any, linked: bool, more: list[str]
+) -> None:
+    script(bench, "On Fridays.")
+    room = RoomBench(bench, replace(OPEN, workspace="web", guests=guests))
+    if linked:
+        link = SenderLink(identity="terminal:ana", subject="ana-lee", created_at=room.now)
+        await room.parts.store.put_link(DEFAULT_TENANT, link, Entries())
+    async with room.residence.open():
+        message = await room.say("Ana", "When do we ship?")
+        [answer] = await room.answered(message)
+        kept = await room.parts.store.room(DEFAULT_TENANT, "team", "room-7")
+        assert kept is not None
+        envelope = Envelope(
+            id="m", channel="team", chat="room-7", sender="ana", sender_name="Ana", text="Hello", at=room.now
+        )
+        who = await room.residence.speaker(kept, envelope)
+
+    assert answer == "On Fridays."
+    assert who.subject == ("ana-lee" if linked else "channel/team/ana")
+    assert who.scopes is not None
+    assert sorted(map(str, who.scopes)) == sorted(["channel:team/room-7", *more])

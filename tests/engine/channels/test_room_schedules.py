@@ -93,6 +93,26 @@ async def test_a_schedule_wakes_an_idle_room_and_posts_its_reply_once_for_each_d
     assert (route.chat, route.key) == (CHAT, CHAT)
 
 
+async def test_turns_that_come_at_once_into_an_idle_room_share_one_session(agents: Make) -> None:
+    bench = await opened(agents)
+    async with bench.room.residence.open():
+        who = await bench.person("ana")
+        for number in range(4):
+            await bench.add(who, cron="30 9 * * *", label=f"{number}")
+        bench.clock.advance(HOUR)
+        await bench.daemon.runner.plan()
+        jobs = [await bench.daemon.claim() for _ in range(4)]
+
+        await asyncio.gather(*(bench.daemon.play(job) for job in jobs if job is not None))
+
+    [route] = await bench.room.parts.store.routes(HERE, "team")
+    sessions = await agents[0].services.history.sessions(bench.room.residence.owner, {})
+    assert [session.id for session in sessions.sessions] == [route.session]
+    assert len(bench.posted()) == 4
+    said = await agents[0].services.history.messages(bench.room.residence.owner, route.session)
+    assert sum(message.role == "user" for message in said.messages) == 4
+
+
 async def test_one_that_is_cancelled_does_not_fire(agents: Make) -> None:
     bench = await opened(agents)
     async with bench.room.residence.open():

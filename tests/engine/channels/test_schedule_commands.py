@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
+import apsw
 import pytest
 
 from commonplace.channels.command_line import parse_command
@@ -107,6 +108,7 @@ async def test_what_is_listed_is_inspected_run_disabled_enabled_and_cancelled_by
 ) -> None:
     ana = await bench.person("ana")
     await bench.add(ana, cron="0 9 * * *", label="first")
+    bench.clock.advance(timedelta(seconds=1))
     await bench.add(ana, cron="0 10 * * *", label="second")
 
     listed = await told(bench, "Bob", "/schedule list")
@@ -146,7 +148,9 @@ async def test_only_who_set_it_and_those_who_are_allowed_change_it(bench: RoomSc
 
 async def test_nothing_is_said_to_be_set_that_the_store_did_not_take(bench: RoomScheduleBench, tmp_path: Path) -> None:
     await told(bench, "Ana", f"/schedule {SENTENCE}")
-    other = sqlite3.connect(tmp_path / "home" / "memory.db", timeout=5, isolation_level=None)
+    # Of the store's own SQLite: a second one in this process would let go of its locks.
+    other: Any = apsw.Connection(str(tmp_path / "home" / "memory.db"))
+    other.set_busy_timeout(5_000)
     other.execute("CREATE TRIGGER full BEFORE INSERT ON schedules BEGIN SELECT RAISE(ABORT, 'full'); END")
 
     answer = await told(bench, "Ana", "/schedule confirm")

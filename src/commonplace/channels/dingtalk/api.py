@@ -42,17 +42,25 @@ _TOO_FAST: Final = frozenset({"90018", "130101", "88"})
 class InvalidConversation(PlatformError):
     """DingTalk does not know the group by this id."""
 
+    untaken = True
+
 
 class DingTalkThrottled(PlatformError):
     """Throttling: DingTalk takes nothing for a while. It was certainly not done."""
 
+    untaken = True
+
 
 class _Unavailable(PlatformError):
-    """Nobody knows whether a call was done that may be made twice."""
+    """DingTalk can do nothing for the moment. The call did not get there, or may be made twice."""
+
+    untaken = True
 
 
 class DingTalkTurnedAway(PlatformError):
     """DingTalk refused it: it was certainly not done."""
+
+    untaken = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -188,9 +196,12 @@ class DingTalkApi:
         except PlatformRefused:
             self.is_refused = True
             raise
+        except PlatformError as error:
+            # What needs the token was not asked for.
+            raise error if error.untaken else _Unavailable(error.message) from error
         answer = read_as(TokenAnswer, json.dumps(document))
         if answer is None:
-            raise PlatformError("DingTalk answered without an access token.")
+            raise _Unavailable("DingTalk answered without an access token.")
         self.is_refused = False
         # Of one that is shorter than the margin at least half is used.
         seconds = max(answer.expire_in - _MARGIN, answer.expire_in / 2)
@@ -253,6 +264,8 @@ class DingTalkApi:
                         raise PlatformError(f"{call.what}: DingTalk answered more than we read.")
         except httpx.InvalidURL as error:
             raise DingTalkTurnedAway(f"{call.what}: this is no address.") from error
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
+            raise _Unavailable(_failure(call.what, error)) from error
         except httpx.HTTPError as error:
             raise PlatformError(_failure(call.what, error)) from error
         document = _document(bytes(content))
@@ -274,6 +287,7 @@ class DingTalkApi:
         if answer.status == _UNAUTHORIZED:
             raise PlatformRefused(text)
         if answer.status >= _FAULT or answer.is_done:
+            text += " It is a fault of DingTalk."
             if call.is_keyed:
                 raise _Unavailable(text)
             raise PlatformError(text)

@@ -16,7 +16,10 @@ ENDPOINT: Final = "https://api.dingtalk.com"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DingTalkTimes:
-    """Seconds. `retries` lie before each further try of a call that was certainly not done; `longest_wait` is how long a message waits for one."""
+    """
+    Seconds. `retries` lie before each further try of a call that was certainly not done; `longest_wait` is how long a message waits for one. No chat gets more than
+    `burst` messages in `burst_seconds`.
+    """
 
     timeout: float = 15.0
     ping: float = 20.0
@@ -28,6 +31,8 @@ class DingTalkTimes:
     longest_wait: float = 8.0
     mark_retries: tuple[float, ...] = (0.25, 0.5)
     card_edit: float = 1.5
+    burst: int = 18
+    burst_seconds: float = 60.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

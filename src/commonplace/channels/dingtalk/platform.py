@@ -57,7 +57,7 @@ class DingTalkChannel(Channel):
         self._connection = connection or Connection(profile.name, parts.clock)
         self._api = DingTalkApi(options, parts.clock, times=self._times, sleep=sleep)
         self._chats = DingTalkChats(tenant, profile.name, parts.store, options)
-        self._delivery = DingTalkDelivery(self._api, self._chats, self._connection, parts.clock)
+        self._delivery = DingTalkDelivery(self._api, self._chats, self._connection, parts.clock, sleep=sleep)
         self._cards = DingTalkCards(self._api, self._chats)
         self._marks = DingTalkMarks(self._api, self._connection, open_id=self._chats.open_id)
         self._inbox: Inbox | None = None
@@ -158,21 +158,21 @@ class DingTalkChannel(Channel):
                 # The whole answer comes as text, when it is there.
                 self._connection.note("card_failed", error.message)
             return message.key
-        await self._delivery.send(message.chat, messages(message.text))
+        await self._delivery.send(message.chat, message.key, messages(message.text), cold=message.cold)
         return message.key
 
     async def edit(self, chat: str, message: str, text: str, *, final: bool = False) -> None:
         if not final:
             await self._cards.grow(message, text)
             return
-        rest = messages(text)
+        chunks = messages(text)
         try:
-            if rest and await self._cards.finish(message, rest[0][1]):
-                rest = rest[1:]
+            if chunks and await self._cards.finish(message, chunks[0][1]):
+                self._delivery.has_chunk(message)
         except PlatformError as error:
             self._connection.note("card_failed", error.message)
             await self._give_up(message)
-        await self._delivery.send(chat, rest)
+        await self._delivery.send(chat, message, chunks)
 
     async def _give_up(self, message: str) -> None:
         try:
@@ -182,7 +182,7 @@ class DingTalkChannel(Channel):
 
     async def settle_card(self, chat: str, message: str, outcome: CardOutcome) -> None:
         if not await self._cards.settle(message, outcome):
-            await self._delivery.send(chat, messages(outcome.text))
+            await self._delivery.send(chat, f"{message}-outcome", messages(outcome.text))
 
     async def react(self, chat: str, message: str, mark: str) -> None:
         self._marks.put(chat, message, mark)

@@ -18,8 +18,8 @@ Template = Literal["blue", "green", "orange", "red"]
 STOP: Final = "stop"
 EMPTY: Final = "…"
 _SUMMARY: Final = 3_500
-_TAG: Final = re.compile(r"<(?=\s*/?\s*(?:at|person)\b)", re.IGNORECASE)
-_RULE: Final = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
+_TAG: Final = re.compile(r"<(?=\s*+/?\s*+(?:at|person)\b)", re.IGNORECASE)
+_RULE: Final = re.compile(r"\s*+\|?\s*+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*\|?\s*")
 
 
 def card_content(

@@ -23,6 +23,8 @@ _FILE_KEYS: Final[dict[str, tuple[str, AttachmentKind]]] = {
     "media": ("file_key", "video"),
 }
 _DEEPEST: Final = 20
+# `@_user_1` is the beginning of `@_user_10`.
+_KEY: Final = re.compile(r"@_(?:user_[0-9]{1,9}|all)")
 
 
 class Ids(BaseModel):
@@ -168,15 +170,15 @@ def with_names(text: str, mentions: Sequence[Mention], bot: str | None) -> str:
 
     def name_of(match: re.Match[str]) -> str:
         nonlocal is_named
-        mention = by_key[match[0]]
+        mention = by_key.get(match[0])
+        if mention is None:
+            return match[0]
         if mention.is_of(bot) and not is_named:
             is_named = True
             return ""
         return f"@{mention.name or 'somebody'}"
 
-    # `@_user_1` is the beginning of `@_user_10`.
-    keys = "|".join(re.escape(key) for key in sorted(by_key, key=len, reverse=True))
-    return re.sub(keys, name_of, text).strip()
+    return _KEY.sub(name_of, text).strip()
 
 
 def _document(content: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ An event is taken when its message is kept. What could not be taken is brought a
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Coroutine
 from functools import partial
@@ -115,7 +116,8 @@ class FeishuIntake:
 
     def _planned(self, event: FeishuEvent) -> tuple[str, partial[Coroutine[Any, Any, Answer]] | None, float | None]:
         """What is to be done, once for which key, and how long Feishu waits for it."""
-        kind, id = event.header.event_type, event.header.event_id
+        # Two that have no id are not one and the same.
+        kind, id = event.header.event_type, event.header.event_id or json.dumps(event.event, sort_keys=True)
         if kind == MESSAGE:
             message = MessageEvent.model_validate(event.event)
             return f"message {message.message.message_id}", partial(self._message, message), None

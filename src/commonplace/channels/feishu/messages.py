@@ -36,6 +36,7 @@ LIMITS: Final = ChannelLimits(
 )
 SHORTENED: Final = 2_000
 _MOST_CARDS: Final = 500
+_MOST_BEGUN: Final = 500
 _PREFIX: Final = "begun/"
 _GONE: Final = frozenset({230011, 230110, 230019, 230050, 1230002})
 """The message that is answered was taken back, or cannot be answered."""
@@ -115,6 +116,9 @@ class FeishuMessages:
 
     async def _begin(self, message: Outgoing) -> str:
         self._begun[message.chat, message.key] = message
+        while len(self._begun) > _MOST_BEGUN:
+            # Those of rooms that we may not write to any more never end.
+            await self._keep(self._begun.pop(next(iter(self._begun))), None)
         # Before it is sent: if we end in between, the next process sends it by the same uuid, and Feishu knows that it is one.
         await self._keep(message, "")
         id = await self._create(message)
@@ -133,7 +137,7 @@ class FeishuMessages:
             (await self._patch(id, self._content(message), attempts=1)).checked()
             return id
         id = await self._replace(id, message)
-        del self._begun[chat, key]
+        self._begun.pop((chat, key), None)
         await self._keep(message, None)
         return id
 

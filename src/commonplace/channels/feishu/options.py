@@ -88,7 +88,7 @@ def _webhook(settings: ChannelSettings) -> WebhookOptions:
                 "Events and callbacks (加密策略)."
             )
     port = settings.options.get("webhook_port", "")
-    if not (port.isascii() and port.isdigit() and int(port) < 65_536):
+    if not (port.isascii() and port.isdigit() and len(port) < 6 and 0 < int(port) < 65_536):
         raise InvalidInput(
             "The webhook needs the option 'webhook_port': a free port of this machine, for instance 4180."
         )

@@ -17,7 +17,7 @@ DINGTALK: Final = PlatformGuide(
     title=Bilingual(en="DingTalk", zh="钉钉"),
     summary=Bilingual(
         en="An app of your organisation with a robot is the agent. The daemon connects to DingTalk (Stream mode), so it needs no public address.",
-        zh="用企业内部应用的机器人作为助手。守护进程主动连接钉钉（Stream 模式），因此不需要公网地址。",
+        zh="用企业内部应用的机器人作为智能体。守护进程主动连接钉钉（Stream 模式），因此不需要公网地址。",
     ),
     steps=(
         Bilingual(
@@ -47,15 +47,18 @@ DINGTALK: Final = PlatformGuide(
         ),
         Bilingual(
             en="If permissions are to be asked with buttons: make a card template on the card platform (open-dev.dingtalk.com/fe/card), connect it to the app, and note its id. "
-            "It shows the variables title, text, status and outcome, and has three buttons whose action ids are approve, approve-always and deny. "
-            "Without one the robot asks in text, and people answer with /approve or /deny.",
-            zh="若要用按钮询问许可：在卡片平台（open-dev.dingtalk.com/fe/card）新建卡片模板、关联应用并记下模板 ID。模板显示变量 title、text、status、outcome，并有三个按钮，"
-            "回传动作 ID 分别为 approve、approve-always、deny。没有模板时，机器人以文字询问，大家用 /approve 或 /deny 回答。",
+            "It shows the variables title, text, asker and outcome, and has three buttons whose action ids are approve, approve-always and deny; show them while the variable status is open "
+            "(it becomes allowed or refused). The labels come in approve_label, approve_always_label and deny_label; what only the presser is told comes in notice. "
+            "Without a template the robot asks in text, and people answer with /approve or /deny.",
+            zh="若要用按钮询问许可：在卡片平台（open-dev.dingtalk.com/fe/card）新建卡片模板、关联应用并记下模板 ID。模板显示变量 title、text、asker、outcome，并有三个按钮，"
+            "回传动作 ID 分别为 approve、approve-always、deny；变量 status 为 open 时显示按钮（之后变为 allowed 或 refused）。按钮文字在 approve_label、approve_always_label、deny_label 中，"
+            "只给点击者看的提示在 notice 中。没有模板时，机器人以文字询问，大家用 /approve 或 /deny 回答。",
         ),
         Bilingual(
             en="If answers are to grow while they are written: make a second template of the kind AI card (AI 卡片), with a Markdown variable called content that is streamed, and note its id. "
-            "Without one each answer is sent when it is whole.",
-            zh="若要流式显示回答：再建一个“AI 卡片”类型的模板，其中有一个开启流式的 Markdown 变量 content，并记下模板 ID。没有模板时，回答完成后一次发送。",
+            "A button whose action id is stop ends the answer, for whoever asked. Without a template each answer is sent when it is whole.",
+            zh="若要流式显示回答：再建一个“AI 卡片”类型的模板，其中有一个开启流式的 Markdown 变量 content，并记下模板 ID。"
+            "动作 ID 为 stop 的按钮可由提问者中止回答。没有模板时，回答完成后一次发送。",
         ),
         Bilingual(
             en="Versions (版本管理与发布): make a version, choose who may see it, and publish. Nothing above holds before that.",
@@ -147,7 +150,7 @@ DINGTALK: Final = PlatformGuide(
             help=Bilingual(
                 en="With `no` it only answers, for as long after somebody's message as DingTalk lets it, and cannot play schedules in its rooms. "
                 "Choose it if your organisation does not grant the permission.",
-                zh="选 `no` 时只能在有人发言后、钉钉允许的时间内回答，无法在其聊天室执行定时任务。企业不授予该权限时请选它。",
+                zh="选 `no` 时只能在有人发言后、钉钉允许的时间内回答，无法在其房间执行定时任务。企业不授予该权限时请选它。",
             ),
             required=False,
             choices=(
@@ -188,6 +191,20 @@ DINGTALK: Final = PlatformGuide(
     ),
     problems=(
         PlatformProblem(
+            sign="Throttling",
+            meaning=Bilingual(
+                en="Too much in a short time: DingTalk takes nothing for a while. It is sent by itself when that is over; let the robot say less if it goes on.",
+                zh="短时间内调用过多，钉钉暂时不接收。结束后会自动发送；若持续出现，请让机器人少发消息。",
+            ),
+        ),
+        PlatformProblem(
+            sign="flowControlled",
+            meaning=Bilingual(
+                en="DingTalk holds messages to this person back, since too many were sent. They are sent again after a minute; send less often.",
+                zh="发给此人的消息过多，被钉钉限流。一分钟后会重新发送；请降低发送频率。",
+            ),
+        ),
+        PlatformProblem(
             sign="invalid.openConversationId",
             meaning=Bilingual(
                 en="DingTalk does not take the group's id for messages that nobody asked for. Put the group's chatId into the option chat_ids: the right id is made of it.",
@@ -216,20 +233,6 @@ DINGTALK: Final = PlatformGuide(
             ),
         ),
         PlatformProblem(
-            sign="flowControlled",
-            meaning=Bilingual(
-                en="DingTalk holds messages back, since too many were sent. It is tried again more slowly; send less often.",
-                zh="发送过多，被钉钉限流。会放慢速度重试；请降低发送频率。",
-            ),
-        ),
-        PlatformProblem(
-            sign="Throttling",
-            meaning=Bilingual(
-                en="Too many calls in a short time. They are tried again by themselves.",
-                zh="短时间内调用过多。会自动重试。",
-            ),
-        ),
-        PlatformProblem(
             sign="invalidStaffId",
             meaning=Bilingual(
                 en="This person is not in the organisation, or not among those who may see the app. Look at its visibility (版本管理与发布).",
@@ -243,20 +246,164 @@ DINGTALK: Final = PlatformGuide(
                 zh="钉钉不接受凭证。请重新复制 Client ID 和 Client Secret。",
             ),
         ),
+        PlatformProblem(
+            sign="only answers",
+            meaning=Bilingual(
+                en="The option proactive is `no`, or DingTalk did not accept the credentials. Set it to `yes` when the app has the permission to send.",
+                zh="选项 proactive 为 `no`，或钉钉不接受凭证。应用有发送权限后，请把它设为 `yes`。",
+            ),
+        ),
+        PlatformProblem(
+            sign="answer only",
+            meaning=Bilingual(
+                en="The option proactive is `no`, and nobody has written there lately. Somebody has to mention the robot, or set it to `yes`.",
+                zh="选项 proactive 为 `no`，且近期没有人在那里发言。请有人 @ 机器人，或把它设为 `yes`。",
+            ),
+        ),
+        PlatformProblem(
+            sign="without conversationId",
+            meaning=Bilingual(
+                en="DingTalk brought a message and did not say of which chat it is. It was dropped, since it could be answered nowhere. Write it again.",
+                zh="钉钉转来一条没有会话 ID 的消息。由于无法回复，已丢弃。请重新发送。",
+            ),
+        ),
+        PlatformProblem(
+            sign="we cannot read",
+            meaning=Bilingual(
+                en="DingTalk sent something in a form that this version does not know. It was left out; everything else goes on.",
+                zh="钉钉发来此版本不认识的内容。已略过，其余照常。",
+            ),
+        ),
+        PlatformProblem(
+            sign="one of those of the endpoint",
+            meaning=Bilingual(
+                en="DingTalk named a server outside the domain of the endpoint, which gets no secret. With a DingTalk of your own, set the option endpoint to its address.",
+                zh="钉钉给出的服务器不属于接口地址的域名，因此不会把密钥发给它。使用专属钉钉时，请把选项 endpoint 设为其地址。",
+            ),
+        ),
+        PlatformProblem(
+            sign="that is not DingTalk's",
+            meaning=Bilingual(
+                en="A message named an address for answers outside the domain of the endpoint. It is not used: the robot writes by itself.",
+                zh="一条消息给出的回复地址不属于接口地址的域名。不使用该地址，改为主动发消息。",
+            ),
+        ),
+        PlatformProblem(
+            sign="createAndDeliver",
+            meaning=Bilingual(
+                en="The card could not be shown, so text was sent in its place. Look at the template's id, whether it is connected to this app and published, and at the permissions for cards.",
+                zh="卡片无法显示，已改发文字。请检查模板 ID、模板是否关联本应用并已发布，以及卡片权限。",
+            ),
+        ),
+        PlatformProblem(
+            sign="card/streaming",
+            meaning=Bilingual(
+                en="The answer could not grow in its card, so it was sent as text. Look at the option answer_field, and whether that variable of the template is streamed.",
+                zh="无法在卡片中流式显示，已改发文字。请检查选项 answer_field，以及模板中该变量是否开启流式。",
+            ),
+        ),
+        PlatformProblem(
+            sign="card/instances",
+            meaning=Bilingual(
+                en="A card that is there could not be changed. What it was about is decided all the same; look at the permissions for cards.",
+                zh="已有的卡片无法更新。相关决定仍然有效；请检查卡片权限。",
+            ),
+        ),
+        PlatformProblem(
+            sign="emotion/reply",
+            meaning=Bilingual(
+                en="The sign that a message was seen could not be put on it. Answers come all the same.",
+                zh="无法给消息加“已看到”的表情。回答不受影响。",
+            ),
+        ),
+        PlatformProblem(
+            sign="emotion/recall",
+            meaning=Bilingual(
+                en="The sign that a message was seen could not be taken away. Answers come all the same.",
+                zh="无法撤回“已看到”的表情。回答不受影响。",
+            ),
+        ),
         *PROBLEMS,
+        PlatformProblem(
+            sign="fault of DingTalk",
+            meaning=Bilingual(
+                en="DingTalk failed. What may be asked for twice is; a message that may be there is not sent again. Look into the chat.",
+                zh="钉钉出现故障。可重复的操作会重试；可能已送达的消息不会再发。请到群里查看。",
+            ),
+        ),
+        PlatformProblem(
+            sign="no connection to DingTalk",
+            meaning=Bilingual(
+                en="This machine does not reach DingTalk. Let it open HTTPS to api.dingtalk.com and oapi.dingtalk.com, port 443.",
+                zh="本机无法访问钉钉。请允许它通过 HTTPS 访问 api.dingtalk.com 和 oapi.dingtalk.com 的 443 端口。",
+            ),
+        ),
+        PlatformProblem(
+            sign="could not be opened",
+            meaning=Bilingual(
+                en="The connection for messages was refused. Let proxies and firewalls pass websockets (wss) to *.dingtalk.com, port 443. It is tried again by itself.",
+                zh="消息连接被拒绝。请让代理和防火墙放行到 *.dingtalk.com 443 端口的 WebSocket（wss）。会自动重试。",
+            ),
+        ),
+        PlatformProblem(
+            sign="broke off",
+            meaning=Bilingual(
+                en="The connection ended in the middle of a call. What may be there is not sent again; look into the chat, and at proxies if it goes on.",
+                zh="调用途中连接中断。可能已送达的消息不会再发；请到群里查看，若持续出现请检查代理。",
+            ),
+        ),
+        PlatformProblem(
+            sign="sessionWebhook",
+            meaning=Bilingual(
+                en="The address for answers to a message ended before its time, as it does now and then. The robot writes by itself, for which it needs the permission to send.",
+                zh="消息的回复地址提前失效，这时有发生。机器人会改为主动发消息，这需要发送权限。",
+            ),
+        ),
+        PlatformProblem(
+            sign="The file",
+            meaning=Bilingual(
+                en="A file that somebody sent could not be fetched. It may have expired or be too large; let them send it again.",
+                zh="无法获取有人发送的文件。它可能已过期或过大，请重新发送。",
+            ),
+        ),
     ),
     open_points=(
         Bilingual(
-            en="What the permissions are called in your console: the names above come from what the interface answers when one is missing. If a call is refused, the log names the one it wants.",
-            zh="权限点在你的后台里叫什么：上面的名称来自缺少权限时接口的回答。调用被拒绝时，日志会写明所需权限。",
+            en="What the permissions are called in your console: the names above come from what the interface answers when one is missing. Send a test message; if it is refused, the error names the one it wants.",
+            zh="权限点在你的后台里叫什么：上面的名称来自缺少权限时接口的回答。发送一条测试消息；若被拒绝，错误信息会写明所需权限。",
         ),
         Bilingual(
-            en="Whether your group's conversationId is taken for messages that nobody asked for. `commonplace channel test` says so.",
-            zh="你的群的 conversationId 能否用于主动发消息。用 `commonplace channel test` 即可得知。",
+            en="Whether your group's conversationId is taken for messages that nobody asked for. A test message says so: it always goes the way of schedules. If it answers invalid.openConversationId, fill in chat_ids.",
+            zh="你的群的 conversationId 能否用于主动发消息。测试消息总是走定时任务的途径，发送即可得知。若返回 invalid.openConversationId，请填写 chat_ids。",
         ),
         Bilingual(
-            en="How much a robot may send: the limits depend on your edition. Look for flowControlled in the log.",
-            zh="机器人能发多少消息：限制取决于你的版本。请留意日志中的 flowControlled。",
+            en="How much a robot may write: 20 messages a minute and then ten minutes of silence are documented for another kind of robot. No chat gets more than 18 a minute from here; look for Throttling in the log.",
+            zh="机器人能发多少消息：每分钟 20 条、超出后停十分钟，是另一类机器人的文档说明。这里每个会话每分钟最多发 18 条；请留意日志中的 Throttling。",
+        ),
+        Bilingual(
+            en="How many calls a month your edition has. Each answer, sign and change of a card is one, and growing answers are many. Look at the app's statistics in the developer console after the first day.",
+            zh="你的版本每月有多少次接口调用。每条回答、每个表情、每次卡片更新都算一次，流式回答次数较多。第一天后请在开发者后台查看应用的调用统计。",
+        ),
+        Bilingual(
+            en="How long a message may be answered by its own address: we go by what each message says. Look for webhook_ended in the log.",
+            zh="一条消息的回复地址能用多久：以每条消息的说明为准。请留意日志中的 webhook_ended。",
+        ),
+        Bilingual(
+            en="Whether a message comes again that could not be kept, or that was written while the daemon was down. Stop the channel, mention the robot, and start the channel again; "
+            "look for not_kept in the log.",
+            zh="无法保存的消息，或守护进程停止期间写的消息，钉钉是否会再次送来。停止频道、@ 机器人、再启动频道即可得知；请留意日志中的 not_kept。",
+        ),
+        Bilingual(
+            en="Whether DingTalk tells a robot that it was added to a group. Add it to an empty group: if it does, the group stands among the channel's rooms before anybody has spoken.",
+            zh="机器人被加入群时钉钉是否通知它。把它加入一个新群：若会通知，在有人发言前，该群就会出现在频道的房间列表中。",
+        ),
+        Bilingual(
+            en="Whether the sign that a message was seen needs a permission. Look for mark_failed in the log.",
+            zh="给消息加“已看到”的表情是否需要权限。请留意日志中的 mark_failed。",
+        ),
+        Bilingual(
+            en="Whether your card templates show what they are given. Ask the agent to write a file, and press a button; look for card_failed in the log.",
+            zh="你的卡片模板能否正确显示内容。请让智能体写一个文件并点击按钮；请留意日志中的 card_failed。",
         ),
     ),
 )

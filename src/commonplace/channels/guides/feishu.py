@@ -18,7 +18,7 @@ FEISHU: Final = PlatformGuide(
     summary=Bilingual(
         en="A custom app of your organisation with a bot is the agent. By its long connection the daemon needs no public address; a signed and encrypted webhook is there for "
         "networks that allow no connection out.",
-        zh="用企业自建应用的机器人作为助手。使用长连接时守护进程不需要公网地址；若网络不允许对外连接，可改用签名并加密的 Webhook。",
+        zh="智能体就是企业自建应用里的机器人。使用长连接时守护进程不需要公网地址；若网络不允许对外连接，可改用签名并加密的 Webhook。",
     ),
     steps=(
         Bilingual(
@@ -42,12 +42,18 @@ FEISHU: Final = PlatformGuide(
             zh="现在先填写下面的字段并添加频道：只有已建立连接时，后台才能保存长连接设置。",
         ),
         Bilingual(
-            en="Events and callbacks (事件与回调), Events (事件配置): choose the long connection (使用长连接接收事件), and add `im.message.receive_v1` (接收消息).",
-            zh="事件与回调 → 事件配置：选择“使用长连接接收事件”，添加事件 `im.message.receive_v1`（接收消息）。",
+            en="Events and callbacks (事件与回调), Events (事件配置): choose the long connection (使用长连接接收事件), and add `im.message.receive_v1` (接收消息) and "
+            "`im.chat.member.bot.added_v1` (机器人进群).",
+            zh="事件与回调 → 事件配置：选择“使用长连接接收事件”，添加事件 `im.message.receive_v1`（接收消息）和 `im.chat.member.bot.added_v1`（机器人进群）。",
         ),
         Bilingual(
             en="On the same page, Callbacks (回调配置): choose the long connection here, too, and add `card.action.trigger` (卡片回传交互), for the buttons.",
             zh="同一页的“回调配置”：同样选择长连接，添加 `card.action.trigger`（卡片回传交互），用于按钮。",
+        ),
+        Bilingual(
+            en="Only for the webhook: on that page, set an Encrypt Key (加密策略) and note the Verification Token; then choose sending to the developer's server "
+            "(将事件发送至开发者服务器), for events and for callbacks, with the address of your proxy. The channel has to be at work by then: Feishu asks for it.",
+            zh="仅用于 Webhook：在该页“加密策略”设置 Encrypt Key 并记下 Verification Token；然后在事件配置和回调配置中选择“将事件发送至开发者服务器”，填写反向代理的地址。此时频道必须已在运行：飞书会验证该地址。",
         ),
         Bilingual(
             en="Versions (版本管理与发布): make a version and publish it. Permissions and events hold only after that, and after an administrator has agreed.",
@@ -79,6 +85,19 @@ FEISHU: Final = PlatformGuide(
         PlatformPermission(
             name="im:message.reactions:write_only",
             purpose=Bilingual(en="Mark a message as seen", zh="用表情标记消息已读"),
+            required=False,
+        ),
+        PlatformPermission(
+            name="im:message.group_msg",
+            purpose=Bilingual(
+                en="Be told of what is written in a group without a mention: replies to it, and groups that need none",
+                zh="接收群聊中未 @ 机器人的消息：对它的回复，以及不要求 @ 的群",
+            ),
+            required=False,
+        ),
+        PlatformPermission(
+            name="im:chat.members:bot_access",
+            purpose=Bilingual(en="Be told when a group lets it in", zh="接收机器人进群事件"),
             required=False,
             certain=False,
         ),
@@ -179,6 +198,10 @@ FEISHU: Final = PlatformGuide(
     ),
     after=(
         Bilingual(
+            en='If you add the channel by command, say who is heard, too: `--settings` and a file with `{"group_policy": "pairing", "senders": "pairing"}`. Else nobody is.',
+            zh='用命令添加频道时，还要说明谁可以使用：`--settings` 加一个内容为 `{"group_policy": "pairing", "senders": "pairing"}` 的文件。否则不放行任何人。',
+        ),
+        Bilingual(
             en="Add the bot to a group: group settings, Bots (群机器人), Add bot (添加机器人).",
             zh="把机器人加入群：群设置 → 群机器人 → 添加机器人。",
         ),
@@ -243,6 +266,55 @@ FEISHU: Final = PlatformGuide(
             ),
         ),
         PlatformProblem(
+            sign="230013",
+            meaning=Bilingual(
+                en="The bot may not write to this person. Widen who may use it (版本管理与发布 → 可用范围), and publish a new version.",
+                zh="机器人对此用户不可用。请扩大可用范围（版本管理与发布 → 可用范围）并发布新版本。",
+            ),
+        ),
+        PlatformProblem(
+            sign="230018",
+            meaning=Bilingual(
+                en="The settings of this group do not let the bot write. Ask its owner who may speak there.",
+                zh="群设置不允许机器人发言。请群主检查发言权限。",
+            ),
+        ),
+        PlatformProblem(
+            sign="230020",
+            meaning=Bilingual(
+                en="Too many messages in this group in a short time. They are tried again by themselves.",
+                zh="该群短时间内消息过多。会自动重试。",
+            ),
+        ),
+        PlatformProblem(
+            sign="is no id of Feishu",
+            meaning=Bilingual(
+                en="The id of a group begins with oc_. Those that wrote to it are in `commonplace channel show`, and in the list of rooms.",
+                zh="群 ID 以 oc_ 开头。发过消息的群见 `commonplace channel show` 或房间列表。",
+            ),
+        ),
+        PlatformProblem(
+            sign="its signature is wrong",
+            meaning=Bilingual(
+                en="The Encrypt Key here is not that of the app, the clock of this machine is wrong by more than five minutes, or somebody else knocks.",
+                zh="此处的 Encrypt Key 与应用的不一致，或本机时钟误差超过五分钟，或是他人的请求。",
+            ),
+        ),
+        PlatformProblem(
+            sign="its verification token is another",
+            meaning=Bilingual(
+                en="The Verification Token here is not that of the app. Copy it again (加密策略).",
+                zh="此处的 Verification Token 与应用的不一致。请重新复制（加密策略）。",
+            ),
+        ),
+        PlatformProblem(
+            sign="what it says cannot be read",
+            meaning=Bilingual(
+                en="The app encrypts with another Encrypt Key, or not at all: set one (加密策略), and give the same here. Or somebody else knocks.",
+                zh="应用使用了不同的 Encrypt Key，或未加密：请在“加密策略”设置，并在此填写相同的值。也可能是他人的请求。",
+            ),
+        ),
+        PlatformProblem(
             sign="99991400",
             meaning=Bilingual(
                 en="Too many calls in a short time. They are tried again by themselves.",
@@ -253,16 +325,24 @@ FEISHU: Final = PlatformGuide(
     ),
     open_points=(
         Bilingual(
-            en="What the right to set reactions is called in your console. Without it everything works, but messages are not marked as seen.",
-            zh="设置表情回复的权限在你的后台里叫什么。没有它一切照常，只是不会标记消息已读。",
+            en="What the permissions are called in your console, and which need an administrator. 99991672 in the log names the one that is missing.",
+            zh="各权限在你的后台里的名称，以及哪些需要管理员审批。日志中的 99991672 会写明缺少的权限。",
         ),
         Bilingual(
             en="Whether an administrator has to agree to your version. If a message in the group brings nothing to the log, the version is not out yet, or the event is not added.",
             zh="你的版本是否需要管理员审批。若群里发消息后日志没有任何内容，说明版本尚未发布，或没有添加事件。",
         ),
         Bilingual(
-            en="How many messages and changes of a card per second your edition allows. Look for 99991400 in the log.",
-            zh="你的版本每秒允许多少消息和卡片更新。请留意日志中的 99991400。",
+            en="How many messages and changes of a card per second your edition allows. Ask for a long answer, and look for 99991400 and 230020 in the log.",
+            zh="你的版本每秒允许多少消息和卡片更新。请让它写一段长回答，并留意日志中的 99991400 和 230020。",
+        ),
+        Bilingual(
+            en="Whether a reply to the bot reaches it without a mention. Answer one of its messages; if nothing happens, ask for im:message.group_msg.",
+            zh="不 @ 机器人、只回复它的消息时它能否收到。请回复它的一条消息；若无反应，请申请 im:message.group_msg。",
+        ),
+        Bilingual(
+            en="How long Feishu keeps what nobody takes. Stop the channel for a minute, write to it, start it: the answer comes, or you learn that it does not.",
+            zh="无人接收的消息飞书保留多久。停止频道一分钟，给它发消息，再启动：看是否会收到回答。",
         ),
     ),
 )

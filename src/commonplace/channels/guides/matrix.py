@@ -11,12 +11,12 @@ MATRIX: Final = PlatformGuide(
     summary=Bilingual(
         en="An account of a Matrix server (Synapse, for instance) is the agent. The daemon asks the server for news, so it needs no address of its own. Encrypted rooms "
         "are not supported.",
-        zh="用 Matrix 服务器（例如 Synapse）上的一个账号作为助手。守护进程主动向服务器拉取消息，因此不需要公网地址。不支持加密聊天室。",
+        zh="用 Matrix 服务器（例如 Synapse）上的一个账号作为智能体。守护进程主动向服务器拉取消息，因此不需要公网地址。不支持加密房间。",
     ),
     steps=(
         Bilingual(
             en="Make an account for the agent on your server. With Synapse: `register_new_matrix_user -c homeserver.yaml`, a name such as `assistant`, no admin.",
-            zh="在你的服务器上为助手注册一个账号。Synapse 用 `register_new_matrix_user -c homeserver.yaml`，取名如 `assistant`，不要设为管理员。",
+            zh="在你的服务器上为智能体注册一个账号。Synapse 用 `register_new_matrix_user -c homeserver.yaml`，取名如 `assistant`，不要设为管理员。",
         ),
         Bilingual(
             en="Get an access token for it. In Element, signed in as that account: All settings, Help & About, Advanced, Access Token. Do not sign that session out "
@@ -51,8 +51,9 @@ MATRIX: Final = PlatformGuide(
     ),
     after=(
         Bilingual(
-            en="Make a room without encryption, and invite the account. It joins by itself.",
-            zh="新建一个不加密的聊天室，并邀请该账号。它会自动加入。",
+            en="Make a room without encryption, and invite the account. It joins by itself, where the settings let anybody be heard: `group_policy` for a group, `senders` and "
+            "`allowed` for a talk of two. Another invitation waits until they do.",
+            zh="新建一个不加密的房间，并邀请该账号。只要设置允许有人在那里发言，它就会自动加入：群聊看 `group_policy`，私聊看 `senders` 和 `allowed`。否则邀请会保留，直到设置允许。",
         ),
         Bilingual(
             en="Mention it: `@assistant when do we ship?`. If it does not know you, it answers with a code; approve it here or with `commonplace channel pair`.",
@@ -78,7 +79,7 @@ MATRIX: Final = PlatformGuide(
             sign="M_FORBIDDEN",
             meaning=Bilingual(
                 en="The account may not do this in this room: it is not a member any more, or may not write there. Invite it again, or give it the right to send messages.",
-                zh="该账号在此聊天室没有权限：可能已不是成员，或不允许发言。请重新邀请它，或授予发言权限。",
+                zh="该账号在此房间没有权限：可能已不是成员，或不允许发言。请重新邀请它，或授予发言权限。",
             ),
         ),
         PlatformProblem(
@@ -89,10 +90,17 @@ MATRIX: Final = PlatformGuide(
             ),
         ),
         PlatformProblem(
+            sign="Cannot reach the server",
+            meaning=Bilingual(
+                en="Nobody answers at the address of the server. Look at it, at the network, and whether the server runs. It is tried again by itself.",
+                zh="服务器地址没有回应。请检查地址、网络，以及服务器是否在运行。会自动重试。",
+            ),
+        ),
+        PlatformProblem(
             sign="encrypted",
             meaning=Bilingual(
                 en="The room is encrypted, which is not supported. Encryption cannot be switched off again: make a room without it.",
-                zh="该聊天室已加密，不受支持。加密无法关闭：请新建一个不加密的聊天室。",
+                zh="该房间已加密，不受支持。加密无法关闭：请新建一个不加密的房间。",
             ),
         ),
         *PROBLEMS,

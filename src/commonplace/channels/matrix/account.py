@@ -9,6 +9,7 @@ from commonplace.channels.matrix.client import MatrixClient
 from commonplace.channels.matrix.rooms import MatrixRooms
 from commonplace.channels.matrix.values import KeptValues
 from commonplace.ports.clock import Clock
+from commonplace.values.channel import ChannelSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,4 +20,5 @@ class MatrixAccount:
     values: KeptValues
     connection: Connection
     clock: Clock
+    settings: ChannelSettings = field(default_factory=ChannelSettings)
     rooms: MatrixRooms = field(default_factory=MatrixRooms)

@@ -36,6 +36,10 @@ class AnswerTooLong(PlatformError):
     """The answer of the platform is too long."""
 
 
+class ServerBroken(PlatformError):
+    """The server answered, but not as it should: it may be this request that it cannot do, or all of them."""
+
+
 class RequestDenied(PlatformError):
     """The server understood what was asked, and does not do it: asked again, it answers the same."""
 
@@ -47,7 +51,7 @@ class RequestDenied(PlatformError):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
     """`patience`: seconds in which it is tried again, if the server wants us to wait, or breaks; 0: once. `seconds`: how long each try may take.
-    `most`: bytes of the answer."""
+    `most`: bytes of the answer, if not as many as of any."""
 
     method: str
     path: str
@@ -55,7 +59,7 @@ class Request:
     params: Mapping[str, str] | None = None
     patience: float = 0.0
     seconds: float = _TIMEOUT
-    most: int = ANSWER_BYTES
+    most: int | None = None
 
 
 class MatrixClient:
@@ -67,10 +71,12 @@ class MatrixClient:
         token: Callable[[], str],
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        answer_bytes: int = ANSWER_BYTES,
     ) -> None:
         self.address = checked_address(homeserver)
         self._token = token
-        self._sleep = sleep
+        self.pause = sleep
+        self._answer_bytes = answer_bytes
         self._limited_until = 0.0
         self._http: httpx.AsyncClient | None = None
 
@@ -95,19 +101,22 @@ class MatrixClient:
         The server's answer.
 
         Raises:
-            PlatformRefused: it does not know the token. RequestDenied: it does not do this. PlatformError: it did not answer as it should.
+            PlatformRefused: it does not know the token. RequestDenied: it does not do this. ServerBroken: it did not answer as it should.
+            PlatformError: it did not answer, or wants us to wait.
         """
         content = await self._patiently(request)
         try:
             answer = json.loads(content)
         except (ValueError, RecursionError) as error:
-            raise PlatformError("The server answered something that is no JSON.") from error
+            raise ServerBroken("The server answered something that is no JSON.") from error
         if not isinstance(answer, dict):
-            raise PlatformError("The server answered JSON of another shape.")
+            raise ServerBroken("The server answered JSON of another shape.")
         return cast("JsonMap", answer)
 
-    async def get(self, path: str, params: Mapping[str, str] | None = None, *, seconds: float = _TIMEOUT) -> JsonMap:
-        return await self.ask(Request(method="GET", path=API + path, params=params, seconds=seconds))
+    async def get(
+        self, path: str, params: Mapping[str, str] | None = None, *, seconds: float = _TIMEOUT, patience: float = 0.0
+    ) -> JsonMap:
+        return await self.ask(Request(method="GET", path=API + path, params=params, seconds=seconds, patience=patience))
 
     async def post(self, path: str, body: JsonMap | None = None, *, patience: float = 0.0) -> JsonMap:
         return await self.ask(Request(method="POST", path=API + path, body=body or {}, patience=patience))
@@ -125,7 +134,7 @@ class MatrixClient:
             if (pause := self._limited_until - _now()) > 0:
                 if _now() + pause > deadline:
                     raise PlatformError("The server slows us down (M_LIMIT_EXCEEDED).", retry_after=pause)
-                await self._sleep(pause)
+                await self.pause(pause)
             try:
                 return await self._once(request)
             except (PlatformRefused, RequestDenied, AnswerTooLong):
@@ -137,13 +146,14 @@ class MatrixClient:
                 pause = next(pauses, None)
                 if pause is None or _now() + pause > deadline:
                     raise
-                await self._sleep(pause)
+                await self.pause(pause)
 
     async def _once(self, request: Request) -> bytes:
         http = self._http
         if http is None:
             raise PlatformError("The channel is not connected.")
         headers = {"Authorization": f"Bearer {self._token()}"}
+        most = self._answer_bytes if request.most is None else request.most
         content = None
         if request.body is not None:
             headers["Content-Type"] = "application/json"
@@ -157,7 +167,7 @@ class MatrixClient:
                 headers=headers,
                 timeout=httpx.Timeout(request.seconds, connect=10.0),
             ) as response:
-                answer = await _read(response, request.most if response.is_success else 1 << 16)
+                answer = await _read(response, most if response.is_success else 1 << 16)
         except httpx.TimeoutException as error:
             raise PlatformError("The request to the server timed out.") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -185,7 +195,7 @@ class MatrixClient:
         # A proxy in front of a server that is away answers 404 without a word of Matrix.
         if response.is_client_error and errcode:
             return RequestDenied(text, errcode=errcode)
-        return PlatformError(text)
+        return ServerBroken(text)
 
 
 async def _read(response: httpx.Response, most: int) -> bytes:
@@ -200,11 +210,11 @@ async def _read(response: httpx.Response, most: int) -> bytes:
 
 
 def _pause_of(milliseconds: Any, seconds: str | None) -> float:
-    if isinstance(milliseconds, int | float) and not isinstance(milliseconds, bool):
-        pause = milliseconds / 1000
-    else:
-        pause = float(seconds) if seconds is not None and seconds.isdecimal() else 1.0
-    return min(max(pause, 0.05), _LONGEST_LIMIT)
+    """Whatever number it says, NaN too: a pause that is neither nothing nor for ever."""
+    is_number = isinstance(milliseconds, int | float) and not isinstance(milliseconds, bool)
+    if is_number and milliseconds == milliseconds:
+        return min(max(milliseconds, 50), int(_LONGEST_LIMIT * 1000)) / 1000
+    return min(float(seconds), _LONGEST_LIMIT) if seconds is not None and seconds.isdecimal() else 1.0
 
 
 def checked_address(text: str) -> str:
@@ -213,7 +223,13 @@ def checked_address(text: str) -> str:
         address = httpx.URL(text.strip().rstrip("/"))
     except (httpx.InvalidURL, ValueError) as error:
         raise InvalidInput(f"{text!r:.100} is no address of a server.") from error
-    if address.scheme not in ("http", "https") or not address.host or address.query or address.userinfo:
+    if (
+        address.scheme not in ("http", "https")
+        or not address.host
+        or "%" in address.host
+        or address.query
+        or address.userinfo
+    ):
         raise InvalidInput(
             f"{text!r:.100} is no address of a server. It looks like https://matrix.example.org, without a user or a query."
         )

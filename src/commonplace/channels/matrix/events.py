@@ -14,14 +14,13 @@ from commonplace.values.channel import PlatformError
 
 MESSAGE: Final = "m.room.message"
 REACTION: Final = "m.reaction"
-ENCRYPTED: Final = "m.room.encrypted"
 ENCRYPTION: Final = "m.room.encryption"
 MEMBER: Final = "m.room.member"
 NAME: Final = "m.room.name"
 ALIAS: Final = "m.room.canonical_alias"
 TOMBSTONE: Final = "m.room.tombstone"
 STATE_TYPES: Final = (MEMBER, NAME, ALIAS, ENCRYPTION, TOMBSTONE)
-TIMELINE_TYPES: Final = (*STATE_TYPES, MESSAGE, REACTION, ENCRYPTED)
+TIMELINE_TYPES: Final = (*STATE_TYPES, MESSAGE, REACTION)
 _LONGEST_ID: Final = 255
 
 
@@ -177,4 +176,5 @@ def _read(shape: type[S], answer: Any) -> S:
 
 def _id(reply: Any) -> str:
     event_id = reply.get("event_id") if isinstance(reply, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - any JSON
-    return event_id if isinstance(event_id, str) else ""
+    # Whatever else stands there would lead to another place of the server.
+    return event_id if isinstance(event_id, str) and event_id.startswith("$") else ""

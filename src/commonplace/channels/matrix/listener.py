@@ -8,6 +8,7 @@ that the inbox has. Before the first place nothing is answered.
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from hashlib import sha256
 from typing import Final
 
@@ -15,18 +16,15 @@ from commonplace.channels.matrix.account import MatrixAccount
 from commonplace.channels.matrix.client import (
     AnswerTooLong,
     RequestDenied,
-    join_path,
     room_path,
     transaction,
 )
 from commonplace.channels.matrix.events import (
-    ENCRYPTED,
     MESSAGE,
     REACTION,
     STATE_TYPES,
     TIMELINE_TYPES,
     TOMBSTONE,
-    InvitedRoom,
     JoinedRoom,
     MatrixEvent,
     SyncAnswer,
@@ -35,6 +33,7 @@ from commonplace.channels.matrix.events import (
     read_page,
     read_sync,
 )
+from commonplace.channels.matrix.invitations import Invitations
 from commonplace.channels.matrix.marks import command_of
 from commonplace.channels.matrix.reader import MatrixReader
 from commonplace.channels.matrix.rooms import MatrixRoom
@@ -43,16 +42,18 @@ from commonplace.channels.matrix.values import ENCRYPTED as TOLD
 from commonplace.channels.matrix.values import SINCE
 from commonplace.channels.matrix.writer import MatrixWriter
 from commonplace.ports.channel import ButtonPress, Inbox, Outgoing
+from commonplace.values.channel import MAX_CHAT
 
 _WAIT: Final = 30.0
 _SLACK: Final = 15.0
 _TIMELINE: Final = 50
 _PAGE: Final = 100
 _MOST_PAGES: Final = 20
-_PATIENCE: Final = 30.0
+_MOST_VOTES: Final = 1_000
+_PLACE_UNKNOWN: Final = frozenset({"M_UNKNOWN", "M_INVALID_PARAM", "M_UNKNOWN_POS"})
 _NOT_ENCRYPTED: Final = (
     "This room is encrypted, which I do not support: I read and answer nothing here. Invite me to a room without encryption. "
-    "此聊天室已加密，我不支持：我不会读取或回答任何内容。请邀请我加入未加密的聊天室。"
+    "此房间已加密，我不支持：我不会读取或回答任何内容。请邀请我加入未加密的房间。"
 )
 
 
@@ -63,6 +64,7 @@ class MatrixListener:
         reader: MatrixReader,
         writer: MatrixWriter,
         marks: SeenMarks,
+        invitations: Invitations,
         *,
         wait: float = _WAIT,
     ) -> None:
@@ -74,10 +76,12 @@ class MatrixListener:
         self._hearing = reader
         self._writer = writer
         self._marks = marks
+        self._invitations = invitations
         self._wait = wait
         self._timeline = _TIMELINE
         self._titles: dict[str, tuple[str, bool]] = {}
         self._refused: set[str] = set()
+        self._voted: OrderedDict[str, None] = OrderedDict()
 
     async def listen(self, inbox: Inbox) -> None:
         """Until the server fails; then from the last place, when it is called again."""
@@ -86,18 +90,30 @@ class MatrixListener:
         place = SINCE + sha256(f"{self._client.address} {identity.user_id}".encode()).hexdigest()[:16]
         since = await self._values.get(place)
         self._marks.clear()
+        self._invitations.begin()
+        # The first answer comes at once: until then nobody knows whether we are connected.
+        wait = 0.0
         while True:
-            answer = await self._sync(since)
+            try:
+                answer = await self._sync(since, wait)
+            except RequestDenied as error:
+                if since is None or error.errcode not in _PLACE_UNKNOWN:
+                    raise
+                # Another server is behind this address now, or it has lost what it had.
+                self._connection.note("place_unknown", error.message)
+                since = None
+                continue
             await self._take(inbox, answer, since)
             self._rooms.is_loaded = True
-            self._connection.connected()
             if answer.next_batch != since:
                 since = answer.next_batch
                 await self._values.put(place, since)
+            # From here on nothing is missed.
+            self._connection.connected()
+            wait = self._wait
 
-    async def _sync(self, since: str | None) -> SyncAnswer:
+    async def _sync(self, since: str | None, wait: float) -> SyncAnswer:
         is_first = since is None or not self._rooms.is_loaded
-        wait = 0.0 if is_first else self._wait
         params = {"timeout": str(int(wait * 1000)), "filter": self._filter()}
         if since is not None:
             params["since"] = since
@@ -138,10 +154,11 @@ class MatrixListener:
                 self._connection.note("left", chat)
             self._rooms.leave(chat)
             self._titles.pop(chat, None)
+            await self._invitations.forget(chat)
         for chat, joined in answer.rooms.join.items():
             await self._take_room(inbox, chat, joined, since)
         for chat, invited in answer.rooms.invite.items():
-            await self._join(chat, invited)
+            await self._invitations.take(chat, invited)
 
     async def _take_room(self, inbox: Inbox, chat: str, joined: JoinedRoom, since: str | None) -> None:
         room = self._rooms.enter(chat)
@@ -188,8 +205,6 @@ class MatrixListener:
         await self._values.put(name, room.chat)
 
     async def _hear(self, inbox: Inbox, room: MatrixRoom, event: MatrixEvent) -> None:
-        if event.type == ENCRYPTED:
-            room.is_encrypted = True
         if room.is_encrypted:
             return
         if event.type == TOMBSTONE and event.is_state:
@@ -205,9 +220,13 @@ class MatrixListener:
     async def _vote(self, inbox: Inbox, room: MatrixRoom, event: MatrixEvent) -> None:
         relation = event.relation
         key, action = self._writer.sent.key(room.chat, relation.event_id), command_of(relation.key)
-        if key is None or action is None:
+        # What came with it may have to come again.
+        if key is None or action is None or event.event_id in self._voted:
             return
         reply = await inbox.press(ButtonPress(chat=room.chat, key=key, sender=event.sender, action=action))
+        self._voted[event.event_id] = None
+        while len(self._voted) > _MOST_VOTES:
+            self._voted.popitem(last=False)
         if reply is not None:
             text = f"{room.sender_name(event.sender)}: {reply}"
             notice = Outgoing(
@@ -244,43 +263,14 @@ class MatrixListener:
         events.reverse()
         return events
 
-    # ---- in and out of rooms
-
-    async def _join(self, chat: str, invited: InvitedRoom) -> None:
-        own = [event for event in events_of(invited.invite_state.events) if event.membership_of(self._rooms.me)]
-        inviter = own[-1].sender if own else ""
-        try:
-            await self._client.post(join_path(chat), patience=_PATIENCE)
-        except RequestDenied as error:
-            # The room is gone, or the invitation was taken back.
-            self._connection.note("not_joined", f"{chat}: {error.message}")
-            return
-        self._connection.note("joined", chat)
-        if any(event.content.get("is_direct") is True for event in own):
-            await self._keep_direct(chat, inviter)
-
-    async def _keep_direct(self, chat: str, inviter: str) -> None:
-        """A room for one person and us: as other clients keep it."""
-        path = f"/user/{self._rooms.me}/account_data/m.direct"
-        try:
-            content = await self._client.get(path)
-        except RequestDenied:
-            content = {}
-        chats = content.get(inviter)
-        others = [entry for entry in chats if isinstance(entry, str)] if isinstance(chats, list) else []  # pyright: ignore[reportUnknownVariableType] - any JSON
-        await self._client.put(path, {**content, inviter: [*others, chat]}, patience=_PATIENCE)
+    # ---- to another room
 
     async def _follow(self, room: MatrixRoom, event: MatrixEvent) -> None:
         """The room was replaced by another: we go there, if we may without an invitation."""
         chat = event.text("replacement_room")
-        if not chat.startswith("!"):
-            return
-        self._connection.note("upgraded", f"{room.chat}: {chat}"[:300])
-        server = event.sender.partition(":")[2]
-        try:
-            await self._client.post(join_path(chat, server), patience=_PATIENCE)
-        except RequestDenied as error:
-            self._connection.note("not_joined", f"{chat}: {error.message}"[:300])
+        if chat.startswith("!") and len(chat) <= MAX_CHAT and chat.isprintable():
+            self._connection.note("upgraded", f"{room.chat}: {chat}")
+            await self._invitations.follow(chat, event.sender.partition(":")[2])
 
 
 def _begins(events: list[MatrixEvent], me: str) -> bool:

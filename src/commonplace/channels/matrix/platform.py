@@ -14,6 +14,7 @@ from functools import partial
 from commonplace.channels.connection import Connection
 from commonplace.channels.matrix.account import MatrixAccount
 from commonplace.channels.matrix.client import MatrixClient, media_path
+from commonplace.channels.matrix.invitations import Invitations
 from commonplace.channels.matrix.listener import MatrixListener
 from commonplace.channels.matrix.reader import MatrixReader
 from commonplace.channels.matrix.signs import SeenMarks, TypingSigns
@@ -38,7 +39,9 @@ class MatrixChannel(Channel):
         self._writer = MatrixWriter(account)
         self._marks = SeenMarks(account, self._writer)
         self._typing = TypingSigns(account, self._writer)
-        self._listener = MatrixListener(account, MatrixReader(account), self._writer, self._marks)
+        self._invitations = Invitations(account, self._writer)
+        reader = MatrixReader(account)
+        self._listener = MatrixListener(account, reader, self._writer, self._marks, self._invitations)
 
     @property
     def limits(self) -> ChannelLimits:
@@ -63,6 +66,7 @@ class MatrixChannel(Channel):
     async def connect(self, inbox: Inbox) -> AsyncGenerator[None]:
         await self._writer.load()
         await self._marks.load()
+        await self._invitations.load()
         async with self._account.client:
             try:
                 async with self._account.connection.keep(partial(self._listener.listen, inbox)):
@@ -83,7 +87,7 @@ class MatrixChannel(Channel):
         if mark:
             self._marks.put(chat, message, mark)
         else:
-            self._marks.remove(chat, message)
+            self._marks.remove(message)
 
     async def show_typing(self, chat: str, active: bool) -> None:
         self._typing.show(chat, active)
@@ -99,14 +103,19 @@ def matrix_channel(tenant: str, profile: ChannelProfile, parts: RoomParts) -> Ch
 
     def token() -> str:
         try:
-            return read_secret(settings, TOKEN)
+            text = read_secret(settings, TOKEN)
         except InvalidInput as error:
             raise PlatformRefused(error.message) from error
+        if not text.isascii() or not text.isprintable() or " " in text:
+            # It could not stand in a request, and whoever refuses it there would say it again.
+            raise PlatformRefused("The access token has characters that no token has. Look whether it was copied well.")
+        return text
 
     account = MatrixAccount(
         client=MatrixClient(settings.options[HOMESERVER], token),
         values=KeptValues(tenant, profile.name, parts.store),
         connection=Connection(profile.name, parts.clock),
         clock=parts.clock,
+        settings=settings,
     )
     return MatrixChannel(account)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from commonplace.channels.matrix.account import MatrixAccount
-from commonplace.channels.matrix.client import RequestDenied, room_path
+from commonplace.channels.matrix.client import AnswerTooLong, RequestDenied, ServerBroken, room_path
 from commonplace.channels.matrix.events import MESSAGE, MatrixEvent, events_of
 from commonplace.channels.matrix.rooms import MatrixRoom
 from commonplace.channels.matrix.text import BotName, without_fallback
@@ -22,6 +22,8 @@ _FILES: Final[dict[str, AttachmentKind]] = {
     "m.video": "video",
 }
 _MOST: Final = 1_000
+_QUOTED: Final = 4_000
+_PATIENCE: Final = 5.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,9 +80,9 @@ class MatrixReader:
             before = self._said.get((chat, event.relation.event_id))
             body: Any = new.get("body")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - any JSON
             if before is not None and before.sender == event.sender and isinstance(body, str):
-                self._said[chat, event.relation.event_id] = _Said(sender=event.sender, text=body)
+                self._said[chat, event.relation.event_id] = _Said(sender=event.sender, text=body[:_QUOTED])
             return
-        self._said[chat, event.event_id] = _Said(sender=event.sender, text=without_fallback(event))
+        self._said[chat, event.event_id] = _Said(sender=event.sender, text=without_fallback(event)[:_QUOTED])
         while len(self._said) > _MOST:
             self._said.popitem(last=False)
 
@@ -93,9 +95,9 @@ class MatrixReader:
         if before is not None:
             return before
         try:
-            answer = await self._client.get(room_path(chat, "event", relation.in_reply_to))
-        except RequestDenied:
-            # It is gone, or was never there.
+            answer = await self._client.get(room_path(chat, "event", relation.in_reply_to), patience=_PATIENCE)
+        except (RequestDenied, ServerBroken, AnswerTooLong):
+            # It is gone, or was never there, or is one that the server fails at: nobody else waits for it.
             return None
         original = next(events_of([answer]), None)
         if original is None or original.event_id != relation.in_reply_to:

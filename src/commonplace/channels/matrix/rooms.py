@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, cast
+from functools import lru_cache
+from typing import Any, Final, cast
 
 from commonplace.channels.matrix.events import MatrixEvent, MemberCounts
+from commonplace.channels.prefix import display_name
+
+_LONGEST_NAME: Final = 255
 
 
 @dataclass(kw_only=True, slots=True)
@@ -44,7 +49,7 @@ class MatrixRoom:
         self.members.pop(who, None)
         self.invited.discard(who)
         if membership == "join":
-            self.members[who] = event.text("displayname").strip()
+            self.members[who] = event.text("displayname")[:_LONGEST_NAME].strip()
         elif membership == "invite":
             self.invited.add(who)
 
@@ -58,13 +63,13 @@ class MatrixRoom:
     def sender_name(self, who: str) -> str:
         """What somebody calls themselves here; with their id, if somebody else does so too."""
         name = self.members.get(who, "")
-        if not name:
-            return who.removeprefix("@").partition(":")[0] or who
-        is_shared = sum(other == name for other in self.members.values()) > 1
-        return f"{name} {who}" if is_shared else name
+        shown_as = _shown_as(name)
+        return _told_apart(who, name, sum(_shown_as(other) == shown_as for other in self.members.values()))
 
     def people(self, but: str) -> tuple[str, ...]:
-        return tuple(sorted(self.sender_name(who) for who in self.members if who != but))
+        counts = Counter(_shown_as(name) for name in self.members.values())
+        names = (_told_apart(who, name, counts[_shown_as(name)]) for who, name in self.members.items() if who != but)
+        return tuple(sorted(names))
 
     def title(self, but: str) -> str:
         text = self.name or self.alias or ", ".join(self.people(but)[:4])
@@ -114,6 +119,18 @@ class MatrixRooms:
                 self._direct = frozenset(_chats(event.content))
                 for room in self._rooms.values():
                     room.is_direct = room.chat in self._direct
+
+
+@lru_cache(maxsize=10_000)
+def _shown_as(name: str) -> str:
+    """Two names that differ in what nobody sees are the same."""
+    return display_name(name).casefold()
+
+
+def _told_apart(who: str, name: str, count: int) -> str:
+    if not name:
+        return who.removeprefix("@").partition(":")[0] or who
+    return f"{name} {who}" if count > 1 else name
 
 
 def _chats(content: dict[str, Any]) -> Iterator[str]:

@@ -21,6 +21,8 @@ _MARKDOWN: Final = (
 )
 _PLAIN: Final = re.compile(r"<p>[^<&]*</p>\n?")
 _UNSEEN: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+# `> <@ana:example.org> what she said`; a quotation that somebody wrote themselves is theirs.
+_FALLBACK: Final = re.compile(r"> (?:\* )?<@[^>\n]+>")
 _PILL: Final = re.compile(r"https://matrix\.to/#/(@[^\"'?\s]+|%40[^\"'?\s]+)", re.IGNORECASE)
 
 
@@ -33,7 +35,7 @@ def formatted(text: str) -> dict[str, Any]:
     """The text, and as HTML if it is Markdown."""
     text = sendable(text)
     html = _MARKDOWN.render(text).strip()
-    if _PLAIN.fullmatch(html):
+    if not html or _PLAIN.fullmatch(html):
         return {"body": text}
     return {"body": text, "format": _HTML, "formatted_body": html}
 
@@ -51,7 +53,7 @@ def bounded(content: dict[str, Any]) -> dict[str, Any]:
 def without_fallback(event: MatrixEvent) -> str:
     """The text of a message, without the lines that quote what it answers for clients that cannot show that."""
     body = event.text("body")
-    if not event.relation.in_reply_to or not body.startswith("> "):
+    if not event.relation.in_reply_to or not _FALLBACK.match(body):
         return body
     lines = body.split("\n")
     quoted = 0

@@ -10,9 +10,11 @@ from commonplace.ports.channel_store import ChannelStore
 BEGUN: Final = "begun/"
 """Answers that are told while they are made: their transaction, and the id of the message, if the server said it."""
 SEEN: Final = "seen/"
-"""Our marks on messages whose turns have not ended: room and reaction."""
+"""Our marks on messages whose turns have not ended, by their transactions: room, message and mark."""
 ENCRYPTED: Final = "encrypted/"
 """Rooms that were told that we do not speak there."""
+INVITED: Final = "invited/"
+"""Rooms that we were invited to, and are not in."""
 SINCE: Final = "since/"
 
 

@@ -20,7 +20,7 @@ router = APIRouter(prefix="/v1/artifacts", tags=["native"])
 
 ArtifactId = Annotated[str, Path(max_length=64, description="The artifact's id.")]
 _OCTETS: Final = "application/octet-stream"
-_FILE_IN: Final[dict[str, Any]] = {
+FILE_IN: Final[dict[str, Any]] = {
     "requestBody": {"required": True, "content": {_OCTETS: {"schema": {"type": "string", "format": "binary"}}}}
 }
 _FILE_OUT: Final[dict[int | str, dict[str, Any]]] = {
@@ -28,7 +28,7 @@ _FILE_OUT: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-@router.post("", status_code=201, summary="Keep a file", responses=problems(404, 409, 413), openapi_extra=_FILE_IN)
+@router.post("", status_code=201, summary="Keep a file", responses=problems(404, 409, 413), openapi_extra=FILE_IN)
 async def add(
     request: Request,
     who: Caller,
@@ -50,18 +50,21 @@ async def add(
     "",
     summary="List artifacts, newest first",
     responses=problems(409),
-    dependencies=[only_conditions("run", "everyone", "limit", "cursor")],
+    dependencies=[only_conditions("run", "room", "everyone", "limit", "cursor")],
 )
 async def artifacts(
     who: Caller,
     served: Served,
     run: Annotated[str | None, Query(max_length=128, description="Those that this run made.")] = None,
+    room: Annotated[Line | None, Query(description="Those of this room: `channel:web/releases`.")] = None,
     everyone: Annotated[bool, Query(description="Other people's, too. For admins; the audit says so.")] = False,
     limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 100,
     cursor: Annotated[Line | None, Query(description="The `cursor` of the page before.")] = None,
 ) -> ArtifactPage:
     """The caller's own."""
-    return await served.artifacts.list(who, ArtifactQuery(run=run, everyone=everyone, limit=limit, cursor=cursor))
+    scope = None if room is None else Scope.parse(room)
+    query = ArtifactQuery(run=run, room=scope, everyone=everyone, limit=limit, cursor=cursor)
+    return await served.artifacts.list(who, query)
 
 
 @router.get("/{id}", summary="Show an artifact", responses=problems(404, 409))

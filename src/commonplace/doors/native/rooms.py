@@ -7,11 +7,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request
 
-from commonplace.channels.rooms import Rooms, RoomSpeech
+from commonplace.channels.rooms import Rooms, RoomSpeech, person_name
+from commonplace.doors.native.artifacts import FILE_IN
 from commonplace.doors.native.conditions import problems
 from commonplace.doors.native.events import MEDIA_TYPE, EventStream, read_event_id
 from commonplace.events.ring import RingEvent, RingStream
 from commonplace.server.auth import Caller, Served, app_state, use_case
+from commonplace.values.artifact import Artifact
 from commonplace.values.channel import ChatRoom, RoomMessage, RoomMessagePage
 from commonplace.values.json import Json
 from commonplace.values.moment import to_iso
@@ -21,6 +23,7 @@ from commonplace.values.room_memory import RoomMemoryChange
 from commonplace.wire.channels import (
     ROOM_EVENT,
     RoomBody,
+    RoomCorrectBody,
     RoomDeletedAnswer,
     RoomForgetBody,
     RoomMemoryAnswer,
@@ -78,8 +81,34 @@ async def say_in_room(
     channel: ChannelName, chat: ChatId, body: RoomSayBody, who: Caller, house: RoomHouse
 ) -> RoomMessage:
     """It is kept when this answers. The agent answers in the room, if it is meant; commands such as `/help` are for the room itself."""
-    words = RoomSpeech(text=body.text, mention=body.mention, reply_to=body.reply_to, id=body.id, speaker=body.speaker)
+    words = RoomSpeech(
+        text=body.text,
+        mention=body.mention,
+        reply_to=body.reply_to,
+        id=body.id,
+        speaker=body.speaker,
+        attachments=tuple(body.attachments),
+    )
     return await house.say(who, channel, chat, words)
+
+
+@router.post(
+    "/{chat}/files",
+    status_code=201,
+    summary="Upload a file to a room",
+    responses=problems(404, 409, 413),
+    openapi_extra=FILE_IN,
+)
+async def upload_to_room(
+    request: Request,
+    channel: ChannelName,
+    chat: ChatId,
+    who: Caller,
+    house: RoomHouse,
+    name: Annotated[str, Query(min_length=1, max_length=1_000, description="What it is called.")],
+) -> Artifact:
+    """The body is the file. It is the room's, and is said in it by `attachments` of a message. Its type is that of its name."""
+    return await house.upload(who, channel, chat, name, None, await request.body())
 
 
 @router.post("/{chat}/typing", status_code=204, summary="Let others see that you write", responses=problems(404))
@@ -118,7 +147,16 @@ async def remember_in_room(
 async def forget_in_room(
     channel: ChannelName, chat: ChatId, body: RoomForgetBody, who: Caller, house: RoomHouse
 ) -> RoomMemoryChange:
+    """For those who may change the room for everybody (`allowed` of its channel)."""
     return await house.forget(who, channel, chat, body.line)
+
+
+@router.post("/{chat}/memory/correct", summary="Let a line of a room say something else", responses=problems(404))
+async def correct_in_room(
+    channel: ChannelName, chat: ChatId, body: RoomCorrectBody, who: Caller, house: RoomHouse
+) -> RoomMemoryChange:
+    """For those who may change the room for everybody. The line is the caller's from now on."""
+    return await house.correct(who, channel, chat, body.line, body.text)
 
 
 async def _stream(
@@ -150,11 +188,11 @@ async def _stream(
     with ring.seat(_document) as seat:
         stream = RingStream(ring, seat, welcome, resume=read_event_id(resume or last_event_id), epoch=same or epoch)
         # Whoever comes hears who is there.
-        platform.arrive(chat, who.subject)
+        platform.arrive(chat, person_name(who))
         try:
             yield stream
         finally:
-            platform.leave(chat, who.subject)
+            platform.leave(chat, person_name(who))
 
 
 @router.get(

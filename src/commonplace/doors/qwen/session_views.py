@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final, cast
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from commonplace.agent.live_sessions import LiveSessions
+from commonplace.channels.admin import ChannelAdmin
 from commonplace.doors.qwen.session_bridges import Bridges
 from commonplace.doors.qwen.session_errors import InvalidCursor
 from commonplace.doors.qwen.session_events import milliseconds, option_of, transcript_events
@@ -33,13 +34,15 @@ from commonplace.doors.qwen.session_shapes import (
 from commonplace.doors.qwen.session_state import state_document
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput, NotFound
 from commonplace.governance.access import require_role
-from commonplace.server.auth import Caller, Served, Told
+from commonplace.server.auth import Caller, Served, Told, use_case
+from commonplace.server.options import Options
 from commonplace.server.siblings import beside
-from commonplace.values.audit import AuditQuery, AuditRow
+from commonplace.service.services import Services
+from commonplace.values.audit import ROOM_ACTIONS, AuditQuery, AuditRow
+from commonplace.values.channel import RoomSpent
 from commonplace.values.json import Json
 from commonplace.values.moment import to_iso
 from commonplace.values.permission import PermissionRequest
-from commonplace.values.permission_entry import PERMISSION_ACTIONS
 from commonplace.values.principal import Principal
 from commonplace.values.session import Session
 from commonplace.values.usage import to_usd
@@ -226,9 +229,15 @@ async def unarchive(who: Caller, bridges: Sessions, body: SessionIdsBody = Sessi
 
 @router.get("/daemon/status", summary="How the daemon is")
 async def daemon_status(
-    request: Request, who: Caller, served: Served, bridges: Sessions, live: Live, options: Told
+    request: Request,
+    who: Caller,
+    served: Served,
+    bridges: Sessions,
+    live: Live,
+    options: Told,
+    admin: Annotated[ChannelAdmin, use_case(ChannelAdmin)],
 ) -> dict[str, Json]:
-    """Counts are of the caller's tenant. Admins see what chat has cost today, too."""
+    """Counts are of the caller's tenant. Admins see what chat and rooms with a budget have cost, too."""
     open_here = [*bridges.of_tenant(who.tenant)]
     activities = [live.activity(who.tenant, bridge.session) for bridge in open_here]
     prompts = [prompt for activity in activities for prompt in activity.prompts]
@@ -247,13 +256,7 @@ async def daemon_status(
             "workspaceCwd": str(bridges.workspace),
             "daemonId": f"daemon:{os.getpid()}",
         },
-        "security": {
-            "tokenConfigured": True,
-            "requireAuth": not options.open_to_all,
-            "loopbackBind": options.is_local,
-            "allowOriginConfigured": bool(options.allowed_origins),
-            "sessionShellCommandEnabled": False,
-        },
+        "security": _security(options),
         "limits": dict[str, Json](daemon_limits(bridges.options)),
         "capabilities": {
             "protocolVersions": {"current": "v1", "supported": ["v1"]},
@@ -278,13 +281,29 @@ async def daemon_status(
         ),
     }
     with suppress(Forbidden):
-        budget = await served.budgets.read(who, limit=0)
-        document["budget"] = {
-            "chatDailyUsd": to_usd(budget.chat.daily),
-            "chatSpentUsd": to_usd(budget.chat.spent),
-            "resetsAt": to_iso(budget.resets_at),
-        }
+        document["budget"] = await _budget(who, served, admin)
     return document
+
+
+def _security(options: Options) -> dict[str, Json]:
+    return {
+        "tokenConfigured": True,
+        "requireAuth": not options.open_to_all,
+        "loopbackBind": options.is_local,
+        "allowOriginConfigured": bool(options.allowed_origins),
+        "sessionShellCommandEnabled": False,
+    }
+
+
+async def _budget(who: Principal, served: Services, admin: ChannelAdmin) -> dict[str, Json]:
+    """Raises Forbidden."""
+    budget = await served.budgets.read(who, limit=0)
+    return {
+        "chatDailyUsd": to_usd(budget.chat.daily),
+        "chatSpentUsd": to_usd(budget.chat.spent),
+        "resetsAt": to_iso(budget.resets_at),
+        "rooms": [_room_budget(spent) for spent in await admin.budgets(who)],
+    }
 
 
 def _sum(counts: dict[str, Json], others: Sequence[dict[str, Json]]) -> dict[str, Json]:
@@ -300,10 +319,10 @@ def _sum(counts: dict[str, Json], others: Sequence[dict[str, Json]]) -> dict[str
     return result
 
 
-@router.get("/workspace/audit", summary="What was asked, voted and decided about permissions")
-async def permission_audit(who: Caller, served: Served, bridges: Sessions) -> dict[str, Json]:
+@router.get("/workspace/audit", summary="Who asked for what, what was permitted, and what rooms did by themselves")
+async def workspace_audit(who: Caller, served: Served, bridges: Sessions) -> dict[str, Json]:
     """The last 512 rows, newest first. For reviewers."""
-    page = await served.keeping.audit(who, AuditQuery(actions=PERMISSION_ACTIONS), limit=_AUDIT_ROWS, cursor=None)
+    page = await served.keeping.audit(who, AuditQuery(actions=ROOM_ACTIONS), limit=_AUDIT_ROWS, cursor=None)
     return {"v": 1, "workspaceCwd": str(bridges.workspace), "rows": [_audit_row(row) for row in page.rows]}
 
 
@@ -351,12 +370,28 @@ def _interaction(request: PermissionRequest) -> dict[str, Json]:
     }
 
 
+def _room_budget(spent: RoomSpent) -> dict[str, Json]:
+    return {
+        "channel": spent.room.channel,
+        "chatId": spent.room.chat,
+        "limitUsd": spent.limit_usd,
+        "spentUsd": spent.spent_usd,
+        "estimatedUsd": spent.estimated_usd,
+        "limitTokens": spent.limit_tokens,
+        "tokens": spent.tokens,
+        "resetsAt": None if spent.until is None else to_iso(spent.until),
+    }
+
+
 def _audit_row(row: AuditRow) -> dict[str, Json]:
     details = {_camel(name): value for name, value in row.details.items()}
     return {
         "kind": row.action,
         "recordedAtMs": milliseconds(row.at),
         "actor": row.actor,
+        "outcome": row.outcome,
+        "runId": row.run,
+        "scope": None if row.scope is None else str(row.scope),
         "clientId": row.client,
         "requestId": details.pop("permission", None),
         "sessionId": details.pop("session", None),

@@ -138,6 +138,11 @@ class SqlChannels:
     async def put_route(self, tenant: str, route: Route) -> None:
         await self._transactions.change(SQL["put_route"], route_params(tenant, route))
 
+    async def begin_route(self, tenant: str, route: Route, *, instead: str | None) -> Route:
+        params = {**route_params(tenant, route), "instead": instead}
+        await self._transactions.change(SQL["begin_route"], params)
+        return await self.route(tenant, route.channel, route.key) or route
+
     async def remove_route(self, tenant: str, channel: str, key: str) -> None:
         params: Params = {"tenant": tenant, "channel": channel, "key": key}
         await self._transactions.change(SQL["remove_route"], params)

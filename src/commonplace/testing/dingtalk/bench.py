@@ -75,7 +75,7 @@ async def open_dingtalk(
     async def nap(seconds: float) -> None:
         naps.append(seconds)
 
-    parts = RoomBench(bench).parts
+    parts = RoomBench(bench, pauses=(0.01, 0.01)).parts
     profile = ChannelProfile(
         name=name,
         kind="dingtalk",

@@ -10,6 +10,7 @@ import socket
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from itertools import count
 from typing import Any, Final, Self
 
@@ -23,6 +24,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from commonplace.channels.feishu.crypto import encrypted, signature_of
 from commonplace.channels.feishu.frames import CONTROL, DATA, BinaryFrame, decode_frame, encode_frame
+from commonplace.ports.clock import Clock
 from commonplace.testing.events import until
 from commonplace.testing.feishu.stories import APP, BOT
 
@@ -31,6 +33,7 @@ ENCRYPT_KEY: Final = "the-encrypt-key"
 VERIFICATION_TOKEN: Final = "the-verification-token"
 TICKET: Final = "the-ticket"
 _API: Final = "/open-apis/im/v1/messages"
+_PATIENCE: Final = 20.0
 
 
 @dataclass(kw_only=True, slots=True)
@@ -113,15 +116,22 @@ class FeishuServer:
         self.faults: list[FeishuFault] = []
         self.acks: list[FeishuAck] = []
         self.pings = 0
+        self.is_silent = False
+        """It answers no pings."""
         self.connections = 0
         """How many there were."""
         self.tokens: list[str] = []
         """Those that were given; only the last is good."""
         self.token_seconds = 7_200
+        self.clock: Clock | None = None
+        """By which tokens end; None: only when they are told to."""
         self.ping_seconds = 120
         self.pong_config: dict[str, int] | None = None
         self.refuse_handshake: dict[str, str] | None = None
         """Headers of the answer to the next attempts to connect."""
+        self.refusals = 0
+        """How many requests had a token that is not good."""
+        self._until: datetime | None = None
         self.app_secret = SECRET
         self.url = ""
         self._sockets: list[WebSocket] = []
@@ -145,12 +155,16 @@ class FeishuServer:
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         task = asyncio.create_task(server.serve(sockets=[listener]))
         try:
-            await until(lambda: server.started or task.done())
+            await until(lambda: server.started or task.done(), _PATIENCE)
             yield self
         finally:
             await self.disconnect()
             server.should_exit = True
             await asyncio.wait({task})
+
+    @property
+    def is_connected(self) -> bool:
+        return bool(self._sockets)
 
     # ---- what tests do
 
@@ -179,7 +193,7 @@ class FeishuServer:
             chat=message["chat_id"],
             kind=message["message_type"],
             contents=[message["content"]],
-            sender=sender["sender_id"]["open_id"],
+            sender=sender["sender_id"]["open_id"] or "",
             sender_type=sender["sender_type"],
         )
 
@@ -230,7 +244,7 @@ class FeishuServer:
         if event["header"]["event_type"] == "im.message.receive_v1":
             self.keep(event)
         body, headers = signed(event, **how)
-        async with httpx.AsyncClient() as client:
+        async with httpx.AsyncClient(timeout=_PATIENCE) as client:
             return await client.post(url, content=body, headers=headers)
 
     # ---- what it answers
@@ -252,6 +266,8 @@ class FeishuServer:
         if body["app_secret"] != self.app_secret:
             return JSONResponse({"code": 10014, "msg": "app secret invalid"})
         self.tokens.append(f"t-{next(self._numbers)}")
+        if self.clock is not None:
+            self._until = self.clock.now() + timedelta(seconds=self.token_seconds)
         answer = {"tenant_access_token": self.tokens[-1], "expire": self.token_seconds}
         return JSONResponse({"code": 0, "msg": "ok", **answer})
 
@@ -260,7 +276,9 @@ class FeishuServer:
         fault = self._fault(request)
         if fault is not None and not fault.after:
             return _failed(fault)
-        if not self.tokens or self.requests[-1].token != self.tokens[-1]:
+        is_over = self.clock is not None and self._until is not None and self.clock.now() >= self._until
+        if not self.tokens or is_over or self.requests[-1].token != self.tokens[-1]:
+            self.refusals += 1
             return JSONResponse({"code": 99991663, "msg": "Invalid access token"}, status_code=401)
         answer = self._answer(request, body)
         return answer if fault is None else _failed(fault)
@@ -375,6 +393,8 @@ class FeishuServer:
     async def _hear(self, connection: WebSocket, frame: BinaryFrame) -> None:
         if frame.method == CONTROL:
             self.pings += 1
+            if self.is_silent:
+                return
             payload = b"" if self.pong_config is None else json.dumps(self.pong_config).encode()
             pong = BinaryFrame(method=CONTROL, service=frame.service, headers=(("type", "pong"),), payload=payload)
             await connection.send_bytes(encode_frame(pong))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -21,6 +22,7 @@ from commonplace.testing.dingtalk.server import DingTalkServer, Fault
 from commonplace.testing.events import until
 from commonplace.values.channel import PlatformError, PlatformRefused
 from commonplace.values.envelope import ChatAttachment
+from commonplace.values.scope import DEFAULT_TENANT
 
 pytestmark = pytest.mark.anyio
 
@@ -65,6 +67,16 @@ async def test_a_webhook_is_used_as_long_as_it_holds_and_then_we_write_by_oursel
         await room.platform.send(words("two"))
 
     assert ways(server) == ["webhook", "group"]
+
+
+async def test_a_test_message_goes_the_way_of_schedules_whoever_has_just_spoken(
+    bench: TurnBench, server: DingTalkServer
+) -> None:
+    async with open_dingtalk(bench, server) as room:
+        await warm(room)
+        await room.platform.send(replace(words(), cold=True))
+
+    assert ways(server) == ["group"]
 
 
 async def test_a_webhook_that_ended_before_its_time_costs_nothing(bench: TurnBench, server: DingTalkServer) -> None:
@@ -190,8 +202,9 @@ async def test_a_person_is_written_to_and_those_who_get_nothing_are_said(
         held_back = await failure(room, words(chat=TALK))
 
     assert "organisation" in meaning(unknown)
-    assert "holds messages back" in meaning(held_back)
+    assert "holds messages to this person back" in meaning(held_back)
     assert held_back.retry_after
+    assert (unknown.untaken, held_back.untaken) == (True, True)
 
 
 @pytest.mark.parametrize("path", ["/groupMessages/send", "/robot/sendBySession"])
@@ -216,9 +229,9 @@ async def test_a_robot_that_is_held_back_for_long_says_so_and_leaves_dingtalk_al
         first = await failure(room, words())
         second = await failure(room, words())
 
+    assert "by itself" in meaning(first)
     assert (first.retry_after, len(server.made("/groupMessages/send"))) == (600, 1)
     assert (second.retry_after or 0) > 500
-    assert "by themselves" in meaning(first)
     assert not server.rooms[GROUP]
 
 
@@ -242,7 +255,90 @@ async def test_what_may_be_there_is_not_sent_a_second_time(
         error = await failure(room, words())
 
     assert len(server.rooms[GROUP]) == 1
-    assert error.code == "platform_error"
+    assert (error.code, error.untaken) == ("platform_error", False)
+
+
+@pytest.mark.parametrize(
+    ("faults", "answers"),
+    [
+        ([THROTTLED] * 4, ["Done."]),
+        ([FORBIDDEN] * 2, ["Done."]),
+        ([Fault(status=500)], []),
+        ([Fault(status=500, is_done=True)], ["Done."]),
+    ],
+)
+async def test_an_answer_that_was_certainly_not_taken_comes_later_and_no_answer_twice(
+    bench: TurnBench, server: DingTalkServer, faults: list[Fault], answers: list[str]
+) -> None:
+    async with open_dingtalk(bench, server) as room:
+        await room.connected()
+        for path in ("/robot/sendBySession", "/groupMessages/send"):
+            server.fail(path, *faults)
+        await server.push(said("Hello"))
+        await until(lambda: bool(server.made("/robot/sendBySession")))
+        async with asyncio.timeout(5):
+            while await room.parts.store.unhandled(DEFAULT_TENANT, "ding"):  # noqa: ASYNC110 - it is in the store
+                await asyncio.sleep(0.005)
+
+    assert [shown.text for shown in server.rooms[GROUP]] == answers
+
+
+async def test_a_long_answer_that_was_stopped_goes_on_behind_what_is_there(
+    bench: TurnBench, server: DingTalkServer
+) -> None:
+    long = "\n".join(f"{number} " + "word " * 100 for number in range(30))
+    async with open_dingtalk(bench, server) as room:
+        await room.platform.send(words("one", key="first"))
+        server.fail("/groupMessages/send", *[THROTTLED] * 3)
+        nothing = await failure(room, words(long))
+        server.fail("/groupMessages/send", *(Fault(status=200, body={}, is_done=True),) * 2, *[THROTTLED] * 3)
+        half = await failure(room, words(long))
+        before = len(server.rooms[GROUP])
+        await room.platform.send(words(long))
+
+    assert (nothing.untaken, half.untaken, before) == (True, True, 3)
+    assert "".join("".join(shown.text for shown in server.rooms[GROUP][1:]).split()) == "".join(long.split())
+
+
+async def test_a_chat_gets_no_more_messages_in_a_minute_than_a_robot_may_write(
+    bench: TurnBench, server: DingTalkServer, clock: FakeClock
+) -> None:
+    async with open_dingtalk(bench, server) as room:
+        for _ in range(QUICK.burst):
+            await room.platform.send(words())
+        await room.platform.send(words(chat="cidElsewhere=="))
+        before = list(room.naps)
+        clock.advance(timedelta(seconds=20))
+        await room.platform.send(words())
+
+    assert (before, room.naps) == ([], [QUICK.burst_seconds - 20])
+    assert len(server.rooms[GROUP]) == QUICK.burst + 1
+
+
+@pytest.mark.parametrize(
+    "fault", [Fault(status=500), Fault(status=200, body={}), Fault(status=200, body="<html>"), Fault(cut=True)]
+)
+async def test_a_token_that_could_not_be_fetched_is_asked_for_again(
+    bench: TurnBench, server: DingTalkServer, fault: Fault
+) -> None:
+    server.fail("/oauth2/accessToken", fault)
+    async with open_dingtalk(bench, server) as room:
+        await room.platform.send(words())
+
+    assert len(server.rooms[GROUP]) == 1
+
+
+async def test_what_did_not_get_to_dingtalk_was_not_taken(
+    bench: TurnBench, server: DingTalkServer, clock: FakeClock
+) -> None:
+    options = DingTalkOptions(client_id="a", client_secret="b", robot_code="c", endpoint="http://127.0.0.1:1")
+    api = DingTalkApi(options, clock, times=QUICK)
+    with pytest.raises(PlatformError) as caught:
+        await api.reply("http://127.0.0.1:1/robot/sendBySession", {})
+    await api.aclose()
+
+    assert caught.value.untaken
+    assert meaning(caught.value)
 
 
 async def test_after_a_chunk_that_failed_nothing_more_is_sent(bench: TurnBench, server: DingTalkServer) -> None:

@@ -159,6 +159,29 @@ async def test_a_message_of_another_shape_is_refused_and_noted(bench: TurnBench,
     assert "malformed" in room.events
 
 
+async def test_connections_that_last_a_moment_lose_nothing_and_answer_nothing_twice(
+    bench: TurnBench, server: DingTalkServer
+) -> None:
+    bench.model = model = ScriptedChatModel(then="Done.")
+    messages = [said(f"Number {number}", f"person-{number}") for number in range(6)]
+    ended: list[Any] = []
+    async with open_dingtalk(bench, server) as room:
+        for number, message in enumerate(messages):
+            await until(lambda: bool(server.links) and server.links[-1] not in ended)
+            if number % 2:
+                # As if its acknowledgement had got lost with the connection.
+                await server.push(messages[number - 1])
+            await server.push(message)
+            ended.append(server.links[-1])
+            await (server.disconnect() if number % 3 == 0 else ended[-1].close())
+        answers = await room.texts(len(messages))
+        await until(lambda: not room.residence.is_busy)
+
+    assert answers == ["Done."] * len(messages)
+    assert len(model.requests) == len(messages)
+    assert len(server.rooms[GROUP]) == len(messages)
+
+
 async def test_half_a_frame_ends_a_connection_and_nothing_else(bench: TurnBench, server: DingTalkServer) -> None:
     async with open_dingtalk(bench, server) as room:
         await room.connected()

@@ -6,17 +6,21 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from commonplace.agent.session_target import SessionTarget
 from commonplace.channels.connection import Connection
 from commonplace.channels.feishu.api import FeishuApi
 from commonplace.channels.feishu.channel import FeishuChannel
 from commonplace.channels.feishu.messages import MessagePlace
 from commonplace.channels.feishu.options import FeishuOptions, WebhookOptions
 from commonplace.channels.residence import Residence
+from commonplace.channels.room_target import RoomTarget
+from commonplace.channels.speakers import speaker
 from commonplace.ports.channel import ButtonPress, Inbox
+from commonplace.ports.journal import Entries
 from commonplace.stores.sqlite.store import SqliteStore
 from commonplace.testing.agents import TurnBench
 from commonplace.testing.channels import OPEN, RoomBench
@@ -25,8 +29,11 @@ from commonplace.testing.events import until
 from commonplace.testing.feishu import FeishuServer
 from commonplace.testing.feishu.server import ENCRYPT_KEY, SECRET, VERIFICATION_TOKEN, PostedMessage
 from commonplace.testing.feishu.stories import APP, BOT, chat_message
+from commonplace.testing.schedules import ScheduleBench
 from commonplace.values.channel import ChannelProfile, ChannelSettings, PlatformError, RoomMessage
 from commonplace.values.envelope import Envelope
+from commonplace.values.principal import Principal
+from commonplace.values.schedule import ROOM
 from commonplace.values.scope import DEFAULT_TENANT
 
 WEBHOOK = WebhookOptions(port=0, verification_token=VERIFICATION_TOKEN, encrypt_key=ENCRYPT_KEY)
@@ -107,6 +114,8 @@ class Room:
     line: Line
     settings: ChannelSettings = OPEN
     parts: dict[str, Any] = field(default_factory=dict[str, Any])
+    residence: Residence | None = None
+    """While it is open."""
 
     def __post_init__(self) -> None:
         self.rooms = RoomBench(self.bench, self.settings, **self.parts)
@@ -115,12 +124,32 @@ class Room:
         )
 
     @asynccontextmanager
-    async def open(self) -> AsyncGenerator[Residence]:
-        channel = self.line.channel()
+    async def open(self, **changes: Any) -> AsyncGenerator[Residence]:
+        channel = self.line.channel(**changes)
         residence = Residence(DEFAULT_TENANT, self.profile, channel, self.rooms.parts)
         async with residence.open():
             await until(lambda: channel.connection.status == "connected")
+            self.residence = residence
             yield residence
+            self.residence = None
+
+    async def daemon(self) -> ScheduleBench:
+        """What plays the schedules of the rooms, while the channel is open."""
+        services = self.bench.services
+        assert self.bench.sessions is not None
+        await self.rooms.parts.store.put_channel(DEFAULT_TENANT, self.profile, Entries())
+        target = RoomTarget(services.desk, self._opened, SessionTarget(self.bench.sessions, services.history))
+        return ScheduleBench(self.bench, self.line.clock, {ROOM: target})
+
+    async def _opened(self, tenant: str, name: str) -> Residence:
+        assert (tenant, name, self.residence is None) == (DEFAULT_TENANT, "team", False)
+        return cast("Residence", self.residence)
+
+    async def person(self, sender: str, chat: str) -> Principal:
+        """Somebody as they speak in a room."""
+        room = await self.rooms.parts.store.room(DEFAULT_TENANT, "team", chat)
+        assert room is not None
+        return speaker(DEFAULT_TENANT, self.profile, room, sender, None)
 
     async def say(self, sender: str, text: str, *, mention: bool = True, **more: Any) -> str:
         """The id of the message."""

@@ -47,6 +47,17 @@ async def test_a_press_is_answered_with_a_toast_and_is_done_once(line: Line, ser
     assert (pressed.chat, pressed.key, pressed.sender, pressed.action) == ("oc_room", "r1-card", "ou_bob", "approve")
 
 
+async def test_presses_that_have_no_id_are_not_one_and_the_same(line: Line, server: FeishuServer) -> None:
+    presses = [card_press({"action": action, "key": "r1-card"}) for action in ("approve", "deny", "deny")]
+    for press in presses:
+        del press["header"]["event_id"]
+    async with line.open():
+        for press in presses:
+            await server.acked(await server.say(press))
+
+    assert [press.action for press in line.desk.presses] == ["approve", "deny"]
+
+
 @pytest.mark.parametrize("value", [{}, {"action": "stop"}, {"action": 1, "key": []}])
 async def test_a_button_that_says_nothing_is_none(line: Line, server: FeishuServer, value: dict[str, Any]) -> None:
     async with line.open():

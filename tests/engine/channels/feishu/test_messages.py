@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from tests.engine.channels.feishu.conftest import Line
 
+from commonplace.channels.feishu import messages
 from commonplace.channels.feishu.api import safe_id
 from commonplace.channels.feishu.messages import uuid_of
 from commonplace.ports.channel import CardOption, CardOutcome, Outgoing, PermissionCard
@@ -18,6 +20,7 @@ from commonplace.testing.feishu.server import SECRET
 from commonplace.values.channel import PlatformError, PlatformRefused
 from commonplace.values.envelope import ChatAttachment
 from commonplace.values.permission import PermissionRequest
+from commonplace.values.scope import DEFAULT_TENANT
 
 pytestmark = pytest.mark.anyio
 ROOM = "oc_room"
@@ -347,3 +350,16 @@ async def test_an_answer_that_is_none_is_an_error(line: Line, server: FeishuServ
 async def test_a_channel_that_is_not_connected_sends_nothing(line: Line) -> None:
     with pytest.raises(PlatformError):
         await line.channel().send(outgoing())
+
+
+async def test_answers_that_never_end_are_not_remembered_without_end(
+    line: Line, server: FeishuServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(messages, "_MOST_BEGUN", 3)
+    server.fail("/im/v1/messages", status=400, code=230002, message="Bot is NOT in the chat", times=99)
+    async with line.open() as channel:
+        for number in range(5):
+            with pytest.raises(PlatformError):
+                await channel.send(replace(outgoing(key=f"k{number}"), partial=True))
+
+    assert len(await line.store.channels.platform_values(DEFAULT_TENANT, "team", "begun/")) == 3

@@ -5,28 +5,37 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from pydantic_ai.messages import UserPromptPart
-from tests.engine.channels.feishu.conftest import Room
+from tests.engine.channels.feishu.conftest import WEBHOOK, Room
 
 from commonplace.agent.tools.tool import AgentTool
+from commonplace.channels.budget import room_pot
+from commonplace.channels.feishu.channel import FeishuChannel
 from commonplace.ports.journal import Entries
 from commonplace.testing.agents import TurnBench
 from commonplace.testing.channels import OPEN
 from commonplace.testing.chat import ScriptedCall, ScriptedChatModel
 from commonplace.testing.events import until
-from commonplace.testing.feishu import FeishuServer, card_press, chat_message
-from commonplace.values.channel import GroupSettings, SenderLink
-from commonplace.values.scope import DEFAULT_TENANT
+from commonplace.testing.feishu import FeishuServer, card_press, chat_message, room_joined
+from commonplace.testing.feishu.stories import BOT
+from commonplace.values.channel import GroupSettings, RoomBudget, SenderLink
+from commonplace.values.schedule import room_target
+from commonplace.values.scope import DEFAULT_TENANT, Scope
+from commonplace.values.usage import COUNTER
 
 pytestmark = pytest.mark.anyio
 MakeRoom = Callable[..., Room]
 
 
-def script(bench: TurnBench, *lines: Any) -> ScriptedChatModel:
-    bench.model = model = ScriptedChatModel(*lines, then="Done.")
+MARK = '[Scheduled task "post the open questions" set by ou_ana]'
+
+
+def script(bench: TurnBench, *lines: Any, then: str = "Done.") -> ScriptedChatModel:
+    bench.model = model = ScriptedChatModel(*lines, then=then)
     return model
 
 
@@ -212,3 +221,84 @@ async def test_a_connection_that_breaks_every_moment_loses_no_answer(
             await until(lambda: residence.platform.connection.status == "connected")
 
     assert server.connections >= 3
+
+
+async def test_a_room_is_answered_by_the_webhook_as_by_the_connection(
+    bench: TurnBench, server: FeishuServer, make_room: MakeRoom
+) -> None:
+    script(bench, "On Friday.")
+    room = make_room()
+    async with room.open(webhook=WEBHOOK) as residence:
+        assert isinstance(residence.platform, FeishuChannel)
+        assert residence.platform.listener is not None
+        event = chat_message("@_user_1 When?", mentions=[(BOT, "Assistant")])
+        url = f"http://127.0.0.1:{residence.platform.listener.port}/"
+        answer = await server.post(url, event, timestamp=int(room.line.clock.now().timestamp()))
+        await room.answered(event["event"]["message"]["message_id"], "On Friday.")
+
+    assert (answer.status_code, server.connections) == (200, 0)
+
+
+# ---- by itself
+
+
+async def test_a_schedule_that_is_set_in_the_group_writes_into_it_when_it_is_cold(
+    bench: TurnBench, server: FeishuServer, make_room: MakeRoom
+) -> None:
+    script(bench, then="Three are open.")
+    room = make_room()
+    async with room.open():
+        daemon = await room.daemon()
+        shown = await room.answered(await room.say("ou_ana", "/schedule every day at nine post the open questions"))
+        await room.answered(await room.say("ou_ana", "/schedule confirm"))
+        before = len(server.in_chat("oc_room"))
+        # The first token has ended by its time; the second is taken back before its own.
+        await daemon.until(room.line.clock.now() + timedelta(hours=24), step=timedelta(hours=1))
+        server.expire_token()
+        await daemon.until(room.line.clock.now() + timedelta(hours=24), step=timedelta(hours=1))
+
+    posts = server.in_chat("oc_room")[before:]
+    assert "/schedule confirm" in shown.text
+    assert [post.text for post in posts] == [f"{MARK}\nThree are open."] * 2
+    assert [(post.parent, post.buttons) for post in posts] == [(None, {})] * 2
+
+
+async def test_a_group_where_nobody_ever_spoke_is_written_to(
+    bench: TurnBench, server: FeishuServer, make_room: MakeRoom
+) -> None:
+    script(bench, then="Three are open.")
+    room = make_room()
+    async with room.open():
+        await server.acked(await server.say(room_joined("oc_new", "Release")))
+        daemon = await room.daemon()
+        who = await room.person("ou_ana", "oc_new")
+        target = room_target("team", "oc_new")
+        await room.rooms.parts.schedules.add(
+            who, target, {"prompt": "post the open questions", "cron": "0 9 * * *", "zone": "UTC"}
+        )
+        server.fail("/im/v1/messages", status=429, headers={"x-ogw-ratelimit-reset": "1"})
+        await daemon.until(room.line.clock.now() + timedelta(hours=10), step=timedelta(hours=1))
+
+    assert [post.text for post in server.in_chat("oc_new")] == [f"{MARK}\nThree are open."]
+
+
+async def test_the_group_is_warned_of_its_budget_and_then_told_that_it_is_used_up(
+    bench: TurnBench, server: FeishuServer, make_room: MakeRoom
+) -> None:
+    budget = RoomBudget(micro_usd=100)
+    model = script(bench)
+    room = make_room(replace(OPEN, budget=budget))
+    parts = room.rooms.parts
+    pot, _ = room_pot(budget, Scope("channel", "team/oc_room"), room.line.clock.now())
+    async with room.open():
+        await parts.quotas.spend(DEFAULT_TENANT, f"pot:{pot.name}", pot.lasts, {COUNTER: 76}, {})
+        for _ in range(2):
+            await room.answered(await room.say("ou_ana", "Hello"), "Done.")
+        await until(lambda: any("75 %" in post.text for post in server.in_chat("oc_room")))
+        await parts.quotas.spend(DEFAULT_TENANT, f"pot:{pot.name}", pot.lasts, {COUNTER: 24}, {})
+        calls = len(model.requests)
+        declined = await room.answered(await room.say("ou_bob", "Hello"))
+
+    assert sum("75 %" in post.text for post in server.in_chat("oc_room")) == 1
+    assert "used up" in declined.text
+    assert len(model.requests) == calls

@@ -20,6 +20,7 @@ from commonplace.agent.acp.host.child import HostedCommand, Message
 from commonplace.agent.acp.host.session import AcpSession, SessionPlace
 from commonplace.agent.equipment import ToolOptions
 from commonplace.agent.live_session import LiveSession
+from commonplace.agent.rooms import profile_reader
 from commonplace.agent.server_rows import server_of
 from commonplace.agent.turn_course import TurnParts
 from commonplace.errors import InvalidInput
@@ -112,7 +113,7 @@ class HostedAgent:
 
     async def _started(self, who: Principal, folder: Path) -> dict[str, Json]:
         parts, live = self._parts, self._live
-        profile = await parts.profile_of(who, live.session.agent)
+        profile = await parts.profile_of(profile_reader(who, live.session), live.session.agent)
         address: dict[str, Json] = {"command": _digest(parts.command), "folder": str(folder)}
         knows = live.hosted.get("id") if {**live.hosted, **address} == live.hosted else None
         entry = await self._stack.enter_async_context(parts.serve_memory(live, self._speaks, who))

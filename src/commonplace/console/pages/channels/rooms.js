@@ -7,7 +7,7 @@ import { usd } from '../../parts/money.js';
 import { toast } from '../../parts/toast.js';
 import { errorNotice, showError } from '../../problems.js';
 import { address } from '../../router.js';
-import { moment, t } from '../../words.js';
+import { moment, number, t } from '../../words.js';
 import { channelPath } from './paths.js';
 
 export async function showRooms(panel, page, signal) {
@@ -54,19 +54,38 @@ function row(one, page, reload) {
       ' ',
       time(room.created_at),
     ),
-    one.limit_usd ? spent(one) : h('p', { class: 'small soft' }, t('channels.rooms.no-budget')),
+    one.limit_usd || one.limit_tokens ? spent(one) : h('p', { class: 'small soft' }, t('channels.rooms.no-budget')),
   );
 }
 
-function spent({ limit_usd: limit, spent_usd: real, estimated_usd: estimated, until }) {
-  const share = Math.min(1, (real + estimated) / limit);
-  const text = t('channels.rooms.spent', { spent: usd(real + estimated), limit: usd(limit), until: moment(until) });
-  return h(
-    'div',
-    {},
+/** Money, tokens, or both: what is used up first counts. */
+function spent({
+  limit_usd: limit,
+  spent_usd: real,
+  estimated_usd: estimated,
+  limit_tokens: most,
+  tokens,
+  estimated_tokens: guess,
+  until,
+}) {
+  const bars = [];
+  if (limit) {
+    const values = { spent: usd(real + estimated), limit: usd(limit), until: moment(until) };
+    bars.push(bar((real + estimated) / limit, t('channels.rooms.spent', values)));
+  }
+  if (most) {
+    const values = { spent: number(tokens + guess), limit: number(most), until: moment(until) };
+    bars.push(bar((tokens + guess) / most, t('channels.rooms.tokens', values)));
+  }
+  return h('div', {}, bars);
+}
+
+function bar(whole, text) {
+  const share = Math.min(1, whole);
+  return [
     h('p', { class: `small ${share >= 0.95 ? 'problem' : share >= 0.75 ? 'warn' : ''}` }, text),
     h('progress', { 'max': 1, 'value': share, 'aria-label': text }),
-  );
+  ];
 }
 
 function pauseButton(room, page, reload) {

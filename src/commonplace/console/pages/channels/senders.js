@@ -57,7 +57,7 @@ function senderRow(one, page, reload) {
     {},
     h('strong', {}, plain(shown, 120)),
     isGroup && [' ', h('span', { class: 'badge' }, t('channels.group'))],
-    name && [' ', h('span', { class: 'mono small soft' }, plain(sender, 180))],
+    name && name !== sender && [' ', h('span', { class: 'mono small soft' }, plain(sender, 180))],
     ' ',
     h('small', { class: 'soft' }, !since && [t('channels.code'), ' ', h('code', {}, plain(code, 40)), ' · '], time(since ?? asked)),
     ' ',

@@ -164,10 +164,17 @@ function heard(settings, kind) {
 
 /** What groups had of their own stays; those that are not listed any more go. */
 function groupsOf({ groups }, chats, isMention) {
-  const others = { require_mention: true, ...groups['*'], require_mention: isMention };
-  const listed = chats.map((chat) => [chat, groups[chat] ?? { require_mention: isMention }]);
+  const others = { ...asSent(groups['*']), require_mention: isMention };
+  const listed = chats.map((chat) => [chat, groups[chat] ? asSent(groups[chat]) : { require_mention: isMention }]);
   return Object.fromEntries([...listed, ...(isMention && !groups['*'] ? [] : [['*', others]])]);
 }
+
+/** As the door takes it: money is in dollars there. */
+function asSent(group) {
+  return group?.budget ? { ...group, budget: budgetOf(group.budget) } : { ...group };
+}
+
+const budgetOf = ({ micro_usd: micro, hours, tokens }) => ({ usd: micro ? micro / 1_000_000 : null, hours, tokens });
 
 /** How it speaks, and in what order it answers. */
 function conduct(settings) {
@@ -197,8 +204,9 @@ function spending(settings) {
     min: '0.01',
     max: '1000000',
     step: '0.01',
-    value: budget ? String(budget.micro_usd / 1_000_000) : '',
+    value: budget?.micro_usd ? String(budget.micro_usd / 1_000_000) : '',
   });
+  const tokens = h('input', { type: 'number', min: '1', step: '1', value: budget?.tokens ? String(budget.tokens) : '' });
   const hours = h('input', { type: 'number', min: '1', max: '8784', step: '1', value: String(budget?.hours ?? 24) });
   const policy = choice('permissions', POLICIES, settings.permissions);
   const quorum = h('input', { type: 'number', min: '1', max: '1000', step: '1', value: settings.quorum ? String(settings.quorum) : '' });
@@ -212,13 +220,17 @@ function spending(settings) {
     name: 'limits',
     element: [
       field(t('channels.budget'), dollars, t('channels.budget.hint')),
+      field(t('channels.budget.tokens'), tokens, t('channels.budget.tokens.hint')),
       field(t('channels.budget.hours'), hours),
       field(t('channels.permissions'), policy, t('channels.permissions.hint')),
       votes,
     ],
     get value() {
       return {
-        budget: dollars.value ? { usd: Number(dollars.value), hours: Number(hours.value || 24) } : null,
+        budget:
+          dollars.value || tokens.value
+            ? { usd: Number(dollars.value) || null, hours: Number(hours.value || 24), tokens: Number(tokens.value) || null }
+            : null,
         permissions: policy.value,
         quorum: quorum.value ? Number(quorum.value) : null,
       };

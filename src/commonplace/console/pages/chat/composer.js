@@ -5,8 +5,11 @@ import { t } from '../../words.js';
 
 const TALLEST = 0.4; // of the window
 
-/** `onSend(text, model)` answers whether it was taken on; `onStop()` ends the turn that is played; `onModel(model)` hears that one was chosen. */
-export function composer({ onSend, onStop, onModel, signal }) {
+/**
+ * `onSend(text, model)` answers whether it was taken on; `onStop()` ends the turn that is played; `onModel(model)` hears that one was chosen.
+ * `hasMore()`: something goes along, so that there need be no words.
+ */
+export function composer({ onSend, onStop, onModel, hasMore = () => false, signal }) {
   const box = h('textarea', {
     'class': 'chat-box',
     'rows': 1,
@@ -50,7 +53,7 @@ export function composer({ onSend, onStop, onModel, signal }) {
     event.preventDefault();
     const text = box.value;
     const chosen = model.value;
-    if (!text.trim()) return;
+    if (!text.trim() && !hasMore()) return;
     problem.hidden = true;
     box.value = '';
     grow();

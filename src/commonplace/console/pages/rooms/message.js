@@ -6,6 +6,7 @@ import { markdown } from '../../parts/markdown.js';
 import { patchOf } from '../../parts/patch.js';
 import { whoami } from '../../session.js';
 import { clock, moment, t } from '../../words.js';
+import { filesOf } from './attachments.js';
 
 const MOST_RENDERED = 20_000; // characters that are read as Markdown
 const CHOICES = { 'approve': 'allow_once', 'approve-always': 'allow_session', 'deny': 'reject_once' };
@@ -49,6 +50,7 @@ export class MessageView {
       before &&
         h('p', { class: 'quote cut' }, before.author === 'person' ? [plain(before.sender_name, 40), ': '] : '', plain(before.text, 100)),
       this.#body,
+      filesOf(message.data.attachments),
     );
     this.#showBody();
   }

@@ -11,6 +11,7 @@ import { address, go } from '../../router.js';
 import { may, whoami } from '../../session.js';
 import { t } from '../../words.js';
 import { composer } from '../chat/composer.js';
+import { Attachments } from './attachments.js';
 import { showMemory } from './memory.js';
 import { MessageView } from './message.js';
 import { roomPath, roomScope } from './paths.js';
@@ -36,19 +37,27 @@ export class RoomPage {
   #to = h('p', { class: 'small', hidden: true });
   #ask = h('input', { type: 'checkbox', checked: true });
   #composer;
+  #files;
 
   constructor(id, signal) {
     this.#id = id;
     this.#signal = signal;
-    this.#composer = composer({ onSend: (text) => this.#send(text), onStop: () => this.#send('/cancel'), signal });
+    this.#composer = composer({
+      onSend: (text) => this.#send(text),
+      onStop: () => this.#send('/cancel', []),
+      hasMore: () => this.#files.some,
+      signal,
+    });
+    this.#files = new Attachments(id, this.#composer.element);
     this.#composer.element.addEventListener('input', () => this.#tellTyping());
-    unsaved(() => this.#composer.text.trim() !== '', signal);
+    unsaved(() => this.#composer.text.trim() !== '' || this.#files.some, signal);
   }
 
   get elements() {
     const button = (name, click) => h('button', { type: 'button', on: { click } }, t(`rooms.${name}`));
     const asks = h('label', { class: 'row small', title: t('rooms.ask.hint') }, this.#ask, t('rooms.ask'));
-    const foot = may('writer') ? [asks, this.#composer.element] : h('p', { class: 'notice' }, t('chat.reader'));
+    const row = h('div', { class: 'row small' }, asks, h('span', { class: 'grow' }), this.#files.button);
+    const foot = may('writer') ? [row, this.#files.element, this.#composer.element] : h('p', { class: 'notice' }, t('chat.reader'));
     return [
       h(
         'div',
@@ -165,10 +174,12 @@ export class RoomPage {
   // ---- what a person does
 
   /** Whether it was taken on. */
-  async #send(text) {
+  async #send(text, files = null) {
     const body = { text, mention: this.#ask.checked || Boolean(this.#reply), reply_to: this.#reply?.id ?? null };
     try {
+      body.attachments = files ?? (await this.#files.upload(this.#signal));
       this.#put(await post(roomPath(this.#id, '/messages'), body, { signal: this.#signal }));
+      if (!files) this.#files.clear();
       this.#replyTo(null);
       fill(this.#note);
       this.#toEnd();

@@ -91,6 +91,13 @@ VALUES (%(tenant)s, %(channel)s, %(key)s, %(session)s, %(chat)s, %(thread)s, %(i
 ON CONFLICT (tenant, channel, key) DO UPDATE
 SET session = excluded.session, chat = excluded.chat, thread = excluded.thread, is_group = excluded.is_group;
 
+-- name: begin_route
+INSERT INTO room_routes (tenant, channel, key, session, chat, thread, is_group)
+VALUES (%(tenant)s, %(channel)s, %(key)s, %(session)s, %(chat)s, %(thread)s, %(is_group)s)
+ON CONFLICT (tenant, channel, key) DO UPDATE
+SET session = excluded.session, chat = excluded.chat, thread = excluded.thread, is_group = excluded.is_group
+WHERE room_routes.session = %(instead)s;
+
 -- name: remove_route
 DELETE FROM room_routes WHERE tenant = %(tenant)s AND channel = %(channel)s AND key = %(key)s;
 

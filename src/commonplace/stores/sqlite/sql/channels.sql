@@ -91,6 +91,13 @@ VALUES (:tenant, :channel, :key, :session, :chat, :thread, :is_group)
 ON CONFLICT (tenant, channel, key) DO UPDATE
 SET session = excluded.session, chat = excluded.chat, thread = excluded.thread, is_group = excluded.is_group;
 
+-- name: begin_route
+INSERT INTO room_routes (tenant, channel, key, session, chat, thread, is_group)
+VALUES (:tenant, :channel, :key, :session, :chat, :thread, :is_group)
+ON CONFLICT (tenant, channel, key) DO UPDATE
+SET session = excluded.session, chat = excluded.chat, thread = excluded.thread, is_group = excluded.is_group
+WHERE room_routes.session = :instead;
+
 -- name: remove_route
 DELETE FROM room_routes WHERE tenant = :tenant AND channel = :channel AND key = :key;
 
