@@ -147,6 +147,8 @@ class LiveSession:
         self._waiting: deque[Prompt] = deque()
         self._work: asyncio.Task[None] | None = None
         self._turn: asyncio.Task[Tail | None] | None = None
+        self._stopped: asyncio.Task[Tail | None] | None = None
+        """The turn that was told to end."""
         self._tails: asyncio.Task[None] | None = None
         self.door = asyncio.Lock()
         """Held by whoever says something, so that what was said first is played first."""
@@ -267,7 +269,12 @@ class LiveSession:
         turn = self._turn
         if turn is None or turn.done() or (run is not None and (self.prompt is None or self.prompt.run != run)):
             return False
-        turn.cancel()
+        # A second one would cut off its last words, which tell that it ended.
+        if self._stopped is not turn:
+            self._stopped = turn
+            # A task that has not begun ends without a word.
+            await asyncio.sleep(0)
+            turn.cancel()
         await asyncio.wait({turn}, timeout=STOP_SECONDS)
         return True
 

@@ -269,6 +269,36 @@ async def test_a_tool_is_stopped_with_its_turn(bench: TurnBench) -> None:
     assert "tool_result" not in kinds
 
 
+async def test_a_turn_that_is_told_to_end_again_and_again_has_its_last_words(bench: TurnBench) -> None:
+    bench.model = ScriptedChatModel(["Once upon ", anyio.sleep_forever])
+    session = await bench.session()
+    ticket = await bench.agent.say(session.id, "Tell me a story.")
+    await bench.hear(session, ticket.last_event, until=TextAdded)
+    cancels: list[asyncio.Task[bool]] = []
+    # Its last words take a moment: one of these comes in the middle of them.
+    for _ in range(40):
+        cancels.append(asyncio.create_task(bench.agent.cancel_turn(session.id)))
+        await asyncio.sleep(0.0002)
+    await asyncio.gather(*cancels)
+
+    [ended] = of(await bench.hear(session, ticket.last_event), TurnEnded)
+    assert (ended.stop_reason, ended.reply) == ("cancelled", "Once upon ")
+    [partial] = [message for message in await kept(bench, session.id) if message.data.get("partial")]
+    assert partial.text == "Once upon"
+
+
+async def test_a_turn_that_is_cancelled_as_soon_as_it_is_said_ends_with_a_word(bench: TurnBench) -> None:
+    bench.model = ScriptedChatModel(then="Here.")
+    session = await bench.session()
+    for number in range(6):
+        ticket = await bench.agent.say(session.id, f"Number {number}.")
+        for _ in range(number):
+            await asyncio.sleep(0)
+        await bench.agent.cancel_turn(session.id)
+
+        assert [event.run for event in of(await bench.hear(session, ticket.last_event), TurnEnded)] == [ticket.run]
+
+
 async def test_nothing_to_cancel_is_said_so(bench: TurnBench) -> None:
     session = await bench.session()
 
