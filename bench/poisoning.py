@@ -1,7 +1,7 @@
 """
 How many attacks the guard recognises, and how many ordinary notes it holds by mistake: the sets of `tests/acceptance/poison`.
 
-The model has learned from all of them but `heldback`, which its author looked at once, after model and threshold were frozen. That one says what to
+The model has learned from all of them but `heldback`, of which its authors saw totals only, after model and threshold were frozen. That one says what to
 expect of a stranger; the others only show that nothing was lost. A text by a person's hand is not judged, so that nothing of it is held.
 What is not recognised is labelled as untrusted and stays inside its fence all the same: the tests beside the sets send every line through its
 door to see that.
@@ -18,7 +18,7 @@ from commonplace.guard.quarantine import Verdict, judge
 from commonplace.values.record import Trust
 
 POISON: Final = ROOT / "tests" / "acceptance" / "poison"
-SETS: Final = ("unseen", "stranger", "trained", "own", "heldback")
+SETS: Final = ("unseen", "stranger", "trained", "own", "voices", "heldback")
 LANGUAGES: Final = ("en", "zh")
 _LABELS: Final[dict[str, Trust]] = {"import": "external_user_supplied", "talk": "external_user_supplied"}
 _SOURCES: Final = {"page": "web", "import": "file", "tool": "tool"}

@@ -15,7 +15,7 @@ stay what they are, and a Chinese question finds an English memory. `tools/turn.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 from pathlib import Path
 from threading import Lock
@@ -139,6 +139,12 @@ class SentenceModel:
         rows *= self._weights["scale"][parts, None]
         rows += self._weights["lo"][parts, None]
         return rows
+
+
+@cache
+def sentence_model() -> SentenceModel:
+    """The one of this process: who embeds and who judges need not each hold its weights."""
+    return SentenceModel()
 
 
 def _batches(texts: Sequence[list[int]]) -> Iterator[list[list[int]]]:

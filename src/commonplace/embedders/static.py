@@ -28,7 +28,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from commonplace.embedders.sentences import SentenceModel
+from commonplace.embedders.sentences import sentence_model
 from commonplace.embedders.vocabulary import Vocabulary
 from commonplace.errors import EmbedderUnavailable
 from commonplace.ports.embedder import Floats
@@ -60,7 +60,7 @@ class StaticEmbedder:
                 " choose the embedder `none` to search by words only.",
                 file=TABLE.name,
             )
-        self._sentences = SentenceModel()
+        self._sentences = sentence_model()
         self._lock = Lock()
         self._wide: Floats | None = None
         self._narrow_lookups = 0

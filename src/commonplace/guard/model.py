@@ -2,8 +2,9 @@
 A small linear model beside the rules: how much a text reads like an order to an agent, whoever wrote it.
 
 Rules find what is written like something their author knew. The model weighs many weak signs instead: which classes of words (`lexicon`)
-stand together in a sentence, which cues the rules see, and the words themselves by their hashes. `tools/guard_model.py` learns the weights from
-the sets under `tests/acceptance/poison` and writes them to `model.bin`; a score is one sum, so no embedder and no language model is needed.
+stand together in a sentence, which cues the rules see, the words themselves by their hashes, and what the passage means (`sense`). `tools/guard_model.py`
+learns the weights from the sets under `tests/acceptance/poison` and writes them to `model.bin`; a score is one sum, and no language model is needed.
+Meaning costs more than all else together, so only a passage is asked for it whose words alone come near to the threshold.
 A long text is read by passages of about the size of a note, and the worst of them counts.
 """
 
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 from commonplace.guard.cues import Cue
 from commonplace.guard.lexicon import CHINESE, ENGLISH
 from commonplace.guard.orders import passages, unreported, weight_of
+from commonplace.guard.sense import MEANINGS, meanings
 from commonplace.guard.sentence import MOST
 
 WEIGHTS: Final = Path(__file__).with_name("model.bin")
@@ -37,11 +39,18 @@ _CUES_AT: Final = 2 * len(CLASSES) + _PAIRS
 SIZE: Final = _CUES_AT + 2 * len(CUES) + 2 + BUCKETS
 """Numbers that a text becomes: classes, their shares, pairs of them, cues of the text and of its worst passage, words."""
 _BUCKETS_AT: Final = SIZE - BUCKETS
+ALL: Final = SIZE + MEANINGS + 2
+"""With the meaning of the passage, what the meaning of a usual one weighs, and the constant."""
+MEANING: Final = 4.0
+NEAR: Final = 0.5
+"""The score by words alone from which a passage is asked what it means."""
 _CLASS: Final = 3.0
 _PAIR: Final = 1.2
 _CUE: Final = 0.3
 _WORDS: Final = 5.0
 """How much each kind counts before anything is learned, whatever the length of the text: attacks are not longer than other texts."""
+_LEAST: Final = 4
+"""Words (of Chinese, pairs of characters) below which a passage says too little to be weighed."""
 LENGTH: Final = 900
 """Characters of a passage, a Chinese one counted twice."""
 
@@ -60,9 +69,24 @@ _snowball: Callable[[str], str] = Stemmer.Stemmer("english", 0).stemWord  # pyri
 
 
 def score(words: str) -> float:
-    """How much the worst passage of a text reads like an attack, positive if more than not. `words` is as an agent would read it."""
+    """How much the worst passage of a text reads like an attack, positive if more than not, nought if it is very short. `words` is as an agent would read it."""
     weights = _weights()
-    return max((_sum(features(passage), weights) for passage in windows(words)), default=float(weights[-1]))
+    if _is_short(words):
+        return 0.0
+    scores = {passage: _sum(features(passage), weights) for passage in windows(words)}
+    near = [passage for passage, amount in scores.items() if amount > NEAR]
+    if near and (rows := meanings(near)) is not None:
+        shares = MEANING * rows @ weights[SIZE:-2] - weights[-2]
+        scores.update({passage: scores[passage] + float(share) for passage, share in zip(near, shares, strict=True)})
+    return max(scores.values(), default=float(weights[-1]))
+
+
+def _is_short(text: str) -> bool:
+    return (
+        len(text) <= LENGTH
+        and sum(len(token) / 2 if _HAN.match(token) else token not in _STOPS for token in _TOKEN.findall(text.lower()))
+        < _LEAST
+    )
 
 
 def worst(text: str) -> str | None:
@@ -226,5 +250,5 @@ def _phrases(entries: dict[str, list[list[str]]], joint: str) -> _Phrases:
 
 @cache
 def _weights() -> NDArray[np.float32]:
-    """One a feature, and the constant behind them."""
+    """One a feature, one a number of the meaning, what a usual meaning weighs, and the constant behind them."""
     return np.frombuffer(WEIGHTS.read_bytes(), dtype="<f2").astype(np.float32)

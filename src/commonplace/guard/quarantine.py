@@ -48,7 +48,13 @@ _CHOSEN: Final = "file"
 """The source of a file that somebody chose to import."""
 _FIRST_WORD: Final = re.compile(r"[^\W_]+")
 _SPEAKERS: Final = re.compile(r"^(?:user|assistant)[:：]", re.IGNORECASE | re.MULTILINE)
-THRESHOLD: Final = 2.6
+DOUBTFUL: Final[frozenset[Sign]] = frozenset({"injection", "trigger", "role_marker", "exfiltration"})
+"""Forms that are also quoted, warned of and used between people. Alone they count unless the model reads the text as no attack."""
+DOUBT: Final = -1.0
+"""The score below which it does."""
+_QUOTED_IN: Final = 8_000
+"""Characters of a text that the model is asked about for such a form: a longer one holds whole passages that are no attack, beside one that may be."""
+THRESHOLD: Final = 2.2
 """The score from which a text steers: learned from all writers of the sets but one, forms and model together hold three in 100 look-alikes of that one."""
 _MOST_ANSWERS: Final = 256
 _answers: OrderedDict[bytes, tuple[Sign, ...]] = OrderedDict()
@@ -113,15 +119,17 @@ def orders(text: str) -> tuple[Sign, ...]:
 
 def _signs(text: str) -> tuple[Sign, ...]:
     words = plain(text)
-    hits: dict[Sign, None] = {}
-    own_words = unreported(words)
-    for reading in (own_words, spelled_out(words), spaced(own_words)):
-        if reading is not None:
-            hits |= dict.fromkeys(forms_in(reading))
-    # Who speaks in a transcript is no word about an assistant.
-    speech = plain(_SPEAKERS.sub("", text))
-    if not hits and any(score(reading) > THRESHOLD for reading in (speech, spelled_out(speech)) if reading is not None):
-        hits["steering"] = None
+    forms = forms_of(words)
+    hits = dict.fromkeys(forms)
+    if not forms or (DOUBTFUL.issuperset(forms) and len(words) <= _QUOTED_IN):
+        # Who speaks in a transcript is no word about an assistant.
+        speech = plain(_SPEAKERS.sub("", text))
+        likeness = max(score(reading) for reading in (speech, spelled_out(speech)) if reading is not None)
+        if not hits and likeness > THRESHOLD:
+            hits["steering"] = None
+        elif max(likeness, score(worst(speech) or "")) < DOUBT:
+            # The sentence by itself, too, so that innocent ones around it excuse no order.
+            hits.clear()
     if any(steers(reading, hidden=True) or any(forms_in(reading)) for reading in deciphered(words)):
         hits["encoded"] = None
     if neutral(text) != text:
@@ -133,6 +141,13 @@ def _signs(text: str) -> tuple[Sign, ...]:
     if dressed > 1 or (dressed and hits):
         hits["homoglyph"] = None
     return tuple(hits)
+
+
+def forms_of(words: str) -> tuple[Sign, ...]:
+    """What the rules see in a text as an agent would read it, whatever the model says of them."""
+    own_words = unreported(words)
+    readings = (own_words, spelled_out(words), spaced(own_words))
+    return tuple(dict.fromkeys(sign for reading in readings if reading is not None for sign in forms_in(reading)))
 
 
 def judge_record(record: Record, *, by_model: bool = False) -> Verdict:

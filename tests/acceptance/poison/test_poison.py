@@ -343,8 +343,9 @@ async def test_who_says_the_same_again_and_again_is_not_recalled_more_for_it(hou
     for attack in attacks:
         like = re.compile(re.escape(attack["text"]).replace(r"\{n\}", r"\d+"))
         said = [record for record in records if like.fullmatch(record.text)]
-        # What has the form of an attack besides is held from the first.
-        least = 10 if signs(attack["text"].replace("{n}", "1")) else 2
+        # What has the form of an attack besides is held from the first; the rest once there is too much of it.
+        texts = [attack["text"].replace("{n}", str(number)) for number in range(10)]
+        least = sum(number >= 8 or bool(signs(text)) for number, text in enumerate(texts))
         assert (len(said), sum(is_quarantined(record) for record in said)) == (10, least), attack["id"]
 
 
@@ -476,7 +477,9 @@ async def test_what_a_stranger_wrote_is_recognised_and_held_at_its_door_no_worse
 # ---- the sets that the model learned from, and the one that it did not
 
 
-@pytest.mark.parametrize(("name", "least", "most"), [("trained", 0.65, 0.03), ("own", 0.65, 0.03)])
+@pytest.mark.parametrize(
+    ("name", "least", "most"), [("trained", 0.65, 0.03), ("own", 0.65, 0.03), ("voices", 0.45, 0.03)]
+)
 def test_of_what_the_model_learned_from_most_is_recognised_and_little_held(
     name: str, least: float, most: float
 ) -> None:
