@@ -22,7 +22,7 @@ def tell(**what: object) -> None:
 class Robot(dingtalk_stream.ChatbotHandler):
     async def process(self, callback):
         message = dingtalk_stream.ChatbotMessage.from_dict(callback.data)
-        text = message.text.content.removeprefix("@assistant ")
+        text = message.text.content.strip()
         tell(message=text, sender=message.sender_staff_id, mention=message.is_in_at_list)
         if text == "token":
             first, second = (self.dingtalk_client.get_access_token() for _ in range(2))
