@@ -133,6 +133,7 @@ class Residence:
         """Connected; what was kept and not handled when a process ended is handled now."""
         async with self.platform.connect(self):
             try:
+                await self.votes.load()
                 await self._recover()
                 yield
             finally:
@@ -492,13 +493,13 @@ class Residence:
 
     def _undelivered(self, target: Target, deliveries: Sequence[RoomDelivery]) -> None:
         if target.schedule is not None:
-            self._do_later(self._scheduled_untold(target, deliveries))
+            self.do_later(self._scheduled_untold(target, deliveries))
         elif self._may_come_again(deliveries):
-            self._do_later(self._deliver_later(deliveries, target))
+            self.do_later(self._deliver_later(deliveries, target))
         else:
             # It may be in the room: without a key it is not sent a second time.
             LOGGER.warning("room", extra={"told": {"outcome": "in_doubt", "chat": target.chat, "run": target.run}})
-            self._do_later(self._ended(target))
+            self.do_later(self._ended(target))
 
     def _may_come_again(self, deliveries: Sequence[RoomDelivery]) -> bool:
         """The platform knows it again, or certainly did not take it."""
@@ -518,7 +519,8 @@ class Residence:
         if target is not None and not deliveries:
             await self._ended(target)
 
-    def _do_later(self, work: Coroutine[Any, Any, None]) -> None:
+    def do_later(self, work: Coroutine[Any, Any, None]) -> None:
+        """Beside everything else, as long as the channel is open."""
         task = asyncio.create_task(work)
         self._late.add(task)
         task.add_done_callback(self._late.discard)
@@ -594,7 +596,8 @@ class Residence:
                 # Also one that ended with the process, before its first word.
                 text = self.words(envelope).restarted.format(name=_name(envelope))
                 deliveries = [RoomDelivery(message=replace(notice(envelope, text, key=f"{run}-reply"), run=run))]
-            if message.data.get(_TELLING):
+            first = deliveries[0].message
+            if message.data.get(_TELLING) and not self.platform.is_begun(first.chat, first.key):
                 self._undelivered(target, deliveries)
                 continue
             await self._telling(target)
@@ -617,7 +620,7 @@ class Residence:
         message = notice(envelope, text, key=key or new_id(self.parts.clock.now()))
         rest = await deliver(self.platform, [RoomDelivery(message=message)])
         if rest and self._may_come_again(rest):
-            self._do_later(self._deliver_later(rest))
+            self.do_later(self._deliver_later(rest))
 
     async def _done(self, chat: str, message: str) -> None:
         await self.parts.store.mark_handled(self.tenant, self.profile.name, chat, [message])

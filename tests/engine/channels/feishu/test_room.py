@@ -136,7 +136,10 @@ async def test_a_question_is_a_card_that_a_linked_person_decides(
         await server.say(card_press(value, message=card.id, sender="ou_ana"))
         await room.answered(message, "It is pushed.")
 
-    assert stranger.data["toast"]["content"]
+        late = await server.acked(await server.say(card_press(value, message=card.id, sender="ou_ana")))
+
+    assert stranger.data["toast"]["content"] not in ("", late.data["toast"]["content"])
+    assert late.data["toast"]["content"]
     assert elsewhere.data == {}
     assert card.buttons == {}
     assert "ana-lee" in card.text
@@ -183,6 +186,38 @@ async def test_a_restart_ends_the_card_that_was_begun_and_says_nothing_twice(
 
     assert [len(again.answers(message)) for message in (first, second)] == [1, 1]
     assert not any(message.buttons for message in server.in_chat("oc_room"))
+
+
+async def test_a_question_that_was_open_at_a_restart_loses_its_buttons_and_says_so_to_whoever_pressed_one(
+    bench: TurnBench, server: FeishuServer, make_room: MakeRoom
+) -> None:
+    bench.tools = [AgentTool(name="push", kind="execute", function=push, asks=True, changes=True)]
+    script(bench, ScriptedCall("push"), "It is pushed.")
+    room = make_room()
+    link = SenderLink(identity="feishu:ou_ana", subject="ana-lee", created_at=room.line.clock.now())
+    await room.rooms.parts.store.put_link(DEFAULT_TENANT, link, Entries())
+    async with room.open():
+        message = await room.say("ou_ana", "Push it")
+        await until(lambda: any(len(answer.buttons) == 3 for answer in room.answers(message)))
+    [card] = [answer for answer in room.answers(message) if answer.buttons]
+    question, value = card.text, next(value for value in card.buttons.values() if value["action"] == "approve")
+    await bench.aclose()
+    bench.sessions = None
+    script(bench)
+    server.fail(f"PATCH /open-apis/im/v1/messages/{card.id}", status=400, code=230020)
+    again = make_room(pauses=(0.01,) * 5)
+    async with again.open():
+        await until(lambda: card.buttons == {})
+        pressed = await server.acked(await server.say(card_press(value, message=card.id, sender="ou_ana")))
+        await again.rooms.handled()
+        async with asyncio.timeout(5):
+            store = again.rooms.parts.store
+            while await store.platform_values(DEFAULT_TENANT, "team"):  # noqa: ASYNC110 - it is in the store
+                await asyncio.sleep(0.005)
+
+    assert question in card.text
+    assert "restarted" in card.text
+    assert pressed.data["toast"]["content"]
 
 
 async def test_a_second_group_is_a_room_of_its_own(bench: TurnBench, make_room: MakeRoom) -> None:
