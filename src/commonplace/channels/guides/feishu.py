@@ -321,22 +321,8 @@ FEISHU: Final = PlatformGuide(
         PlatformProblem(
             sign="10005",
             meaning=Bilingual(
-                en="Feishu does not know this app, or it is switched off. Look at the App ID, and whether the app is enabled (版本管理与发布).",
-                zh="飞书不认识该应用，或应用已停用。请检查 App ID，以及应用是否已启用（版本管理与发布）。",
-            ),
-        ),
-        PlatformProblem(
-            sign="10015",
-            meaning=Bilingual(
-                en="The App Secret does not belong to this App ID. Copy both again from Credentials (凭证与基础信息).",
-                zh="App Secret 与 App ID 不匹配。请从“凭证与基础信息”重新复制。",
-            ),
-        ),
-        PlatformProblem(
-            sign="10019",
-            meaning=Bilingual(
-                en="The app is not of this organisation, or it may not ask for a token. Look at the App ID, and whether the app is enabled.",
-                zh="该应用不属于本企业，或无权获取令牌。请检查 App ID，以及应用是否已启用。",
+                en="Feishu does not know the app, its secret is another, or it is switched off. Look at the App ID and the App Secret, and whether the app is enabled (版本管理与发布).",
+                zh="飞书不认识该应用、密钥不匹配，或应用已停用。请检查 App ID 和 App Secret，以及应用是否已启用（版本管理与发布）。",
             ),
         ),
         PlatformProblem(

@@ -98,10 +98,10 @@ async def test_that_the_port_of_the_webhook_is_taken_is_known_to_the_guide(line:
     ("fault", "words"),
     [
         ({"code": 10003}, "App Secret is wrong"),
-        ({"code": 10005}, "does not know this app"),
+        ({"code": 10005}, "does not know the app"),
         ({"code": 10014}, "does not belong"),
-        ({"code": 10015}, "does not belong"),
-        ({"code": 10019}, "not of this organisation"),
+        ({"code": 10015}, "does not accept the app"),
+        ({"code": 10019}, "does not accept the app"),
         ({"status": 403, "code": 1}, "enabled and published"),
         ({"code": 5}, "no token"),
         ({"garbage": True}, "no token"),
