@@ -193,7 +193,24 @@ async def test_a_talk_of_two_has_its_cards_with_the_person(bench: TurnBench, ser
         _, answer = await card(server)
         await until(lambda: answer.is_final)
 
-    assert answer.space == "dtv1.card//IM_ROBOT.ana"
+    assert (answer.space, answer.is_delivered) == ("dtv1.card//IM_ROBOT.ana", True)
+
+
+@pytest.mark.parametrize(("message", "place"), [(said, "Group"), (direct, "Robot")])
+async def test_a_card_says_all_that_the_vendors_own_client_says(
+    bench: TurnBench, server: DingTalkServer, message: Any, place: str
+) -> None:
+    script(bench, ["It ", "grows."])
+    async with open_dingtalk(bench, server, answer_template="answers.schema") as room:
+        await room.connected()
+        await server.push(message("Tell me"))
+        _, answer = await card(server)
+        await until(lambda: answer.is_final)
+
+    # As the SDK's `create_and_deliver_card` does, which runs against the same server in `tests/published`.
+    shared = {"cardTemplateId", "outTrackId", "cardData", "callbackType", "openSpaceId"}
+    shared |= {"imGroupOpenSpaceModel", "imRobotOpenSpaceModel", f"im{place}OpenDeliverModel"}
+    assert server.made("/createAndDeliver")[0].keys() - {"userIdType"} == shared
 
 
 async def test_an_answer_is_stopped_by_the_button_of_whoever_asked(bench: TurnBench, server: DingTalkServer) -> None:

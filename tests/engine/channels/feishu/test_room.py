@@ -22,7 +22,9 @@ from commonplace.testing.chat import ScriptedCall, ScriptedChatModel
 from commonplace.testing.events import until
 from commonplace.testing.feishu import FeishuServer, card_press, chat_message, room_joined
 from commonplace.testing.feishu.stories import BOT
-from commonplace.values.channel import GroupSettings, RoomBudget, SenderLink
+from commonplace.values.artifact import ArtifactQuery
+from commonplace.values.channel import GroupSettings, RoomBudget, SenderLink, room_scope
+from commonplace.values.principal import Principal, ScopePattern
 from commonplace.values.schedule import room_target
 from commonplace.values.scope import DEFAULT_TENANT, Scope
 from commonplace.values.usage import COUNTER
@@ -272,6 +274,28 @@ async def test_a_room_is_answered_by_the_webhook_as_by_the_connection(
         await room.answered(event["event"]["message"]["message_id"], "On Friday.")
 
     assert (answer.status_code, server.connections) == (200, 0)
+
+
+async def test_a_file_is_kept_for_the_room_and_the_turn_is_told_of_it(
+    bench: TurnBench, server: FeishuServer, make_room: MakeRoom
+) -> None:
+    model = script(bench, "I have read it.")
+    server.files["file_1"] = b"We ship on Fridays."
+    room = make_room()
+    async with room.open():
+        file = {"file_key": "file_1", "file_name": "plan.md"}
+        message = await room.say(
+            "ou_ana", "", mention=False, private=True, chat="oc_ana", message_type="file", content=file
+        )
+        await room.answered(message, "I have read it.")
+
+    scope = room_scope("team", "oc_ana")
+    who = Principal(subject="ana", tenant=DEFAULT_TENANT, role="writer", scopes=(ScopePattern(str(scope)),))
+    [artifact] = (await bench.services.artifacts.list(who, ArtifactQuery(room=scope))).artifacts
+    assert (artifact.name, artifact.type, artifact.room) == ("plan.md", "text/markdown", scope)
+    assert (await bench.services.artifacts.content(who, artifact.id))[1] == b"We ship on Fridays."
+    assert said(model)[-1].endswith(f'User sent a file "plan.md". It has been saved to: {artifact.uri}')
+    assert server.in_chat("oc_ana")[0].text == "I have read it."
 
 
 # ---- by itself
