@@ -386,6 +386,90 @@ DINGTALK: Final = PlatformGuide(
                 zh="无法获取有人发送的文件。它可能已过期或过大，请重新发送。",
             ),
         ),
+        PlatformProblem(
+            sign="asked to connect anew",
+            meaning=Bilingual(
+                en="DingTalk ends each connection now and then. Another one is opened at once, and nothing is lost.",
+                zh="钉钉会不时结束连接。会立即重新连接，不会丢失消息。",
+            ),
+        ),
+        PlatformProblem(
+            sign="without a place to connect to",
+            meaning=Bilingual(
+                en="DingTalk did not say where messages come from. It is tried again by itself; look at the option endpoint and at proxies if it goes on.",
+                zh="钉钉没有给出消息连接的地址。会自动重试；若持续出现，请检查选项 endpoint 和代理。",
+            ),
+        ),
+        PlatformProblem(
+            sign="without an access token",
+            meaning=Bilingual(
+                en="DingTalk gave the app no token. It is tried again by itself; look at the option endpoint and at proxies if it goes on.",
+                zh="钉钉没有给应用访问令牌。会自动重试；若持续出现，请检查选项 endpoint 和代理。",
+            ),
+        ),
+        PlatformProblem(
+            sign="before a button was answered",
+            meaning=Bilingual(
+                en="Somebody pressed a button while the connection was lost. Let them press it again.",
+                zh="有人点击按钮时连接断开。请再点击一次。",
+            ),
+        ),
+        PlatformProblem(
+            sign="something of the system",
+            meaning=Bilingual(
+                en="DingTalk told the robot something that this version does not know. It was left out; everything else goes on.",
+                zh="钉钉发来此版本不认识的系统消息。已略过，其余照常。",
+            ),
+        ),
+        PlatformProblem(
+            sign="was not done",
+            meaning=Bilingual(
+                en="DingTalk did not do it, also when asked again. It is tried again by itself if it can be.",
+                zh="钉钉多次未执行该调用。可以重试的会自动重试。",
+            ),
+        ),
+        PlatformProblem(
+            sign="this is no address",
+            meaning=Bilingual(
+                en="DingTalk named an address for answers that is none. The robot writes by itself.",
+                zh="钉钉给出的回复地址无效。机器人会改为主动发消息。",
+            ),
+        ),
+        PlatformProblem(
+            sign="more than we read",
+            meaning=Bilingual(
+                en="DingTalk answered with more than an answer can be. Look at the option endpoint, and at proxies.",
+                zh="钉钉的回答过大。请检查选项 endpoint 和代理。",
+            ),
+        ),
+        PlatformProblem(
+            sign="cannot be kept",
+            meaning=Bilingual(
+                en="What DingTalk said of a chat is too long to be kept. The message is brought again.",
+                zh="钉钉给出的会话信息过长，无法保存。该消息会再次送来。",
+            ),
+        ),
+        PlatformProblem(
+            sign="The channel is",
+            meaning=Bilingual(
+                en="The channel is being stopped or started. DingTalk brings the message again.",
+                zh="频道正在停止或启动。钉钉会再次送来该消息。",
+            ),
+        ),
+        PlatformProblem(
+            sign="The endpoint is",
+            meaning=Bilingual(
+                en="The option endpoint is no address: https and the name of the server. Leave it empty, unless you have a DingTalk of your own.",
+                zh="选项 endpoint 不是地址：应为 https 加服务器名。除专属钉钉外请留空。",
+            ),
+        ),
+        PlatformProblem(
+            sign="The chat ids are",
+            meaning=Bilingual(
+                en="The option chat_ids cannot be read: for each group its conversationId, an equals sign, and its chatId; separated by spaces.",
+                zh="选项 chat_ids 无法读取：每个群写 conversationId、等号、chatId，各组以空格分隔。",
+            ),
+        ),
     ),
     open_points=(
         Bilingual(
