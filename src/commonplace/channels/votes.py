@@ -79,20 +79,20 @@ class RoomVotes:
     async def load(self) -> None:
         """Take up the questions that an earlier process left open: those that still wait are asked, the others are closed."""
         place = self._residence.tenant, self._residence.profile.name
-        left: list[tuple[str, _Card]] = []
+        cards: list[tuple[str, _Card]] = []
         for name, text in (await self._residence.parts.store.platform_values(*place, _PREFIX)).items():
             request, card = name.removeprefix(_PREFIX), _read_card(text)
             if not await self._still_waits(request, card):
                 self._note_closed(card)
-                left.append((request, card))
-        if left:
-            self._residence.do_later(self._close(left))
+                cards.append((request, card))
+        if cards:
+            self._residence.do_later(self._close(cards))
 
     async def ask(self, session: str, target: Target, request: PermissionRequest) -> None:
         """Put the question before the room."""
         words, asker = _words(target.chinese), display_name(target.name)
         card = PermissionCard(request=request, options=_options(target.chinese), asker=asker)
-        asked = self._cards[request.id] = _Card(
+        entry = self._cards[request.id] = _Card(
             chat=target.chat,
             thread=target.thread,
             session=session,
@@ -101,14 +101,14 @@ class RoomVotes:
         )
         while len(self._cards) > _MOST:
             await self._keep(self._cards.popitem(last=False)[0], None)
-        await self._keep(request.id, asked)
+        await self._keep(request.id, entry)
         text = words.card.format(asker=asker, title=" ".join(request.title.split())[:500], id=f" {request.id[-6:]}")
         await self._residence.platform.send(
             Outgoing(
                 chat=target.chat,
                 thread=target.thread,
                 text=text,
-                key=asked.message,
+                key=entry.message,
                 reply_to=target.message or None,
                 run=target.run,
                 notice=True,
@@ -211,23 +211,23 @@ class RoomVotes:
         self._cards[request] = card
         return True
 
-    async def _close(self, left: Sequence[tuple[str, _Card]]) -> None:
+    async def _close(self, cards: Sequence[tuple[str, _Card]]) -> None:
         """Show the outcomes of questions that are not asked any more. What the platform does not take in all this time stays as it is."""
         for pause in (0.0, *self._residence.parts.pauses):
             await asyncio.sleep(pause)
-            left = [entry for entry in left if not await self._is_closed(*entry)]
-            if not left:
+            cards = [entry for entry in cards if not await self._is_closed(*entry)]
+            if not cards:
                 return
-        for request, card in left:
+        for request, card in cards:
             if not await self._is_elsewhere(card):
                 await self._keep(request, None)
 
     async def _is_closed(self, request: str, card: _Card) -> bool:
         if await self._is_elsewhere(card):
             return False
-        lapsed = CardOutcome(text=_words(card.chinese).lapsed, allowed=False)
+        lapse = CardOutcome(text=_words(card.chinese).lapsed, allowed=False)
         try:
-            await self._show(request, card, card.outcome or lapsed)
+            await self._show(request, card, card.outcome or lapse)
         except PlatformError as error:
             LOGGER.warning("room", extra={"told": {"code": error.code, "message": error.message}})
             return False

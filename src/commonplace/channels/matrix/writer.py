@@ -173,6 +173,10 @@ class MatrixWriter:
 
     # ---- questions
 
+    def is_asking(self, chat: str, key: str) -> bool:
+        """Whether the message is a question that is not decided."""
+        return (chat, key) in self._cards
+
     def _offer(self, message: Outgoing, card: PermissionCard, event_id: str) -> None:
         """The marks by which people vote stand below the question."""
         chat = message.chat
