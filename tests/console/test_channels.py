@@ -15,7 +15,6 @@ from commonplace.cli.channel_guide import GUIDE_WORDS
 from commonplace.console import __file__ as console_file
 from commonplace.testing.daemon import Daemon
 
-
 NOWHERE = "http://127.0.0.1:1"
 """Nobody listens there."""
 FOREIGN: dict[str, tuple[dict[str, str], str]] = {
