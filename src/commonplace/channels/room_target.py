@@ -16,6 +16,7 @@ from commonplace.values.channel import ChannelNotFound, ChatRoom, RoomNotFound
 from commonplace.values.platform import Bilingual
 from commonplace.values.principal import LOCAL, Principal
 from commonplace.values.schedule import room_of
+from commonplace.values.session_lease import SessionElsewhere, SessionInUse
 
 ONLY_ANSWERS: Final = (
     "The platform of this channel only answers: nothing can be posted where nobody has just spoken, so the turn was not "
@@ -38,7 +39,7 @@ class RoomTarget(ScheduleTarget):
         room = await self._room(who, target)
         try:
             residence = await self._residence_of(who.tenant, room.channel)
-        except ChannelNotFound:
+        except (ChannelNotFound, SessionElsewhere, SessionInUse):
             raise
         except CommonplaceError as error:
             # Stopped, or it could not begin: somebody may start it before the next time.

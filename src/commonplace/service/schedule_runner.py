@@ -49,6 +49,7 @@ from commonplace.values.schedule import (
     is_paused,
     scope_of,
 )
+from commonplace.values.session_lease import SessionElsewhere
 
 AT_ONCE: Final = 5
 """Turns that a daemon plays by itself at once."""
@@ -154,6 +155,7 @@ class ScheduleRunner:
     async def _play(self, schedule: Schedule, fire: Fire, *, again: bool) -> FireOutcome:
         """
         Raises:
+            SessionElsewhere: the room or the session is another daemon's, which is left to take the job.
             TooManyRequests, StoreError: not now; the job is tried again.
         """
         who = schedule.creator.principal(schedule.tenant, schedule.id)
@@ -174,6 +176,8 @@ class ScheduleRunner:
             )
             return self._outcome(await target.deliver(delivery))
         except (TooManyRequests, StoreError):
+            raise
+        except SessionElsewhere:
             raise
         except Conflict as error:
             # The session is led by another process, or was closed meanwhile: whoever takes the job next looks again.

@@ -245,12 +245,16 @@ class ChannelProfile(JsonObject):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelStatus(JsonObject):
-    """A channel, whether it is at work, how it is connected to its platform, and what its last error means, if we know. Errors are for admins."""
+    """
+    A channel, whether it is at work here, how it is connected to its platform, and what its last error means, if we know. `leader`: it is at work at
+    another daemon over the same store, which is reached there. Errors and addresses are for admins.
+    """
 
     channel: ChannelProfile
     running: bool
     connection: ConnectionState | None = None
     meaning: Bilingual | None = None
+    leader: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
