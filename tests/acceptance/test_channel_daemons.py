@@ -6,7 +6,7 @@ daemon that does not lead it is refused with the address of the one that does.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -41,14 +41,13 @@ class Node:
         assert answer.is_success, (path, answer.status_code, answer.text[:300])
         return answer.json() if answer.content else None
 
-    async def is_leading(self, channel: str) -> bool:
-        status = await self.ask("GET", f"/v1/channels/{channel}")
-        return status["running"]
-
-    async def lead(self, channel: str) -> None:
-        """Wait until it leads a channel."""
+    async def status(self, holds: Callable[[dict[str, Any]], bool], channel: str = "team") -> dict[str, Any]:
+        """How a channel is, once that is as it should be."""
         async with asyncio.timeout(PATIENCE):
-            while not await self.is_leading(channel):
+            while True:
+                status = await self.ask("GET", f"/v1/channels/{channel}")
+                if holds(status):
+                    return status
                 await asyncio.sleep(0.05)
 
     async def messages(self, room: str) -> list[dict[str, Any]]:
@@ -112,6 +111,10 @@ async def matrix() -> AsyncGenerator[Homeserver]:
         yield begun
 
 
+def is_running(status: dict[str, Any]) -> bool:
+    return status["running"]
+
+
 def replies(server: Homeserver, message: str) -> list[str]:
     """The answers to a message that are whole."""
     return [
@@ -141,7 +144,7 @@ async def test_of_two_daemons_one_answers_and_the_other_takes_over_when_it_is_ki
 
     first = [matrix.say(f"Question {number}?", sender) for number in range(2) for sender in (ANA, BOB)]
     await until(lambda: one_each(matrix, first), PATIENCE)
-    leaders = [node for node in (one, two) if await node.is_leading("team")]
+    leaders = [(await node.ask("GET", "/v1/channels/team"))["running"] for node in (one, two)]
     open_gate = Event()
     asked = len(cluster.vendor.requests)
     cluster.vendor.replies = [Reply(body="", until=open_gate), stream("Done.")]
@@ -150,10 +153,10 @@ async def test_of_two_daemons_one_answers_and_the_other_takes_over_when_it_is_ki
     one.daemon.process.kill()
     open_gate.set()
     third = [matrix.say("Are you there?", sender) for sender in (ANA, BOB)]
-    await two.lead("team")
+    await two.status(is_running)
     await until(lambda: one_each(matrix, [*first, *second, *third]), PATIENCE)
 
-    assert leaders == [one]
+    assert leaders == [True, False]
     assert [len(replies(matrix, message)) for message in [*first, *second, *third]] == [1] * 8
     assert {text for message in first for text in replies(matrix, message)} == {"Done."}
     assert replies(matrix, third[0]) == ["Done."]
@@ -165,10 +168,8 @@ async def test_a_channel_that_is_set_at_another_daemon_is_set_where_it_is_led(
     one, two = await cluster.node("one"), await cluster.node("two")
     settings = {"senders": "open", "options": {"homeserver": matrix.url}, "secrets": {"token": SECRET}}
     await one.ask("POST", "/v1/channels", {"name": "team", "kind": "matrix", "settings": settings})
-    await one.lead("team")
-    async with asyncio.timeout(PATIENCE):
-        while (status := await two.ask("GET", "/v1/channels/team"))["leader"] is None:
-            await asyncio.sleep(0.05)
+    await one.status(is_running)
+    status = await two.status(lambda status: status["leader"] is not None)
 
     refused = await two.http.post("/v1/channels/team/test", json={"chat": "!releases:home"})
     await two.ask("PATCH", "/v1/channels/team", {"settings": {"group_policy": "open"}})
@@ -178,13 +179,11 @@ async def test_a_channel_that_is_set_at_another_daemon_is_set_where_it_is_led(
             asked = matrix.say("And now?")
             await asyncio.sleep(0.5)
     await two.ask("PATCH", "/v1/channels/team", {"enabled": False})
-    async with asyncio.timeout(PATIENCE):
-        while await one.is_leading("team"):
-            await asyncio.sleep(0.05)
+    stopped = await one.status(lambda status: not status["running"])
 
     assert status["leader"] == one.daemon.url
     assert (refused.status_code, refused.headers["X-Commonplace-Owner"]) == (421, one.daemon.url)
-    assert not await two.is_leading("team")
+    assert (stopped["channel"]["enabled"], stopped["leader"]) == (False, None)
 
 
 async def test_a_room_of_the_web_is_where_its_channel_is_led_and_loses_nothing_when_that_is_killed(
