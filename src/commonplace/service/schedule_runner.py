@@ -43,6 +43,7 @@ from commonplace.values.schedule import (
     DOOR,
     Fire,
     InvalidSchedule,
+    PostingRefused,
     Schedule,
     ScheduleChanged,
     ScheduleNotFound,
@@ -179,6 +180,11 @@ class ScheduleRunner:
             raise
         except SessionElsewhere:
             raise
+        except PostingRefused as error:
+            log.warning(
+                "schedule %s is skipped, nothing is posted to %s: %s", schedule.id, schedule.target, error.message
+            )
+            return FireOutcome(status="skipped", error=error.message, lasting=not schedule.timing.is_recurring)
         except Conflict as error:
             # The session is led by another process, or was closed meanwhile: whoever takes the job next looks again.
             raise TooManyRequests(error.message) from error
