@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -144,6 +144,11 @@ class Residence:
     def is_busy(self) -> bool:
         """Whether a turn is played, or waits, of which a room is to be told."""
         return any(follower.is_busy for follower in self._followers.values())
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether something is to be told again that the platform did not take."""
+        return bool(self._late)
 
     async def settle(self) -> None:
         """Wait until everything that came is with the agent."""
@@ -521,10 +526,18 @@ class Residence:
         await self.scheduled.undelivered(target, deliveries)
         await self._after_turn(target)
 
-    async def _deliver_later(self, deliveries: Sequence[RoomDelivery], target: Target | None = None) -> None:
+    async def _deliver_later(
+        self,
+        deliveries: Sequence[RoomDelivery],
+        target: Target | None = None,
+        *,
+        is_due: Callable[[], bool] = lambda: True,
+    ) -> None:
         """Try again, for a while. The end of a turn that is not told by then is tried at the next start."""
         for pause in self.parts.pauses:
             await asyncio.sleep(max(pause, deliveries[0].wait))
+            if not is_due():
+                break
             deliveries = await deliver(self.platform, deliveries)
             if not deliveries or not self._may_come_again(deliveries):
                 break
@@ -644,10 +657,13 @@ class Residence:
 
     async def tell(self, envelope: Envelope, text: str, *, key: str | None = None) -> None:
         """Say something in the room that is not the agent's word. If the platform does not take it, it is tried again where it cannot come twice."""
-        message = notice(envelope, text, key=key or new_id(self.parts.clock.now()))
+        await self.post(notice(envelope, text, key=key or new_id(self.parts.clock.now())))
+
+    async def post(self, message: Outgoing, is_due: Callable[[], bool] = lambda: True) -> None:
+        """Send it, and if the platform does not take it, again and again as `tell`, for as long as it `is_due`."""
         rest = await deliver(self.platform, [RoomDelivery(message=message)])
         if rest and self._may_come_again(rest):
-            self._do_later(self._deliver_later(rest))
+            self._do_later(self._deliver_later(rest, is_due=is_due))
 
     async def _done(self, chat: str, *messages: str) -> None:
         await self.parts.store.mark_handled(self.tenant, self.profile.name, chat, messages)

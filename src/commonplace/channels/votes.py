@@ -74,7 +74,7 @@ class RoomVotes:
         while len(self._cards) > _MOST:
             self._cards.popitem(last=False)
         text = words.card.format(asker=asker, title=" ".join(request.title.split())[:500], id=f" {request.id[-6:]}")
-        await self._residence.platform.send(
+        await self._residence.post(
             Outgoing(
                 chat=target.chat,
                 thread=target.thread,
@@ -84,7 +84,8 @@ class RoomVotes:
                 run=target.run,
                 notice=True,
                 card=card,
-            )
+            ),
+            is_due=lambda: request.id in self._cards,
         )
 
     async def tell_outcome(self, answer: PermissionAnswer) -> None:

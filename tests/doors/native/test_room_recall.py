@@ -16,8 +16,21 @@ from commonplace.testing.vendor import Vendor, running_vendor, stream
 
 pytestmark = pytest.mark.anyio
 
-FILLER: Final = "as was agreed when everybody sat together in the small office by the harbour on a long and rainy afternoon"
-SUBJECTS: Final = ("billing", "search", "archives", "exports", "calendars", "invoices", "maps", "letters", "prices", "stamps")
+FILLER: Final = (
+    "as was agreed when everybody sat together in the small office by the harbour on a long and rainy afternoon"
+)
+SUBJECTS: Final = (
+    "billing",
+    "search",
+    "archives",
+    "exports",
+    "calendars",
+    "invoices",
+    "maps",
+    "letters",
+    "prices",
+    "stamps",
+)
 OLD: Final = tuple(f"The falcon of {subject} is deployed on day {n}, {FILLER}" for n, subject in enumerate(SUBJECTS))
 NEW: Final = tuple(f"Lunch number {n} is at noon with {SUBJECTS[n % 10]}, {FILLER}" for n in range(50))
 LINES: Final = (*OLD, *NEW)
