@@ -119,8 +119,8 @@ class RoomBudget(JsonObject):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupSettings(JsonObject):
     """
-    What differs for one group, or for all (`*`). What is None is as the channel says. `tools` are those that the agent has there, of its own;
-    `mcp_servers` it has there beside its own.
+    What differs for one group, or for all (`*`). What is None is as the channel says. `tools` are those that the agent has there, of its own
+    and of its servers, of which a name stands for all of its tools; `mcp_servers` it has there beside its own.
     """
 
     require_mention: bool = True
