@@ -135,7 +135,7 @@ async def test_the_tools_that_are_named_for_a_room_narrow_the_agents_servers_too
     assert named >= library
     assert named <= library or tools == ["library"]
     assert "deploys_lend" in first
-    assert {name for name in first if not name.startswith(("library_", "deploys_"))} == {*tools} & other
+    assert {name for name in first if not name.startswith(("library_", "deploys_"))} == {*tools} & {"memory_search"}
     assert {"library_lend", "library_order"} <= other
 
 
