@@ -103,7 +103,7 @@ class RoomVotes:
             await self._keep(self._cards.popitem(last=False)[0], None)
         await self._keep(request.id, entry)
         text = words.card.format(asker=asker, title=" ".join(request.title.split())[:500], id=f" {request.id[-6:]}")
-        await self._residence.platform.send(
+        await self._residence.post(
             Outgoing(
                 chat=target.chat,
                 thread=target.thread,
@@ -113,7 +113,8 @@ class RoomVotes:
                 run=target.run,
                 notice=True,
                 card=card,
-            )
+            ),
+            is_due=lambda: request.id in self._cards,
         )
 
     async def tell_outcome(self, answer: PermissionAnswer) -> None:
