@@ -239,7 +239,7 @@ class History:
             return SessionFilter(owner=None, archived=None)
         workspaces = () if _is_whole(who) else await self._desk.store.history.session_workspaces(who.tenant)
         within = tuple(workspace for workspace in workspaces if who.reaches(Scope("workspace", workspace)))
-        return SessionFilter(owner=who.subject, own_in=None if _is_whole(who) else within, archived=None)
+        return SessionFilter(owner=who.subject, own_in=_own_in(who, within), archived=None)
 
     # ---- how long it is kept
 
@@ -305,7 +305,7 @@ class History:
             return replace(narrowed, owner=None)
         workspaces = await self._desk.store.history.session_workspaces(who.tenant)
         within = tuple(workspace for workspace in workspaces if who.reaches(Scope("workspace", workspace)))
-        return replace(narrowed, shared_in=within, own_in=None if _is_whole(who) else within)
+        return replace(narrowed, shared_in=within, own_in=_own_in(who, within))
 
     # ---- what is kept
 
@@ -356,12 +356,21 @@ def _check_changes(session: Session, changes: SessionChanges) -> SessionChanges:
 
 
 def _is_whole(who: Principal) -> bool:
-    """Whether the key sees all that is its subject's: it is not one of several keys of a person, or it is not narrowed."""
+    """Whether the key sees all that is its subject's: it is not one of several keys of a person, or it is not narrowed, and nobody listens."""
+    if who.overheard:
+        return False
     return who.scopes is None or who.subject.startswith(KEY_SUBJECT) or who.reaches(who.home)
 
 
+def _own_in(who: Principal, within: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The workspaces about which the caller's own sessions are found: None is all of them. Others who listen are to hear of shared ones alone."""
+    if who.overheard:
+        return ()
+    return None if _is_whole(who) else within
+
+
 def _owns(who: Principal, session: Session) -> bool:
-    if session.owner != who.subject:
+    if session.owner != who.subject or (who.overheard and not session.shared):
         return False
     return _is_whole(who) or (session.workspace is not None and who.reaches(Scope("workspace", session.workspace)))
 
