@@ -75,7 +75,7 @@ class History:
     # ---- sessions
 
     async def create(self, who: Principal, agent: str, fields: SessionFields) -> Session:
-        """Begin a session with an agent. Raises Conflict: the id is taken."""
+        """Begin a session with an agent. Its memory is the caller's. Raises Conflict: the id is taken; ScopeTaken: it is the name of another's memory."""
         desk = self._desk
         async with desk.account(who, "session.create") as account:
             require_role(who, "writer")
@@ -86,9 +86,10 @@ class History:
             await self._require_folder(who, session.folder)
             if not _owns(who, session):
                 raise Forbidden("This key reaches some workspaces only. Name the workspace that the session is about.")
-            return await desk.store.history.create_session(
-                who.tenant, session, _told(account, "session.created", session)
-            )
+            entries = _told(account, "session.created", session)
+            # Else the memory of the session would be whoever's speaks in it first, or knew its id before.
+            claims = tuple(replace(claim, strict=True) for claim in account.claims([Scope("session", session.id)]))
+            return await desk.store.history.create_session(who.tenant, session, replace(entries, claims=claims))
 
     async def session(self, who: Principal, id: str) -> Session:
         """Raises NotFound."""
