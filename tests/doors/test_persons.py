@@ -402,6 +402,7 @@ EVERYONE = {
     "/v1/schedules?everyone=true": "schedule.list",
     "/v1/runs?everyone=true": "run.list",
     "/v1/artifacts?everyone=true": "artifact.list",
+    "/v1/channels/web/rooms?everyone=true": "room.list",
 }
 
 
@@ -416,6 +417,30 @@ async def test_a_list_or_a_count_of_everyones_leaves_a_row_and_one_of_ones_own_n
 
     assert (plain.status_code, refused.status_code, whole.status_code) == (200, 403, 200)
     assert [row["details"].get("everyone") for row in rows if row["outcome"] == "ok"] == [True]
+
+
+async def test_an_admin_lists_the_rooms_of_others_only_if_they_ask_and_reading_one_leaves_a_row(world: World) -> None:
+    things, word = Things(world), f"lantern{next(_number)}q"
+    await things.make(word)
+    admin, rooms = world.secrets["admin"], "/v1/channels/web/rooms"
+    own = (await world.made(rooms, {"title": "The admin's"}, admin))["chat"]
+    reads = ("/messages", "/memory")
+
+    plain = await world.ask("GET", rooms, admin)
+    whole = await world.ask("GET", f"{rooms}?everyone=true", admin)
+    for chat, read in itertools.product((things.values["ROOM"], own), reads):
+        assert (await world.ask("GET", f"{rooms}/{chat}{read}", admin)).status_code == 200
+    for read in reads:
+        assert (await things.ana("GET", f"{rooms}/{things.values['ROOM']}{read}")).status_code == 200
+    rows = (await world.ask("GET", "/v1/audit?action=room.read", TOKEN)).json()["rows"]
+
+    assert ([room["chat"] for room in plain.json()["rooms"]], word in plain.text) == ([own], False)
+    assert {room["chat"] for room in whole.json()["rooms"]} == {own, things.values["ROOM"]}
+    place = f"channel:web/{things.values['ROOM']}"
+    assert [(row["actor"], row["scope"], row["details"]["read"]) for row in rows] == [
+        ("admin", place, "memory"),
+        ("admin", place, "messages"),
+    ]
 
 
 async def test_a_tool_answers_of_what_the_caller_reaches_and_of_nothing_else(world: World) -> None:

@@ -171,9 +171,10 @@ class ChannelAdmin:
 
     async def spending(self, who: Principal, name: str) -> list[RoomSpent]:
         """Each room of the channel, and what was spent in it."""
-        async with self._desk.account(who, "channel.spending"):
+        async with self._desk.account(who, "channel.spending") as account:
             _require(who)
             profile = await self.host.profile(who.tenant, name)
+            await account.note_read(everyone=True, channel=name)
             rooms = await self.host.parts.store.rooms(who.tenant, name)
             return [await self._spent(who.tenant, profile, room) for room in rooms]
 
