@@ -9,7 +9,7 @@ answers, no word of a target stands in it that the caller does not reach.
 import itertools
 import json
 import re
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +18,7 @@ import anyio
 import httpx
 import pytest
 from fastapi.routing import iter_route_contexts
-from tests.doors.persons_rows import ANAS, PAYROLL
+from tests.doors.persons_rows import ANAS, PAYROLL, ROOM_OF_ANA, SHARED_BY_ANA, Request
 
 from commonplace.doors.mcp.tools import OFFERS
 from commonplace.server.auth import AppState
@@ -283,6 +283,10 @@ class World:
         for user in ("gia", "gus"):
             self.users[user] = await self.made("/users", {"user_id": user})
         self.subjects["gus"] = "gus"
+
+    async def keys(self, role: str, *people: str) -> None:
+        for name in people:
+            self.secrets[name] = (await self.made("/v1/keys", {"name": name, "role": role, "user": name}))["secret"]
 
     async def fresh(self, caller: str, target: Target) -> tuple[str, str, str]:
         """A new record of the target: its id, its scope, and the word in it."""
@@ -613,12 +617,33 @@ class Things:
         tasks = await self.ana("POST", f"/context/runs/{run}/tasks", {"tasks": [{"task_type": word}]})
         file = await self.ana("POST", f"/v1/artifacts?name=x&run={run}", {"text": word})
         self.values |= {"RUN": run, "TASK": tasks.json()["tasks"][0]["id"], "ARTIFACT": file.json()["id"]}
+        await self._make_room(word)
+        await self._make_talk(word)
 
+    async def _make_room(self, word: str) -> None:
         room = (await self.ana("POST", "/v1/channels/web/rooms", {"title": word})).json()["chat"]
-        await self.ana("POST", f"/v1/channels/web/rooms/{room}/messages", {"text": word, "mention": False})
-        await self.ana("POST", f"/v1/channels/web/rooms/{room}/memory", {"content": word})
-        self.values["ROOM"] = room
+        place = f"/v1/channels/web/rooms/{room}"
+        await self.ana("POST", f"{place}/messages", {"text": word, "mention": False})
+        await self.ana("POST", f"{place}/memory", {"content": word})
+        file = await self.ana("POST", f"{place}/files?name={word}.txt", {"text": word})
+        plan = {"target": f"channel/web/{room}", "cron": "0 9 * * *", "prompt": f"Look for the {word}"}
+        self.values |= {"ROOM": room, "ROOMFILE": file.json()["id"]}
+        self.values["ROOMPLAN"] = (await self.ana("POST", "/v1/schedules", plan)).json()["id"]
+        # What asks for a permission waits for it until this is over.
+        text = f"Set a schedule: every day at nine remind me of {word}"
+        await self.ana("POST", f"{place}/messages", {"text": text, "mention": True})
+        with anyio.fail_after(5):
+            while not (cards := [card for card in await self._cards(place) if card]):
+                pass
+        self.values["ROOMASK"] = cards[0]["request"]
+        routes = await self.world.running.services.desk.store.channels.routes(DEFAULT_TENANT, "web")
+        [self.values["ROOMTALK"]] = [route.session for route in routes if route.chat == room]
 
+    async def _cards(self, place: str) -> list[Any]:
+        messages = (await self.ana("GET", f"{place}/messages")).json()["messages"]
+        return [message["data"].get("card") for message in messages]
+
+    async def _make_talk(self, word: str) -> None:
         talk = (await self.ana("POST", "/v1/sessions", {"agent": "coder", "title": f"About {word}"})).json()["id"]
         plan = {"target": f"session:{talk}", "cron": "0 9 * * *", "prompt": f"Look for the {word}"}
         self.values["PLAN"] = (await self.ana("POST", "/v1/schedules", plan)).json()["id"]
@@ -626,8 +651,15 @@ class Things:
         ana = Principal(subject="ana", tenant=DEFAULT_TENANT, role="writer")
         draft = MessageDraft(id="1", role="user", kind="text", text=f"Where is the {word}?")
         await self.world.running.services.history.append(ana, talk, [draft])
-        # It is in use, and has a program of ana's.
+        # It is in use, and has a program of ana's, a question that waits, and a turn behind that.
         assert (await self.ana("POST", f"/session/{talk}/load", {})).is_success
+        place = f"/v1/sessions/{talk}"
+        await self.ana("POST", f"{place}/turns", {"text": f"Every day at nine remind me of {word}"})
+        with anyio.fail_after(5):
+            while not (waiting := (await self.ana("GET", f"{place}/state")).json()["permissions"]):
+                pass
+        late = await self.ana("POST", f"{place}/turns", {"text": "Hello"})
+        self.values |= {"ASK": waiting[0]["id"], "QUEUED": late.json()["run"]}
 
     async def _workspace(self) -> str:
         return (await self.ana("GET", "/capabilities")).json()["workspaceCwd"]
@@ -659,8 +691,22 @@ class Things:
             "/v1/records?scope=session:ana-1",
             f"/v1/runs/{self.values['RUN']}",
             f"/v1/artifacts/{self.values['ARTIFACT']}/content",
+            f"/v1/artifacts/{self.values['ROOMFILE']}/content",
+            f"/v1/schedules/{self.values['ROOMPLAN']}",
         )
         return [(await self.ana("GET", path)).status_code for path in paths]
+
+    async def waits(self) -> list[int]:
+        """What ana gets who answers what waited all the time, takes back what stood behind it, and writes to the room's memory."""
+        talk, room = f"/v1/sessions/{self.values['TALK']}", f"/v1/channels/web/rooms/{self.values['ROOM']}"
+        no = {"choice": "reject_once"}
+        asked = (
+            await self.ana("DELETE", f"{talk}/turns/{self.values['QUEUED']}"),
+            await self.ana("POST", f"{talk}/permissions/{self.values['ASK']}", no),
+            await self.ana("POST", f"{room}/permissions/{self.values['ROOMASK']}", no),
+            await self.ana("POST", f"/channel/{self.values['ROOMTALK']}/memory", {"content": "x"}),
+        )
+        return [answer.status_code // 100 for answer in asked]
 
 
 async def test_what_somebody_has_beside_records_is_theirs_too(world: World) -> None:
@@ -678,9 +724,94 @@ async def test_what_somebody_has_beside_records_is_theirs_too(world: World) -> N
     own = (await things.ana("GET", "/v1/records?scope=user:ana&limit=100")).json()["records"]
 
     assert wrong == []
-    assert await things.remains(word) == [200] * 12
+    assert await things.remains(word) == [200] * 14
+    assert await things.waits() == [2] * 4
     versions = {record["id"]: record["version"] for record in own}
     assert [versions[things.values[name]] for name in ("RECORD", "NOTE")] == [1, 1]
+
+
+async def _asked(things: Things, callers: Sequence[str], rows: Mapping[str, Request], word: str) -> list[str]:
+    """Cells of a table that went wrong. Who gets no success is told nothing, either."""
+    wrong: list[str] = []
+    for name, (body, codes) in rows.items():
+        for caller, code in zip(callers, codes.split(), strict=True):
+            answer = await things.ask(caller, name, body)
+            cell = f"{caller} × {name}: {answer.status_code} {answer.text[:160]}"
+            wrong += [cell] if answer.status_code != int(code) else []
+            wrong += [f"{cell} LEAKS"] if not answer.is_success and word in answer.text else []
+    return wrong
+
+
+async def test_the_room_of_somebody_is_its_members_and_no_more_whose_who_was_removed(world: World) -> None:
+    things, word = Things(world), f"lantern{next(_number)}q"
+    await things.make(word)
+    await world.keys("writer", "bo", "cy")
+    room = {"scope": f"channel:web/{things.values['ROOM']}"}
+    for who in ("bo", "cy"):
+        assert (await things.ana("POST", "/v1/members", {**room, "subject": who})).is_success
+    assert (await things.ana("POST", "/v1/members/remove", {**room, "subject": "cy"})).is_success
+
+    wrong = await _asked(things, ("bo", "cy"), ROOM_OF_ANA, word)
+    for name, (body, codes) in ANAS.items():
+        # Once she is out, she is a writer as any other.
+        answer = await things.ask("cy", name, body)
+        if answer.status_code != int(codes.split()[1]) or (word in answer.text and word not in answer.request.url.path):
+            wrong.append(f"cy × {name}: {answer.status_code} {answer.text[:160]}")
+
+    assert wrong == []
+    assert await things.waits() == [2] * 4
+
+
+async def test_a_session_that_is_shared_is_read_by_who_listens_and_its_memory_is_its_owners(world: World) -> None:
+    things, word = Things(world), f"lantern{next(_number)}q"
+    await things.make(word)
+    await world.keys("reader", "bo")
+    await world.keys("writer", "cy")
+    fields = {"agent": "coder", "workspace": "web", "shared": True, "title": "Together"}
+    things.values["TOGETHER"] = (await things.ana("POST", "/v1/sessions", fields)).json()["id"]
+    await things.ana("PATCH", f"/v1/sessions/{things.values['TALK']}", {"title": word})
+
+    wrong = await _asked(things, ("bo", "cy"), SHARED_BY_ANA, word)
+    lists = [await things.ask(who, "GET /v1/sessions", None) for who in ("bo", "cy")]
+
+    assert wrong == []
+    assert [[session["title"] for session in answer.json()["sessions"]] for answer in lists] == [["Together"]] * 2
+
+
+async def test_of_somebodys_rooms_sessions_and_schedules_nobody_else_hears(world: World) -> None:
+    things, word = Things(world), f"lantern{next(_number)}q"
+    await things.make(word)
+    names = ("ROOM", "TALK", "PLAN", "ROOMPLAN", "ROOMTALK", "ASK", "ROOMASK", "RUN")
+    wrong: list[str] = []
+    for caller in (*ASKERS, "ana"):
+        last = (await world.fresh(caller, "own" if caller == "abroad" else "web"))[0]
+        heard = await _heard(world, caller, last)
+        known = {name for name in names if things.values[name] in heard}
+        wrong += [f"{caller} hears of {known}"] if known and caller != "ana" else []
+        if caller == "ana" and not known >= {"ROOM", "TALK", "PLAN", "ROOMPLAN"}:
+            wrong.append(f"ana hears of {known} only")
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize("caller", CALLERS)
+async def test_a_channel_is_shown_without_how_it_is_set_to_whoever_is_no_admin(world: World, caller: str) -> None:
+    settings = {"instructions": "Mind the lantern.", "agent": "paymaster", "workspace": "web-payroll"}
+    await world.made("/v1/channels", {"name": "team", "kind": "terminal", "settings": settings})
+
+    listed = await world.ask("GET", "/v1/channels", world.secrets[caller])
+    one = await world.ask("GET", "/v1/channels/team", world.secrets[caller])
+    kinds = await world.ask("GET", "/v1/channels/kinds", world.secrets[caller])
+    changed = await world.ask("PATCH", "/v1/channels/team", world.secrets[caller], json={"enabled": False})
+
+    is_told = "lantern" in listed.text + one.text
+    assert (listed.status_code, kinds.status_code) == (200, 200)
+    assert one.status_code == (404 if caller == "abroad" else 200)
+    assert is_told == (caller == "admin")
+    # The scoped one reaches neither its agent nor its workspace.
+    for name in ("web-payroll", "paymaster"):
+        assert (name in listed.text + one.text) == (caller in ("reader", "writer", "reviewer", "admin"))
+    assert changed.status_code == {"admin": 200, "abroad": 404}.get(caller, 403)
 
 
 async def test_a_project_of_others_is_everybodys_but_for_a_key_that_names_another(world: World) -> None:

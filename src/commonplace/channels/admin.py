@@ -41,6 +41,7 @@ from commonplace.values.moment import new_id, utc
 from commonplace.values.platform import ConnectionEntry
 from commonplace.values.principal import Principal, check_person
 from commonplace.values.schedule import Timing, room_target
+from commonplace.values.scope import Scope
 from commonplace.values.usage import to_usd
 
 KINDS: Final = "kinds"
@@ -306,7 +307,7 @@ class ChannelAdmin:
         if _governs(who):
             return status
         connection = None if status.connection is None else replace(status.connection, error=None)
-        return replace(status, channel=_plain(profile), connection=connection, meaning=None)
+        return replace(status, channel=_plain(who, profile), connection=connection, meaning=None)
 
 
 def _governs(who: Principal) -> bool:
@@ -319,7 +320,11 @@ def _require(who: Principal) -> None:
         raise Forbidden("Channels are for the whole tenant. This needs an admin's key that reaches every scope.")
 
 
-def _plain(profile: ChannelProfile) -> ChannelProfile:
-    """What everybody may know of a channel."""
-    settings = ChannelSettings(agent=profile.settings.agent, workspace=profile.settings.workspace)
-    return replace(profile, settings=settings)
+def _plain(who: Principal, profile: ChannelProfile) -> ChannelProfile:
+    """What everybody may know of a channel: its agent and its workspace, if they reach those."""
+    agent, workspace = profile.settings.agent, profile.settings.workspace
+    if not who.reaches(Scope("agent", agent)):
+        agent = ""
+    if workspace is not None and not who.reaches(Scope("workspace", workspace)):
+        workspace = None
+    return replace(profile, settings=ChannelSettings(agent=agent, workspace=workspace))
