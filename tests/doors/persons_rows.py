@@ -31,6 +31,12 @@ ANAS: dict[str, Request] = {
     "POST /memory/context/resolve": ({"uri": "commonplace://user/ana"}, "403 403 403 403 200"),
     "POST /memory/context/layers/generate": ({"node_id": "RECORD"}, "403 404 404 404 404"),
     "POST /v1/distill": ({"session": "ana-1", "conversation": ["We met."]}, "403 403 403 403 200"),
+    "POST /memory/import": (
+        {"source": {"kind": "path", "path": "/nowhere"}, "tier": "session", "session_id": "ana-1"},
+        "403 403 403 403 403",
+    ),
+    # What it keeps is the caller's own; the session is a name in its provenance.
+    "POST /memory/context/distill": ({"session_id": "ana-1", "conversation": ["We met."]}, "403 200 200 403 200"),
     "POST /memory/put": ({"content": "x", "user_id": "ana"}, "403 403 403 403 200"),
     "POST /v1/members": ({"scope": "session:ana-1", "subject": "x"}, "403 404 404 404 404"),
     "POST /v1/members/remove": ({"scope": "session:ana-1", "subject": "ana"}, "403 404 404 404 404"),

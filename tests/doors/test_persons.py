@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,6 +26,7 @@ from commonplace.server.auth import AppState
 from commonplace.service.events import Wanted
 from commonplace.service.identity import Visit
 from commonplace.testing.daemon import TOKEN, InProcess, served
+from commonplace.testing.events import until_there
 from commonplace.values.principal import Principal
 from commonplace.values.scope import DEFAULT_TENANT
 from commonplace.values.session import MessageDraft
@@ -201,7 +203,13 @@ ROWS: dict[str, Row] = {
 }
 """What is asked of the callers with a key, once for each target."""
 
-PAIRED = {"POST /memories/search", "GET /resources", "DELETE /resources/{uri:path}"}
+PAIRED = {
+    "POST /memories/search",
+    "POST /memories/add",
+    "POST /memories/flush",
+    "GET /resources",
+    "DELETE /resources/{uri:path}",
+}
 """What is asked of the user of the gateway."""
 
 """A project of others: everybody of the tenant reads and changes it by their role, whose key names another does not."""
@@ -219,8 +227,7 @@ NO_DATA = re.compile(
     | POST\ /(v1/(remember|forget|dream|resources)|workspace/memory(/\w+)?|context/runs)$  # they name nothing but the caller's own
     | \w+\ /v1/agents | \w+\ /api/agents        # shared with everybody in the tenant: tests/doors/rondoflow
     | GET\ /v1/workspaces$ | POST\ /(v1|api)/workspaces$ | DELETE\ /(v1|api)/workspaces/[^/]+$
-    | POST\ /memory/(import|context/distill)$  # tests/doors/tandem
-    | POST\ /(users|memories/add|memories/flush|resources)$  # tests/doors/beaver
+    | POST\ /(users|resources)$  # tests/doors/beaver
     """,
     re.VERBOSE,
 )
@@ -519,6 +526,48 @@ async def test_a_tool_answers_of_what_the_caller_reaches_and_of_nothing_else(wor
     assert wrong == []
 
 
+async def test_a_resource_and_a_prompt_are_of_what_the_caller_reaches(world: World) -> None:
+    wrong: list[str] = []
+    for caller, target in itertools.product(CALLERS, TARGETS):
+        id, _, word = await world.fresh(caller, target)
+        asked: dict[str, tuple[dict[str, Any], dict[str, set[Target]]]] = {
+            "resources/list": ({}, HOME),
+            "resources/read": ({"uri": f"commonplace://records/{id}"}, REACH),
+            "prompts/get": ({"name": "recall", "arguments": {"question": word}}, HOME),
+        }
+        for method, (params, table) in asked.items():
+            body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+            answer = await world.ask("POST", "/mcp", world.secrets[caller], json=body)
+            cell = f"{caller} × {target} × {method}: {answer.status_code} {answer.text[:200]}"
+            wrong += [f"{cell} LEAKS {leak}" for leak in world.leaks(caller, answer.text, table, word)]
+            if method == "resources/read" and caller != "abroad":
+                # A model is told of what waits, and nothing that it says, whoever asks.
+                is_read = f"{word} glows" in answer.text
+                wrong += [f"{cell} read {is_read}"] if is_read != (target in REACH[caller] - {"quarantined"}) else []
+                wrong += [f"{cell} NOT FOUND"] if ("result" in answer.json()) != (target in REACH[caller]) else []
+
+    assert wrong == []
+
+
+async def test_a_user_of_the_gateway_adds_to_nobody_elses_chat(world: World) -> None:
+    gus, gia, word = world.users["gus"], world.users["gia"], f"lantern{next(_number)}q"
+    said = {"sender_id": "x", "role": "user", "timestamp": 1_760_000_000_000, "content": f"The {word} is lit"}
+    stranger, wrong = world.running.stranger, dict[str, int]()
+    for path, body in {"add": {"messages": [said]}, "flush": {}}.items():
+        # One's key with another's name opens nothing; the same chat of two is two.
+        forged = {**gia, "user_key": gus["user_key"], "session_id": "chat:1", **body}
+        wrong[path] = (await stranger.post(f"/memories/{path}", json=forged)).status_code
+    added = await stranger.post("/memories/add", json={**gus, "session_id": "chat:1", "messages": [said]})
+    question = {"query": word, "scope": ["current_chat", "all_user_memory"], "conversation_id": "1"}
+    found = {
+        name: f"{word} is lit" in (await stranger.post("/memories/search", json={**pair, **question})).text
+        for name, pair in (("gia", gia), ("gus", gus))
+    }
+
+    assert wrong == {"add": 401, "flush": 401}
+    assert (added.status_code, found) == (200, {"gia": False, "gus": True})
+
+
 async def test_a_user_of_the_gateway_sees_what_is_theirs_alone(world: World) -> None:
     gus = world.users["gus"]
     words = {target: (await world.fresh("gus", target))[2] for target in TARGETS}
@@ -571,6 +620,8 @@ async def _heard(world: World, caller: str, last: str) -> str:
     return heard
 
 
+PATIENCE = 20.0
+"""Seconds: the first turn of a server loads what an agent needs."""
 ASKERS = ("reader", "writer", "reviewer", "scoped", "abroad")
 FILE = "---\nname: Tea\ndescription: {word}\ntype: user\n---\n\n{word}\n"
 
@@ -632,16 +683,17 @@ class Things:
         # What asks for a permission waits for it until this is over.
         text = f"Set a schedule: every day at nine remind me of {word}"
         await self.ana("POST", f"{place}/messages", {"text": text, "mention": True})
-        with anyio.fail_after(5):
-            while not (cards := [card for card in await self._cards(place) if card]):
-                pass
+        cards = await until_there(partial(self._cards, place), PATIENCE)
         self.values["ROOMASK"] = cards[0]["request"]
         routes = await self.world.running.services.desk.store.channels.routes(DEFAULT_TENANT, "web")
         [self.values["ROOMTALK"]] = [route.session for route in routes if route.chat == room]
 
     async def _cards(self, place: str) -> list[Any]:
         messages = (await self.ana("GET", f"{place}/messages")).json()["messages"]
-        return [message["data"].get("card") for message in messages]
+        return [card for message in messages if (card := message["data"].get("card"))]
+
+    async def _waiting(self, place: str) -> list[Any]:
+        return (await self.ana("GET", f"{place}/state")).json()["permissions"]
 
     async def _make_talk(self, word: str) -> None:
         talk = (await self.ana("POST", "/v1/sessions", {"agent": "coder", "title": f"About {word}"})).json()["id"]
@@ -655,9 +707,7 @@ class Things:
         assert (await self.ana("POST", f"/session/{talk}/load", {})).is_success
         place = f"/v1/sessions/{talk}"
         await self.ana("POST", f"{place}/turns", {"text": f"Every day at nine remind me of {word}"})
-        with anyio.fail_after(5):
-            while not (waiting := (await self.ana("GET", f"{place}/state")).json()["permissions"]):
-                pass
+        waiting = await until_there(partial(self._waiting, place), PATIENCE)
         late = await self.ana("POST", f"{place}/turns", {"text": "Hello"})
         self.values |= {"ASK": waiting[0]["id"], "QUEUED": late.json()["run"]}
 

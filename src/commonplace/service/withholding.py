@@ -74,7 +74,7 @@ def _shown(record: Record, own_texts: Mapping[str, bool]) -> Record:
     if own_texts.get(record.text):
         return record
     text = record.text if record.text in own_texts else ""
-    return replace(record, text=text, metadata=_reasons_alone(record.metadata))
+    return replace(record, text=text, key=None, speaker=None, metadata=_reasons_alone(record.metadata))
 
 
 def item_withheld(item: Item) -> Item:
