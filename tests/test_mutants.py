@@ -53,5 +53,5 @@ def test_there_are_faults_in_the_sessions_the_rooms_the_schedules_the_runs_and_t
     paths = {fault.path.removeprefix("src/commonplace/") for fault in MUTANTS.read_table()}
     places = "channels/ service/history agent/live_session doors/qwen/session service/runs service/artifacts"
 
-    for place in (*places.split(), "service/schedules", "values/schedule", "service/withholding"):
+    for place in (*places.split(), "service/schedules", "values/schedule", "service/quarantine_reach"):
         assert any(path.startswith(place) for path in paths), place

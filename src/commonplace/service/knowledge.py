@@ -32,7 +32,7 @@ from commonplace.ports.journal import Entries
 from commonplace.service.account import Account
 from commonplace.service.approvals import Approvals
 from commonplace.service.desk import Desk
-from commonplace.service.withholding import item_withheld
+from commonplace.service.quarantine_reach import item_withheld
 from commonplace.text.scrub import scrub
 from commonplace.values.knowledge import (
     Coverage,

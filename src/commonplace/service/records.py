@@ -21,7 +21,7 @@ from commonplace.memory.asking import require_whole
 from commonplace.ports.journal import Entries
 from commonplace.service.account import Account, Idempotency, Journaled, with_outcome
 from commonplace.service.erasure import EraseRuns, erase_nothing
-from commonplace.service.withholding import one_shown, shown
+from commonplace.service.quarantine_reach import one_shown, shown
 from commonplace.values.record import Json, Record, Turn, Written
 from commonplace.values.scope import Scope
 

@@ -35,7 +35,7 @@ from commonplace.service.account import Account, Journaled
 from commonplace.service.desk import Desk
 from commonplace.service.history import History
 from commonplace.service.maintenance import Keeping
-from commonplace.service.withholding import left_in
+from commonplace.service.quarantine_reach import left_in
 from commonplace.values.job import Job, Line, NewJob, Room
 from commonplace.values.moment import new_id
 from commonplace.values.principal import Principal

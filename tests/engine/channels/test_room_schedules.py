@@ -32,7 +32,7 @@ from commonplace.values.audit import AuditQuery
 from commonplace.values.channel import ChannelKind, ChannelSettings, GroupSettings, RoomBudget, SenderLink
 from commonplace.values.member import Member
 from commonplace.values.principal import Key, Principal
-from commonplace.values.schedule import MOST_ENABLED, TooManySchedules
+from commonplace.values.schedule import MOST_ENABLED, SchedulePause, TooManySchedules, is_paused
 from commonplace.values.scope import DEFAULT_TENANT as HERE
 from commonplace.values.scope import Scope
 from commonplace.values.usage import COUNTER
@@ -215,6 +215,23 @@ async def test_a_room_that_is_paused_says_nothing_by_itself_until_it_is_resumed(
 
     assert (held.paused, held.fires) == (True, 0)
     assert (await bench.look(view.id)).fires == 2
+
+
+@pytest.mark.parametrize(
+    ("paused", "targets", "others"),
+    [
+        ("channel/team", {"channel/team", "channel/team/room"}, {"channel/teams/room"}),
+        ("channel/team/room", {"channel/team/room"}, {"channel/team/room-7", "channel/team"}),
+        ("session:a", {"session:a"}, {"session:ab"}),
+        ("", {"channel/team/room", "session:a"}, set()),
+    ],
+)
+async def test_a_pause_holds_for_its_target_and_for_none_whose_name_only_begins_so(
+    paused: str, targets: set[str], others: set[str]
+) -> None:
+    pauses = (SchedulePause(tenant=HERE, target=paused, at=WEDNESDAY, by="ana"),)
+
+    assert {target for target in targets | others if is_paused(target, pauses)} == targets
 
 
 async def test_a_room_without_money_puts_its_schedules_off_to_the_next_window_and_says_so(agents: Make) -> None:
