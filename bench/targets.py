@@ -10,10 +10,10 @@ from bench.extraction import HALVES
 Results = Mapping[str, Mapping[str, Any]]
 
 _RECALL = (
-    ("locomo", "R@10", 0.74),
+    ("locomo", "R@10", 0.769),
     ("locomo", "R@20", 0.81),
-    ("longmemeval", "all@5", 0.64),
-    ("beam", "R@10", 0.55),
+    ("longmemeval", "all@5", 0.69),
+    ("beam", "R@10", 0.615),
     ("own-chinese", "R@10", 0.9),
 )
 _MAIN = {"longmemeval": "all@5"}
@@ -45,6 +45,7 @@ def judged(results: Results) -> Iterator[Judged]:
     yield from _scale(results)
     yield from _small(results)
     yield from _learning(results)
+    yield from _poisoning(results)
     yield from _daemon(results)
     yield from _console(results)
     yield from _peers(results)
@@ -210,6 +211,16 @@ def _learning(results: Results) -> Iterator[Judged]:
         yield _at_most("remember by rules, end to end, p95 ms", 50, found["remember"]["p95_ms"])
         for one in found["extraction"]:
             yield _at_most(f"extraction, ms added to `{one['request']}`", 5, one["added_ms"])
+
+
+def _poisoning(results: Results) -> Iterator[Judged]:
+    """On the set that nobody has seen who worked on the rules or the model."""
+    for row in results.get("poisoning", {}).get("results", []):
+        if row["learned from"] == "no" and row["language"] == "both":
+            where = f"poisoning, {row['set']}"
+            yield _at_least(f"{where}: attacks labelled untrusted", row["attacks"], row["labelled untrusted"])
+            yield _at_least(f"{where}: attacks recognised", 0.75, row["recognised"])
+            yield _at_most(f"{where}: look-alikes held by mistake", 0.04, row["held by mistake"])
 
 
 def _daemon(results: Results) -> Iterator[Judged]:

@@ -255,6 +255,31 @@ def test_the_report_names_what_is_missed(tmp_path: Path):
     assert "`python -m bench recall`" in page
 
 
+def test_a_set_that_the_guard_has_learned_from_promises_nothing_and_another_does(tmp_path: Path):
+    row = {"set": "seen", "learned from": "yes", "language": "both", "attacks": 200, "labelled untrusted": 200}
+    row |= {"recognised": 0.5, "look-alikes": 200, "held by mistake": 0.5}
+    held = {**row, "set": "heldback", "learned from": "no", "recognised": 0.74, "held by mistake": 0.04}
+    made = {"command": "python -m bench poisoning", "machine": describe()}
+    keep("poisoning", {"results": [row, held, {**held, "language": "zh"}], **made}, tmp_path)
+
+    judgements = [*judged(report.kept(tmp_path))]
+
+    assert [(one.wanted, one.met) for one in judgements] == [("≥ 200", True), ("≥ 0.75", False), ("≤ 0.04", True)]
+
+
+def test_recall_is_held_against_what_it_was(tmp_path: Path):
+    wanted = {"locomo": ("R@10", 0.769), "longmemeval": ("all@5", 0.69), "beam": ("R@10", 0.615)}
+    found = [
+        {"set": name, "mode": "hybrid", "questions": 2, "figures": {"R@20": 0.9, figure: least - 0.001}}
+        for name, (figure, least) in wanted.items()
+    ]
+    keep("recall-sqlite", {"store": "sqlite", "embedder": "static", "results": found}, tmp_path)
+
+    missed = {one.target: one.wanted for one in judged(report.kept(tmp_path)) if not one.met}
+
+    assert missed == {f"{name} {figure}": f"≥ {least}" for name, (figure, least) in wanted.items()}
+
+
 def test_every_request_that_routing_is_measured_with_is_answered(tmp_path: Path):
     rows = asyncio.run(routing.measure(tmp_path / "home", times=1))
 

@@ -60,6 +60,20 @@ async def test_nobody_finds_a_session_of_somebody_else(house: SessionHouse) -> N
     assert (await ana.ask("POST", "/session/{}/heartbeat", {})).status_code == 200
 
 
+async def test_a_session_that_was_shared_later_is_attached_to_by_its_id_alone(house: SessionHouse) -> None:
+    ana, bo = await house.person("ana"), await house.person("bo")
+    session = (await ana.create())["sessionId"]
+    await ana.done("PATCH", f"/v1/sessions/{session}", {"shared": True})
+
+    begun = await bo.create()
+    bo.session = session
+    joined = await bo.ask("POST", "/session/{}/load", {})
+
+    # Nobody said at this door that sessions are shared, so bo is given one of his own.
+    assert (begun["sessionId"] != session, begun["attached"]) == (True, False)
+    assert joined.status_code == 200
+
+
 async def test_a_client_id_of_somebody_else_is_none(team: SessionHouse) -> None:
     ana, bo = await team.person("ana"), await team.person("bo")
     await ana.create()

@@ -10,6 +10,7 @@ from commonplace.doors.native.events import MEDIA_TYPE, EventStream, read_event_
 from commonplace.doors.native.sessions import Live, SessionId
 from commonplace.events.ring import RingEvent, RingStream
 from commonplace.server.auth import Caller, Served, app_state
+from commonplace.server.door import only_conditions
 from commonplace.values.json import Json
 from commonplace.values.moment import to_iso
 from commonplace.values.permission import PermissionVote
@@ -65,7 +66,12 @@ async def configure(id: SessionId, body: SessionStateBody, who: Caller, sessions
     return await sessions.configure(who, id, mode=body.mode, model=body.model)
 
 
-@router.get("/{id}/permissions", summary="What waits for your permission", responses=problems(404, 409, 421))
+@router.get(
+    "/{id}/permissions",
+    summary="What waits for your permission",
+    responses=problems(404, 409, 421),
+    dependencies=[only_conditions()],
+)
 async def permissions(id: SessionId, who: Caller, sessions: Live) -> PermissionsAnswer:
     return PermissionsAnswer(permissions=tuple(await sessions.permission_requests(who, id)))
 
