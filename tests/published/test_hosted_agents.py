@@ -306,6 +306,10 @@ async def test_it_uses_our_memory_with_permission(host: Host, model: ModelServer
             events += await host.turn(session, host.program.search)
 
     assert of(events, TurnEnded)
+    requests = [event.request for event in of(events, PermissionAsked)]
+    assert any("memory_search" in f"{request.title} {request.rule} {request.arguments}" for request in requests), (
+        requests
+    )
     answers = [event.text for event in of(events, ToolEnded)]
     assert any("garden gate is green" in text for text in answers), (answers, model.requests[-1].get("tools"))
 
@@ -318,6 +322,29 @@ async def test_nothing_of_it_is_left_when_the_session_is_let_go(host: Host) -> N
     await host.sessions.let_go(WHO.tenant, session.id)
 
     await until(lambda: not working_in(host.folder), seconds=20)
+
+
+@pytest.mark.timeout(180)
+async def test_the_wrapper_that_npm_puts_on_the_path_works_as_well_and_nothing_of_it_is_left(
+    published: Published, model: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # It starts the native program and does not end with its own input; what it started does not end with it.
+    wrapper = Program(lambda published: (published.program("codex-acp"),), prepare_codex, PROGRAMS["codex"].shell)
+    async with hosted(wrapper, published, model, tmp_path, monkeypatch) as host:
+        session = await host.session()
+        made = host.folder / "made"
+        events = await host.turn(session, f"please {wrapper.shell(f'touch {made}')}")
+        began = working_in(host.folder)
+
+        await host.sessions.let_go(WHO.tenant, session.id)
+
+        await until(lambda: not working_in(host.folder), seconds=20)
+        await until(lambda: not any(is_running(pid) for pid in began), seconds=20)
+
+    assert len(of(events, PermissionAsked)) == 1
+    assert made.exists()
+    # The wrapper, what it wraps, and who watches over both.
+    assert len(began) >= 2
 
 
 def working_in(folder: Path) -> list[int]:
