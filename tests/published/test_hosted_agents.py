@@ -81,6 +81,7 @@ class Program:
     prepare: Callable[[Path, str, Path], dict[str, str]]
     shell: Callable[[str], str]
     search: str = '@@CALL ~memory_search {"query": "garden gate"}@@'
+    asks_for_memory: bool = True
 
 
 def write(path: Path, text: str) -> None:
@@ -128,7 +129,11 @@ PROGRAMS = {
         f"@@CALL tool_call {json.dumps(SEARCH_OF_QWEN)}@@",
     ),
     "codex": Program(
-        native_codex, prepare_codex, lambda command: f"@@CALL exec_command {json.dumps({'cmd': command})}@@"
+        native_codex,
+        prepare_codex,
+        lambda command: f"@@CALL exec_command {json.dumps({'cmd': command})}@@",
+        # It calls what says of itself that it destroys nothing unasked, as our own agent does.
+        asks_for_memory=False,
     ),
     "kimi": Program(
         lambda published: (published.program("kimi"), "acp"),
@@ -295,7 +300,7 @@ async def test_after_a_restart_the_agent_knows_what_was_said(host: Host, model: 
     )
 
 
-async def test_it_uses_our_memory_with_permission(host: Host, model: ModelServer) -> None:
+async def test_it_uses_our_memory_and_asks_before_if_it_asks_for_such_tools(host: Host, model: ModelServer) -> None:
     await host.memory.put("The garden gate is green.", scope="workspace:web")
     session = await host.session()
 
@@ -307,9 +312,8 @@ async def test_it_uses_our_memory_with_permission(host: Host, model: ModelServer
 
     assert of(events, TurnEnded)
     requests = [event.request for event in of(events, PermissionAsked)]
-    assert any("memory_search" in f"{request.title} {request.rule} {request.arguments}" for request in requests), (
-        requests
-    )
+    is_asked = any("memory_search" in f"{request.title} {request.rule} {request.arguments}" for request in requests)
+    assert is_asked == host.program.asks_for_memory, requests
     answers = [event.text for event in of(events, ToolEnded)]
     assert any("garden gate is green" in text for text in answers), (answers, model.requests[-1].get("tools"))
 
