@@ -58,7 +58,7 @@ _STREAMS = """Event streams open on one process, before any of them, with all of
 
 _POISONING = """How many attacks on a memory the guard recognises, and how many ordinary texts that resemble one it holds by mistake
 (`tests/acceptance/poison`). Its model has learned from every set but `heldback`, whose author knew neither rules nor model, and of which nobody who works on them has seen a
-line: only its totals, once for each of two models after it was frozen. The goal there is .75 and .04; it is not reached ([why that is not all](why/poisoning.md)). The model
+line: only its totals, once for each of three models after it was frozen. The goal there is .75 and .04; it is not reached ([why that is not all](why/poisoning.md)). The model
 before had .49 and .06, the rules alone .44 and .23."""
 _EXTRACTION = """Facts found by rules, no model, in short conversations of our own (`tests/engine/learning/transcripts.jsonl`), each with the words
 that its facts must have: precision is the share of the facts found that were expected, recall the share of those expected that were
@@ -128,7 +128,7 @@ Everything is counted in the store. `not once`: due times that have not exactly 
 their daemon was killed, and again; `twice without saying so`: of those, the ones whose second turn does not say so, and replies that are in a room twice. `late`: from when
 it was due to when its turn was over."""
 _CONNECTIONS = """\
-Feishu and DingTalk, each the local server of the tests, which speaks the vendor's protocol. The connection is lost just as a message was brought, once it was acknowledged,
+Feishu, DingTalk and Matrix, each the local server of the tests, which speaks the platform's protocol. The connection is lost just as a message was brought, once it was acknowledged,
 within a frame, and after a reply that was taken and said not to be, in turn; the vendor brings each message again, also one that was acknowledged. `keys`: whether the platform
 knows a message by a key that is sent a second time."""
 _RELEVANCE = """\
