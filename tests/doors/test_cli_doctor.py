@@ -172,7 +172,7 @@ def test_the_doctor_says_if_nobody_knows_what_the_language_model_costs(
     monkeypatch.setenv("COMMONPLACE_LLM_MODEL", "openai:mine")
     monkeypatch.setenv("COMMONPLACE_LLM_BASE_URL", "http://127.0.0.1:1/v1")
     unknown = cli("doctor", "--json")
-    monkeypatch.setenv("COMMONPLACE_LLM_PRICES", '["mine=0/0"]')
+    monkeypatch.setenv("COMMONPLACE_LLM_PRICES", "mine=0/0")
     known = cli("doctor", "--json")
 
     assert [severities(ran)["model"] for ran in (without, unknown, known)] == ["ok", "warning", "ok"]
