@@ -44,6 +44,7 @@ _NEEDS_QUOTES: Final = re.compile(r"[\s\-?:,\[\]{}#&*!|>'\"%@`~]|.*(?::\s|\s#|:$
 _BLOCKS: Final = frozenset({">", "|", ">-", "|-", ">+", "|+"})
 _SMALL: Final = 16 * 1024
 _OWN: Final = frozenset({"name", "description", "type"})
+_TYPE: Final = re.compile(r"type[ \t]*+:", re.IGNORECASE)
 _TRUST: Final = re.compile(r"trust[ \t]*+:(.*)", re.IGNORECASE)
 _LABELS: Final = {label: label for label in get_args(Trust) if label not in TRUSTED}
 
@@ -222,6 +223,16 @@ def labelled(text: str, trust: Trust) -> str:
         return "\n".join(["---", f"trust: {trust}", "---", *lines])
     fields = [line for line in head if not _TRUST.fullmatch(line.rstrip())]
     return "\n".join(["---", *fields, f"trust: {trust}", *lines[len(head) + 1 :]])
+
+
+def typed(text: str, kind: EntryType) -> str:
+    """The text of a file with this type in its frontmatter, if it has one."""
+    head, lines = _head(text), _lines(text)
+    if head is None:
+        return text
+    fields = [f"type: {kind}" if _TYPE.match(line) else line for line in head]
+    more = [] if any(_TYPE.match(line) for line in head) else [f"type: {kind}"]
+    return "\n".join(["---", *fields, *more, *lines[len(head) + 1 :]])
 
 
 def _head(text: str) -> list[str] | None:

@@ -14,6 +14,7 @@ from commonplace.errors import InvalidQuery, ManagedMemoryUnavailable, NothingTo
 from commonplace.governance.access import require_role, require_scope
 from commonplace.guard.caution import STARK, is_planted
 from commonplace.guard.quarantine import signs
+from commonplace.guard.wishes import is_order, is_wish
 from commonplace.markdown import edit as editing
 from commonplace.markdown.entries import EntryFile, MemoryEntry
 from commonplace.markdown.recall import MOST, Fitting, block, cut, fitting_in, staleness
@@ -159,7 +160,7 @@ class Shelves:
             for match in fitting:
                 if len(entries) == MOST:
                     break
-                safe = await asyncio.to_thread(_safe, match.file)
+                safe = await asyncio.to_thread(_safe, match)
                 record = await self._record(who, match)
                 if not _is_deleted(match.file, record) and await self._may_be_shown(who, safe, record):
                     same = record is not None and record.text == safe.text
@@ -240,15 +241,16 @@ def _asked(query: str) -> str:
     return query
 
 
-def _safe(file: EntryFile) -> _Safe:
-    entry = file.entry
+def _safe(match: Fitting) -> _Safe:
+    file, entry, kind = match.file, match.file.entry, match.root.kind
     whole_text = f"{entry.name}\n\n{entry.description}\n\n{entry.body}"
+    is_own = kind == "user" and entry.trust is None and is_wish(whole_text)
     name, description, body = (scrub(text).text for text in (entry.name, entry.description, entry.body))
     return _Safe(
         entry=replace(entry, name=name, description=description, body=body),
         text=scrub(text_of(entry)).text,
-        suspect=not STARK.isdisjoint((*signs(whole_text), *signs(file.path))),
-        doubtful=is_planted(whole_text) or is_planted(file.path),
+        suspect=not STARK.isdisjoint((*(() if is_own else signs(whole_text)), *signs(file.path))),
+        doubtful=is_order(whole_text, kind) or is_planted(file.path),
     )
 
 

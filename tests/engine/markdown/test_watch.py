@@ -48,7 +48,7 @@ class Followed:
             self.writer,
             self.clock,
             DEFAULT_TENANT,
-            suspect=lambda text: "ignore previous" in text.lower(),
+            suspect=lambda text, _kind: "ignore previous" in text.lower(),
         )
 
     async def records(self, root: Root, *, deleted: bool = False) -> dict[str, Record]:
