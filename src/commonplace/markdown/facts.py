@@ -168,7 +168,8 @@ def title_of(text: str) -> str:
 
 
 def _bare(line: str) -> str:
-    return _MARKS.sub("", line, count=1).replace("**", "").replace("`", "").strip()
+    mark = _MARKS.match(line)
+    return line[mark.end() if mark else 0 :].replace("**", "").replace("`", "").strip()
 
 
 def file_name(title: str, kind: str, now: datetime) -> str:

@@ -10,11 +10,12 @@ from functools import partial
 from itertools import pairwise
 from typing import Final
 
-from commonplace.errors import InvalidQuery, ManagedMemoryUnavailable, NothingToUndo, PreconditionRequired
+from commonplace.errors import InvalidQuery, InvalidScope, ManagedMemoryUnavailable, NothingToUndo, PreconditionRequired
 from commonplace.governance.access import require_role, require_scope
 from commonplace.guard.caution import STARK, is_planted
 from commonplace.guard.quarantine import signs
 from commonplace.guard.wishes import is_order, is_wish
+from commonplace.learning.filing import judge_for
 from commonplace.markdown import edit as editing
 from commonplace.markdown.entries import EntryFile, MemoryEntry
 from commonplace.markdown.recall import MOST, Fitting, block, cut, fitting_in, staleness
@@ -121,6 +122,20 @@ class Shelves:
                 raise PreconditionRequired
             work = partial(editing.remove, root, path, expected=expected, now=self._desk.clock.now())
             return await self._done(account, root, path, await asyncio.to_thread(work))
+
+    async def move(self, who: Principal, name: ShelfName, path: str, *, to: ShelfName) -> ShelfWritten:
+        """
+        File an entry in the other memory. Raises InvalidScope (it is there already), Forbidden, and what `markdown.edit.move` raises.
+        """
+        async with self._desk.account(who, "managed.move") as account:
+            if name == to:
+                raise InvalidScope(f"The file is in {to} memory already. Name the other one.")
+            source, target = await self._writable(who, account, name), await self._writable(who, account, to)
+            refuse = judge_for("model_generated" if who.is_model else None).refuse
+            work = partial(editing.move, source, path, target, now=self._desk.clock.now(), refuse=refuse)
+            result = await asyncio.to_thread(work)
+            await self._managed.follow([source])
+            return await self._done(account, target, result.file.path if result.file else path, result)
 
     async def changes(self, who: Principal) -> list[ShelfChange]:
         """Those of the folders in reach that can be taken back, newest first."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 BASE: Final = "/workspace/memory"
 SHIP: Final = "The project ships its releases on Fridays"
-LUNCH: Final = "Nobody deploys during lunch"
+LUNCH: Final = "I never deploy during lunch"
 BOTH: Final = f"{SHIP}. {LUNCH}."
 
 
