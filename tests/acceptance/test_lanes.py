@@ -79,7 +79,7 @@ class Later:
     """A clock by which the lease of whoever died is over, and its lock is not."""
 
     def now(self) -> datetime:
-        return datetime.now(UTC) + timedelta(minutes=20)
+        return datetime.now(UTC) + timedelta(minutes=4)
 
 
 def entries(desk: MemoryDesk) -> list[str]:

@@ -46,7 +46,7 @@ def is_order(text: str, kind: RootKind) -> bool:
 def is_refused(text: str, kind: RootKind, *, own: bool) -> bool:
     """Whether it must not be remembered there. `own`: a person said so in their own words."""
     if not own:
-        return not (STARK | {"steering"}).isdisjoint(signs(text))
+        return not STARK.isdisjoint(signs(text))
     if is_wish(text):
         return kind != "user" and bool(signs(text))
     return not STARK.isdisjoint(signs(text)) or _WHOLESALE.search(plain(text)) is not None
