@@ -58,8 +58,9 @@ def remember(
             return memory.get_workspace_memory_remember_task(task or "")
         return memory.remember_workspace_memory(fact, context_mode="clean" if clean_ else "workspace", scope=target)
 
+    until = time.monotonic() + timeout
     with _waiting(door, "Remembering …") as say, door.open(create=True) as memory:
-        ended = _over(start(memory), lambda id, wait: memory.get_workspace_memory_remember_task(id, wait=wait), timeout, say)
+        ended = _over(start(memory), lambda id, wait: memory.get_workspace_memory_remember_task(id, wait=wait), until, say)
     _answer(door, ended, "commonplace remember --task")
 
 
@@ -68,9 +69,10 @@ def consolidate(door: Door, timeout: Timeout = _CONSOLIDATE, task: TaskId = None
     Tidy the memory in Markdown: entries that say nearly the same become one. A model does it where one is set, else rules.
     `GET /v1/managed/changes` lists what was changed, and each change can be undone.
     """
+    until = time.monotonic() + timeout
     with _waiting(door, "Consolidating …") as say, door.open(create=True) as memory:
         asked_for = memory.get_workspace_memory_dream_task(task) if task else memory.dream_workspace_memory()
-        ended = _over(asked_for, lambda id, wait: memory.get_workspace_memory_dream_task(id, wait=wait), timeout, say)
+        ended = _over(asked_for, lambda id, wait: memory.get_workspace_memory_dream_task(id, wait=wait), until, say)
     _answer(door, ended, "commonplace consolidate --task")
 
 
@@ -155,9 +157,9 @@ def _target(to: str | None) -> TargetScope | None:
     return to
 
 
-def _over(task: MemoryTask, look: Look, timeout: float, say: Callable[[str], None]) -> MemoryTask:
+def _over(task: MemoryTask, look: Look, until: float, say: Callable[[str], None]) -> MemoryTask:
     """The task when it has ended, or when the time is over. Without a daemon this process does the work meanwhile."""
-    pauses, until = Pauses(), time.monotonic() + timeout
+    pauses = Pauses()
     while not task.is_over and (left := until - time.monotonic()) > 0:
         say(f"{task.status}, task {task.id}" + (f", tried again after {task.error.details}" if task.error else ""))
         began, wait = time.monotonic(), min(_WAIT, left)

@@ -44,7 +44,7 @@ _CUES: Final = tuple(
         (3, r"^(?:prefers?|likes?|loves?|hates?|dislikes?|enjoys?|speaks|lives|works|allergic|named|born|married|single|vegetarian|left-handed)\b|^(?:喜欢|偏好|讨厌|不喜欢|住在|会说)"),
         (3, r"\b(?:answers?|reply|replies|respond|responses?|explain|apologi[sz]\w*|emojis?|small talk|jargon|concise(?:ly)?|briefly|bullet points|step by step|summari[sz]e)\b"
             r"(?! (?:status|codes?|times?|body|bodies|headers?|from|on|at|with \d)\b)|\bcall (?:me|him|her)\b|\bspeak (?:to|with) me\b"
-            r"|\bfrom now on\b|(?:回答|回复|答复|解释|称呼|叫我|道歉|表情符号|简短|简洁|说话)"),
+            r"|\bfrom now on\b|你叫|你就?是我|(?:回答|回复|答复|解释|称呼|叫我|道歉|表情符号|简短|简洁|说话)"),
         (1, r"\b(?:he|she|him|her|his|hers)\b|[他她](?!们)"),
         (-3, r"(?<![\w])(?:we|we're|we've|we'll|we’re|we’ve|our|ours|us)(?![\w])|我们|我們|咱们|我方|我司"),
         (-3, r"\b(?:this|the|our|each|every) (?:repo|repository|project|codebase|workspace|monorepo|team|company|office|product|app|service)\b|(?:本|这个|该)?(?:项目|仓库|代码库|团队|公司|产品|工程)"),

@@ -24,6 +24,7 @@ MOST_FACTS: Final = 20
 MOST_TITLE: Final = 60
 _SHORTEST_CLAUSE: Final = 20
 _MOST_READ: Final = 20_000
+_WIDE: Final = 0x2E80
 
 _TITLES: Final = frozenset("dr mr mrs ms mx prof st mt no nr vs e.g i.e cf approx ca fig vol art".split())
 _MAY_END: Final = frozenset("etc inc ltd co corp jr sr dept u.s u.k a.m p.m bros".split())
@@ -121,13 +122,15 @@ def _belongs(before: str, piece: str) -> bool:
 
 
 def _is_wrapped(before: str, piece: str) -> bool:
-    return (before[-1:].isalnum() or before[-1:] in ",，、") and piece[:1].islower()
+    """Whether the sentence goes on: it begins small in a text that begins with a capital, or nothing ended it."""
+    is_unended = before[-1:].isalnum() or before[-1:] in ",，、"
+    return piece[:1].islower() and (is_unended or before[:1].isupper())
 
 
 def _is_short(piece: str) -> bool:
     """Too little to be a fact: "OK.", "Note:"."""
     letters = [c for c in piece if c.isalnum()]
-    is_wide = any(ord(c) > 0x2E80 for c in letters)
+    is_wide = any(ord(c) > _WIDE for c in letters)
     return len(letters) < (4 if is_wide else 1) or (not is_wide and len(piece.split()) < 2)
 
 
@@ -136,9 +139,10 @@ def _is_open(text: str) -> bool:
     return text.count('"') % 2 == 1 or any(text.count(a) > text.count(b) for a, b in pairs)
 
 
-def leans_on_people(piece: str) -> bool:
-    """Whether it speaks of "we" without saying who that is."""
-    return _PLURAL.match(piece) is not None
+def without_people(piece: str) -> str | None:
+    """What it says of a "we" that it begins with; None if it does not, and so says itself whom it is about."""
+    match = _PLURAL.match(piece)
+    return None if match is None else piece[match.end() :].lstrip("的 ")
 
 
 def is_fact(text: str) -> bool:
@@ -154,17 +158,29 @@ def is_fact(text: str) -> bool:
 
 
 def title_of(text: str) -> str:
-    """What a person would call it: its first sentence or clause, without marks of Markdown, at most 60 characters."""
+    """What a person would call it: its first sentence or clause, without marks of Markdown, at most 60 letters wide."""
     line = next((bare for raw in text.split("\n") if (bare := _bare(raw))), text.strip())
     sentence = " ".join(first_sentence(line).split()).rstrip(".。!！;；:：,， ")
-    if len(sentence) <= MOST_TITLE:
+    room = _fitting(sentence, MOST_TITLE)
+    if len(sentence) <= room:
         return sentence
     cuts = [match.start() for match in re.finditer(r"[,;:，；：、]|\s[–—-]\s|\s(?:because|so that|since|which)\s", sentence)]
-    clause = max((cut for cut in cuts if _SHORTEST_CLAUSE <= cut <= MOST_TITLE), default=None)
+    least = _fitting(sentence, _SHORTEST_CLAUSE)
+    clause = max((cut for cut in cuts if least <= cut <= room), default=None)
     if clause is not None:
         return sentence[:clause].rstrip()
-    cut = sentence[: MOST_TITLE - 1]
+    cut = sentence[: room - 1]
     return f"{cut.rpartition(' ')[0] or cut}…"
+
+
+def _fitting(text: str, columns: int) -> int:
+    """How many characters of it fit: a Chinese one is as wide as two letters."""
+    width = 0
+    for count, character in enumerate(text):
+        width += 2 if ord(character) > _WIDE else 1
+        if width > columns:
+            return count
+    return len(text)
 
 
 def _bare(line: str) -> str:

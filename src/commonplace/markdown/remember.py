@@ -32,7 +32,7 @@ from commonplace.markdown.entries import (
     with_trust,
     write,
 )
-from commonplace.markdown.facts import facts_of, file_name, first_sentence, is_fact, leans_on_people, title_of
+from commonplace.markdown.facts import facts_of, file_name, first_sentence, is_fact, title_of, without_people
 from commonplace.markdown.files import check_content
 from commonplace.markdown.judge import FilingJudge, FilingOptions
 from commonplace.markdown.memory_file import MOST_EXISTING
@@ -149,8 +149,9 @@ def _whose(text: str, kind: EntryType | None, before: Sequence[Fact], judge: Fil
     if kind is not None:
         return "user" if kind in ("user", "feedback") else "project"
     chance = judge.personal(text)
-    if before and before[-1].whose == "user" and leans_on_people(text) and judge.is_family(before[-1].text):
-        return "user"
+    rest = without_people(text)
+    if before and before[-1].whose == "user" and rest is not None and judge.is_family(before[-1].text):
+        chance = judge.personal(rest) if judge.personal(rest) < judge.shared_below else judge.personal_from
     if chance >= judge.personal_from:
         return "user"
     return "project" if chance < judge.shared_below else "unsure"

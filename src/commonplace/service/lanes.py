@@ -122,8 +122,9 @@ _NOT_FOUND: Final[dict[TaskKind, type[NotFound]]] = {
 }
 _ERASED: Final = "Done. Something was erased from this memory meanwhile, so that no more is told of it."
 _UNSURE: Final = (
-    "It may be about you or about the project; nobody else sees it where it is. To share it: commonplace move FILE --to project."
+    "Unsure whether it is about you or the project: only you see it. To share it, commonplace move FILE --to project."
 )
+_ENDS: Final = (".", "!", "?", "。", "！", "？", "…")
 _PAYLOADS: Final[dict[TaskKind, PayloadFormat[Any]]] = {
     "remember": REMEMBER_PAYLOAD,
     "forget": FORGET_PAYLOAD,
@@ -531,7 +532,7 @@ def _with_notes(summary: str, notes: Sequence[str]) -> str:
     rest = " ".join(notes)
     room = MAX_SUMMARY - len(rest) - 1
     if not notes or len(summary) <= room:
-        return f"{summary} {rest}".rstrip()
+        return f"{summary if not notes or summary.endswith(_ENDS) else f'{summary}.'} {rest}".rstrip()
     return f"{summary[: max(room - 1, 0)]}… {rest}"
 
 

@@ -35,7 +35,7 @@ class ScrubReport:
     redactions: int = 0
     block_reason: str | None = None
     kinds: tuple[str, ...] = ()
-    counts: Mapping[str, int] = field(default_factory=dict[str, int])
+    counts: Mapping[str, int] = field(default_factory=dict[str, int], compare=False)
 
 
 class Scrubbed(NamedTuple):
