@@ -39,7 +39,9 @@ def version(page: Page, number: int) -> Locator:
     return told
 
 
-def test_what_an_agent_learned_is_corrected_by_a_person_with_the_old_one_as_evidence(page: Page, memory: Memory) -> None:
+def test_what_an_agent_learned_is_corrected_by_a_person_with_the_old_one_as_evidence(
+    page: Page, memory: Memory
+) -> None:
     body = {"text": "The team ships on Fridays", "scope": "workspace:web", "source": "auto", "kind": "fact"}
     old = memory.client.post("/v1/records", json=body).raise_for_status().json()["record"]
     at(page, old["id"])

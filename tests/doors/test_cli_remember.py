@@ -11,7 +11,10 @@ ALONE = pytest.mark.parametrize("cli", ["store"], indirect=True)
 
 @ALONE
 def test_a_fact_is_filed_brought_up_to_date_and_known(cli: Any) -> None:
-    results = [cli.json("remember", fact) for fact in ("The office is in Lisbon", "The office is in Porto", "The office is in Porto.")]
+    results = [
+        cli.json("remember", fact)
+        for fact in ("The office is in Lisbon", "The office is in Porto", "The office is in Porto.")
+    ]
 
     assert [result["outcome"] for result in results] == ["saved", "updated", "known"]
     assert results[0]["files_touched"] == results[1]["files_touched"]
@@ -47,7 +50,11 @@ def test_an_entry_is_moved_by_the_name_it_was_told_under(cli: Any) -> None:
     back = cli.json("move", f"project/{shared['path']}", "--to", "user")
     none = cli("move", "user/none.md", "--to", "project", "--json")
 
-    assert (shared["from"], shared["to"], shared["path"]) == ("user", "project", "project/mitochondria-are-powerhouses.md")
+    assert (shared["from"], shared["to"], shared["path"]) == (
+        "user",
+        "project",
+        "project/mitochondria-are-powerhouses.md",
+    )
     assert (back["from"], back["to"]) == ("project", "user")
     assert none.error == "path_not_found"
 

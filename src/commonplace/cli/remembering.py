@@ -60,7 +60,9 @@ def remember(
 
     until = time.monotonic() + timeout
     with _waiting(door, "Remembering …") as say, door.open(create=True) as memory:
-        ended = _over(start(memory), lambda id, wait: memory.get_workspace_memory_remember_task(id, wait=wait), until, say)
+        ended = _over(
+            start(memory), lambda id, wait: memory.get_workspace_memory_remember_task(id, wait=wait), until, say
+        )
     _answer(door, ended, "commonplace remember --task")
 
 
@@ -79,7 +81,10 @@ def consolidate(door: Door, timeout: Timeout = _CONSOLIDATE, task: TaskId = None
 def move(
     door: Door,
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="As `commonplace remember` names it, or `user/user/tea.md`: whose, and the path.")
+        str,
+        typer.Argument(
+            metavar="FILE", help="As `commonplace remember` names it, or `user/user/tea.md`: whose, and the path."
+        ),
     ],
     to: Annotated[str, typer.Option("--to", metavar="project|user", help="Whose memory it belongs to.")],
 ) -> None:
@@ -93,7 +98,9 @@ def move(
         moved = result.file.path if result.file else path
         typer.echo(f"Moved to {to} memory: {clean(moved)}")
 
-    door.answer({"from": root, "to": to, "path": result.file.path if result.file else path, "change": result.change}, show)
+    door.answer(
+        {"from": root, "to": to, "path": result.file.path if result.file else path, "change": result.change}, show
+    )
 
 
 def _place(memory: "Memory | Client", name: str) -> tuple[ShelfName, str]:
@@ -101,8 +108,9 @@ def _place(memory: "Memory | Client", name: str) -> tuple[ShelfName, str]:
     shelves = memory.managed_files()
     places: list[tuple[ShelfName, str]] = [(shelf.root, file.path) for shelf in shelves for file in shelf.files]
     whole = Path(name).as_posix()
-    exact = [(root, path) for root, path in places if whole == f"{root}/{path}"]
-    fitting = exact or [(root, path) for root, path in places if whole == path or whole.endswith(f"/{path}")]
+    exact = [place for place in places if whole == "/".join(place)]
+    ending = [place for place in places if whole == place[1] or whole.endswith(f"/{place[1]}")]
+    fitting = exact or ending
     if not fitting:
         raise PathNotFound(f"There is no file {name!r:.200} in memory. Name one as `commonplace remember` does.")
     if len(fitting) > 1 and (own := [place for place in fitting if _lies_in(whole, place)]):
@@ -128,7 +136,9 @@ def _answer(door: Door, task: MemoryTask, again: str) -> None:
 
     def show() -> None:
         if not task.is_over:
-            typer.echo(f"Not done yet: task {task.id} is {task.status}. It goes on without you; `{again} {task.id}` looks at it.")
+            typer.echo(
+                f"Not done yet: task {task.id} is {task.status}. It goes on without you; `{again} {task.id}` looks at it."
+            )
             return
         typer.echo(clean(str(result["summary"])))
         for file in result["files_touched"]:
@@ -160,9 +170,9 @@ def _target(to: str | None) -> TargetScope | None:
 def _over(task: MemoryTask, look: Look, until: float, say: Callable[[str], None]) -> MemoryTask:
     """The task when it has ended, or when the time is over. Without a daemon this process does the work meanwhile."""
     pauses = Pauses()
-    while not task.is_over and (left := until - time.monotonic()) > 0:
+    while not task.is_over and (rest := until - time.monotonic()) > 0:
         say(f"{task.status}, task {task.id}" + (f", tried again after {task.error.details}" if task.error else ""))
-        began, wait = time.monotonic(), min(_WAIT, left)
+        began, wait = time.monotonic(), min(_WAIT, rest)
         task = look(task.id, wait)
         if not task.is_over:
             time.sleep(min(pauses.after(time.monotonic() - began, wait), max(until - time.monotonic(), 0)))

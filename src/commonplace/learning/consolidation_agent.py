@@ -29,7 +29,7 @@ from commonplace.errors import (
     RememberPathEscape,
     SpendingCapReached,
 )
-from commonplace.learning.filing import judge_for
+from commonplace.learning.filing_judge import judge_for
 from commonplace.learning.memory_agent import SECONDS, Errand, fenced, summary_of, take_back, tools_of
 from commonplace.markdown import consolidate as tidying
 from commonplace.markdown.changes import MAX_SUMMARY, Outcome

@@ -28,7 +28,7 @@ from commonplace.errors import (
     RememberPathEscape,
     SpendingCapReached,
 )
-from commonplace.learning.filing import judge_for
+from commonplace.learning.filing_judge import judge_for
 from commonplace.markdown import forget as forgetting
 from commonplace.markdown import remember as filing
 from commonplace.markdown.changes import MAX_SUMMARY, Outcome, undo_task
@@ -36,9 +36,8 @@ from commonplace.markdown.cues import says
 from commonplace.markdown.entries import TYPES, EntryFile, EntryProblem, parse
 from commonplace.markdown.files import MOST_WRITTEN, MemoryFiles
 from commonplace.markdown.judge import FilingJudge, FilingOptions
-from commonplace.markdown.remember import Fact
+from commonplace.markdown.remember import PlacedFact
 from commonplace.markdown.roots import Root
-
 from commonplace.markdown.shelf import TYPES_OF, Shelf
 from commonplace.ports.models import LanguageModel, ModelQuestion, Task, TaskLimits, Tool
 from commonplace.text.analyse import terms
@@ -142,7 +141,7 @@ class _Filing:
     """An errand to remember, and what rules make of it."""
 
     errand: Errand
-    facts: tuple[Fact, ...]
+    facts: tuple[PlacedFact, ...]
     judge: FilingJudge
     now: datetime
 
@@ -219,9 +218,13 @@ def _fault(files: MemoryFiles, work: _Filing, refusals: Sequence[str]) -> ModelE
         refused = f" A tool refused: {refusals[-1]}" if refusals else ""
         return ModelWroteNothing(f"You wrote no file.{refused}")
     stated = {term for _, text in files.texts for term in terms(text)}
-    if any(not stated.intersection(said) for fact in work.facts if (said := terms(fact.text))):
+    if any(not stated.intersection(words) for fact in work.facts if (words := terms(fact.text))):
         return ModelLostFact("What you wrote does not say what you were given.")
-    return ModelMisplacedFact("You wrote what is about the person into the project.") if _is_misplaced(files, work) else None
+    return (
+        ModelMisplacedFact("You wrote what is about the person into the project.")
+        if _is_misplaced(files, work)
+        else None
+    )
 
 
 def _are_known(work: _Filing) -> bool:
@@ -237,7 +240,7 @@ def _is_misplaced(files: MemoryFiles, work: _Filing) -> bool:
     own = [fact.text for fact in work.facts if fact.whose != "project"]
     return any(
         work.judge.personal(entry.body or entry.description) >= work.judge.personal_from
-        or any(said in entry.body for said in own)
+        or any(text in entry.body for text in own)
         for entry in entries
         if not isinstance(entry, EntryProblem)
     )

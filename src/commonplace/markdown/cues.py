@@ -91,7 +91,7 @@ def kind_of(text: str, among: Collection[EntryType] = TYPES, default: EntryType 
 
 def text_and_type(content: str) -> tuple[str, EntryType | None]:
     """What to remember, without `remember that`, and the type if the text names one: `feedback: use tabs`."""
-    text = _without(_REMEMBER_LEAD, content)
+    text = _after(_REMEMBER_LEAD.match(content), content)
     prefix = _TYPE_PREFIX.match(text)
     if prefix is None:
         return text, None
@@ -103,11 +103,11 @@ def text_and_type(content: str) -> tuple[str, EntryType | None]:
 
 def without_lead(content: str) -> str:
     """What to forget, without `forget about`."""
-    return _without(_FORGET_LEAD, _without(_REMEMBER_LEAD, content))
+    text = _after(_REMEMBER_LEAD.match(content), content)
+    return _after(_FORGET_LEAD.match(text), text)
 
 
-def _without(lead: re.Pattern[str], content: str) -> str:
-    match = lead.match(content)
+def _after(match: re.Match[str] | None, content: str) -> str:
     rest = content[match.end() :].strip() if match else content.strip()
     return rest or content.strip()
 

@@ -13,7 +13,7 @@ from typing import Final, cast
 from commonplace.errors import FileChanged, FilePreconditionFailed, InvalidContent, PathNotFound, SecretRefused
 from commonplace.markdown.changes import ChangeSet, file_at, past, undo
 from commonplace.markdown.confine import LARGEST, LARGEST_EVER, FileInfo, FileSnapshot, Parts
-from commonplace.markdown.entries import EntryProblem, EntryType, label_in, labelled, load, typed
+from commonplace.markdown.entries import EntryProblem, EntryType, label_in, labelled, load, type_at, typed
 from commonplace.markdown.files import check_content, refuse_place
 from commonplace.markdown.judge import Refuse
 from commonplace.markdown.names import parts_of
@@ -138,7 +138,8 @@ def move(root: Root, path: str, other: Root, *, now: datetime, refuse: Refuse) -
         raise FactRefused(reason)
     if root.trust not in TRUSTED and label_in(text) is None:
         text = labelled(text, root.trust)
-    kind = next((kind for kind in TYPES_OF[other.kind] if kind == parts[0]), TYPES_OF[other.kind][0])
+    among = TYPES_OF[other.kind]
+    kind = type_at(parts[0], among) or among[0]
     target = _free(other, kind, parts[-1])
     change = ChangeSet(other, "edit", now)
     replacement = change.write(target, typed(text, kind), expected=None)

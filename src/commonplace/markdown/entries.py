@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal, get_args
@@ -223,6 +223,11 @@ def labelled(text: str, trust: Trust) -> str:
         return "\n".join(["---", f"trust: {trust}", "---", *lines])
     fields = [line for line in head if not _TRUST.fullmatch(line.rstrip())]
     return "\n".join(["---", *fields, f"trust: {trust}", *lines[len(head) + 1 :]])
+
+
+def type_at(folder: str, among: Sequence[EntryType] = TYPES) -> EntryType | None:
+    """The type whose entries lie in a folder of that name."""
+    return next((kind for kind in among if kind == folder), None)
 
 
 def typed(text: str, kind: EntryType) -> str:

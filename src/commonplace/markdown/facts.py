@@ -29,7 +29,7 @@ _WIDE: Final = 0x2E80
 _TITLES: Final = frozenset("dr mr mrs ms mx prof st mt no nr vs e.g i.e cf approx ca fig vol art".split())
 _MAY_END: Final = frozenset("etc inc ltd co corp jr sr dept u.s u.k a.m p.m bros".split())
 _INITIAL: Final = re.compile(r"(?:^|\s)[A-HJ-Z]\.$")
-_LAST_WORD: Final = re.compile(r"([A-Za-z][A-Za-z.]*)\.$")
+_LAST_WORD: Final = re.compile(r"(?<![A-Za-z.])([A-Za-z][A-Za-z.]{0,7})\.$")
 _ITEM: Final = re.compile(r"\s*+(?:[-*+•·–]|\d{1,3}[.)、]|[（(]\d{1,2}[）)])\s+\S")
 _MARKS: Final = re.compile(
     r"\s*+(?:#{1,6}\s+|[-*+•·–]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+|\d{1,3}、|>\s*+|\*\*|__|`(?!`))+"
@@ -73,7 +73,7 @@ def _goes_on(before: str, between: str, after: str) -> bool:
         return is_wrapped and between.count("\n") < 2 and after[:1].islower() and not _ITEM.match(after)
     if _INITIAL.search(before):
         return True
-    word = _LAST_WORD.search(before)
+    word = _LAST_WORD.search(before[-12:])
     last = word[1].lower() if word else ""
     return last in _TITLES or (last in _MAY_END and after[:1].islower()) or _ends_in_number(before)
 
@@ -164,7 +164,9 @@ def title_of(text: str) -> str:
     room = _fitting(sentence, MOST_TITLE)
     if len(sentence) <= room:
         return sentence
-    cuts = [match.start() for match in re.finditer(r"[,;:，；：、]|\s[–—-]\s|\s(?:because|so that|since|which)\s", sentence)]
+    cuts = [
+        match.start() for match in re.finditer(r"[,;:，；：、]|\s[–—-]\s|\s(?:because|so that|since|which)\s", sentence)
+    ]
     least = _fitting(sentence, _SHORTEST_CLAUSE)
     clause = max((cut for cut in cuts if least <= cut <= room), default=None)
     if clause is not None:

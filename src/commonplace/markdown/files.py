@@ -25,7 +25,7 @@ from commonplace.errors import (
 )
 from commonplace.markdown.changes import ChangeOf, ChangeSet, FilingOutcome, file_at
 from commonplace.markdown.confine import LARGEST, FileSnapshot, Parts
-from commonplace.markdown.entries import TYPES, EntryProblem, EntryType, label_in, labelled, parse, typed
+from commonplace.markdown.entries import TYPES, EntryProblem, EntryType, label_in, labelled, parse, type_at, typed
 from commonplace.markdown.facts import first_sentence
 from commonplace.markdown.judge import Refuse
 from commonplace.markdown.names import fold, parts_of
@@ -337,7 +337,7 @@ def refuse_place(root: Root, parts: Parts) -> None:
 
 def _type_at(root: Root, parts: Parts, *, is_new: bool) -> EntryType | None:
     """The type of an entry there, which is that of its folder; None if a person keeps it elsewhere. Raises InvalidContent."""
-    kind = next((kind for kind in TYPES if kind == parts[0]), None) if len(parts) > 1 else None
+    kind = type_at(parts[0]) if len(parts) > 1 else None
     if not is_new or kind in TYPES_OF[root.kind]:
         return kind
     folders = ", ".join(f"{name}/" for name in TYPES_OF[root.kind])

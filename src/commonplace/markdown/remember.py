@@ -21,7 +21,6 @@ from commonplace.markdown.changes import MAX_SUMMARY, ChangeSet, Outcome, joined
 from commonplace.markdown.confine import LARGEST, FileSnapshot
 from commonplace.markdown.cues import kind_of, same, says, text_and_type
 from commonplace.markdown.entries import (
-    TYPES,
     EntryFile,
     EntryProblem,
     EntryType,
@@ -29,6 +28,7 @@ from commonplace.markdown.entries import (
     SplitText,
     new_entry,
     split,
+    type_at,
     with_trust,
     write,
 )
@@ -49,7 +49,7 @@ Whose = Literal["user", "project", "unsure"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Fact:
+class PlacedFact:
     """One fact on its way into a memory. `whose` says what the judge makes of it, `root` where it goes."""
 
     text: str
@@ -89,7 +89,7 @@ def remember(
 
 def facts_in(
     roots: Sequence[Root], content: str, *, now: datetime, judge: FilingJudge, options: FilingOptions
-) -> tuple[Fact, ...]:
+) -> tuple[PlacedFact, ...]:
     """The facts in `content`, each with the root it belongs in. Nothing is written. Raises what `remember` raises."""
     check_content(content)
     scrubbed = scrub(content)
@@ -104,10 +104,10 @@ def facts_in(
     fields = SplitText({}, (), text) if isinstance(head, EntryProblem) else head
     kind = _type_in(fields) or explicit_kind
     texts = facts_of(text) if not fields.fields else (fields.body or fields.fields.get("description", text),)
-    facts: list[Fact] = []
+    facts: list[PlacedFact] = []
     for part in texts:
-        said, own_kind = text_and_type(part)
-        fact = _placed(roots, judge.dated(said, now), own_kind or kind, facts, judge, options)
+        statement, own_kind = text_and_type(part)
+        fact = _placed(roots, judge.dated(statement, now), own_kind or kind, facts, judge, options)
         if reason := judge.refuse(fact.text, fact.root.kind):
             raise FactRefused(reason)
         facts.append(fact)
@@ -119,33 +119,32 @@ def facts_in(
 
 
 def _type_in(fields: SplitText) -> EntryType | None:
-    name = fields.fields.get("type", "").strip().lower()
-    return next((kind for kind in TYPES if kind == name), None)
+    return type_at(fields.fields.get("type", "").strip().lower())
 
 
 def _placed(
     roots: Sequence[Root],
     text: str,
     kind: EntryType | None,
-    before: Sequence[Fact],
+    before: Sequence[PlacedFact],
     judge: FilingJudge,
     options: FilingOptions,
-) -> Fact:
+) -> PlacedFact:
     """The fact with its root and type. `before` are those of the same text: "we" may be the family that one of them tells of."""
     whose = _whose(text, kind, before, judge)
     if options.is_named or any(root.kind == "channel" for root in roots):
         root = roots[0]
     else:
-        wanted: RootKind = "project" if whose == "project" else "user"
-        root = next((root for root in roots if root.kind == wanted), roots[0])
-        if root.kind == "project" and wanted == "user":
+        kind_of_root: RootKind = "project" if whose == "project" else "user"
+        root = next((root for root in roots if root.kind == kind_of_root), roots[0])
+        if root.kind == "project" and kind_of_root == "user":
             raise ScopeUnclear
     among = TYPES_OF[root.kind]
-    chosen = kind if kind in among else kind_of(text, among, among[0])
-    return Fact(text=text, kind=chosen, root=root, whose="user" if options.is_named else whose)
+    own_kind = kind if kind in among else kind_of(text, among, among[0])
+    return PlacedFact(text=text, kind=own_kind, root=root, whose="user" if options.is_named else whose)
 
 
-def _whose(text: str, kind: EntryType | None, before: Sequence[Fact], judge: FilingJudge) -> Whose:
+def _whose(text: str, kind: EntryType | None, before: Sequence[PlacedFact], judge: FilingJudge) -> Whose:
     if kind is not None:
         return "user" if kind in ("user", "feedback") else "project"
     chance = judge.personal(text)
@@ -157,9 +156,7 @@ def _whose(text: str, kind: EntryType | None, before: Sequence[Fact], judge: Fil
     return "project" if chance < judge.shared_below else "unsure"
 
 
-def _filed(
-    roots: Sequence[Root], fact: Fact, now: datetime, judge: FilingJudge, options: FilingOptions
-) -> Outcome:
+def _filed(roots: Sequence[Root], fact: PlacedFact, now: datetime, judge: FilingJudge, options: FilingOptions) -> Outcome:
     if fact.root.kind == "channel":
         return _lined(fact.root, fact.text)
     for _ in range(ATTEMPTS):
@@ -173,18 +170,18 @@ def _filed(
 
 
 def _merged(
-    roots: Sequence[Root], fact: Fact, now: datetime, judge: FilingJudge, options: FilingOptions
+    roots: Sequence[Root], fact: PlacedFact, now: datetime, judge: FilingJudge, options: FilingOptions
 ) -> Outcome | None:
     """The fact in an entry that is there; None if it is none's."""
     shelves = [root for root in roots if root == fact.root or (fact.is_unsure and root.kind != "channel")]
     places = [(root, file) for root in shelves for file in Shelf(root).scan().entries]
     own = [(root, file) for root, file in places if file.entry.trust == options.trust]
     above = [(root, file) for root, file in places if file.entry.trust is None]
-    if known := next((file for _, file in (*own, *above) if says(file.entry, fact.text)), None):
-        return Outcome(summary=f"Known already: {known.entry.name}. Nothing was changed.", outcome="known")
-    if (found := replaced(own, fact.text, judge)) is not None:
-        entry = updated(found.file.entry, found.statement, fact.text, judge, now)
-        return _changed(found.root, found.file, entry, fact, now, options)
+    if same_file := next((file for _, file in (*own, *above) if says(file.entry, fact.text)), None):
+        return Outcome(summary=f"Known already: {same_file.entry.name}. Nothing was changed.", outcome="known")
+    if (old := replaced(own, fact.text, judge)) is not None:
+        entry = updated(old.file.entry, old.statement, fact.text, judge, now)
+        return _changed(old.root, old.file, entry, fact, now, options)
     for root, file in own:
         if (entry := carried_further(file.entry, fact.text)) is not None:
             return _changed(root, file, entry, fact, now, options)
@@ -192,7 +189,7 @@ def _merged(
 
 
 def _changed(
-    root: Root, file: EntryFile, entry: MemoryEntry, fact: Fact, now: datetime, options: FilingOptions
+    root: Root, file: EntryFile, entry: MemoryEntry, fact: PlacedFact, now: datetime, options: FilingOptions
 ) -> Outcome | None:
     content = write(entry)
     if len(content.encode("utf-8")) > LARGEST:
@@ -206,7 +203,7 @@ def _changed(
 # ---- what is new
 
 
-def _new(fact: Fact, now: datetime, options: FilingOptions) -> Outcome:
+def _new(fact: PlacedFact, now: datetime, options: FilingOptions) -> Outcome:
     root, kind = fact.root, fact.kind
     described = fact.description or first_sentence(fact.text)
     entry = with_trust(new_entry(fact.name or title_of(fact.text), described, kind, fact.text), options.trust)
@@ -216,8 +213,8 @@ def _new(fact: Fact, now: datetime, options: FilingOptions) -> Outcome:
     free = (f"{name}{suffix}.md" for suffix in ("", *(f"-{n}" for n in range(2, 10_000))))
     file = next(candidate for candidate in free if fold(candidate) not in taken)
     change.write((kind, file), write(entry), expected=None)
-    done = outcome(f"Saved to {root.kind} memory: {described}", [change])
-    return replace(done, outcome="saved", unsure=done.files_touched if fact.is_unsure else ())
+    change_outcome = outcome(f"Saved to {root.kind} memory: {described}", [change])
+    return replace(change_outcome, outcome="saved", unsure=change_outcome.files_touched if fact.is_unsure else ())
 
 
 def _taken(root: Root, kind: EntryType) -> set[str]:

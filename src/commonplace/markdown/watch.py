@@ -321,8 +321,8 @@ class Following:
 
 def _cause(before: Record | None, was: Sequence[str]) -> str | None:
     """Why the version held is over, if a statement of it was replaced since."""
-    known = before.metadata.get("was") if before is not None else ()
-    if before is None or not was or (isinstance(known, list) and len(known) >= len(was)):
+    earlier = before.metadata.get("was") if before is not None else ()
+    if before is None or not was or (isinstance(earlier, list) and len(earlier) >= len(was)):
         return None
     statement = " ".join(scrub(was[-1]).text.split())
     return f"superseded: {statement}"[:_LONGEST_CAUSE]

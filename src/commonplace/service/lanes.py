@@ -131,7 +131,14 @@ _PAYLOADS: Final[dict[TaskKind, PayloadFormat[Any]]] = {
     "dream": DREAM_PAYLOAD,
 }
 _TOLD_AS_IT_IS: Final = frozenset(
-    {"managed_memory_unavailable", "remember_path_escape", "remember_refused", "not_a_fact", "scope_unclear", "secret_refused"}
+    {
+        "managed_memory_unavailable",
+        "remember_path_escape",
+        "remember_refused",
+        "not_a_fact",
+        "scope_unclear",
+        "secret_refused",
+    }
 )
 PATIENCE: Final = timedelta(minutes=5)
 """How long a task is tried again without counting, while the store is away."""

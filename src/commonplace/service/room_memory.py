@@ -18,8 +18,8 @@ from typing import Final
 from commonplace.errors import Forbidden, ManagedMemoryUnavailable, SecretRefused
 from commonplace.governance.access import require_role
 from commonplace.guard.caution import is_planted
-from commonplace.guard.wishes import is_order
 from commonplace.guard.quarantine import signs
+from commonplace.guard.wishes import is_order
 from commonplace.markdown.room_file import RoomFile, check_room_text
 from commonplace.markdown.roots import channel_root, own_folder_name
 from commonplace.markdown.watch import Following

@@ -15,7 +15,7 @@ from commonplace.governance.access import require_role, require_scope
 from commonplace.guard.caution import STARK, is_planted
 from commonplace.guard.quarantine import signs
 from commonplace.guard.wishes import is_order, is_wish
-from commonplace.learning.filing import judge_for
+from commonplace.learning.filing_judge import judge_for
 from commonplace.markdown import edit as editing
 from commonplace.markdown.entries import EntryFile, MemoryEntry
 from commonplace.markdown.recall import MOST, Fitting, block, cut, fitting_in, staleness

@@ -320,7 +320,16 @@ def scrub(text: str, strict: bool = False) -> Scrubbed:
     blocking = _BLOCKING_WHEN_STRICT if strict else _BLOCKING
     reason = next((kind for kind in kinds if kind in blocking), None)
     status: ScrubStatus = "blocked" if reason else "redacted"
-    return Scrubbed(cleaned, ScrubReport(status=status, redactions=len(redactions), block_reason=reason, kinds=kinds, counts=dict(sorted(Counter(redactions).items()))))
+    return Scrubbed(
+        cleaned,
+        ScrubReport(
+            status=status,
+            redactions=len(redactions),
+            block_reason=reason,
+            kinds=kinds,
+            counts=dict(sorted(Counter(redactions).items())),
+        ),
+    )
 
 
 # ---- as it is written, and as it is meant

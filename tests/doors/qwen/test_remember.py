@@ -167,7 +167,9 @@ async def test_what_was_filed_is_told_and_found(desk: MemoryDesk) -> None:
 
 
 @pytest.mark.parametrize("model", [None, ScriptedModel()], ids=["rules", "model"])
-async def test_a_fact_that_is_refused_fails_and_is_never_completed(desk: MemoryDesk, model: ScriptedModel | None) -> None:
+async def test_a_fact_that_is_refused_fails_and_is_never_completed(
+    desk: MemoryDesk, model: ScriptedModel | None
+) -> None:
     async with desk.working(model):
         body = await desk.done("remember", {"content": ORDER})
 
@@ -205,7 +207,12 @@ async def test_the_result_says_what_became_of_it_and_what_was_taken_out(desk: Me
     async with desk.working():
         results = [
             (await desk.done("remember", {"content": content}))["result"]
-            for content in (f"My token is {token}", "The office is in Lisbon", "The office is in Lisbon.", "The office is in Porto")
+            for content in (
+                f"My token is {token}",
+                "The office is in Lisbon",
+                "The office is in Lisbon.",
+                "The office is in Porto",
+            )
         ]
 
     assert [result["outcome"] for result in results] == ["saved", "saved", "known", "updated"]
@@ -385,7 +392,9 @@ async def test_a_task_that_waits_for_another_attempt_says_why(desk: MemoryDesk) 
     job = await services.desk.store.jobs.claim_job(["remember"], "w", timedelta(hours=1))
     assert job is not None
     again = timedelta(hours=1)
-    await services.desk.store.jobs.fail_job(id, "w", "store_busy", "Busy.", retry_in=again, counts=False, entries=Entries())
+    await services.desk.store.jobs.fail_job(
+        id, "w", "store_busy", "Busy.", retry_in=again, counts=False, entries=Entries()
+    )
 
     body = (await desk.get("remember", id)).json()
 

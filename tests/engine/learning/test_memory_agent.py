@@ -254,7 +254,9 @@ async def test_what_must_not_be_kept_is_not_put_together_of_two_halves(
 
 @pytest.mark.anyio
 @pytest.mark.parametrize(
-    "error", [SpendingCapReached(), ModelUnavailable(), ModelRefused(), ModelMalformed(), ModelTimeout()], ids=lambda e: e.code
+    "error",
+    [SpendingCapReached(), ModelUnavailable(), ModelRefused(), ModelMalformed(), ModelTimeout()],
+    ids=lambda e: e.code,
 )
 async def test_where_a_model_fails_rules_file_the_fact_and_say_why(place: Place, error: CommonplaceError) -> None:
     done = await remember(ScriptedModel(error), errand(place), NOW)
@@ -296,7 +298,9 @@ async def test_a_model_that_writes_something_else_loses_no_fact(place: Place) ->
         await tools["write_file"]("project/tea.md", ENTRY.replace("We ship on Fridays.", "Tea is green."))
         return "Saved."
 
-    done = await remember(ScriptedModel(stray, stray), errand(place, "Backups live in Frankfurt, not in our repo."), NOW)
+    done = await remember(
+        ScriptedModel(stray, stray), errand(place, "Backups live in Frankfurt, not in our repo."), NOW
+    )
 
     assert (done.method, done.fallback) == ("rules", "model_lost_fact")
     assert "Tea is green." not in "".join(place.files().values())
@@ -330,8 +334,8 @@ async def test_an_entry_has_the_type_of_its_folder_and_a_task_writes_twenty_file
     told: list[object] = []
 
     async def many(tools: Tools) -> str:
-        for n in range(21):
-            told.append(await refused(tools["write_file"](f"project/day-{n}.md", ENTRY.replace("type: project", "type: user"))))
+        other = ENTRY.replace("type: project", "type: user")
+        told.extend([await refused(tools["write_file"](f"project/day-{n}.md", other)) for n in range(21)])
         told.append(await refused(tools["write_file"]("feedback/day.md", ENTRY)))
         return "Saved."
 

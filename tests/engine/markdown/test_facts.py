@@ -57,7 +57,9 @@ def test_a_title_is_one_that_a_person_would_give(text: str, title: str) -> None:
     assert title_of(text) == title
 
 
-@pytest.mark.parametrize("text", ["?", "👍", "👍🏽!!", "42", "…", "ok", "Thanks!", "好的。", "When do we ship?", "What? Why?"])
+@pytest.mark.parametrize(
+    "text", ["?", "👍", "👍🏽!!", "42", "…", "ok", "Thanks!", "好的。", "When do we ship?", "What? Why?"]
+)
 def test_signs_reactions_and_questions_are_no_facts(text: str) -> None:
     assert not is_fact(text)
 

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.errors import InvalidContent, ManagedMemoryUnavailable, NothingToUndo, PathEscape, SecretRefused
+from commonplace.learning.filing_judge import judge_for
 from commonplace.markdown.changes import KEPT, ChangeSet, past, undo
 from commonplace.markdown.consolidate import dream
 from commonplace.markdown.cues import kind_of, text_and_type
 from commonplace.markdown.entries import MemoryEntry, parse
-from commonplace.markdown.forget import forget
-from commonplace.learning.filing import judge_for
 from commonplace.markdown.facts import MOST_FACTS
+from commonplace.markdown.forget import forget
 from commonplace.markdown.judge import FilingJudge, FilingOptions
 from commonplace.markdown.remember import remember
 from commonplace.markdown.roots import channel_root
@@ -157,7 +157,10 @@ def test_what_a_person_wrote_in_the_entry_stays(place: Place, now: datetime) -> 
         "---\nname: Tea\ndescription: how I take it\nmood: calm\ntype: user\n---\nThe user likes green tea at work.\n\nWhy: calm\n",
     )
 
-    judge = replace(JUDGE, replaces=lambda old, new: float("green tea" in old and "black tea" in new))
+    def replaces(old: str, new: str) -> float:
+        return float("green tea" in old and "black tea" in new)
+
+    judge = replace(JUDGE, replaces=replaces)
 
     remember(place.roots, "The user likes black tea at work.", now=now, judge=judge)
 

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from commonplace.errors import CommonplaceError, PathEscape
-from commonplace.learning.filing import judge_for
+from commonplace.learning.filing_judge import judge_for
 from commonplace.markdown.confine import Folder
 from commonplace.markdown.gate import alone, entered
 from commonplace.markdown.remember import remember

@@ -107,7 +107,9 @@ class RememberResult(CamelModel):
     outcome: Literal["saved", "updated", "known"] | None = Field(
         default=None, description="A new entry, one that was brought up to date, or nothing: it was known."
     )
-    redactions: list[Redaction] = Field(default=[], description="What was taken out of the text, since no secret is kept.")
+    redactions: list[Redaction] = Field(
+        default=[], description="What was taken out of the text, since no secret is kept."
+    )
     fallback: str | None = Field(default=None, description="The code for which rules did what a model was to do.")
     unsure: list[str] = Field(
         default=[], description="The files that may belong into the other memory; `POST /v1/managed/move` moves them."
