@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -80,7 +80,7 @@ from commonplace.values.json import Json
 from commonplace.values.moment import new_id, utc
 from commonplace.values.principal import Principal
 from commonplace.values.session import TurnQueueFull
-from commonplace.values.session_lease import SessionElsewhere
+from commonplace.values.session_lease import SessionElsewhere, SessionInUse
 from commonplace.values.turn_event import PermissionAnswered, PermissionAsked, RecalledMemory
 
 LOGGER: Final = logging.getLogger("commonplace")
@@ -122,6 +122,8 @@ class Residence:
         self._followers: dict[str, RoomFollower] = {}
         self._late: set[asyncio.Task[None]] = set()
         """What the platform is told again."""
+        self._under_way: set[tuple[str, str]] = set()
+        """Messages, by chat and id, about which something is still done here."""
         self.votes = RoomVotes(self)
         self.budgets = RoomBudgets(self)
         self.scheduled = ScheduledTurns(self)
@@ -133,6 +135,7 @@ class Residence:
         """Connected; what was kept and not handled when a process ended is handled now."""
         async with self.platform.connect(self):
             try:
+                await self.votes.load()
                 await self._recover()
                 yield
             finally:
@@ -142,6 +145,11 @@ class Residence:
     def is_busy(self) -> bool:
         """Whether a turn is played, or waits, of which a room is to be told."""
         return any(follower.is_busy for follower in self._followers.values())
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether something is to be told again that the platform did not take."""
+        return bool(self._late)
 
     async def settle(self) -> None:
         """Wait until everything that came is with the agent."""
@@ -173,11 +181,15 @@ class Residence:
             self._log("malformed", envelope)
             return None
         now = self.parts.clock.now()
-        run = new_id(now)
+        run, key = new_id(now), (taken.chat, taken.id)
+        is_new = key not in self._under_way
+        self._under_way.add(key)
         # A secret belongs neither in the room's log nor in the agent's history.
         envelope = replace(taken, text=(await asyncio.to_thread(scrub, taken.text)).text)
         message = await self.parts.store.keep_message(self.tenant, draft_of(envelope, run))
         if message is None:
+            if is_new:
+                self._under_way.discard(key)
             return None
         # Only what is meant for us counts: people may talk to each other as much as they like.
         flood = self._limits.take(envelope.sender, min(envelope.at, now)) if self._is_meant(envelope) else "taken"
@@ -238,9 +250,6 @@ class Residence:
             envelope, run = arrival.envelope, arrival.run
             try:
                 await self._handle(arrival)
-            except SessionElsewhere:
-                # Another daemon over the same store leads the room, and answers.
-                self._log("elsewhere", envelope)
             except CommonplaceError as error:
                 await self._failed(envelope, run, error)
             except Exception as error:
@@ -409,7 +418,7 @@ class Residence:
         route = await self.router.resolve(envelope, room)
         await self.place(room, route.session)
         dispatch = dispatch_of(self.profile.settings, envelope)
-        follower = await self.follower(route.session)
+        follower = await self._follower_when_free(route.session, envelope)
         if dispatch.mode == "collect" and follower.is_busy:
             # It stays in the inbox, and is said when the turn has ended.
             self._chats[envelope.chat].later.append((envelope, run))
@@ -418,6 +427,16 @@ class Residence:
         if dispatch.mode == "steer" and follower.is_busy:
             note = INTERRUPTED if await self._interrupts(route.session) else ""
         await self._say(envelope, route, in_session(who, route.session), run, note=note)
+
+    async def _follower_when_free(self, session: str, envelope: Envelope) -> RoomFollower:
+        """Who led the channel before may lead its session for a moment still. Raises SessionElsewhere, SessionInUse: for longer."""
+        for pause in self.parts.session_pauses:
+            try:
+                return await self.follower(session)
+            except (SessionElsewhere, SessionInUse) as error:
+                self._log("elsewhere", envelope, code=error.code)
+                await asyncio.sleep(pause)
+        return await self.follower(session)
 
     async def _interrupts(self, session: str) -> bool:
         """End the turn that is played, if somebody asked for it: what a schedule plays goes on, and what is said now waits."""
@@ -492,13 +511,13 @@ class Residence:
 
     def _undelivered(self, target: Target, deliveries: Sequence[RoomDelivery]) -> None:
         if target.schedule is not None:
-            self._do_later(self._scheduled_untold(target, deliveries))
+            self.do_later(self._scheduled_untold(target, deliveries))
         elif self._may_come_again(deliveries):
-            self._do_later(self._deliver_later(deliveries, target))
+            self.do_later(self._deliver_later(deliveries, target))
         else:
             # It may be in the room: without a key it is not sent a second time.
             LOGGER.warning("room", extra={"told": {"outcome": "in_doubt", "chat": target.chat, "run": target.run}})
-            self._do_later(self._ended(target))
+            self.do_later(self._ended(target))
 
     def _may_come_again(self, deliveries: Sequence[RoomDelivery]) -> bool:
         """The platform knows it again, or certainly did not take it."""
@@ -508,17 +527,26 @@ class Residence:
         await self.scheduled.undelivered(target, deliveries)
         await self._after_turn(target)
 
-    async def _deliver_later(self, deliveries: Sequence[RoomDelivery], target: Target | None = None) -> None:
+    async def _deliver_later(
+        self,
+        deliveries: Sequence[RoomDelivery],
+        target: Target | None = None,
+        *,
+        is_due: Callable[[], bool] = lambda: True,
+    ) -> None:
         """Try again, for a while. The end of a turn that is not told by then is tried at the next start."""
         for pause in self.parts.pauses:
             await asyncio.sleep(max(pause, deliveries[0].wait))
+            if not is_due():
+                break
             deliveries = await deliver(self.platform, deliveries)
             if not deliveries or not self._may_come_again(deliveries):
                 break
         if target is not None and not deliveries:
             await self._ended(target)
 
-    def _do_later(self, work: Coroutine[Any, Any, None]) -> None:
+    def do_later(self, work: Coroutine[Any, Any, None]) -> None:
+        """Beside everything else, as long as the channel is open."""
         task = asyncio.create_task(work)
         self._late.add(task)
         task.add_done_callback(self._late.discard)
@@ -527,9 +555,7 @@ class Residence:
         if target.schedule is not None:
             self.scheduled.ended(target)
         else:
-            await self.parts.store.mark_handled(
-                self.tenant, self.profile.name, target.chat, [target.message, *target.others]
-            )
+            await self._done(target.chat, target.message, *target.others)
         await self._after_turn(target)
 
     async def _after_turn(self, target: Target) -> None:
@@ -577,8 +603,27 @@ class Residence:
 
     # ---- after a restart
 
+    async def look_again(self) -> None:
+        """Take up what another process has kept, and does not handle any more."""
+        await self._recover()
+
+    async def _takes_up(self, chat: str, message: str) -> bool:
+        """Whether nothing was done about it here, nor is."""
+        key = chat, message
+        if key in self._under_way:
+            return False
+        self._under_way.add(key)
+        row = await self.parts.store.message(self.tenant, self.profile.name, chat, message)
+        if row is not None and not row.handled:
+            return True
+        # It was done about since it was listed.
+        self._under_way.discard(key)
+        return False
+
     async def _recover(self) -> None:
         for chat, message in await self.parts.store.unhandled(self.tenant, self.profile.name):
+            if not await self._takes_up(chat, message.id):
+                continue
             envelope, run = envelope_of(self.tenant, self.profile.name, chat, message)
             route = await self.router.known(envelope)
             standing, reply = "not_begun", ""
@@ -594,7 +639,8 @@ class Residence:
                 # Also one that ended with the process, before its first word.
                 text = self.words(envelope).restarted.format(name=_name(envelope))
                 deliveries = [RoomDelivery(message=replace(notice(envelope, text, key=f"{run}-reply"), run=run))]
-            if message.data.get(_TELLING):
+            first = deliveries[0].message
+            if message.data.get(_TELLING) and not self.platform.is_begun(first.chat, first.key):
                 self._undelivered(target, deliveries)
                 continue
             await self._telling(target)
@@ -614,13 +660,17 @@ class Residence:
 
     async def tell(self, envelope: Envelope, text: str, *, key: str | None = None) -> None:
         """Say something in the room that is not the agent's word. If the platform does not take it, it is tried again where it cannot come twice."""
-        message = notice(envelope, text, key=key or new_id(self.parts.clock.now()))
+        await self.post(notice(envelope, text, key=key or new_id(self.parts.clock.now())))
+
+    async def post(self, message: Outgoing, is_due: Callable[[], bool] = lambda: True) -> None:
+        """Send it, and if the platform does not take it, again and again as `tell`, for as long as it `is_due`."""
         rest = await deliver(self.platform, [RoomDelivery(message=message)])
         if rest and self._may_come_again(rest):
-            self._do_later(self._deliver_later(rest))
+            self.do_later(self._deliver_later(rest, is_due=is_due))
 
-    async def _done(self, chat: str, message: str) -> None:
-        await self.parts.store.mark_handled(self.tenant, self.profile.name, chat, [message])
+    async def _done(self, chat: str, *messages: str) -> None:
+        await self.parts.store.mark_handled(self.tenant, self.profile.name, chat, messages)
+        self._under_way -= {(chat, message) for message in messages}
 
     # ---- what is written down
 
