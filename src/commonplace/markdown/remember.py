@@ -156,7 +156,9 @@ def _whose(text: str, kind: EntryType | None, before: Sequence[PlacedFact], judg
     return "project" if chance < judge.shared_below else "unsure"
 
 
-def _filed(roots: Sequence[Root], fact: PlacedFact, now: datetime, judge: FilingJudge, options: FilingOptions) -> Outcome:
+def _filed(
+    roots: Sequence[Root], fact: PlacedFact, now: datetime, judge: FilingJudge, options: FilingOptions
+) -> Outcome:
     if fact.root.kind == "channel":
         return _lined(fact.root, fact.text)
     for _ in range(ATTEMPTS):
