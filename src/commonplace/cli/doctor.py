@@ -139,7 +139,9 @@ def _language_model(settings: "Settings") -> Iterator[Finding]:
         yield Finding("model", "ok", f"The language model is {name}.")
         return
     advice = 'Set its price, or nothing for a model of your own: [llm] prices = ["MODEL=INPUT/OUTPUT"], in US dollars per million tokens.'
-    yield Finding("model", "warning", f"Nobody knows what {name} costs. It is used, and budgets count an estimate.", advice)
+    yield Finding(
+        "model", "warning", f"Nobody knows what {name} costs. It is used, and budgets count an estimate.", advice
+    )
 
 
 def _hosted_agent(settings: "Settings") -> Iterator[Finding]:

@@ -193,10 +193,12 @@ async def test_what_was_not_used_is_there_for_the_next_call(metered: Metering, e
 
 
 async def test_a_model_whose_price_nobody_knows_is_used_at_an_estimate_that_fits_the_task(
-    store: Store, clock: FakeClock, pauses: list[float], spent: Any
+    store: Store, clock: FakeClock, pauses: Any, spent: Any
 ) -> None:
     script, prices = Script(FACT, FACT), Prices(model="mine", address="http://127.0.0.1:1/v1")
-    model = PydanticAiModel("openai:mine", script.model, prices=prices, purse=Purse(store, clock, 1_000_000), pause=pauses)
+    model = PydanticAiModel(
+        "openai:mine", script.model, prices=prices, purse=Purse(store, clock, 1_000_000), pause=pauses
+    )
 
     answer = await model.answer(question(micro_usd=10))
 
