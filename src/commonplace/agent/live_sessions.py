@@ -8,6 +8,7 @@ not begun when a process ended stands in its history as said and not answered: n
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -18,11 +19,11 @@ from typing import Final, Protocol
 
 from commonplace.agent.activity_watch import ActivityWatch
 from commonplace.agent.attendance import Attendance
-from commonplace.agent.live_session import LiveSession, PermissionParts, Player, Prompt
+from commonplace.agent.live_session import TAIL_SECONDS, LiveSession, PermissionParts, Player, Prompt
 from commonplace.agent.session_claims import SessionClaims
 from commonplace.agent.summary import Summary
 from commonplace.agent.supplies import SessionSupplies
-from commonplace.errors import Forbidden, InvalidText, NotFound
+from commonplace.errors import CommonplaceError, Forbidden, InvalidText, NotFound
 from commonplace.events.ring import Ring, RingEvent
 from commonplace.governance.access import require_role
 from commonplace.ports.clock import Clock
@@ -51,11 +52,15 @@ from commonplace.values.turn_event import (
     TurnTicket,
 )
 
+LOGGER: Final = logging.getLogger("commonplace")
 MOST_SESSIONS: Final = 64
 LONGEST_PROMPT: Final = 1_000_000
 """Characters. What is longer belongs in a file of the workspace."""
 _PAGE: Final = 500
 _IDLE_SECONDS: Final = 1_800.0
+_BEHIND_SECONDS: Final = 300.0
+"""How long each thing that a session leaves may take if nobody waits for it."""
+_CLOSE_SECONDS: Final = 30.0
 _QUEUED: Final = "prompt_queued"
 _WITHDRAWN: Final = "prompt_withdrawn"
 _MODE: Final = "mode_changed"
@@ -125,6 +130,8 @@ class LiveSessions:
         self._live: dict[tuple[str, str], LiveSession] = {}
         self._leaving: dict[tuple[str, str], asyncio.Event] = {}
         self._opening = asyncio.Lock()
+        self._endings: set[asyncio.Task[None]] = set()
+        """Of sessions that end behind whoever let them go."""
 
     @property
     def in_use(self) -> tuple[str, ...]:
@@ -322,6 +329,20 @@ class LiveSessions:
         """Stop a session that is archived; `forget`: that is deleted, and learns nothing more."""
         await self._close((tenant, id), forget=forget)
 
+    async def leave(self, tenant: str, id: str, *, seconds: float) -> None:
+        """
+        As `let_go`, behind whoever calls, and with time for a slow model to read what was said. It is stopped when this returns, and ended if that takes no longer than
+        so many `seconds`.
+        """
+        live = self._live.get((tenant, id))
+        if live is None:
+            return
+        ending = asyncio.create_task(self._end_behind((tenant, id)))
+        self._endings.add(ending)
+        ending.add_done_callback(self._endings.discard)
+        await live.stop()
+        await asyncio.wait({ending}, timeout=seconds)
+
     async def release(self, tenant: str, id: str) -> None:
         """Let it go if nobody uses it. A turn that is played goes on, and the session is let go some time after it."""
         live = self._live.get((tenant, id))
@@ -356,10 +377,25 @@ class LiveSessions:
         await self._close(key, forget=True)
 
     async def aclose(self) -> None:
-        await asyncio.gather(*(self._close(key) for key in list(self._live)))
+        await asyncio.gather(*(self._close(key) for key in list(self._live)), self._end_all())
         if self._renewal is not None:
             self._renewal.cancel()
             await asyncio.wait({self._renewal})
+
+    async def _end_behind(self, key: tuple[str, str]) -> None:
+        try:
+            await self._close(key, patience=_BEHIND_SECONDS)
+        except CommonplaceError as error:
+            LOGGER.warning("sessions", extra={"told": {"session": key[1], "code": error.code}})
+
+    async def _end_all(self) -> None:
+        """What ends behind others has as long as the end of the process may take."""
+        if self._endings:
+            _, late = await asyncio.wait(self._endings, timeout=_CLOSE_SECONDS)
+            for ending in late:
+                ending.cancel()
+            if late:
+                await asyncio.wait(late)
 
     # ---- sessions in use
 
@@ -419,14 +455,14 @@ class LiveSessions:
             for lost in {*await self._claims.renew(), *(() if self._claims.holds(*key) else (key,))}:
                 await self.lose(lost)
 
-    async def _close(self, key: tuple[str, str], *, forget: bool = False) -> None:
+    async def _close(self, key: tuple[str, str], *, forget: bool = False, patience: float = TAIL_SECONDS) -> None:
         """Led until what it leaves behind is kept; whoever wants it meanwhile waits."""
         live = self._live.pop(key, None)
         if live is None:
             return
         end = self._leaving[key] = asyncio.Event()
         try:
-            await live.aclose(forget=forget)
+            await live.aclose(forget=forget, patience=patience)
         finally:
             if self._claims is not None:
                 await self._claims.release(key)

@@ -19,6 +19,7 @@ class RoomPhrases:
     files_lost: str
     paused: str
     restarted: str
+    not_begun: str
     cancelled: str
     nothing_runs: str
     failed: str
@@ -79,6 +80,7 @@ ENGLISH: Final = RoomPhrases(
     files_lost="{name}, I could not take these files:\n{lines}",
     paused="I am paused here. /resume lets me work again.",
     restarted="{name}, I was restarted while I worked on this, and I do not do anything twice. Please ask me again.",
+    not_begun="{name}, this conversation was ended before I came to your question. Please ask me again.",
     cancelled="Stopped.",
     nothing_runs="Nothing is running.",
     failed="{name}, I could not answer: {reason}",
@@ -139,6 +141,7 @@ CHINESE: Final = RoomPhrases(
     files_lost="{name}，这些文件我没能收下：\n{lines}",
     paused="我在这里已暂停。/恢复 可让我继续工作。",
     restarted="{name}，我在处理这件事时被重启了。我不会重复做任何事，请再问我一次。",
+    not_begun="{name}，还没轮到你的问题，这次对话就结束了。请再问我一次。",
     cancelled="已停止。",
     nothing_runs="没有正在进行的任务。",
     failed="{name}，我无法回答：{reason}",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -25,7 +25,7 @@ from commonplace.channels.budget import room_pot
 from commonplace.channels.command_line import parse_command
 from commonplace.channels.commands import RoomCommands
 from commonplace.channels.flood import SenderLimits
-from commonplace.channels.follower import FollowerParts, RoomDelivery, RoomFollower, deliver, whole_reply
+from commonplace.channels.follower import FollowerParts, RoomDelivery, RoomFollower, deliver, notice
 from commonplace.channels.gates import (
     GROUP,
     Refusal,
@@ -38,16 +38,19 @@ from commonplace.channels.inbox import (
     CUT,
     MAX_ID,
     MAX_TEXT,
+    PROGRESS,
+    RUN,
+    SESSION,
+    TELLING,
     accepted,
     attachment_data,
     draft_of,
-    envelope_of,
     is_blank,
 )
 from commonplace.channels.parts import RoomParts, Target
 from commonplace.channels.phrases import CHINESE, ENGLISH, RoomPhrases, is_chinese, words
 from commonplace.channels.prefix import INTERRUPTED, collected, display_name, file_name, prompt_text
-from commonplace.channels.recovery import standing_of
+from commonplace.channels.recovery import RoomRecovery, progress_data
 from commonplace.channels.room_budgets import RoomBudgets
 from commonplace.channels.roster import roster
 from commonplace.channels.router import Router, route_key
@@ -62,7 +65,8 @@ from commonplace.channels.speakers import (
 )
 from commonplace.channels.votes import CHOICES, RoomVotes
 from commonplace.errors import CommonplaceError, InternalError
-from commonplace.ports.channel import ButtonPress, Channel, Outgoing
+from commonplace.events.ring import Ring
+from commonplace.ports.channel import ButtonPress, Channel
 from commonplace.ports.journal import Entries
 from commonplace.ports.schedule_target import Delivery
 from commonplace.text.scrub import scrub
@@ -81,14 +85,12 @@ from commonplace.values.moment import new_id, utc
 from commonplace.values.principal import Principal
 from commonplace.values.session import TurnQueueFull
 from commonplace.values.session_lease import SessionElsewhere
-from commonplace.values.turn_event import PermissionAnswered, PermissionAsked, RecalledMemory
+from commonplace.values.turn_event import PermissionAnswered, PermissionAsked, RecalledMemory, TurnEvent
 
 LOGGER: Final = logging.getLogger("commonplace")
 MOST_OF_ONE: Final = 4
 """Requests of one sender that wait or are played in a session: others find a place in its queue."""
-
-
-_TELLING: Final = "telling"
+_CLOSE_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,10 +132,12 @@ class Residence:
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[None]:
-        """Connected; what was kept and not handled when a process ended is handled now."""
+        """Connected; what was kept and not handled when a process ended, or the channel was stopped, is handled now."""
+        recovery = RoomRecovery(self)
+        turns = await recovery.unhandled()
         async with self.platform.connect(self):
             try:
-                await self._recover()
+                await recovery.go_on(turns)
                 yield
             finally:
                 await self._close()
@@ -153,16 +157,37 @@ class Residence:
         for chat in self._chats.values():
             chat.waiting.clear()
         tasks = {chat.task for chat in self._chats.values() if chat.task is not None and not chat.task.done()}
+        if tasks:
+            # What is handled now is handled to its end, so that the next one does not do it a second time.
+            _, tasks = await asyncio.wait(tasks, timeout=_CLOSE_SECONDS)
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-        for follower in self._followers.values():
+        for session, follower in self._followers.items():
             await follower.aclose()
+            await self._note_progress(session, follower)
         for task in self._late:
             task.cancel()
         if self._late:
             await asyncio.wait(self._late)
+
+    async def _note_progress(self, session: str, follower: RoomFollower) -> None:
+        """For the one that tells the room of the rest of the turn."""
+        target = follower.current
+        if target is None or target.schedule is not None:
+            return
+        progress = replace(follower.progress, questions=self.votes.waiting_of(session))
+        try:
+            await self.note_message(target.chat, target.message, {PROGRESS: progress_data(progress)})
+        except CommonplaceError as error:
+            self.log_undelivered(error)
+
+    async def note_message(self, chat: str, message: str, data: Mapping[str, Json]) -> None:
+        """Keep something more with a message."""
+        place = (self.tenant, self.profile.name, chat, message)
+        if (row := await self.parts.store.message(*place)) is not None:
+            await self.parts.store.change_message(*place, data={**row.data, **data})
 
     # ---- in
 
@@ -185,7 +210,7 @@ class Residence:
             self._log("flooded", envelope)
         if flood == "refused_again":
             # It stands in no queue, so that nobody waits behind it.
-            await self._done(envelope.chat, envelope.id)
+            await self.done(envelope.chat, envelope.id)
         else:
             self._take(_Arrival(envelope=envelope, run=run, is_flood=flood == "refused"))
         return message
@@ -226,6 +251,10 @@ class Residence:
             return
         await self.parts.store.put_room(self.tenant, replace(room, title=title[:MAX_ROOM_TITLE]), Entries())
 
+    def take(self, envelope: Envelope, run: str) -> None:
+        """Handle a message that is kept already."""
+        self._take(_Arrival(envelope=envelope, run=run))
+
     def _take(self, arrival: _Arrival) -> None:
         chat = self._chats.setdefault(arrival.envelope.chat, _Chat())
         chat.waiting.append(arrival)
@@ -251,7 +280,7 @@ class Residence:
     async def _handle(self, arrival: _Arrival) -> None:
         envelope, run = arrival.envelope, arrival.run
         if not (await self._is_heard(arrival) and await self._is_for_agent(envelope, run)):
-            await self._done(envelope.chat, envelope.id)
+            await self.done(envelope.chat, envelope.id)
 
     async def _is_for_agent(self, envelope: Envelope, run: str) -> bool:
         """Whether the agent has it now. False: nothing is left to do."""
@@ -285,10 +314,7 @@ class Residence:
         if all(file.path is not None for file in envelope.attachments):
             return envelope
         envelope = await self.parts.files.fetched(who, self.platform, room, envelope)
-        place = (self.tenant, self.profile.name, envelope.chat, envelope.id)
-        if (row := await self.parts.store.message(*place)) is not None:
-            data: dict[str, Json] = {**row.data, "attachments": attachment_data(envelope.attachments)}
-            await self.parts.store.change_message(*place, data=data)
+        await self.note_message(envelope.chat, envelope.id, {"attachments": attachment_data(envelope.attachments)})
         lost = lost_files(envelope)
         if lost:
             lines = "\n".join(f"- {file_name(file.name)}: {file.problem}" for file in lost)
@@ -303,7 +329,7 @@ class Residence:
         else:
             text = phrases.failed.format(name=_name(envelope), reason=error.message)
         await self.tell(envelope, text, key=f"{run}-failed")
-        await self._done(envelope.chat, envelope.id)
+        await self.done(envelope.chat, envelope.id)
 
     # ---- who is heard
 
@@ -436,24 +462,28 @@ class Residence:
         note: str = "",
         others: tuple[str, ...] = (),
     ) -> None:
-        shared = is_shared(self.profile.settings.route, envelope) or (
-            envelope.is_group and self.profile.settings.route != "user"
-        )
-        text = prompt_text(envelope, shared=shared)
+        text = prompt_text(envelope, shared=self._is_shared(envelope))
         text = f"{note}\n\n{text}" if note else text
-        target = replace(self._target(envelope, run), others=others, speaker=who.subject)
+        target = replace(self.target(envelope, run), others=others, speaker=who.subject)
         follower = await self.follower(route.session)
         if follower.waiting_of(envelope.sender) >= MOST_OF_ONE:
             raise TurnQueueFull(limit=MOST_OF_ONE, retry_after=5)
         follower.expect(target)
         await self._note_request(envelope, route, who, run)
+        for message in (*others, envelope.id):
+            await self.note_message(envelope.chat, message, {RUN: run, SESSION: route.session})
         try:
             await self.parts.agent.say(who, route.session, text, run=run)
         except BaseException:
             follower.forget(run)
             raise
 
-    def _target(self, envelope: Envelope, run: str) -> Target:
+    def _is_shared(self, envelope: Envelope) -> bool:
+        """Whether others may talk in the session, too, so that each is named."""
+        route = self.profile.settings.route
+        return is_shared(route, envelope) or (envelope.is_group and route != "user")
+
+    def target(self, envelope: Envelope, run: str) -> Target:
         return Target(
             run=run,
             chat=envelope.chat,
@@ -469,28 +499,31 @@ class Residence:
         ring = await self.parts.agent.ring(self.owner, session)
         follower = self._followers.get(session)
         if follower is None or not follower.is_alive or follower.ring is not ring:
-            parts = FollowerParts(
-                platform=self.platform,
-                blocks=self.profile.settings.blocks,
-                telling=self._telling,
-                ended=self._ended,
-                undelivered=self._undelivered,
-                ask=partial(self._asked, session),
-                answered=self._answered,
-            )
-            follower = self._followers[session] = RoomFollower(parts, ring)
+            follower = self.follow(session, ring)
         return follower
 
-    async def _telling(self, target: Target) -> None:
+    def follow(self, session: str, ring: Ring[TurnEvent], *, after: int | None = None) -> RoomFollower:
+        parts = FollowerParts(
+            platform=self.platform,
+            blocks=self.profile.settings.blocks,
+            telling=self.telling,
+            ended=self._ended,
+            undelivered=self.undelivered,
+            ask=partial(self._asked, session),
+            answered=self._answered,
+        )
+        follower = self._followers[session] = RoomFollower(parts, ring, after=after)
+        return follower
+
+    async def telling(self, target: Target) -> None:
         """Without keys, what was begun to be told is not told again: that is kept before."""
         if target.schedule is not None:
             await self.scheduled.telling(target)
             return
-        store, place = self.parts.store, (self.tenant, self.profile.name, target.chat, target.message)
-        if not self.platform.limits.send_keys and (row := await store.message(*place)) is not None:
-            await store.change_message(*place, data={**row.data, _TELLING: True})
+        if not self.platform.limits.send_keys:
+            await self.note_message(target.chat, target.message, {TELLING: True})
 
-    def _undelivered(self, target: Target, deliveries: Sequence[RoomDelivery]) -> None:
+    def undelivered(self, target: Target, deliveries: Sequence[RoomDelivery]) -> None:
         if target.schedule is not None:
             self._do_later(self._scheduled_untold(target, deliveries))
         elif self._may_come_again(deliveries):
@@ -527,9 +560,7 @@ class Residence:
         if target.schedule is not None:
             self.scheduled.ended(target)
         else:
-            await self.parts.store.mark_handled(
-                self.tenant, self.profile.name, target.chat, [target.message, *target.others]
-            )
+            await self.done(target.chat, *target.others, target.message)
         await self._after_turn(target)
 
     async def _after_turn(self, target: Target) -> None:
@@ -546,17 +577,21 @@ class Residence:
             by_key.setdefault(route_key(self.profile.settings.route, envelope), []).append((envelope, run))
         for entries in by_key.values():
             last, run = entries[-1]
-            shared = is_shared(self.profile.settings.route, last) or last.is_group
-            text = collected([prompt_text(envelope, shared=shared) for envelope, _ in entries])
-            merged = replace(last, text=text, already_prefixed=True, quote=None, attachments=())
-            room = await self._room(last)
-            who = await self.speaker(room, last)
-            route = await self.router.resolve(last, room)
             try:
-                others = tuple(envelope.id for envelope, _ in entries[:-1])
-                await self._say(merged, route, in_session(who, route.session), run, others=others)
+                await self._say_collected(entries)
             except CommonplaceError as error:
                 await self._failed(last, run, error)
+                await self.done(last.chat, *(envelope.id for envelope, _ in entries[:-1]))
+
+    async def _say_collected(self, entries: Sequence[tuple[Envelope, str]]) -> None:
+        last, run = entries[-1]
+        text = collected([prompt_text(envelope, shared=self._is_shared(envelope)) for envelope, _ in entries])
+        merged = replace(last, text=text, already_prefixed=True, quote=None, attachments=())
+        room = await self._room(last)
+        who = await self.speaker(room, last)
+        route = await self.router.resolve(last, room)
+        others = tuple(envelope.id for envelope, _ in entries[:-1])
+        await self._say(merged, route, in_session(who, route.session), run, others=others)
 
     # ---- permissions
 
@@ -575,34 +610,6 @@ class Residence:
         follower = self._followers.get(session)
         return () if follower is None else follower.memories
 
-    # ---- after a restart
-
-    async def _recover(self) -> None:
-        for chat, message in await self.parts.store.unhandled(self.tenant, self.profile.name):
-            envelope, run = envelope_of(self.tenant, self.profile.name, chat, message)
-            route = await self.router.known(envelope)
-            standing, reply = "not_begun", ""
-            if route is not None:
-                standing, reply = await standing_of(self.parts.history, self.owner, route.session, run)
-            if standing == "not_begun":
-                self._take(_Arrival(envelope=envelope, run=run))
-                continue
-            target = self._target(envelope, run)
-            if standing == "over" and reply.strip():
-                deliveries = whole_reply(self.platform, target, reply)
-            else:
-                # Also one that ended with the process, before its first word.
-                text = self.words(envelope).restarted.format(name=_name(envelope))
-                deliveries = [RoomDelivery(message=replace(notice(envelope, text, key=f"{run}-reply"), run=run))]
-            if message.data.get(_TELLING):
-                self._undelivered(target, deliveries)
-                continue
-            await self._telling(target)
-            if rest := await deliver(self.platform, deliveries):
-                self._undelivered(target, rest)
-            else:
-                await self._done(chat, envelope.id)
-
     # ---- out
 
     def words(self, envelope: Envelope) -> RoomPhrases:
@@ -619,8 +626,8 @@ class Residence:
         if rest and self._may_come_again(rest):
             self._do_later(self._deliver_later(rest))
 
-    async def _done(self, chat: str, message: str) -> None:
-        await self.parts.store.mark_handled(self.tenant, self.profile.name, chat, [message])
+    async def done(self, chat: str, *messages: str) -> None:
+        await self.parts.store.mark_handled(self.tenant, self.profile.name, chat, messages)
 
     # ---- what is written down
 
@@ -676,16 +683,15 @@ class Residence:
             details=details or {},
         )
 
+    @staticmethod
+    def log_undelivered(error: CommonplaceError) -> None:
+        LOGGER.warning("room", extra={"told": {"code": error.code, "message": error.message}})
+
     def _log(self, what: str, envelope: Envelope, **more: str) -> None:
         """Never what was said."""
         ids = {"chat": envelope.chat, "sender": envelope.sender, "message": envelope.id}
         fields = {"channel": self.profile.name, **{name: id[:MAX_ID] for name, id in ids.items()}}
         LOGGER.info("room", extra={"told": {"outcome": what, **fields, **more}})
-
-
-def notice(envelope: Envelope, text: str, *, key: str) -> Outgoing:
-    """What the room says to a message, which is not the agent's word."""
-    return Outgoing(chat=envelope.chat, thread=envelope.thread, text=text, key=key, reply_to=envelope.id, notice=True)
 
 
 def _name(envelope: Envelope) -> str:

@@ -60,19 +60,25 @@ class RoomVotes:
         self._residence = residence
         self._cards: OrderedDict[str, _Card] = OrderedDict()
 
+    def waiting_of(self, session: str) -> tuple[str, ...]:
+        """The requests of a session that the room was asked about."""
+        return tuple(id for id, card in self._cards.items() if card.session == session)
+
+    async def take_over(self, session: str, target: Target, request: PermissionRequest, *, is_asked: bool) -> None:
+        """
+        A question that waits from before the channel was stopped. `is_asked`: it is before the room already, and asked again only where that is the same
+        message, which the platform then knows to be ours.
+        """
+        if is_asked and not self._residence.platform.limits.send_keys:
+            self._keep(session, target, request)
+        else:
+            await self.ask(session, target, request)
+
     async def ask(self, session: str, target: Target, request: PermissionRequest) -> None:
         """Put the question before the room."""
+        self._keep(session, target, request)
         words, asker = _words(target.chinese), display_name(target.name)
         card = PermissionCard(request=request, options=_options(target.chinese), asker=asker)
-        self._cards[request.id] = _Card(
-            chat=target.chat,
-            thread=target.thread,
-            session=session,
-            message=f"{request.id}-card",
-            chinese=target.chinese,
-        )
-        while len(self._cards) > _MOST:
-            self._cards.popitem(last=False)
         text = words.card.format(asker=asker, title=" ".join(request.title.split())[:500], id=f" {request.id[-6:]}")
         await self._residence.platform.send(
             Outgoing(
@@ -86,6 +92,17 @@ class RoomVotes:
                 card=card,
             )
         )
+
+    def _keep(self, session: str, target: Target, request: PermissionRequest) -> None:
+        self._cards[request.id] = _Card(
+            chat=target.chat,
+            thread=target.thread,
+            session=session,
+            message=f"{request.id}-card",
+            chinese=target.chinese,
+        )
+        while len(self._cards) > _MOST:
+            self._cards.popitem(last=False)
 
     async def tell_outcome(self, answer: PermissionAnswer) -> None:
         """The question is decided: by a vote, or because nobody came."""
