@@ -152,6 +152,8 @@ class LiveSession:
         self._tails: asyncio.Task[None] | None = None
         self.door = asyncio.Lock()
         """Held by whoever says something, so that what was said first is played first."""
+        self.is_stopped = False
+        """Nothing that is said from now on would be played."""
         self.prompt: Prompt | None = None
         self.used_at = asyncio.get_running_loop().time()
 
@@ -285,10 +287,20 @@ class LiveSession:
 
     async def stop(self) -> None:
         """End the turn that is played; what waits is not played. A second time it does nothing more."""
-        while self._waiting:
-            self.ring.publish(PromptWithdrawn(run=self._waiting.popleft().run, reason="session_closed"))
+        self.is_stopped = True
+        with suppress(TimeoutError):
+            # Who says something now is withdrawn with the others.
+            async with asyncio.timeout(STOP_SECONDS), self.door:
+                pass
+        waiting = tuple(self._waiting)
+        self._waiting.clear()
         self.mediator.close()
-        await self.cancel()
+        try:
+            await self.cancel()
+        finally:
+            # In the order in which they were said.
+            for prompt in waiting:
+                self.ring.publish(PromptWithdrawn(run=prompt.run, reason="session_closed"))
 
     async def aclose(self, *, forget: bool = False, patience: float = TAIL_SECONDS) -> None:
         """Stop, after what the last turn leaves is kept. `forget`: it leaves nothing behind. `patience`: seconds for each of what it leaves."""

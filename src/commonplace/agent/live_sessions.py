@@ -37,6 +37,7 @@ from commonplace.values.session import (
     MessagePage,
     Session,
     SessionChanges,
+    SessionEnding,
     SessionMessage,
     TooManySessions,
 )
@@ -155,7 +156,13 @@ class LiveSessions:
         scheduled: ScheduledRun | None = None,
         run: str | None = None,
     ) -> TurnTicket:
-        """As `AgentClient.say`; `run` is the id of the turn, if it has one. Raises Forbidden: a reader listens, and says nothing."""
+        """
+        As `AgentClient.say`; `run` is the id of the turn, if it has one.
+
+        Raises:
+            Forbidden: a reader listens, and says nothing.
+            SessionEnding: it is let go just now.
+        """
         require_role(who, "writer")
         if not text.strip() or "\0" in text or _SURROGATE.search(text):
             raise InvalidText("There is nothing to say. Give a text without NUL characters and lone surrogates.")
@@ -170,6 +177,8 @@ class LiveSessions:
         run, schedule = (scheduled.run, scheduled.schedule) if scheduled else (run or new_id(now), None)
         prompt = Prompt(who=who, run=run, text=clean, at=now, model=model, scheduled=schedule)
         async with live.door:
+            if live.is_stopped:
+                raise SessionEnding
             live.require_room()
             await self._say_late(live, who)
             last = live.ring.position
@@ -334,10 +343,10 @@ class LiveSessions:
         As `let_go`, behind whoever calls, and with time for a slow model to read what was said. It is stopped when this returns, and ended if that takes no longer than
         so many `seconds`.
         """
-        live = self._live.get((tenant, id))
+        live = self._live.pop((tenant, id), None)
         if live is None:
             return
-        ending = asyncio.create_task(self._end_behind((tenant, id)))
+        ending = asyncio.create_task(self._end_behind((tenant, id), live, self._note_leaving((tenant, id))))
         self._endings.add(ending)
         ending.add_done_callback(self._endings.discard)
         await live.stop()
@@ -382,9 +391,9 @@ class LiveSessions:
             self._renewal.cancel()
             await asyncio.wait({self._renewal})
 
-    async def _end_behind(self, key: tuple[str, str]) -> None:
+    async def _end_behind(self, key: tuple[str, str], live: LiveSession, end: asyncio.Event) -> None:
         try:
-            await self._close(key, patience=_BEHIND_SECONDS)
+            await self._end(key, live, end, patience=_BEHIND_SECONDS)
         except CommonplaceError as error:
             LOGGER.warning("sessions", extra={"told": {"session": key[1], "code": error.code}})
 
@@ -455,12 +464,26 @@ class LiveSessions:
             for lost in {*await self._claims.renew(), *(() if self._claims.holds(*key) else (key,))}:
                 await self.lose(lost)
 
-    async def _close(self, key: tuple[str, str], *, forget: bool = False, patience: float = TAIL_SECONDS) -> None:
+    async def _close(self, key: tuple[str, str], *, forget: bool = False) -> None:
         """Led until what it leaves behind is kept; whoever wants it meanwhile waits."""
         live = self._live.pop(key, None)
-        if live is None:
-            return
+        if live is not None:
+            await self._end(key, live, self._note_leaving(key), forget=forget)
+
+    def _note_leaving(self, key: tuple[str, str]) -> asyncio.Event:
+        """What whoever wants it meanwhile waits for."""
         end = self._leaving[key] = asyncio.Event()
+        return end
+
+    async def _end(
+        self,
+        key: tuple[str, str],
+        live: LiveSession,
+        end: asyncio.Event,
+        *,
+        forget: bool = False,
+        patience: float = TAIL_SECONDS,
+    ) -> None:
         try:
             await live.aclose(forget=forget, patience=patience)
         finally:

@@ -83,7 +83,7 @@ from commonplace.values.envelope import Envelope
 from commonplace.values.json import Json
 from commonplace.values.moment import new_id, utc
 from commonplace.values.principal import Principal
-from commonplace.values.session import TurnQueueFull
+from commonplace.values.session import SessionEnding, TurnQueueFull
 from commonplace.values.session_lease import SessionElsewhere
 from commonplace.values.turn_event import PermissionAnswered, PermissionAsked, RecalledMemory, TurnEvent
 
@@ -108,6 +108,8 @@ class _Chat:
 
     waiting: deque[_Arrival] = field(default_factory=deque[_Arrival])
     later: list[tuple[Envelope, str]] = field(default_factory=list[tuple[Envelope, str]])
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while something of it is said, or a command is done."""
     task: asyncio.Task[None] | None = None
 
 
@@ -266,7 +268,8 @@ class Residence:
             arrival = chat.waiting.popleft()
             envelope, run = arrival.envelope, arrival.run
             try:
-                await self._handle(arrival)
+                async with chat.lock:
+                    await self._handle(arrival)
             except SessionElsewhere:
                 # Another daemon over the same store leads the room, and answers.
                 self._log("elsewhere", envelope)
@@ -432,18 +435,32 @@ class Residence:
     # ---- to the agent
 
     async def _dispatch(self, envelope: Envelope, room: ChatRoom, who: Principal, run: str) -> None:
+        try:
+            await self._say_or_collect(envelope, room, who, run)
+        except SessionEnding:
+            # Somebody has begun another conversation, perhaps in another room of the same session.
+            await self._say_or_collect(envelope, room, who, run)
+
+    async def _say_or_collect(self, envelope: Envelope, room: ChatRoom, who: Principal, run: str) -> None:
         route = await self.router.resolve(envelope, room)
         await self.place(room, route.session)
         dispatch = dispatch_of(self.profile.settings, envelope)
         follower = await self.follower(route.session)
-        if dispatch.mode == "collect" and follower.is_busy:
+        chat = self._chats[envelope.chat]
+        if dispatch.mode == "collect" and (follower.is_busy or self._is_collected(chat, envelope)):
             # It stays in the inbox, and is said when the turn has ended.
-            self._chats[envelope.chat].later.append((envelope, run))
+            chat.later.append((envelope, run))
             return
         note = ""
         if dispatch.mode == "steer" and follower.is_busy:
             note = INTERRUPTED if await self._interrupts(route.session) else ""
         await self._say(envelope, route, in_session(who, route.session), run, note=note)
+
+    def _is_collected(self, chat: _Chat, envelope: Envelope) -> bool:
+        """Whether something that came before it for the same session is not said yet."""
+        route = self.profile.settings.route
+        key = route_key(route, envelope)
+        return any(route_key(route, earlier) == key for earlier, _ in chat.later)
 
     async def _interrupts(self, session: str) -> bool:
         """End the turn that is played, if somebody asked for it: what a schedule plays goes on, and what is said now waits."""
@@ -526,7 +543,10 @@ class Residence:
     def undelivered(self, target: Target, deliveries: Sequence[RoomDelivery]) -> None:
         if target.schedule is not None:
             self._do_later(self._scheduled_untold(target, deliveries))
-        elif self._may_come_again(deliveries):
+            return
+        # What was collected does not wait for the platform.
+        self._do_later(self._say_later(target.chat))
+        if self._may_come_again(deliveries):
             self._do_later(self._deliver_later(deliveries, target))
         else:
             # It may be in the room: without a key it is not sent a second time.
@@ -564,24 +584,38 @@ class Residence:
         await self._after_turn(target)
 
     async def _after_turn(self, target: Target) -> None:
-        chat = self._chats.get(target.chat)
-        if chat is not None and chat.later:
-            await self._say_later(chat)
+        await self._say_later(target.chat)
         await self.budgets.after_turn(target)
 
-    async def _say_later(self, chat: _Chat) -> None:
-        """What came while a turn was played, as one."""
-        batch, chat.later = chat.later, []
+    async def _say_later(self, name: str) -> None:
+        """What came in a chat while a turn was played, as one."""
+        chat = self._chats.get(name)
+        if chat is None:
+            return
+        async with chat.lock:
+            is_said = False
+            while chat.later and not is_said:
+                batch, chat.later = chat.later, []
+                is_said = await self._say_batch(batch)
+
+    async def _say_batch(self, batch: Sequence[tuple[Envelope, str]]) -> bool:
+        """By their sessions. Whether the end of a turn will bring on what is collected next."""
         by_key: dict[str, list[tuple[Envelope, str]]] = {}
         for envelope, run in batch:
             by_key.setdefault(route_key(self.profile.settings.route, envelope), []).append((envelope, run))
+        is_said = False
         for entries in by_key.values():
             last, run = entries[-1]
             try:
                 await self._say_collected(entries)
+                is_said = True
+            except SessionEnding:
+                # Said again, in the conversation that somebody has begun, before what was collected since.
+                self._chats[last.chat].later[:0] = entries
             except CommonplaceError as error:
                 await self._failed(last, run, error)
                 await self.done(last.chat, *(envelope.id for envelope, _ in entries[:-1]))
+        return is_said
 
     async def _say_collected(self, entries: Sequence[tuple[Envelope, str]]) -> None:
         last, run = entries[-1]
