@@ -59,6 +59,7 @@ class RoomPhrases:
     forgotten: str
     which_one: str
     undone: str
+    nothing_to_undo: str
     why: str
     why_nothing: str
     audit: str
@@ -121,6 +122,7 @@ ENGLISH: Final = RoomPhrases(
     forgotten="Forgotten: {text}\n/forget undo brings it back.",
     which_one="Which one? Say more of it, or its number:\n{lines}",
     undone="It is back: {text}",
+    nothing_to_undo="There is nothing to undo.",
     why="My last answer rested on:\n{lines}",
     why_nothing="My last answer rested on no memory.",
     audit="What happened here last:\n{lines}",
@@ -181,6 +183,7 @@ CHINESE: Final = RoomPhrases(
     forgotten="已忘记：{text}\n/忘记 撤销 可恢复。",
     which_one="哪一条？请说得更详细，或说编号：\n{lines}",
     undone="已恢复：{text}",
+    nothing_to_undo="没有可以撤销的更改。",
     why="我上次的回答依据：\n{lines}",
     why_nothing="我上次的回答没有依据任何记忆。",
     audit="这里最近发生的事：\n{lines}",
