@@ -58,7 +58,7 @@ _STREAMS = """Event streams open on one process, before any of them, with all of
 
 _POISONING = """How many attacks on a memory the guard recognises, and how many ordinary texts that resemble one it holds by mistake
 (`tests/acceptance/poison`). Its model has learned from every set but `heldback`, whose author knew neither rules nor model, and of which nobody who works on them has seen a
-line: only its totals, once for each of two models after it was frozen. The goal there is .75 and .04; it is not reached ([why that is not all](why/poisoning.md)). The model
+line: only its totals, once for each of three models after it was frozen. The goal there is .75 and .04; it is not reached ([why that is not all](why/poisoning.md)). The model
 before had .49 and .06, the rules alone .44 and .23."""
 _EXTRACTION = """Facts found by rules, no model, in short conversations of our own (`tests/engine/learning/transcripts.jsonl`), each with the words
 that its facts must have: precision is the share of the facts found that were expected, recall the share of those expected that were

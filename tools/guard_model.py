@@ -26,8 +26,12 @@ from commonplace.guard.signs import Sign, plain
 POISON = Path(__file__).parent.parent / "tests" / "acceptance" / "poison"
 WRITERS = {".": 0.3, "unseen": 0.5, "stranger": 1.0, "trained": 1.0, "own": 1.0, "voices": 1.0}
 """The folders, and what each counts."""
+ORDINARY = 0.012
+"""What each writer of ordinary sentences counts: enough to keep them apart, too little to make attacks look seldom."""
 DOCS = "docs"
 """Our own pages: ordinary long texts, none of them an attack."""
+SENTENCES = Path(__file__).parent.parent / "tests" / "evaluation" / "learning" / "sentences"
+"""What people type to an assistant or to each other, by four writers: ordinary short texts, none of them an attack."""
 _DECAY = 3e-4
 _STEPS = 300
 _KEPT = 12
@@ -49,7 +53,17 @@ def rows() -> list[tuple[str, int, str]]:
                     found.append((writer, is_attack, plain(row["text"])))
     pages = sorted((POISON.parent.parent.parent / "docs").rglob("*.md"))
     texts = (plain(page.read_text(encoding="utf-8")) for page in pages)
-    return [*found, *((DOCS, 0, passage) for text in texts for passage in windows(text))]
+    return [*found, *((DOCS, 0, passage) for text in texts for passage in windows(text)), *_sentences()]
+
+
+def _sentences() -> list[tuple[str, int, str]]:
+    """Each writer's, those left out that tell an assistant who it is to be: the rules hold such a text whatever the model says."""
+    texts = [
+        (path.stem, plain(line.split("\t")[3]))
+        for path in sorted(SENTENCES.glob("*.tsv"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+    return [(writer, 0, text) for writer, text in texts if not forms_of(text)]
 
 
 def matrix(texts: list[str]) -> NDArray[np.float32]:
@@ -132,7 +146,7 @@ def fit(values: NDArray[np.float32], writers: NDArray[np.str_], attacks: NDArray
     for writer in np.unique(writers):
         for side in (0, 1):
             group = (writers == writer) & (attacks == side)
-            amounts[group] = WRITERS.get(str(writer), 1.0) / max(group.sum(), 1)
+            amounts[group] = WRITERS.get(str(writer), 1.0 if writer == DOCS else ORDINARY) / max(group.sum(), 1)
     return learned(values, np.where(attacks == 1, 1.0, -1.0), amounts / amounts.sum())
 
 

@@ -50,12 +50,12 @@ _FIRST_WORD: Final = re.compile(r"[^\W_]+")
 _SPEAKERS: Final = re.compile(r"^(?:user|assistant)[:：]", re.IGNORECASE | re.MULTILINE)
 DOUBTFUL: Final[frozenset[Sign]] = frozenset({"injection", "trigger", "role_marker", "exfiltration"})
 """Forms that are also quoted, warned of and used between people. Alone they count unless the model reads the text as no attack."""
-DOUBT: Final = -1.0
+DOUBT: Final = -1.8
 """The score below which it does."""
 _QUOTED_IN: Final = 8_000
 """Characters of a text that the model is asked about for such a form: a longer one holds whole passages that are no attack, beside one that may be."""
-THRESHOLD: Final = 2.2
-"""The score from which a text steers: learned from all writers of the sets but one, forms and model together hold three in 100 look-alikes of that one."""
+THRESHOLD: Final = 1.9
+"""The score from which a text steers: so high that of ordinary sentences three in 1,000 are held, and of look-alikes that nobody learned from one in 20."""
 _MOST_ANSWERS: Final = 256
 _answers: OrderedDict[bytes, tuple[Sign, ...]] = OrderedDict()
 
