@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -17,7 +18,7 @@ from commonplace.testing.channels import OPEN, FakeChannel, RoomBench
 from commonplace.testing.chat import ScriptedChatModel
 from commonplace.testing.events import until
 from commonplace.values.audit import AuditQuery
-from commonplace.values.channel import GroupSettings, SenderLink
+from commonplace.values.channel import ChannelSettings, GroupSettings, SenderLink
 from commonplace.values.envelope import Envelope
 from commonplace.values.scope import DEFAULT_TENANT
 
@@ -136,6 +137,35 @@ async def test_a_message_that_means_nobody_or_comes_twice_is_not_answered(bench:
 
     assert said(model) == ["[Ana] Hello"]
     assert len(room.platform.messages) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "more", "reason"),
+    [
+        (OPEN, {"mentions_bot": False}, "mention_required"),
+        (replace(OPEN, group_policy="disabled"), {}, "disabled"),
+        (replace(OPEN, group_policy="allowlist"), {}, "not_allowlisted"),
+        (replace(OPEN, senders="allowlist", allowed=("bob",)), {}, "not_allowlisted"),
+        (replace(OPEN, senders="pairing"), {}, "pairing_required"),
+    ],
+)
+async def test_a_message_that_is_not_heard_leaves_a_log_line_with_the_reason_and_without_its_words(
+    bench: TurnBench,
+    caplog: pytest.LogCaptureFixture,
+    settings: ChannelSettings,
+    more: dict[str, Any],
+    reason: str,
+) -> None:
+    room = RoomBench(bench, settings)
+    with caplog.at_level(logging.INFO, logger="commonplace"):
+        async with room.residence.open():
+            message = await room.say("Ana", "Lunch at the harbour?", **more)
+            await room.residence.settle()
+
+    told = [getattr(record, "told", {}) for record in caplog.records if record.getMessage() == "room"]
+    line = {"outcome": reason, "channel": "team", "chat": "room-7", "sender": "ana", "message": message}
+    assert told == [line]
+    assert "harbour" not in str(told)
 
 
 async def test_whoever_is_not_known_gets_a_code_and_is_heard_when_it_was_approved(bench: TurnBench) -> None:
