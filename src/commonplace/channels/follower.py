@@ -96,7 +96,7 @@ class FollowerParts:
 class DeliveryProgress:
     """How much of a turn that is played is in the room: characters of its text, pieces, and the questions of its tools."""
 
-    sent: int = 0
+    characters: int = 0
     blocks: int = 0
     questions: tuple[str, ...] = ()
 
@@ -153,13 +153,13 @@ class RoomFollower:
     @property
     def progress(self) -> DeliveryProgress:
         """Of the turn that is played."""
-        return DeliveryProgress(sent=self._sent, blocks=self._blocks)
+        return DeliveryProgress(characters=self._sent, blocks=self._blocks)
 
     def resume(self, turn: PlayedTurn, target: Target, progress: DeliveryProgress) -> None:
         """Go on with a turn that is played already, and of which somebody else told the room so much."""
         self._current, self._text, self.memories = target, turn.text, turn.memories
         if turn.is_whole:
-            self._sent, self._blocks = progress.sent, progress.blocks
+            self._sent, self._blocks = progress.characters, progress.blocks
 
     async def show_current(self) -> None:
         """That somebody works on the turn that was resumed."""

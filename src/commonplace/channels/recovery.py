@@ -60,8 +60,8 @@ class UnhandledTurn:
 
     @property
     def progress(self) -> DeliveryProgress:
-        kept = self.data.get(PROGRESS)
-        return DeliveryProgress() if not isinstance(kept, dict) else _progress_of(kept)
+        noted = self.data.get(PROGRESS)
+        return DeliveryProgress() if not isinstance(noted, dict) else _progress_of(noted)
 
 
 class RoomRecovery:
@@ -136,10 +136,10 @@ class RoomRecovery:
                 await residence.place(room, session)
         if target is None:
             return
-        asked = next((turn.progress.questions for turn in turns if turn.run == target.run), ())
+        questions = next((turn.progress.questions for turn in turns if turn.run == target.run), ())
         try:
             for request in state.permissions:
-                await residence.votes.take_over(session, target, request, is_asked=request.id in asked)
+                await residence.votes.take_over(session, target, request, is_asked=request.id in questions)
             await follower.show_current()
         except CommonplaceError as error:
             residence.log_undelivered(error)
@@ -185,14 +185,16 @@ class RoomRecovery:
 
 
 def progress_data(progress: DeliveryProgress) -> dict[str, Json]:
-    return {"sent": progress.sent, "blocks": progress.blocks, "questions": list[Json](progress.questions)}
+    return {"characters": progress.characters, "blocks": progress.blocks, "questions": list[Json](progress.questions)}
 
 
 def _progress_of(data: Mapping[str, Json]) -> DeliveryProgress:
     """What `progress_data` wrote."""
     questions = cast("list[str]", data.get("questions") or [])
     return DeliveryProgress(
-        sent=cast("int", data.get("sent", 0)), blocks=cast("int", data.get("blocks", 0)), questions=tuple(questions)
+        characters=cast("int", data.get("characters", 0)),
+        blocks=cast("int", data.get("blocks", 0)),
+        questions=tuple(questions),
     )
 
 
