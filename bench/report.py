@@ -128,7 +128,7 @@ Everything is counted in the store. `not once`: due times that have not exactly 
 their daemon was killed, and again; `twice without saying so`: of those, the ones whose second turn does not say so, and replies that are in a room twice. `late`: from when
 it was due to when its turn was over."""
 _CONNECTIONS = """\
-Feishu and DingTalk, each the local server of the tests, which speaks the vendor's protocol. The connection is lost just as a message was brought, once it was acknowledged,
+Feishu, DingTalk and Matrix, each the local server of the tests, which speaks the platform's protocol. The connection is lost just as a message was brought, once it was acknowledged,
 within a frame, and after a reply that was taken and said not to be, in turn; the vendor brings each message again, also one that was acknowledged. `keys`: whether the platform
 knows a message by a key that is sent a second time."""
 _RELEVANCE = """\

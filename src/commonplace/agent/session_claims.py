@@ -1,5 +1,5 @@
 """
-The sessions that this process leads, by leases in the store, and the history as it may be written under them.
+The sessions and channels that this process leads, by leases in the store, and the history as it may be written under them.
 
 A claim is new whenever a session is taken up. The store takes a message only under the claim that holds, so that a process which was
 stopped for longer than its lease adds nothing when it goes on, whatever it believes.
@@ -98,7 +98,9 @@ class SessionClaims:
             return 0
         folder = Path(self.holder.socket).parent
         holders = [
-            lease.holder for lease in await self._leases.session_leases() if lease.holder.process != self.holder.process
+            lease.holder
+            for lease in await self._leases.session_leases()
+            if lease.channel is None and lease.holder.process != self.holder.process
         ]
         return sum(holder.socket is not None and Path(holder.socket).parent == folder for holder in holders)
 
@@ -127,14 +129,23 @@ class SessionClaims:
             except (CommonplaceError, TimeoutError) as error:
                 LOGGER.warning("a lease is not released: %s", type(error).__name__)
 
+    async def aclose(self) -> None:
+        """Let all go."""
+        await self.release(*self._held)
+
+    @property
+    def pause(self) -> float:
+        """Seconds between two renewals."""
+        return self._lease.total_seconds() / _RENEWALS
+
     async def keep_up(self, on_loss: Callable[[tuple[str, str]], Awaitable[None]]) -> None:
         """Renew the leases in time, without an end, and call `on_loss` for each session that is lost."""
         while True:
-            await asyncio.sleep(self._lease.total_seconds() / _RENEWALS)
+            await asyncio.sleep(self.pause)
             try:
                 keys = await self.renew()
             except CommonplaceError as error:
-                LOGGER.warning("the leases of sessions are not renewed: %s", error.code)
+                LOGGER.warning("leases are not renewed: %s", error.code)
                 continue
             await asyncio.gather(*(on_loss(key) for key in keys))
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from commonplace.channels import pairing_codes
 from commonplace.channels.budget import room_spending
-from commonplace.channels.host import BUILT_IN, ChannelHost
+from commonplace.channels.host import ANOTHER, BUILT_IN, ChannelHost
 from commonplace.channels.platforms import GUIDES, PLATFORMS, offered_kind
 from commonplace.channels.secrets import read_secret, without_secrets
 from commonplace.channels.speakers import channel_principal
@@ -128,6 +128,8 @@ class ChannelAdmin:
                 await self.host.parts.files.artifacts.erase_room(who.tenant, room.scope)
             await self.host.parts.store.remove_channel(who.tenant, name, entries)
             account.noted = True
+        # It may have begun anew for a moment.
+        await self.host.remove(who.tenant, name)
 
     async def test(self, who: Principal, name: str, chat: str) -> ChannelTest:
         """
@@ -310,7 +312,8 @@ class ChannelAdmin:
         if _governs(who):
             return status
         connection = None if status.connection is None else replace(status.connection, error=None)
-        return replace(status, channel=_plain(profile), connection=connection, meaning=None)
+        leader = None if status.leader is None else ANOTHER
+        return replace(status, channel=_plain(profile), connection=connection, meaning=None, leader=leader)
 
 
 def _governs(who: Principal) -> bool:

@@ -73,6 +73,8 @@ class RoomRecovery:
         residence = self._residence
         turns: dict[str, UnhandledTurn] = {}
         for chat, message in await residence.parts.store.unhandled(residence.tenant, residence.profile.name):
+            if not await residence.takes_up(chat, message.id):
+                continue
             envelope, run = envelope_of(residence.tenant, residence.profile.name, chat, message)
             turn = turns.setdefault(run, UnhandledTurn(run=run, session=None))
             turn.envelopes.append(envelope)
@@ -121,7 +123,7 @@ class RoomRecovery:
         for turn in alive:
             target = self._target(turn, speakers[turn.run])
             follower.expect(target)
-            if turn.run == playing and played is not None:
+            if turn.run == playing and played is not None and follower.current is None:
                 follower.resume(played, target, turn.progress)
         await self._show(session, follower, state, alive)
         return {turn.run for turn in alive}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -66,7 +66,7 @@ from commonplace.channels.speakers import (
 from commonplace.channels.votes import CHOICES, RoomVotes
 from commonplace.errors import CommonplaceError, InternalError
 from commonplace.events.ring import Ring
-from commonplace.ports.channel import ButtonPress, Channel
+from commonplace.ports.channel import ButtonPress, Channel, Outgoing
 from commonplace.ports.journal import Entries
 from commonplace.ports.schedule_target import Delivery
 from commonplace.text.scrub import scrub
@@ -84,7 +84,7 @@ from commonplace.values.json import Json
 from commonplace.values.moment import new_id, utc
 from commonplace.values.principal import Principal
 from commonplace.values.session import SessionEnding, TurnQueueFull
-from commonplace.values.session_lease import SessionElsewhere
+from commonplace.values.session_lease import SessionElsewhere, SessionInUse
 from commonplace.values.turn_event import PermissionAnswered, PermissionAsked, RecalledMemory, TurnEvent
 
 LOGGER: Final = logging.getLogger("commonplace")
@@ -126,6 +126,8 @@ class Residence:
         self._followers: dict[str, RoomFollower] = {}
         self._late: set[asyncio.Task[None]] = set()
         """What the platform is told again."""
+        self._under_way: set[tuple[str, str]] = set()
+        """Messages, by chat and id, about which something is still done here."""
         self.votes = RoomVotes(self)
         self.budgets = RoomBudgets(self)
         self.scheduled = ScheduledTurns(self)
@@ -148,6 +150,11 @@ class Residence:
     def is_busy(self) -> bool:
         """Whether a turn is played, or waits, of which a room is to be told."""
         return any(follower.is_busy for follower in self._followers.values())
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether something is to be told again that the platform did not take."""
+        return bool(self._late)
 
     async def settle(self) -> None:
         """Wait until everything that came is with the agent."""
@@ -200,11 +207,15 @@ class Residence:
             self._log("malformed", envelope)
             return None
         now = self.parts.clock.now()
-        run = new_id(now)
+        run, key = new_id(now), (taken.chat, taken.id)
+        is_new = key not in self._under_way
+        self._under_way.add(key)
         # A secret belongs neither in the room's log nor in the agent's history.
         envelope = replace(taken, text=(await asyncio.to_thread(scrub, taken.text)).text)
         message = await self.parts.store.keep_message(self.tenant, draft_of(envelope, run))
         if message is None:
+            if is_new:
+                self._under_way.discard(key)
             return None
         # Only what is meant for us counts: people may talk to each other as much as they like.
         flood = self._limits.take(envelope.sender, min(envelope.at, now)) if self._is_meant(envelope) else "taken"
@@ -270,9 +281,6 @@ class Residence:
             try:
                 async with chat.lock:
                     await self._handle(arrival)
-            except SessionElsewhere:
-                # Another daemon over the same store leads the room, and answers.
-                self._log("elsewhere", envelope)
             except CommonplaceError as error:
                 await self._failed(envelope, run, error)
             except Exception as error:
@@ -445,7 +453,7 @@ class Residence:
         route = await self.router.resolve(envelope, room)
         await self.place(room, route.session)
         dispatch = dispatch_of(self.profile.settings, envelope)
-        follower = await self.follower(route.session)
+        follower = await self._follower_when_free(route.session, envelope)
         chat = self._chats[envelope.chat]
         if dispatch.mode == "collect" and (follower.is_busy or self._is_collected(chat, envelope)):
             # It stays in the inbox, and is said when the turn has ended.
@@ -461,6 +469,16 @@ class Residence:
         route = self.profile.settings.route
         key = route_key(route, envelope)
         return any(route_key(route, earlier) == key for earlier, _ in chat.later)
+
+    async def _follower_when_free(self, session: str, envelope: Envelope) -> RoomFollower:
+        """Who led the channel before may lead its session for a moment still. Raises SessionElsewhere, SessionInUse: for longer."""
+        for pause in self.parts.session_pauses:
+            try:
+                return await self.follower(session)
+            except (SessionElsewhere, SessionInUse) as error:
+                self._log("elsewhere", envelope, code=error.code)
+                await asyncio.sleep(pause)
+        return await self.follower(session)
 
     async def _interrupts(self, session: str) -> bool:
         """End the turn that is played, if somebody asked for it: what a schedule plays goes on, and what is said now waits."""
@@ -513,13 +531,13 @@ class Residence:
 
     async def follower(self, session: str) -> RoomFollower:
         """Who tells the room of this session's turns."""
-        ring = await self.parts.agent.ring(self.owner, session)
-        follower = self._followers.get(session)
-        if follower is None or not follower.is_alive or follower.ring is not ring:
-            follower = self.follow(session, ring)
-        return follower
+        return self.follow(session, await self.parts.agent.ring(self.owner, session))
 
     def follow(self, session: str, ring: Ring[TurnEvent], *, after: int | None = None) -> RoomFollower:
+        """Who follows it already, else somebody from behind the event `after`."""
+        present = self._followers.get(session)
+        if present is not None and present.is_alive and present.ring is ring:
+            return present
         parts = FollowerParts(
             platform=self.platform,
             blocks=self.profile.settings.blocks,
@@ -561,10 +579,18 @@ class Residence:
         await self.scheduled.undelivered(target, deliveries)
         await self._after_turn(target)
 
-    async def _deliver_later(self, deliveries: Sequence[RoomDelivery], target: Target | None = None) -> None:
+    async def _deliver_later(
+        self,
+        deliveries: Sequence[RoomDelivery],
+        target: Target | None = None,
+        *,
+        is_due: Callable[[], bool] = lambda: True,
+    ) -> None:
         """Try again, for a while. The end of a turn that is not told by then is tried at the next start."""
         for pause in self.parts.pauses:
             await asyncio.sleep(max(pause, deliveries[0].wait))
+            if not is_due():
+                break
             deliveries = await deliver(self.platform, deliveries)
             if not deliveries or not self._may_come_again(deliveries):
                 break
@@ -644,6 +670,26 @@ class Residence:
         follower = self._followers.get(session)
         return () if follower is None else follower.memories
 
+    # ---- after a restart
+
+    async def look_again(self) -> None:
+        """Take up what another process has kept, and does not handle any more."""
+        recovery = RoomRecovery(self)
+        await recovery.go_on(await recovery.unhandled())
+
+    async def takes_up(self, chat: str, message: str) -> bool:
+        """Whether nothing was done about it here, nor is."""
+        key = chat, message
+        if key in self._under_way:
+            return False
+        self._under_way.add(key)
+        row = await self.parts.store.message(self.tenant, self.profile.name, chat, message)
+        if row is not None and not row.handled:
+            return True
+        # It was done about since it was listed.
+        self._under_way.discard(key)
+        return False
+
     # ---- out
 
     def words(self, envelope: Envelope) -> RoomPhrases:
@@ -655,13 +701,17 @@ class Residence:
 
     async def tell(self, envelope: Envelope, text: str, *, key: str | None = None) -> None:
         """Say something in the room that is not the agent's word. If the platform does not take it, it is tried again where it cannot come twice."""
-        message = notice(envelope, text, key=key or new_id(self.parts.clock.now()))
+        await self.post(notice(envelope, text, key=key or new_id(self.parts.clock.now())))
+
+    async def post(self, message: Outgoing, is_due: Callable[[], bool] = lambda: True) -> None:
+        """Send it, and if the platform does not take it, again and again as `tell`, for as long as it `is_due`."""
         rest = await deliver(self.platform, [RoomDelivery(message=message)])
         if rest and self._may_come_again(rest):
-            self._do_later(self._deliver_later(rest))
+            self._do_later(self._deliver_later(rest, is_due=is_due))
 
     async def done(self, chat: str, *messages: str) -> None:
         await self.parts.store.mark_handled(self.tenant, self.profile.name, chat, messages)
+        self._under_way -= {(chat, message) for message in messages}
 
     # ---- what is written down
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from commonplace.channels.gates import sender_refusal
+from commonplace.channels.gates import GROUP, admission_refusal, sender_refusal
 from commonplace.channels.residence import Residence
 from commonplace.channels.speakers import identity_of
 from commonplace.errors import CommonplaceError, Forbidden
@@ -15,7 +15,8 @@ from commonplace.service.desk import Desk
 from commonplace.values.channel import ChannelNotFound, ChatRoom, RoomNotFound
 from commonplace.values.platform import Bilingual
 from commonplace.values.principal import LOCAL, Principal
-from commonplace.values.schedule import room_of
+from commonplace.values.schedule import PostingRefused, room_of
+from commonplace.values.session_lease import SessionElsewhere, SessionInUse
 
 ONLY_ANSWERS: Final = (
     "The platform of this channel only answers: nothing can be posted where nobody has just spoken, so the turn was not "
@@ -38,11 +39,12 @@ class RoomTarget(ScheduleTarget):
         room = await self._room(who, target)
         try:
             residence = await self._residence_of(who.tenant, room.channel)
-        except ChannelNotFound:
+        except (ChannelNotFound, SessionElsewhere, SessionInUse):
             raise
         except CommonplaceError as error:
             # Stopped, or it could not begin: somebody may start it before the next time.
             return error.message
+        await self._require_admitted(residence, room)
         await self._require_heard(who, residence, room)
         return None if residence.platform.can_cold_send else ONLY_ANSWERS
 
@@ -54,6 +56,7 @@ class RoomTarget(ScheduleTarget):
     async def announce(self, who: Principal, target: str, text: Bilingual) -> None:
         room = await self._room(who, target)
         residence = await self._residence_of(who.tenant, room.channel)
+        await self._require_admitted(residence, room)
         await residence.scheduled.announce(room, text)
 
     async def _room(self, who: Principal, target: str) -> ChatRoom:
@@ -62,6 +65,15 @@ class RoomTarget(ScheduleTarget):
         if room is None:
             raise RoomNotFound
         return room
+
+    async def _require_admitted(self, residence: Residence, room: ChatRoom) -> None:
+        """Raises PostingRefused: its group was let in no longer."""
+        if not room.is_group:
+            return
+        group = await self._desk.store.channels.sender(residence.tenant, room.channel, f"{GROUP}{room.chat}")
+        refusal = admission_refusal(residence.profile.settings, room.chat, group)
+        if refusal is not None:
+            raise PostingRefused(f"The channel does not let this group in: {refusal}.", reason=refusal)
 
     async def _require_heard(self, who: Principal, residence: Residence, room: ChatRoom) -> None:
         """Raises Forbidden: whoever set it would not be heard in the room any more."""

@@ -80,7 +80,7 @@ class RoomVotes:
         words, asker = _words(target.chinese), display_name(target.name)
         card = PermissionCard(request=request, options=_options(target.chinese), asker=asker)
         text = words.card.format(asker=asker, title=" ".join(request.title.split())[:500], id=f" {request.id[-6:]}")
-        await self._residence.platform.send(
+        await self._residence.post(
             Outgoing(
                 chat=target.chat,
                 thread=target.thread,
@@ -90,7 +90,8 @@ class RoomVotes:
                 run=target.run,
                 notice=True,
                 card=card,
-            )
+            ),
+            is_due=lambda: request.id in self._cards,
         )
 
     def _keep(self, session: str, target: Target, request: PermissionRequest) -> None:

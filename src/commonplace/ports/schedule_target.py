@@ -72,6 +72,7 @@ class ScheduleTarget(Protocol):
         Why nothing can be posted there now without somebody having spoken before; None: it can.
 
         Raises:
+            PostingRefused: nothing is posted there until somebody lets it in again: the due time is skipped.
             NotFound, Forbidden: there is no such place any more, or not for this person.
         """
         ...

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from commonplace.errors import CommonplaceError, Conflict, Overloaded, StoreUnavailable
 from commonplace.values.moment import Moment
+
+_CHANNEL: Final = "channel\n"
+
+
+def channel_lease(channel: str) -> str:
+    """The name under which the lease of a channel stands among those of sessions. No session has it: ids have no line breaks."""
+    return f"{_CHANNEL}{channel}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,9 +38,14 @@ class SessionLease:
     holder: LeaseHolder
     expires_at: Moment
 
+    @property
+    def channel(self) -> str | None:
+        """The channel that is led, if this is the lease of one and not of a session."""
+        return self.session.removeprefix(_CHANNEL) if self.session.startswith(_CHANNEL) else None
+
 
 class SessionElsewhere(Conflict):
-    """Another daemon leads this session. Send the request to its address, or wait until it has let the session go."""
+    """Another daemon leads this session, or the channel of this room. Send the request to its address, or wait until it has let go."""
 
     code = "session_elsewhere"
     status = 421
@@ -43,7 +56,8 @@ class SessionElsewhere(Conflict):
     @classmethod
     def of(cls, lease: SessionLease, retry_after: float) -> SessionElsewhere:
         where = lease.holder.url or "another process"
-        message = f"{where} leads this session. Ask there, or wait until it has let the session go."
+        what = "this session" if lease.channel is None else f"the channel {lease.channel}"
+        message = f"{where} leads {what}. Ask there, or wait until it has let go."
         error = cls(message, owner=lease.holder.url, retry_after=max(0.0, retry_after))
         error.lease = lease
         return error

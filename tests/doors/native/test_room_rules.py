@@ -113,6 +113,36 @@ async def test_a_room_has_servers_of_its_own_beside_those_of_the_agent(house: Ag
 
 
 @pytest.mark.parametrize(
+    ("tools", "library"),
+    [
+        (["memory_search"], set[str]()),
+        (["library_lend"], {"library_lend"}),
+        (["library"], {"library_lend", "library_order", "library_hang"}),
+    ],
+    ids=["no tool of it", "one tool", "the server"],
+)
+async def test_the_tools_that_are_named_for_a_room_narrow_the_agents_servers_too(
+    house: AgentHouse, vendor: Vendor, tools: list[str], library: set[str]
+) -> None:
+    row = {"name": "library", "command": sys.executable, "args": [str(SERVER), "stdio"]}
+    deploys = {"name": "deploys", "command": sys.executable, "args": [str(SERVER), "stdio"]}
+    operator, here, there = await rooms_of(house, tools=tools, mcp_servers=[deploys])
+    await operator.done("POST", "/v1/agents", json={"id": "scout", "name": "Scout", "profile": {"mcp_servers": [row]}})
+    await change(operator, {"agent": "scout"})
+
+    await here.answer_to("Hello", seconds=20.0)
+    await there.answer_to("Hello", seconds=20.0)
+
+    first, other = map(offered, vendor.requests)
+    named = {name for name in first if name.startswith("library_")}
+    assert named >= library
+    assert named <= library or tools == ["library"]
+    assert "deploys_lend" in first
+    assert {name for name in first if not name.startswith(("library_", "deploys_"))} == {*tools} & {"memory_search"}
+    assert {"library_lend", "library_order"} <= other
+
+
+@pytest.mark.parametrize(
     "group",
     [
         {"tools": ["a b"]},

@@ -27,7 +27,7 @@ from commonplace.testing.events import until
 from commonplace.testing.room_schedules import CHAT, TARGET, RoomScheduleBench
 from commonplace.testing.schedules import LEASE
 from commonplace.values.audit import AuditQuery
-from commonplace.values.channel import ChannelSettings, RoomBudget, SenderLink
+from commonplace.values.channel import ChannelSettings, GroupSettings, RoomBudget, SenderLink
 from commonplace.values.principal import Principal
 from commonplace.values.schedule import MOST_ENABLED, TooManySchedules
 from commonplace.values.scope import DEFAULT_TENANT as HERE
@@ -230,6 +230,52 @@ async def test_a_room_without_money_puts_its_schedules_off_to_the_next_window_an
     assert "is paused" in bench.posted()[0]
     rows = (await parts.journal.audit(HERE, AuditQuery(actions=("room.budget",)), 10, None)).rows
     assert rows[-1].outcome == "budget_exhausted"
+
+
+CLOSED = [
+    replace(OPEN, group_policy="disabled"),
+    replace(OPEN, group_policy="allowlist", groups={"*": GroupSettings()}),
+    replace(OPEN, group_policy="pairing"),
+]
+
+
+@pytest.mark.parametrize("closed", CLOSED, ids=lambda settings: settings.group_policy)
+async def test_a_group_that_is_let_in_no_longer_is_passed_over_until_it_is_again(
+    agents: Make, closed: ChannelSettings, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench = await opened(agents)
+    residence = bench.room.residence
+    async with residence.open():
+        view = await bench.add(await bench.person("ana"), cron="0 * * * *")
+        residence.profile = replace(residence.profile, settings=closed)
+        await bench.daemon.until(WEDNESDAY + 8 * HOUR, step=HOUR)
+        passed_over, posted = await bench.look(view.id), bench.posted()
+        residence.profile = replace(residence.profile, settings=replace(closed, groups={CHAT: GroupSettings()}))
+        if closed.group_policy == "disabled":
+            residence.profile = replace(residence.profile, settings=OPEN)
+
+        await bench.daemon.until(WEDNESDAY + 9 * HOUR, step=HOUR)
+
+    assert passed_over.last is not None
+    assert (passed_over.last.status, passed_over.fires, passed_over.failures) == ("skipped", 0, 0)
+    assert (passed_over.enabled, posted) == (True, [])
+    assert "is skipped" in caplog.text
+    assert bench.posted()[0].endswith("Three are open.")
+    assert (await bench.look(view.id)).fires > 0
+
+
+async def test_what_was_due_once_in_a_group_that_is_let_in_no_longer_ends_without_a_word_there(agents: Make) -> None:
+    bench = await opened(agents)
+    residence = bench.room.residence
+    async with residence.open():
+        view = await bench.add(await bench.person("ana"), at=WEDNESDAY + HOUR)
+        residence.profile = replace(residence.profile, settings=CLOSED[0])
+
+        await bench.daemon.until(WEDNESDAY + 2 * HOUR)
+
+    after = await bench.look(view.id)
+    assert after.last is not None
+    assert (after.last.status, after.enabled, bench.posted()) == ("skipped", False, [])
 
 
 # ---- a daemon that dies

@@ -94,7 +94,7 @@ async def remove_channel(channel: ChannelName, who: Caller, admin: Admin) -> Cha
     return ChannelDeletedAnswer(channel)
 
 
-@router.post("/channels/{channel}/test", summary="Write a test message", responses=problems(404, 409))
+@router.post("/channels/{channel}/test", summary="Write a test message", responses=problems(404, 409, 421))
 async def test_channel(channel: ChannelName, body: ChannelTestBody, who: Caller, admin: Admin) -> ChannelTest:
     """For admins. That a platform refuses it is an answer, too: `is_sent` is false then, and `error` says why."""
     return await admin.test(who, channel, body.chat)

@@ -61,7 +61,7 @@ async def room(channel: ChannelName, chat: ChatId, who: Caller, house: RoomHouse
     return await house.room(who, channel, chat)
 
 
-@router.delete("/{chat}", summary="Remove a room with all that was said in it", responses=problems(404))
+@router.delete("/{chat}", summary="Remove a room with all that was said in it", responses=problems(404, 421))
 async def remove_room(channel: ChannelName, chat: ChatId, who: Caller, house: RoomHouse) -> RoomDeletedAnswer:
     """For its owner, and for admins. What it remembers stays until its scope is purged."""
     await house.delete(who, channel, chat)
@@ -76,7 +76,7 @@ async def room_messages(
     return await house.messages(who, channel, chat, before=query.before, limit=query.limit)
 
 
-@router.post("/{chat}/messages", status_code=202, summary="Say something in a room", responses=problems(404, 409))
+@router.post("/{chat}/messages", status_code=202, summary="Say something in a room", responses=problems(404, 409, 421))
 async def say_in_room(
     channel: ChannelName, chat: ChatId, body: RoomSayBody, who: Caller, house: RoomHouse
 ) -> RoomMessage:
@@ -111,12 +111,14 @@ async def upload_to_room(
     return await house.upload(who, channel, chat, name, None, await request.body())
 
 
-@router.post("/{chat}/typing", status_code=204, summary="Let others see that you write", responses=problems(404))
+@router.post("/{chat}/typing", status_code=204, summary="Let others see that you write", responses=problems(404, 421))
 async def typing(channel: ChannelName, chat: ChatId, body: RoomTypingBody, who: Caller, house: RoomHouse) -> None:
     await house.show_typing(who, channel, chat, body.active)
 
 
-@router.post("/{chat}/permissions/{request}", summary="Answer what a tool asks of a room", responses=problems(404, 409))
+@router.post(
+    "/{chat}/permissions/{request}", summary="Answer what a tool asks of a room", responses=problems(404, 409, 421)
+)
 async def vote_in_room(
     channel: ChannelName,
     chat: ChatId,
@@ -205,7 +207,7 @@ async def _stream(
             "description": "Server-sent events, without an end.",
             "content": {MEDIA_TYPE: {"schema": {"type": "string"}}},
         },
-        **problems(404),
+        **problems(404, 421),
     },
 )
 async def room_events(request: Request, stream: Annotated[RingStream[RoomEvent], Depends(_stream)]) -> EventStream:
