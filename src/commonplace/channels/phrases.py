@@ -45,6 +45,8 @@ class RoomPhrases:
     answered: str
     refused: str
     unanswered: str
+    lapsed: str
+    question_over: str
     recorded: str
     nothing_waits: str
     several_wait: str
@@ -108,6 +110,8 @@ ENGLISH: Final = RoomPhrases(
     answered="{voter} allowed it.",
     refused="{voter} refused it.",
     unanswered="Nobody answered in time, so it was not done.",
+    lapsed="I was restarted before anybody answered, so it was not done. Ask me again.",
+    question_over="This question is not open any more: it was answered, or I was restarted since.",
     recorded="Your vote counts; {needed} more needed.",
     nothing_waits="Nothing waits for an answer.",
     several_wait="Several requests wait. Name one: {ids}",
@@ -169,6 +173,8 @@ CHINESE: Final = RoomPhrases(
     answered="{voter} 已批准。",
     refused="{voter} 已拒绝。",
     unanswered="没有人及时回答，所以没有执行。",
+    lapsed="还没有人回答我就被重启了，所以没有执行。请再问我一次。",
+    question_over="这个请求已不再等待回答：已有人回答，或我在此之后被重启过。",
     recorded="已记录你的投票，还需要 {needed} 票。",
     nothing_waits="没有等待回答的请求。",
     several_wait="有多个请求在等待。请指明一个：{ids}",

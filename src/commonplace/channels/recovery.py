@@ -168,7 +168,8 @@ class RoomRecovery:
             name = display_name(envelope.sender_name or envelope.sender)
             text = residence.words(envelope).restarted.format(name=name)
             deliveries = [RoomDelivery(message=replace(notice(envelope, text, key=f"{turn.run}-reply"), run=turn.run))]
-        if turn.data.get(TELLING):
+        first = deliveries[0].message
+        if turn.data.get(TELLING) and not residence.platform.is_begun(first.chat, first.key):
             residence.undelivered(target, deliveries)
             return
         await residence.telling(target)

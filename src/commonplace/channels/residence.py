@@ -142,6 +142,7 @@ class Residence:
         async with self.platform.connect(self):
             try:
                 await recovery.go_on(turns)
+                await self.votes.load()
                 yield
             finally:
                 await self._close()
@@ -560,16 +561,16 @@ class Residence:
 
     def undelivered(self, target: Target, deliveries: Sequence[RoomDelivery]) -> None:
         if target.schedule is not None:
-            self._do_later(self._scheduled_untold(target, deliveries))
+            self.do_later(self._scheduled_untold(target, deliveries))
             return
         # What was collected does not wait for the platform.
-        self._do_later(self._say_later(target.chat))
+        self.do_later(self._say_later(target.chat))
         if self._may_come_again(deliveries):
-            self._do_later(self._deliver_later(deliveries, target))
+            self.do_later(self._deliver_later(deliveries, target))
         else:
             # It may be in the room: without a key it is not sent a second time.
             LOGGER.warning("room", extra={"told": {"outcome": "in_doubt", "chat": target.chat, "run": target.run}})
-            self._do_later(self._ended(target))
+            self.do_later(self._ended(target))
 
     def _may_come_again(self, deliveries: Sequence[RoomDelivery]) -> bool:
         """The platform knows it again, or certainly did not take it."""
@@ -597,7 +598,8 @@ class Residence:
         if target is not None and not deliveries:
             await self._ended(target)
 
-    def _do_later(self, work: Coroutine[Any, Any, None]) -> None:
+    def do_later(self, work: Coroutine[Any, Any, None]) -> None:
+        """Beside everything else, as long as the channel is open."""
         task = asyncio.create_task(work)
         self._late.add(task)
         task.add_done_callback(self._late.discard)
@@ -707,7 +709,7 @@ class Residence:
         """Send it, and if the platform does not take it, again and again as `tell`, for as long as it `is_due`."""
         rest = await deliver(self.platform, [RoomDelivery(message=message)])
         if rest and self._may_come_again(rest):
-            self._do_later(self._deliver_later(rest, is_due=is_due))
+            self.do_later(self._deliver_later(rest, is_due=is_due))
 
     async def done(self, chat: str, *messages: str) -> None:
         await self.parts.store.mark_handled(self.tenant, self.profile.name, chat, messages)

@@ -70,6 +70,10 @@ class FakeChannel:
         self.texts[message.key] = message.text
         return message.key
 
+    def is_begun(self, chat: str, key: str) -> bool:
+        del chat, key
+        return False
+
     async def edit(self, chat: str, message: str, text: str, *, final: bool = False) -> None:
         del chat, final
         self.texts[message] = text
