@@ -283,7 +283,9 @@ class Residence:
                 async with chat.lock:
                     await self._handle(arrival)
             except CommonplaceError as error:
-                await self._failed(envelope, run, error)
+                # One that is stopped leaves it to whoever leads the channel next.
+                if not (self._closed and isinstance(error, SessionElsewhere | SessionInUse)):
+                    await self._failed(envelope, run, error)
             except Exception as error:
                 # The top of a worker: a fault of ours costs this message, not the room.
                 LOGGER.error("unexpected", exc_info=error, extra={"told": {"channel": self.profile.name}})
@@ -478,6 +480,8 @@ class Residence:
                 return await self.follower(session)
             except (SessionElsewhere, SessionInUse) as error:
                 self._log("elsewhere", envelope, code=error.code)
+                if self._closed:
+                    raise
                 await asyncio.sleep(pause)
         return await self.follower(session)
 
