@@ -54,11 +54,12 @@ class Node:
         return (await self.ask("GET", f"/v1/channels/web/rooms/{room}/messages?limit=500"))["messages"]
 
     async def answers(self, room: str, message: str) -> list[str]:
-        """What was answered to a message, when it was."""
+        """What was answered to a message, once it is whole."""
         async with asyncio.timeout(PATIENCE):
             while True:
                 messages = await self.messages(room)
-                if texts := [each["text"] for each in messages if each["data"].get("reply_to") == message]:
+                texts = [each["text"] for each in messages if each["data"].get("reply_to") == message]
+                if texts and not any(text.endswith("…") for text in texts):
                     return texts
                 await asyncio.sleep(0.05)
 
