@@ -41,6 +41,7 @@ from commonplace.values.moment import new_id, utc
 from commonplace.values.platform import ConnectionEntry
 from commonplace.values.principal import Principal, check_person
 from commonplace.values.schedule import Timing, room_target
+from commonplace.values.scope import Scope
 from commonplace.values.usage import to_usd
 
 KINDS: Final = "kinds"
@@ -175,9 +176,10 @@ class ChannelAdmin:
 
     async def spending(self, who: Principal, name: str) -> list[RoomSpent]:
         """Each room of the channel, and what was spent in it."""
-        async with self._desk.account(who, "channel.spending"):
+        async with self._desk.account(who, "channel.spending") as account:
             _require(who)
             profile = await self.host.profile(who.tenant, name)
+            await account.note_read(everyone=True, channel=name)
             rooms = await self.host.parts.store.rooms(who.tenant, name)
             return [await self._spent(who.tenant, profile, room) for room in rooms]
 
@@ -313,7 +315,7 @@ class ChannelAdmin:
             return status
         connection = None if status.connection is None else replace(status.connection, error=None)
         leader = None if status.leader is None else ANOTHER
-        return replace(status, channel=_plain(profile), connection=connection, meaning=None, leader=leader)
+        return replace(status, channel=_plain(who, profile), connection=connection, meaning=None, leader=leader)
 
 
 def _governs(who: Principal) -> bool:
@@ -326,7 +328,11 @@ def _require(who: Principal) -> None:
         raise Forbidden("Channels are for the whole tenant. This needs an admin's key that reaches every scope.")
 
 
-def _plain(profile: ChannelProfile) -> ChannelProfile:
-    """What everybody may know of a channel."""
-    settings = ChannelSettings(agent=profile.settings.agent, workspace=profile.settings.workspace)
-    return replace(profile, settings=settings)
+def _plain(who: Principal, profile: ChannelProfile) -> ChannelProfile:
+    """What everybody may know of a channel: its agent and its workspace, if they reach those."""
+    agent, workspace = profile.settings.agent, profile.settings.workspace
+    if not who.reaches(Scope("agent", agent)):
+        agent = ""
+    if workspace is not None and not who.reaches(Scope("workspace", workspace)):
+        workspace = None
+    return replace(profile, settings=ChannelSettings(agent=agent, workspace=workspace))

@@ -19,6 +19,7 @@ from commonplace.errors import Forbidden, ManagedMemoryUnavailable, SecretRefuse
 from commonplace.governance.access import require_role
 from commonplace.guard.caution import is_planted
 from commonplace.guard.quarantine import signs
+from commonplace.guard.wishes import is_order
 from commonplace.markdown.room_file import RoomChange, RoomFile, check_room_text
 from commonplace.markdown.roots import channel_root, own_folder_name
 from commonplace.markdown.watch import Following
@@ -178,7 +179,7 @@ class RoomMemories:
                 who = Principal(subject=_ACTOR, tenant=tenant, role="admin", door=_ACTOR)
                 store = Journaled(desk.store.records, desk.account(who, "room.follow"))
                 writer = desk.room.of(tenant).writer(store)
-                self._followed[tenant] = Following(store, writer, desk.clock, tenant, actor=_ACTOR, suspect=is_planted)
+                self._followed[tenant] = Following(store, writer, desk.clock, tenant, actor=_ACTOR, suspect=is_order)
                 while len(self._followed) > _SYNCS:
                     self._followed.popitem(last=False)
             await self._followed[tenant].sync(file.root)
