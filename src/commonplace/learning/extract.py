@@ -1,9 +1,9 @@
 """
 Facts from talk, by rules and without a model.
 
-A conversation is read sentence by sentence; a sentence that a cue rule recognises (`rules/`) becomes a fact in the third person
-with the turn it came from. Questions, suppositions, doubts, quotations and what is true for the moment only are left out, and so are
-secrets and orders to agents (`caution`). An assistant is believed only if it states an outcome or a lesson in plain words: what was
+A conversation is read sentence by sentence. A learned judge (`judge/`) says of each what it is worth and whose it is, a cue rule (`rules/`) what kind of
+statement it is; a sentence that is worth keeping becomes a fact in the words it was said in (`wording`), with the turn it came from. Questions,
+secrets and orders to agents (`caution`) are left out, and so is what a later sentence of the talk corrects. An assistant is believed only if it states an outcome or a lesson in plain words: what was
 recalled into its prompt must not come back as news (`shown_memories` handles the rest of that). Days become dates if the turn has a
 time. The same conversation always gives the same facts; with those as `existing` it gives none.
 """
@@ -19,10 +19,14 @@ from types import ModuleType
 from typing import Final, Literal, TypeAlias
 
 from commonplace.guard.caution import is_attack, is_secret, is_suspect
+from commonplace.learning.judge.features import Remark
+from commonplace.learning.judge.sentences import Judgement, judge
 from commonplace.learning.rules import chinese, english
-from commonplace.learning.rules.statement import Category, Role, ScopeHint, Statement, Voice
-from commonplace.learning.sentences import sentences, whole_sentences
+from commonplace.learning.rules.statement import EXPLICIT, Category, Role, ScopeHint, Statement, Voice
+from commonplace.learning.sentences import bare, is_cut, sentences, whole_sentences
 from commonplace.learning.times import meant, resolved
+from commonplace.learning.wording import is_certain, worded
+from commonplace.text.analyse import terms
 from commonplace.text.scrub import scrub
 from commonplace.text.similarity import NEAR, overlap, words
 from commonplace.text.slug import MAX_SLUG, slug
@@ -37,6 +41,18 @@ SHORTEST: Final = 3
 LONGEST: Final = 300
 CANDIDATES: Final = 100
 PREFIX: Final = "auto:"
+_KEPT: Final = 0.9
+"""How sure the judge has to be of a sentence: rather nothing than a wrong fact."""
+_PROPOSED: Final = 0.7
+"""The same for one that a rule proposes."""
+_PERSONAL: Final = -1.0
+"""The odds from which a fact is the person's: what is unsure is never the project's."""
+_SHARE: Final = 0.5
+_MOST_ODDS: Final = 3.0
+_CORRECTS: Final = re.compile(
+    r"\b(?:correction|oops|scratch that|make that|oh wait|wait|sorry|i meant?|not any ?more)\b|不对|更正|纠正|说错|搞错|记错|写错", re.IGNORECASE
+)
+_LIKING: Final = re.compile(r"\b(?:prefer|like|love|hate|can't stand|favou?rite|rather)\b|喜欢|讨厌|偏好|习惯|爱(?:吃|喝|看|听)", re.IGNORECASE)
 
 Method = Literal["rules", "model"]
 Words: TypeAlias = tuple[frozenset[str], frozenset[str]]
@@ -86,12 +102,27 @@ class Extraction:
 
 
 @dataclass(frozen=True, slots=True)
+class _Sentence:
+    text: str
+    before: str
+    turn: int
+    voice: Voice
+    at: datetime | None
+    statements: tuple[Statement, ...]
+
+    @property
+    def remark(self) -> Remark:
+        return remark(self.text, self.before, self.voice, self.statements)
+
+
+@dataclass(frozen=True, slots=True)
 class _Candidate:
     statement: Statement
     turn: int
     voice: Voice
     at: datetime | None
     words: Words
+    said: str
 
     @property
     def who(self) -> str:
@@ -154,17 +185,88 @@ def read_turns(turns: Sequence[Turn], characters: int) -> Iterator[tuple[int, Tu
 
 
 def _candidates(turns: Sequence[Turn], characters: int, assistants: Collection[str]) -> Iterator[_Candidate]:
+    read = list(_sentences(turns, characters, assistants))
+    judgements = judge([sentence.remark for sentence in read])
+    pairs = list(zip(read, judgements, strict=True))
+    leaning = _leaning([judgement for sentence, judgement in pairs if sentence.voice.role == "person"])
+    for sentence, judgement in pairs:
+        if sentence.voice.role == "person":
+            yield from _of_person(sentence, judgement, leaning)
+        elif judgement.keep >= _PROPOSED:
+            yield from _of_assistant(sentence)
+
+
+def _sentences(turns: Sequence[Turn], characters: int, assistants: Collection[str]) -> Iterator[_Sentence]:
     about: dict[str, str] = {}
+    before = ""
     for place, turn, own_sentences in read_turns(turns, characters):
         voice = voice_of(turn, assistants)
-        if voice.role == "other" or _LETTER.match(turn.text):
+        if voice.role == "other":
             continue
-        for sentence in own_sentences:
-            explicit, about[turn.speaker] = _language(sentence).named(sentence, about.get(turn.speaker, ""))
-            for statement in statements_in(explicit, voice):
-                if (dated := _dated(statement, turn.at)) is not None:
-                    final, at = dated
-                    yield _Candidate(final, place, voice, at, word_sets(final.text))
+        for text in own_sentences if not _LETTER.match(turn.text) else ():
+            explicit, about[turn.speaker] = _language(text).named(text, about.get(turn.speaker, ""))
+            yield _Sentence(text, before, place, voice, turn.at, tuple(statements_in(explicit, voice)))
+            before = text
+        before = turn.text
+
+
+def remark(text: str, before: str, voice: Voice, statements: Sequence[Statement]) -> Remark:
+    """A sentence as the judge sees it."""
+    certain = any(is_certain(text, statement, voice, personal=False) for statement in statements)
+    return Remark(text, before, bool(statements), certain)
+
+
+def _leaning(judgements: Sequence[Judgement]) -> float:
+    """Whose the talk is, by all that people say in it: "we" of a family is no team."""
+    odds = [max(min(judgement.personal, _MOST_ODDS), -_MOST_ODDS) for judgement in judgements]
+    return sum(odds) / max(len(odds), 1)
+
+
+def _of_assistant(sentence: _Sentence) -> Iterator[_Candidate]:
+    for statement in sentence.statements:
+        if (dated := _dated(statement, sentence.at)) is not None:
+            yield _candidate(sentence, *dated)
+
+
+def _of_person(sentence: _Sentence, judgement: Judgement, leaning: float) -> Iterator[_Candidate]:
+    text, voice = sentence.text, sentence.voice
+    explicit = [statement for statement in sentence.statements if statement.confidence >= EXPLICIT]
+    if not explicit and not _is_kept(sentence, judgement):
+        return
+    personal = judgement.personal + _SHARE * leaning > _PERSONAL
+    rules = explicit or list(sentence.statements)
+    sure = EXPLICIT if explicit else round(judgement.keep, 2)
+    for statement in rules:
+        if is_certain(text, statement, voice, personal=personal) and (dated := _dated(_whose(statement, personal), sentence.at)):
+            statement, at = dated
+            yield _candidate(sentence, statement._replace(confidence=sure), at)
+            return
+    scope: ScopeHint = "user" if personal else "workspace"
+    category = rules[0].category if rules else "user_preference" if _LIKING.search(text) else "fact"
+    said = Statement(
+        worded(text, voice, sentence.before),
+        category,
+        rules[0].scope if rules and rules[0].scope == "agent" else scope,
+        sure,
+        topic=rules[0].topic if rules else "",
+    )
+    yield _candidate(sentence, *(_dated(said, sentence.at) or (said, None)))
+
+
+def _is_kept(sentence: _Sentence, judgement: Judgement) -> bool:
+    text = sentence.text
+    if judgement.keep < (_PROPOSED if sentence.statements else _KEPT) or not SHORTEST <= len(text) <= 2 * LONGEST:
+        return False
+    is_question = text.rstrip("\"'”’) ").endswith(("?", "？"))
+    return not (is_question or is_cut(text) or is_suspect(text) or is_secret(text))
+
+
+def _whose(statement: Statement, personal: bool) -> Statement:
+    return statement if statement.scope == "agent" else statement._replace(scope="user" if personal else "workspace")
+
+
+def _candidate(sentence: _Sentence, statement: Statement, at: datetime | None) -> _Candidate:
+    return _Candidate(statement, sentence.turn, sentence.voice, at, word_sets(statement.text), bare(sentence.text))
 
 
 def _dated(statement: Statement, said_at: datetime | None) -> tuple[Statement, datetime | None] | None:
@@ -223,17 +325,23 @@ def _says_nothing(statement: Statement, voice: Voice) -> bool:
 
 
 def _distinct(candidates: Iterator[_Candidate]) -> list[_Candidate]:
-    """Without repeats. If a topic can have one value only, the last statement counts."""
+    """Without repeats, and without what a later sentence says again, corrects, or gives another value of a topic that has one only."""
     distinct: list[_Candidate] = []
     for new in candidates:
-        topic = new.statement.topic
-        distinct = [old for old in distinct if not (topic and old.statement.topic == topic and old.who == new.who)]
+        distinct = [old for old in distinct if not _is_over(old, new)]
         if not any(is_near(new.words, old.words) for old in distinct):
             distinct.append(new)
         # Each is compared with all before it: a flood of statements must not make that slow.
         if len(distinct) == CANDIDATES:
             break
     return distinct
+
+
+def _is_over(old: _Candidate, new: _Candidate) -> bool:
+    topic = new.statement.topic
+    if old.who == new.who and ((topic and old.statement.topic == topic) or old.said in new.statement.text):
+        return True
+    return _CORRECTS.search(new.said) is not None and bool(set(terms(old.said)) & set(terms(new.said)))
 
 
 def _surest(candidates: list[_Candidate], most: int) -> list[_Candidate]:
