@@ -62,7 +62,9 @@ def _talks() -> Iterator[Example]:
                 for text in sentences(turn["text"]) if turn["speaker"] == "user" else ():
                     told = [fact for fact in facts if all(word in text.lower() for word in fact["words"])]
                     if told or not any(word in text.lower() for fact in facts for word in fact["words"]):
-                        yield Example(path.stem, bool(told), told[0]["about"] if told else "none", _remark(text, before))
+                        yield Example(
+                            path.stem, bool(told), told[0]["about"] if told else "none", _remark(text, before)
+                        )
                     before = text
                 before = turn["text"]
 
@@ -86,9 +88,7 @@ def _remark(text: str, before: str) -> Remark:
     return remark(text, before, PERSON, statements_in(text, PERSON))
 
 
-def fit(
-    rows: list[Example], values: NDArray[np.float32]
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def fit(rows: list[Example], values: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """The weights of both questions."""
     amounts = np.array([OF_TALKS if row.writer.startswith("talks") else 1.0 for row in rows])
     keep = np.array([row.keep for row in rows])
@@ -103,15 +103,28 @@ def _fit(values: NDArray[np.float32], yes: NDArray[np.bool_], amounts: Numbers) 
 
 def check(rows: list[Example], values: NDArray[np.float32]) -> None:
     writers = np.array([row.writer for row in rows])
+    chances = np.zeros(len(rows))
     for writer in dict.fromkeys(writers.tolist()):
         others = writers != writer
         keep, personal = fit([row for row in rows if row.writer != writer], values[others])
         mine = [row for row in rows if row.writer == writer]
         known = np.array([row.about != "none" for row in mine])
         own = values[~others]
+        chances[~others] = 1 / (1 + np.exp(-(own @ keep)))
         kept = _apart(own @ keep, np.array([row.keep for row in mine]))
         whose = _apart(own[known] @ personal, np.array([row.about == "person" for row in mine])[known])
         print(f"{writer}: AUC {kept:.3f} worth keeping, {whose:.3f} personal, of {len(mine)}", flush=True)
+    for language in ("en", "zh"):
+        _print_precision(rows, chances, f"talks-{language}")
+
+
+def _print_precision(rows: list[Example], chances: Numbers, writers: str) -> None:
+    """What is right of what is kept of these writers' talks, from a chance on."""
+    here = np.array([row.writer.startswith(writers) for row in rows])
+    keep = np.array([row.keep for row in rows])[here]
+    for least in (0.6, 0.7, 0.8, 0.85, 0.9, 0.95):
+        kept = chances[here] >= least
+        print(f"{writers} from {least}: precision {keep[kept].mean():.3f}, recall {kept[keep].mean():.3f}")
 
 
 def _apart(scores: NDArray[np.float32], yes: NDArray[np.bool_]) -> float:

@@ -24,8 +24,8 @@ from commonplace.learning.judge.sentences import Judgement, judge
 from commonplace.learning.rules import chinese, english
 from commonplace.learning.rules.statement import EXPLICIT, Category, Role, ScopeHint, Statement, Voice
 from commonplace.learning.sentences import bare, is_cut, sentences, whole_sentences
-from commonplace.learning.times import meant, resolved
-from commonplace.learning.wording import is_certain, worded
+from commonplace.learning.times import marked, meant, resolved
+from commonplace.learning.wording import is_certain, is_well_formed, worded
 from commonplace.text.analyse import terms
 from commonplace.text.scrub import scrub
 from commonplace.text.similarity import NEAR, overlap, words
@@ -41,18 +41,24 @@ SHORTEST: Final = 3
 LONGEST: Final = 300
 CANDIDATES: Final = 100
 PREFIX: Final = "auto:"
-_KEPT: Final = 0.9
+_KEPT: Final = 0.87
 """How sure the judge has to be of a sentence: rather nothing than a wrong fact."""
-_PROPOSED: Final = 0.7
-"""The same for one that a rule proposes."""
+_PLAIN: Final = 0.5
+"""The same for a whole sentence that a rule reads, and for one that takes the place of another."""
+_CORRECTED: Final = 0.5
 _PERSONAL: Final = -1.0
 """The odds from which a fact is the person's: what is unsure is never the project's."""
 _SHARE: Final = 0.5
 _MOST_ODDS: Final = 3.0
 _CORRECTS: Final = re.compile(
-    r"\b(?:correction|oops|scratch that|make that|oh wait|wait|sorry|i meant?|not any ?more)\b|不对|更正|纠正|说错|搞错|记错|写错", re.IGNORECASE
+    r"\b(?:correction|oops|scratch that|make that|oh wait|wait|sorry|i meant?|not any ?more)\b|不对|更正|纠正|说错|搞错|记错|写错",
+    re.IGNORECASE,
 )
-_LIKING: Final = re.compile(r"\b(?:prefer|like|love|hate|can't stand|favou?rite|rather)\b|喜欢|讨厌|偏好|习惯|爱(?:吃|喝|看|听)", re.IGNORECASE)
+_LATEST: Final = 6
+"""Turns after which a correction means something else."""
+_LIKING: Final = re.compile(
+    r"\b(?:prefer|like|love|hate|can't stand|favou?rite|rather)\b|喜欢|讨厌|偏好|习惯|爱(?:吃|喝|看|听)", re.IGNORECASE
+)
 
 Method = Literal["rules", "model"]
 Words: TypeAlias = tuple[frozenset[str], frozenset[str]]
@@ -184,16 +190,31 @@ def read_turns(turns: Sequence[Turn], characters: int) -> Iterator[tuple[int, Tu
             yield place, turn, list(whole_sentences(clean) if cut else sentences(clean))
 
 
-def _candidates(turns: Sequence[Turn], characters: int, assistants: Collection[str]) -> Iterator[_Candidate]:
+def _candidates(turns: Sequence[Turn], characters: int, assistants: Collection[str]) -> list[_Candidate]:
     read = list(_sentences(turns, characters, assistants))
     judgements = judge([sentence.remark for sentence in read])
     pairs = list(zip(read, judgements, strict=True))
     leaning = _leaning([judgement for sentence, judgement in pairs if sentence.voice.role == "person"])
+    candidates: list[_Candidate] = []
     for sentence, judgement in pairs:
-        if sentence.voice.role == "person":
-            yield from _of_person(sentence, judgement, leaning)
-        elif judgement.keep >= _PROPOSED:
-            yield from _of_assistant(sentence)
+        if sentence.voice.role == "assistant":
+            candidates += _of_assistant(sentence) if judgement.keep >= _KEPT else ()
+            continue
+        rest = _uncorrected(candidates, sentence)
+        candidates = [*rest, *_of_person(sentence, judgement, leaning, corrects=len(rest) < len(candidates))]
+    return candidates
+
+
+def _uncorrected(candidates: list[_Candidate], sentence: _Sentence) -> list[_Candidate]:
+    """Those that a sentence such as "sorry, Thursday" does not take back, be it worth keeping or not."""
+    if not _CORRECTS.search(sentence.text):
+        return candidates
+    words = set(terms(sentence.text))
+    return [
+        old
+        for old in candidates
+        if sentence.turn - old.turn > _LATEST or words.isdisjoint(terms(old.said)) or old.said in sentence.text
+    ]
 
 
 def _sentences(turns: Sequence[Turn], characters: int, assistants: Collection[str]) -> Iterator[_Sentence]:
@@ -212,8 +233,10 @@ def _sentences(turns: Sequence[Turn], characters: int, assistants: Collection[st
 
 def remark(text: str, before: str, voice: Voice, statements: Sequence[Statement]) -> Remark:
     """A sentence as the judge sees it."""
-    certain = any(is_certain(text, statement, voice, personal=False) for statement in statements)
-    return Remark(text, before, bool(statements), certain)
+    certain = is_well_formed(text) and any(
+        is_certain(text, statement, voice, personal=False) for statement in statements
+    )
+    return Remark(text, before, bool(statements), certain, _language(text).reserves(text))
 
 
 def _leaning(judgements: Sequence[Judgement]) -> float:
@@ -228,16 +251,18 @@ def _of_assistant(sentence: _Sentence) -> Iterator[_Candidate]:
             yield _candidate(sentence, *dated)
 
 
-def _of_person(sentence: _Sentence, judgement: Judgement, leaning: float) -> Iterator[_Candidate]:
+def _of_person(sentence: _Sentence, judgement: Judgement, leaning: float, *, corrects: bool) -> Iterator[_Candidate]:
     text, voice = sentence.text, sentence.voice
     explicit = [statement for statement in sentence.statements if statement.confidence >= EXPLICIT]
-    if not explicit and not _is_kept(sentence, judgement):
+    if not explicit and not _is_kept(sentence, judgement, corrects=corrects):
         return
     personal = judgement.personal + _SHARE * leaning > _PERSONAL
     rules = explicit or list(sentence.statements)
     sure = EXPLICIT if explicit else round(judgement.keep, 2)
     for statement in rules:
-        if is_certain(text, statement, voice, personal=personal) and (dated := _dated(_whose(statement, personal), sentence.at)):
+        if is_certain(text, statement, voice, personal=personal) and (
+            dated := _dated(_whose(statement, personal), sentence.at)
+        ):
             statement, at = dated
             yield _candidate(sentence, statement._replace(confidence=sure), at)
             return
@@ -253,9 +278,11 @@ def _of_person(sentence: _Sentence, judgement: Judgement, leaning: float) -> Ite
     yield _candidate(sentence, *(_dated(said, sentence.at) or (said, None)))
 
 
-def _is_kept(sentence: _Sentence, judgement: Judgement) -> bool:
+def _is_kept(sentence: _Sentence, judgement: Judgement, *, corrects: bool) -> bool:
+    """`corrects`: it takes the place of one that was kept."""
     text = sentence.text
-    if judgement.keep < (_PROPOSED if sentence.statements else _KEPT) or not SHORTEST <= len(text) <= 2 * LONGEST:
+    least = _CORRECTED if corrects else _PLAIN if sentence.remark.certain else _KEPT
+    if judgement.keep < least or not SHORTEST <= len(text) <= 2 * LONGEST:
         return False
     is_question = text.rstrip("\"'”’) ").endswith(("?", "？"))
     return not (is_question or is_cut(text) or is_suspect(text) or is_secret(text))
@@ -277,8 +304,7 @@ def _dated(statement: Statement, said_at: datetime | None) -> tuple[Statement, d
     if statement.dated and at is None:
         return None
     if statement.day and (day := meant(statement.day, said_at)) is not None:
-        mark = f"（{day.text}）" if _HAN.search(text) else f" ({day.text})"
-        text, at = text + mark, day.at
+        text, at = text + marked(day, chinese=bool(_HAN.search(text))), day.at
     return statement._replace(text=text), at
 
 
@@ -324,8 +350,8 @@ def _says_nothing(statement: Statement, voice: Voice) -> bool:
     )
 
 
-def _distinct(candidates: Iterator[_Candidate]) -> list[_Candidate]:
-    """Without repeats, and without what a later sentence says again, corrects, or gives another value of a topic that has one only."""
+def _distinct(candidates: Sequence[_Candidate]) -> list[_Candidate]:
+    """Without repeats, and without what a later sentence says again, or gives another value of a topic that has one only."""
     distinct: list[_Candidate] = []
     for new in candidates:
         distinct = [old for old in distinct if not _is_over(old, new)]
@@ -339,9 +365,8 @@ def _distinct(candidates: Iterator[_Candidate]) -> list[_Candidate]:
 
 def _is_over(old: _Candidate, new: _Candidate) -> bool:
     topic = new.statement.topic
-    if old.who == new.who and ((topic and old.statement.topic == topic) or old.said in new.statement.text):
-        return True
-    return _CORRECTS.search(new.said) is not None and bool(set(terms(old.said)) & set(terms(new.said)))
+    is_same = bool(topic) and old.statement.topic == topic
+    return old.who == new.who and (is_same or old.said in new.statement.text)
 
 
 def _surest(candidates: list[_Candidate], most: int) -> list[_Candidate]:

@@ -36,7 +36,9 @@ _VERBS: Final = frozenset(
     " track train translate travel treat try type use visit wait walk want watch wear work write".split()
 )
 _BENT: Final = frozenset(grammar.third(verb) for verb in _VERBS)
-_SUBJECT: Final = re.compile("^(?:用户|团队|[^，。]{1,12}?)(?=(?:是|在|有|住|用|喜欢|不|偏|习惯|爱|讨厌|对|每|只|都|也|一般|平时|通常|从|会|要|叫|的|希望|想|决定|已|把))")
+_SUBJECT: Final = re.compile(
+    "^(?:用户|团队|[^，。]{1,12}?)(?=(?:是|在|有|住|用|喜欢|不|偏|习惯|爱|讨厌|对|每|只|都|也|一般|平时|通常|从|会|要|叫|的|希望|想|决定|已|把))"
+)
 _LEANS: Final = re.compile(
     r"(?:it|its|it's|that|that's|thats|this|they|they're|theyre|he|he's|hes|she|she's|shes|those|these|there|so|not|only|also|otherwise|which|and|but|or|same)\b"
     r"|(?:它|这|那|他|她|就|也|只|都|还|不然|否则|所以|但|而且)",
@@ -55,6 +57,11 @@ def worded(sentence: str, voice: Voice, before: str) -> str:
         question = _question_of(before)
         said = f"{before} {said}" if question is None else f"“{question}” {said}"
     return f"{voice.name}: {said}" if voice.name else f"{_nobody(said)} {said}"
+
+
+def is_well_formed(sentence: str) -> bool:
+    """Whether somebody took the time to write a whole sentence, with a beginning and an end."""
+    return sentence[-1:] in ".。!！" and (sentence[:1].isupper() or _HAN.match(sentence) is not None)
 
 
 def leans(sentence: str) -> bool:

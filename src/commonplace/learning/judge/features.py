@@ -45,7 +45,8 @@ _CUES: Final = tuple(
 )
 _LENGTHS: Final = (4, 8, 15, 30)
 """Words (of Chinese, pairs of characters) at which a sentence counts as of another length."""
-CUES: Final = len(_CUES) + 6 + len(_LENGTHS) + 1
+RESERVES: Final = 9
+CUES: Final = len(_CUES) + 6 + RESERVES + len(_LENGTHS) + 1
 SIZE: Final = BUCKETS + MEANINGS + CUES + 1
 """The last one is the constant."""
 
@@ -54,12 +55,16 @@ _snowball: Callable[[str], str] = Stemmer.Stemmer("english", 0).stemWord  # pyri
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A sentence, and the message right before it. `proposed`: a rule makes a statement of it; `certain`: in words that are certain to be right."""
+    """
+    A sentence, and the message right before it. `proposed`: a rule makes a statement of it; `certain`: in words that are certain to be right.
+    `reserves`: what the rules have against it.
+    """
 
     text: str
     before: str = ""
     proposed: bool = False
     certain: bool = False
+    reserves: tuple[bool, ...] = (False,) * RESERVES
 
 
 def table(remarks: Sequence[Remark], usual: Floats) -> Floats:
@@ -98,6 +103,7 @@ def _cues(text: str, remark: Remark) -> NDArray[np.float32]:
             "?" in before or "？" in before,
             remark.proposed,
             remark.certain,
+            *remark.reserves,
             *(size == n for n in range(len(_LENGTHS) + 1)),
         ],
         dtype=np.float32,

@@ -120,6 +120,21 @@ def named(sentence: str, about: str) -> tuple[str, str]:
     return sentence[:start] + _MEANT.sub(rf"\g<before>{about}", sentence[start:]), about
 
 
+def reserves(sentence: str) -> tuple[bool, ...]:
+    """Whether a sentence is doubted, reported, supposed, wished, of the moment, a state, or a wish for now."""
+    return (
+        _DOUBTS.search(sentence) is not None,
+        _REPORTS.search(sentence) is not None,
+        _SUPPOSES.search(sentence) is not None,
+        _ASKS.search(sentence) is not None,
+        _MOMENT.search(sentence) is not None,
+        _STATE.search(sentence) is not None,
+        _TASKS.match(sentence) is not None,
+        _DAY.search(sentence) is not None,
+        _SPECIFIC.search(sentence) is not None,
+    )
+
+
 def read(sentence: str, voice: Voice) -> list[Statement]:
     """The facts one Chinese sentence tells."""
     if is_cut(sentence):
