@@ -25,7 +25,7 @@ from commonplace.learning.rules import chinese, english
 from commonplace.learning.rules.statement import EXPLICIT, Category, Role, ScopeHint, Statement, Voice
 from commonplace.learning.sentences import bare, is_cut, sentences, whole_sentences
 from commonplace.learning.times import marked, meant, resolved
-from commonplace.learning.wording import is_certain, is_well_formed, worded
+from commonplace.learning.wording import are_certain, is_well_formed, unattributed, worded
 from commonplace.text.analyse import terms
 from commonplace.text.scrub import scrub
 from commonplace.text.similarity import NEAR, overlap, words
@@ -49,6 +49,17 @@ _CORRECTED: Final = 0.5
 _PERSONAL: Final = -1.0
 """The odds from which a fact is the person's: what is unsure is never the project's."""
 _SHARE: Final = 0.5
+_VETOES: Final = 3
+"""Of what the rules have against a whole sentence, what nothing outweighs: it is doubted, reported or supposed."""
+_PRIVATE: Final = re.compile(
+    r"\bmy (?:own |late |ex[- ]|elder |older |younger |little |big |twin |step)?(?:wife|husband|partner|girlfriend|boyfriend|fianc[ée]e?|son|daughter|kids?|child(?:ren)?|baby|toddler|dog|cat|mum|mom|mother|dad|father|parents?"
+    r"|brother|sister|grand\w+|nan|gran|uncle|aunt|niece|nephew|cousin|in-laws|family|flat(?:mate)?|apartment|house|home|landlord|rent|mortgage|salary|wages|doctor|gp|dentist|therapist|surgery|operation|meds|medication"
+    r"|allerg\w+|asthma|diabetes|blood \w+|back|knee|pregnancy|birthday|passport|health)\b"
+    r"|\b(?:i|i'm|im|i’m|i've|ive)\b(?:\W+\w+){0,6}?\W+(?:allergic|allergy|asthma\w*|pregnant|diabet\w+|vegan|vegetarian|coeliac|celiac|diagnosed|depress\w+|adhd|colou?r-?blind|dyslexi\w+|parental leave|maternity|paternity|married|divorced|engaged|born)\b"
+    r"|我(?!们|們).{0,16}(?:过敏|過敏|怀孕|懷孕|预产期|產假|产假|陪产|确诊|手术|吃药|房租|房贷|工资|月薪|住在|租|色弱|色盲|抑郁|糖尿病|高血压|离婚|结婚|生日)"
+    r"|(?:我|俺)(?:家|的)?(?:老婆|老公|媳妇|妻子|丈夫|太太|爱人|对象|女朋友|男朋友|女友|男友|儿子|女儿|闺女|孩子|娃|宝宝|爸|妈|父|母|爷爷|奶奶|外公|外婆|姥|哥|姐|弟|妹|岳|婆婆|公公|家人|狗|猫)",
+    re.IGNORECASE,
+)
 _MOST_ODDS: Final = 3.0
 _CORRECTS: Final = re.compile(
     r"\b(?:correction|oops|scratch that|make that|oh wait|wait|sorry|i meant?|not any ?more)\b|不对|更正|纠正|说错|搞错|记错|写错",
@@ -101,10 +112,11 @@ class Fact:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Extraction:
-    """`short`: the conversation was too short to be read."""
+    """`short`: the conversation was too short to be read. `dropped`: facts beyond the limit."""
 
     facts: tuple[Fact, ...] = ()
     short: bool = False
+    dropped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +141,7 @@ class _Candidate:
     at: datetime | None
     words: Words
     said: str
+    explicit: bool = False
 
     @property
     def who(self) -> str:
@@ -153,12 +166,15 @@ def extract_facts(
     """
     if sum(len(turn.speaker) + len(turn.text) + 3 for turn in turns) - 1 < least:
         return Extraction(short=True)
-    candidates = _surest(_distinct(_candidates(turns, characters, assistants)), most)
+    distinct = _distinct(_candidates(turns, characters, assistants))
+    candidates = _surest(distinct, most)
     existing_words = [word_sets(text) for text in existing]
     fresh = [
         candidate for candidate in candidates if not any(is_near(candidate.words, other) for other in existing_words)
     ]
-    return Extraction(facts=tuple(_fact(candidate) for candidate in fresh))
+    return Extraction(
+        facts=tuple(_fact(candidate) for candidate in fresh), dropped=len(distinct) - len(candidates)
+    )
 
 
 def voice_of(turn: Turn, assistants: Collection[str] = ()) -> Voice:
@@ -233,9 +249,7 @@ def _sentences(turns: Sequence[Turn], characters: int, assistants: Collection[st
 
 def remark(text: str, before: str, voice: Voice, statements: Sequence[Statement]) -> Remark:
     """A sentence as the judge sees it."""
-    certain = is_well_formed(text) and any(
-        is_certain(text, statement, voice, personal=False) for statement in statements
-    )
+    certain = is_well_formed(text) and are_certain(text, statements, voice, personal=False)
     return Remark(text, before, bool(statements), certain, _language(text).reserves(text))
 
 
@@ -252,48 +266,59 @@ def _of_assistant(sentence: _Sentence) -> Iterator[_Candidate]:
 
 
 def _of_person(sentence: _Sentence, judgement: Judgement, leaning: float, *, corrects: bool) -> Iterator[_Candidate]:
-    text, voice = sentence.text, sentence.voice
     explicit = [statement for statement in sentence.statements if statement.confidence >= EXPLICIT]
     if not explicit and not _is_kept(sentence, judgement, corrects=corrects):
         return
-    personal = judgement.personal + _SHARE * leaning > _PERSONAL
+    text = _language(sentence.text).unasked(sentence.text) if explicit else sentence.text
+    personal = judgement.personal + _SHARE * leaning > _PERSONAL or is_private(text)
     rules = explicit or list(sentence.statements)
-    sure = EXPLICIT if explicit else round(judgement.keep, 2)
-    for statement in rules:
-        if is_certain(text, statement, voice, personal=personal) and (
-            dated := _dated(_whose(statement, personal), sentence.at)
-        ):
-            statement, at = dated
-            yield _candidate(sentence, statement._replace(confidence=sure), at)
-            return
+    sure = EXPLICIT if explicit else max(round(judgement.keep, 2), CONFIDENCE)
+    dated = [_dated(_whose(statement, personal), sentence.at) for statement in rules]
+    if explicit and not any(dated):
+        return
+    if are_certain(text, rules, sentence.voice, personal=personal):
+        for statement, at in filter(None, dated):
+            yield _candidate(sentence, statement._replace(confidence=sure), at, explicit=bool(explicit))
+        return
     scope: ScopeHint = "user" if personal else "workspace"
     category = rules[0].category if rules else "user_preference" if _LIKING.search(text) else "fact"
     said = Statement(
-        worded(text, voice, sentence.before),
+        worded(text, sentence.voice, "" if explicit else sentence.before),
         category,
         rules[0].scope if rules and rules[0].scope == "agent" else scope,
         sure,
         topic=rules[0].topic if rules else "",
     )
-    yield _candidate(sentence, *(_dated(said, sentence.at) or (said, None)))
+    yield _candidate(sentence, *(_dated(said, sentence.at) or (said, None)), explicit=bool(explicit))
 
 
 def _is_kept(sentence: _Sentence, judgement: Judgement, *, corrects: bool) -> bool:
     """`corrects`: it takes the place of one that was kept."""
-    text = sentence.text
-    least = _CORRECTED if corrects else _PLAIN if sentence.remark.certain else _KEPT
+    text, remark = sentence.text, sentence.remark
+    least = _CORRECTED if corrects else _PLAIN if remark.certain else _KEPT
     if judgement.keep < least or not SHORTEST <= len(text) <= 2 * LONGEST:
+        return False
+    if is_well_formed(text) and any(remark.reserves[:_VETOES]):
         return False
     is_question = text.rstrip("\"'”’) ").endswith(("?", "？"))
     return not (is_question or is_cut(text) or is_suspect(text) or is_secret(text))
+
+
+def is_private(text: str) -> bool:
+    """Whether a sentence speaks of its speaker's family, home, health or money, whatever the judge thinks."""
+    return _PRIVATE.search(text) is not None
 
 
 def _whose(statement: Statement, personal: bool) -> Statement:
     return statement if statement.scope == "agent" else statement._replace(scope="user" if personal else "workspace")
 
 
-def _candidate(sentence: _Sentence, statement: Statement, at: datetime | None) -> _Candidate:
-    return _Candidate(statement, sentence.turn, sentence.voice, at, word_sets(statement.text), bare(sentence.text))
+def _candidate(
+    sentence: _Sentence, statement: Statement, at: datetime | None, *, explicit: bool = False
+) -> _Candidate:
+    return _Candidate(
+        statement, sentence.turn, sentence.voice, at, word_sets(statement.text), bare(sentence.text), explicit
+    )
 
 
 def _dated(statement: Statement, said_at: datetime | None) -> tuple[Statement, datetime | None] | None:
@@ -370,13 +395,17 @@ def _is_over(old: _Candidate, new: _Candidate) -> bool:
 
 
 def _surest(candidates: list[_Candidate], most: int) -> list[_Candidate]:
-    """The `most` facts of the highest confidence, the earlier of equals, in their order."""
-    ranked = sorted(range(len(candidates)), key=lambda place: (-candidates[place].statement.confidence, place))
+    """What was to be remembered, then the facts of the highest confidence, the earlier of equals: `most` of them, in their order."""
+    ranked = sorted(
+        range(len(candidates)),
+        key=lambda place: (not candidates[place].explicit, -candidates[place].statement.confidence, place),
+    )
     return [candidates[place] for place in sorted(ranked[: max(most, 0)])]
 
 
 def word_sets(text: str) -> Words:
-    """As the limit is meant, and without marks: a full stop must not make a fact new."""
+    """As the limit is meant, and without marks: a full stop must not make a fact new, nor the name of who said it."""
+    text = unattributed(text)
     return words(text), words(_MARKS.sub(" ", text))
 
 

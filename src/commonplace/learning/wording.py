@@ -9,11 +9,12 @@ december", "she does") takes that along.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
-from commonplace.learning.rules import grammar
+from commonplace.learning.rules import chinese, grammar
 from commonplace.learning.rules.statement import Statement, Voice
-from commonplace.learning.sentences import bare, sentences
+from commonplace.learning.sentences import sentences
 
 LONGEST_QUESTION: Final = 120
 _HAN: Final = re.compile("[\u3400-\u9fff]")
@@ -44,8 +45,28 @@ _LEANS: Final = re.compile(
     r"|(?:它|这|那|他|她|就|也|只|都|还|不然|否则|所以|但|而且)",
     re.IGNORECASE,
 )
+_FREE: Final = (
+    r"ok(?:ay)?|okey|yes|yeah|yep|yup|nope|well|so|also|and|but|oh|btw|by the way|fyi|just so you know|h+m+|ah+|aha|arg+h+|ugh|lol|lmao|(?:ha){2,}h?|thx|ty|nah|anyway"
+    r"|actually|basically|honestly|yo|kk?|no(?=\s+(?:i|we|it|that|the|my|our)\b)"
+)
+_MARKED: Final = (
+    r"no|wait|correction|sorry|right|good|great|cool|perfect|nice|awesome|sure|thanks(?: a lot)?|thank you|look|listen|update|reminder|note|important|first|second(?:ly)?|(?:one )?last thing"
+    r"|one more thing|another thing|exactly|indeed|got it|sounds good|makes sense|no need|no worries|finally|lastly|plus|question|true|done|for (?:context|the record)"
+    r"|(?:hi|hey|hello|morning)(?: \w+)?|as (?:I|we) said"
+)
+_OPENING: Final = re.compile(
+    rf"(?:(?:{_FREE})(?:[ \t]*[,!.:;…—–-]+[ \t]*|[ \t]+)|(?:{_MARKED})[ \t]*[,!.:;…—–]+[ \t]*|[^\w\s\"“”‘’'`(（\[/\\.#@$<《「『*-][ \t]*"
+    r"|(?:嗯+|哦+|噢+|喔+|呃+|诶+|欸+|哎(?:呀|哟)?|唉+|(?:好|行)(?:的|吧|嘞|滴|啊|哒|呀)?(?=[，,!！~～。、…\s])|好(?:的|嘞|滴|哒)|可以(?=[，,!！~～\s])|对(?:了|的)?(?=[，,!！~～\s])|哈哈+|收到(?=[，,!！\s])|另外(?=[，,\s])|还有(?=[，,\s]))"
+    r"[，,！!。~～、…：:\s]*)+",
+    re.IGNORECASE,
+)
+_SPEAKER: Final = re.compile(r"[^\s:：，。,.][^:：，。,.]{0,39}?(?:: |：)")
+_HAN_GAP: Final = re.compile("[\u3400-\u9fff]\\s+[\u3400-\u9fff]")
+_BENT_AND: Final = re.compile(r"\b(?:and|or|but|then)\s+([a-z]+)\b", re.IGNORECASE)
 _WHOLE: Final = 0.6
-"""The share of a sentence that a rewriting must not fall below: a clause by itself may mean something else."""
+"""The share of a sentence that rewritings must not fall below: a clause by itself may mean something else."""
+_HASTY: Final = 0.8
+"""The same of a sentence typed in haste."""
 _THIN: Final = (4, 7)
 """Words, and Chinese characters, below which a sentence leans on the one before."""
 
@@ -55,8 +76,13 @@ def worded(sentence: str, voice: Voice, before: str) -> str:
     said = _opened(sentence)
     if before and leans(said):
         question = _question_of(before)
-        said = f"{before} {said}" if question is None else f"“{question}” {said}"
-    return f"{voice.name}: {said}" if voice.name else f"{_nobody(said)} {said}"
+        said = f"{_opened(before)} {said}" if question is None else f"“{question}” {said}"
+    return f"{_speaker(said, voice)}{' '.join(said.split())}"
+
+
+def unattributed(text: str) -> str:
+    """What was said, without who said it."""
+    return _SPEAKER.sub("", text, count=1) if _SPEAKER.match(text) else text
 
 
 def is_well_formed(sentence: str) -> bool:
@@ -70,33 +96,46 @@ def leans(sentence: str) -> bool:
     return words < _THIN[bool(_HAN.search(sentence))] or _LEANS.match(sentence) is not None
 
 
-def is_certain(sentence: str, statement: Statement, voice: Voice, *, personal: bool) -> bool:
-    """Whether a rule's rewriting of a sentence is certain to be grammatical and to mean the same. `personal`: "we" is no team."""
-    if (personal and _names_team(statement)) or len(statement.text) < _WHOLE * len(sentence):
+def are_certain(sentence: str, statements: Sequence[Statement], voice: Voice, *, personal: bool) -> bool:
+    """
+    Whether rules' rewritings of a sentence are certain to be grammatical and to mean the same together. Several are if somebody took the time to
+    write the sentence well. `personal`: "we" is no team.
+    """
+    well_formed = is_well_formed(sentence)
+    least = (_WHOLE if well_formed else _HASTY) * len(sentence)
+    if not statements or sum(len(statement.text) for statement in statements) < least:
+        return False
+    if len(statements) > 1 and not well_formed:
+        return False
+    return all(_is_certain(sentence, statement, voice, personal=personal) for statement in statements)
+
+
+def _is_certain(sentence: str, statement: Statement, voice: Voice, *, personal: bool) -> bool:
+    if personal and _names_team(statement):
         return False
     if _HAN.search(sentence):
-        return _is_certain_in_chinese(sentence, statement)
+        return statement.text in sentence or (
+            _HAN_GAP.search(sentence) is None and _SUBJECT.match(statement.text) is not None
+        )
     if _HASTE.search(sentence):
         return False
     own = {word.lower() for word in _WORD.findall(sentence)} | {word.lower() for word in _WORD.findall(voice.name)}
-    return all(
-        word in own or word in _BROUGHT or word in _BENT or word.removesuffix("'s") in own
-        for word in (match.lower().replace("’", "'") for match in _WORD.findall(statement.text))
-    )
-
-
-def _is_certain_in_chinese(sentence: str, statement: Statement) -> bool:
-    text = statement.text
-    return text in sentence or (len(re.findall("[，,、 ]", bare(sentence))) == 0 and _SUBJECT.match(text) is not None)
+    words = [match.lower().replace("’", "'") for match in _WORD.findall(statement.text)]
+    bent = any(word in _BENT and word not in own for word in words)
+    if bent and any(verb.lower() in _VERBS for verb in _BENT_AND.findall(statement.text)):
+        # "We deploy on Fridays and go home": only the first of two verbs was bent.
+        return False
+    return all(word in own or word in _BROUGHT or word in _BENT or word.removesuffix("'s") in own for word in words)
 
 
 def _names_team(statement: Statement) -> bool:
-    return "team" in statement.text.lower() or "团队" in statement.text
+    return any(team in statement.text.lower() for team in ("the team", "团队", "團隊"))
 
 
 def _opened(sentence: str) -> str:
-    """Without "ok so" and the like, and with the mark that ends it taken off if it is only a stop."""
-    return (grammar.opened(sentence) or sentence).strip().rstrip("。.;；,， ")
+    """Without "ok so", 嗯 and the like, and with the mark that ends it taken off if it is only a stop."""
+    opening = _OPENING.match(sentence)
+    return ((sentence[opening.end() :] if opening else "") or sentence).strip().rstrip("。.;；,， ")
 
 
 def _question_of(before: str) -> str | None:
@@ -104,5 +143,7 @@ def _question_of(before: str) -> str | None:
     return asked[-1].strip()[-LONGEST_QUESTION:] if asked else None
 
 
-def _nobody(text: str) -> str:
-    return "用户：" if _HAN.search(text) else "The user:"
+def _speaker(said: str, voice: Voice) -> str:
+    if _HAN.search(said):
+        return f"{chinese.subject(voice, said).strip()}："
+    return f"{voice.name or 'The user'}: "

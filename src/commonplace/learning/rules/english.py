@@ -102,6 +102,13 @@ def read(sentence: str, voice: Voice) -> list[Statement]:
     return statements or list(_clauses(text, voice, is_question))
 
 
+def unasked(sentence: str) -> str:
+    """Without "please remember that": what a person asks to be remembered, or the sentence itself."""
+    text = grammar.opened(sentence)
+    request = _REMEMBER.match(text)
+    return text[request.end() :] if request else sentence
+
+
 def _is_idle(text: str) -> bool:
     return grammar.is_supposed(text) or grammar.is_doubted(text) or grammar.is_reported(text)
 
