@@ -43,9 +43,18 @@ CANDIDATES: Final = 100
 PREFIX: Final = "auto:"
 _KEPT: Final = 0.87
 """How sure the judge has to be of a sentence: rather nothing than a wrong fact."""
-_PLAIN: Final = 0.5
-"""The same for a whole sentence that a rule reads, and for one that takes the place of another."""
+_PLAIN: Final = 0.12
+"""The same for a whole sentence that a rule reads."""
 _CORRECTED: Final = 0.5
+"""The same for one that takes the place of another."""
+_ASIDE: Final = re.compile(r"\b(?:sry|sorry|my bad|oops)\W*$|(?:抱歉|不好意思|我的锅|怪我|视角)\W*[哈啊]?\W*$", re.IGNORECASE)
+"""An apology for what has just happened, or a word about the telling."""
+_FICTION: Final = re.compile(
+    r"\brole[- ]?play|\bfan ?fic|\b(?:stay|be|get) in character\b|\bwrite (?:me )?(?:a|the next) (?:story|scene|chapter|monologue|dialogue)|\byou(?:['’]re| are) (?:the |my )?(?:dm|gm|game master|narrator)\b"
+    r"|\b(?:i|you|u) play (?:a|the) |续写|角色扮演|扮演|跑团|写(?:一?[个篇段])?(?:小说|故事|剧本|独白)|人设|入戏",
+    re.IGNORECASE,
+)
+"""From here on a talk is a story, and "I" somebody in it."""
 _PERSONAL: Final = -1.0
 """The odds from which a fact is the person's: what is unsure is never the project's."""
 _SHARE: Final = 0.5
@@ -121,8 +130,12 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
+    """`named`: with who was spoken of in place of "she". `follows`: what came before it is of the same turn."""
+
     text: str
+    named: str
     before: str
+    follows: bool
     turn: int
     voice: Voice
     at: datetime | None
@@ -214,7 +227,7 @@ def _candidates(turns: Sequence[Turn], characters: int, assistants: Collection[s
     candidates: list[_Candidate] = []
     for sentence, judgement in pairs:
         if sentence.voice.role == "assistant":
-            candidates += _of_assistant(sentence) if judgement.keep >= _KEPT else ()
+            candidates += _of_assistant(sentence) if judgement.keep >= _PLAIN else ()
             continue
         rest = _uncorrected(candidates, sentence)
         candidates = [*rest, *_of_person(sentence, judgement, leaning, corrects=len(rest) < len(candidates))]
@@ -236,14 +249,18 @@ def _uncorrected(candidates: list[_Candidate], sentence: _Sentence) -> list[_Can
 def _sentences(turns: Sequence[Turn], characters: int, assistants: Collection[str]) -> Iterator[_Sentence]:
     about: dict[str, str] = {}
     before = ""
+    story = False
     for place, turn, own_sentences in read_turns(turns, characters):
         voice = voice_of(turn, assistants)
+        story = story or (voice.role == "person" and _FICTION.search(turn.text) is not None)
         if voice.role == "other":
             continue
-        for text in own_sentences if not _LETTER.match(turn.text) else ():
-            explicit, about[turn.speaker] = _language(text).named(text, about.get(turn.speaker, ""))
-            yield _Sentence(text, before, place, voice, turn.at, tuple(statements_in(explicit, voice)))
-            before = text
+        follows = False
+        for text in own_sentences if not (story or _LETTER.match(turn.text)) else ():
+            named, about[turn.speaker] = _language(text).named(text, about.get(turn.speaker, ""))
+            statements = tuple(statements_in(named, voice))
+            yield _Sentence(text, named, before, follows, place, voice, turn.at, statements)
+            before, follows = text, True
         before = turn.text
 
 
@@ -260,45 +277,51 @@ def _leaning(judgements: Sequence[Judgement]) -> float:
 
 
 def _of_assistant(sentence: _Sentence) -> Iterator[_Candidate]:
+    if not are_certain(sentence.text, sentence.statements, sentence.voice, personal=False):
+        return
     for statement in sentence.statements:
-        if (dated := _dated(statement, sentence.at)) is not None:
+        points = _VAGUE.search(statement.text) is not None
+        if not points and (dated := _dated(statement, sentence.at)) is not None:
             yield _candidate(sentence, *dated)
 
 
 def _of_person(sentence: _Sentence, judgement: Judgement, leaning: float, *, corrects: bool) -> Iterator[_Candidate]:
-    explicit = [statement for statement in sentence.statements if statement.confidence >= EXPLICIT]
+    rules = sentence.statements
+    text = _language(sentence.text).unasked(sentence.text)
+    explicit = bool(rules) and text != sentence.text
     if not explicit and not _is_kept(sentence, judgement, corrects=corrects):
         return
-    text = _language(sentence.text).unasked(sentence.text) if explicit else sentence.text
     personal = judgement.personal + _SHARE * leaning > _PERSONAL or is_private(text)
-    rules = explicit or list(sentence.statements)
     sure = EXPLICIT if explicit else max(round(judgement.keep, 2), CONFIDENCE)
+    clear = _language(sentence.text).unasked(sentence.named)
     dated = [_dated(_whose(statement, personal), sentence.at) for statement in rules]
     if explicit and not any(dated):
         return
-    if are_certain(text, rules, sentence.voice, personal=personal):
+    if are_certain(clear, rules, sentence.voice, personal=personal):
         for statement, at in filter(None, dated):
-            yield _candidate(sentence, statement._replace(confidence=sure), at, explicit=bool(explicit))
+            surer = statement._replace(confidence=max(sure, statement.confidence))
+            yield _candidate(sentence, surer, at, explicit=explicit)
         return
     scope: ScopeHint = "user" if personal else "workspace"
     category = rules[0].category if rules else "user_preference" if _LIKING.search(text) else "fact"
     said = Statement(
-        worded(text, sentence.voice, "" if explicit else sentence.before),
+        worded(text, sentence.voice, "" if explicit else sentence.before, follows=sentence.follows),
         category,
         rules[0].scope if rules and rules[0].scope == "agent" else scope,
         sure,
         topic=rules[0].topic if rules else "",
     )
-    yield _candidate(sentence, *(_dated(said, sentence.at) or (said, None)), explicit=bool(explicit))
+    yield _candidate(sentence, *(_dated(said, sentence.at) or (said, None)), explicit=explicit)
 
 
 def _is_kept(sentence: _Sentence, judgement: Judgement, *, corrects: bool) -> bool:
     """`corrects`: it takes the place of one that was kept."""
     text, remark = sentence.text, sentence.remark
-    least = _CORRECTED if corrects else _PLAIN if remark.certain else _KEPT
+    plain = is_well_formed(text)
+    least = _PLAIN if plain and remark.proposed else _CORRECTED if corrects else _KEPT
     if judgement.keep < least or not SHORTEST <= len(text) <= 2 * LONGEST:
         return False
-    if is_well_formed(text) and any(remark.reserves[:_VETOES]):
+    if (plain and any(remark.reserves[:_VETOES])) or _ASIDE.search(text):
         return False
     is_question = text.rstrip("\"'”’) ").endswith(("?", "？"))
     return not (is_question or is_cut(text) or is_suspect(text) or is_secret(text))

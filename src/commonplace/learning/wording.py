@@ -38,7 +38,7 @@ _VERBS: Final = frozenset(
 )
 _BENT: Final = frozenset(grammar.third(verb) for verb in _VERBS)
 _SUBJECT: Final = re.compile(
-    "^(?:用户|团队|[^，。]{1,12}?)(?=(?:是|在|有|住|用|喜欢|不|偏|习惯|爱|讨厌|对|每|只|都|也|一般|平时|通常|从|会|要|叫|的|希望|想|决定|已|把))"
+    "^(?:用户|团队|[^，。]{1,12}?)(?=(?:是|在|有|住|用|搬|来自|姓|养|得|做|写|学|负责|采用|使用|最|今年|吃|喝|开|跑|使|从|没|必须|只|喜欢|喜歡|不|偏|习惯|爱|讨厌|对|每|只|都|也|一般|平时|通常|从|会|要|叫|的|希望|想|决定|已|把))"
 )
 _LEANS: Final = re.compile(
     r"(?:it|its|it's|that|that's|thats|this|they|they're|theyre|he|he's|hes|she|she's|shes|those|these|there|so|not|only|also|otherwise|which|and|but|or|same)\b"
@@ -47,18 +47,21 @@ _LEANS: Final = re.compile(
 )
 _FREE: Final = (
     r"ok(?:ay)?|okey|yes|yeah|yep|yup|nope|well|so|also|and|but|oh|btw|by the way|fyi|just so you know|h+m+|ah+|aha|arg+h+|ugh|lol|lmao|(?:ha){2,}h?|thx|ty|nah|anyway"
-    r"|actually|basically|honestly|yo|kk?|no(?=\s+(?:i|we|it|that|the|my|our)\b)"
+    r"|actually|basically|honestly|yo|kk?|(?:it )?turns out(?: that)?|no(?=\s+(?:i|we|it|that|the|my|our)\b)"
 )
 _MARKED: Final = (
     r"no|wait|correction|sorry|right|good|great|cool|perfect|nice|awesome|sure|thanks(?: a lot)?|thank you|look|listen|update|reminder|note|important|first|second(?:ly)?|(?:one )?last thing"
     r"|one more thing|another thing|exactly|indeed|got it|sounds good|makes sense|no need|no worries|finally|lastly|plus|question|true|done|for (?:context|the record)"
-    r"|(?:hi|hey|hello|morning)(?: \w+)?|as (?:I|we) said"
+    r"|(?:as I recall|you told me that)|(?:hi|hey|hello|morning)(?: \w+)?|as (?:I|we) said"
 )
 _OPENING: Final = re.compile(
     rf"(?:(?:{_FREE})(?:[ \t]*[,!.:;…—–-]+[ \t]*|[ \t]+)|(?:{_MARKED})[ \t]*[,!.:;…—–]+[ \t]*|[^\w\s\"“”‘’'`(（\[/\\.#@$<《「『*-][ \t]*"
-    r"|(?:嗯+|哦+|噢+|喔+|呃+|诶+|欸+|哎(?:呀|哟)?|唉+|(?:好|行)(?:的|吧|嘞|滴|啊|哒|呀)?(?=[，,!！~～。、…\s])|好(?:的|嘞|滴|哒)|可以(?=[，,!！~～\s])|对(?:了|的)?(?=[，,!！~～\s])|哈哈+|收到(?=[，,!！\s])|另外(?=[，,\s])|还有(?=[，,\s]))"
+    r"|(?:嗯+|哦+|噢+|喔+|呃+|诶+|欸+|哎(?:呀|哟)?|唉+|(?:好|行)(?:的|吧|嘞|滴|啊|哒|呀)?(?=[，,!！~～。、…\s])|好(?:的|嘞|滴|哒)|可以(?=[，,!！~～\s])|对(?:了|的)?(?=[，,!！~～\s])|哈哈+|收到(?=[，,!！\s])|另外(?=[，,\s])|还有(?=[，,\s])|原来)"
     r"[，,！!。~～、…：:\s]*)+",
     re.IGNORECASE,
+)
+_CLOSING: Final = re.compile(
+    r"(?:(?<!,),|，)\s*+(?:indeed|ok|okay|ty|thx|thanks|cheers|haha|lol|btw|please|tho|though|by the way|哈|谢谢|哈哈)\W*+$", re.IGNORECASE
 )
 _SPEAKER: Final = re.compile(r"[^\s:：，。,.][^:：，。,.]{0,39}?(?:: |：)")
 _HAN_GAP: Final = re.compile("[\u3400-\u9fff]\\s+[\u3400-\u9fff]")
@@ -71,12 +74,18 @@ _THIN: Final = (4, 7)
 """Words, and Chinese characters, below which a sentence leans on the one before."""
 
 
-def worded(sentence: str, voice: Voice, before: str) -> str:
-    """The sentence as it was said. `before` is what came before it: a sentence of the same turn, or the message that it answers."""
+def worded(sentence: str, voice: Voice, before: str, *, follows: bool = False) -> str:
+    """
+    The sentence as it was said. `before` is what came before it: the sentence of the same turn that it `follows`, or the message that
+    it answers.
+    """
     said = _opened(sentence)
     if before and leans(said):
         question = _question_of(before)
-        said = f"{_opened(before)} {said}" if question is None else f"“{question}” {said}"
+        if question is not None:
+            said = f"“{question}” {said}"
+        elif follows:
+            said = f"{_cut_opening(before)} {said}"
     return f"{_speaker(said, voice)}{' '.join(said.split())}"
 
 
@@ -102,7 +111,7 @@ def are_certain(sentence: str, statements: Sequence[Statement], voice: Voice, *,
     write the sentence well. `personal`: "we" is no team.
     """
     well_formed = is_well_formed(sentence)
-    least = (_WHOLE if well_formed else _HASTY) * len(sentence)
+    least = (_WHOLE if well_formed else _HASTY) * len(_opened(sentence))
     if not statements or sum(len(statement.text) for statement in statements) < least:
         return False
     if len(statements) > 1 and not well_formed:
@@ -134,8 +143,12 @@ def _names_team(statement: Statement) -> bool:
 
 def _opened(sentence: str) -> str:
     """Without "ok so", 嗯 and the like, and with the mark that ends it taken off if it is only a stop."""
+    return _CLOSING.sub("", _cut_opening(sentence)).strip().rstrip("。.;；,， ")
+
+
+def _cut_opening(sentence: str) -> str:
     opening = _OPENING.match(sentence)
-    return ((sentence[opening.end() :] if opening else "") or sentence).strip().rstrip("。.;；,， ")
+    return (sentence[opening.end() :] if opening else "") or sentence
 
 
 def _question_of(before: str) -> str | None:
