@@ -19,7 +19,8 @@ from commonplace.learning.extract import Fact, extract_facts
 from commonplace.values.record import Turn
 
 TALKS = ROOT / "tests" / "evaluation" / "learning" / "talks"
-PARTS = ("development", "held-back")
+HELD_BACK = "held-back"
+HALVES = ("development", HELD_BACK)
 LANGUAGES = ("en", "zh")
 
 
@@ -27,7 +28,7 @@ LANGUAGES = ("en", "zh")
 class TalkFigures:
     """`private` counts facts about a person that went to the workspace."""
 
-    part: str
+    half: str
     language: str
     talks: int
     expected: int
@@ -46,7 +47,7 @@ class TalkFigures:
 
     def as_row(self) -> dict[str, Any]:
         return {
-            "half": self.part,
+            "half": self.half,
             "language": self.language,
             "talks": self.talks,
             "facts": self.expected,
@@ -57,9 +58,9 @@ class TalkFigures:
         }
 
 
-def talks(part: str, language: str) -> list[dict[str, Any]]:
+def talks(half: str, language: str) -> list[dict[str, Any]]:
     lines = (TALKS / f"{language}.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines[PARTS.index(part) :: len(PARTS)]]
+    return [json.loads(line) for line in lines[HALVES.index(half) :: len(HALVES)]]
 
 
 def turns_of_talk(talk: dict[str, Any]) -> list[Turn]:
@@ -75,8 +76,8 @@ def turns_of_talk(talk: dict[str, Any]) -> list[Turn]:
     ]
 
 
-def measure_talks(part: str, language: str) -> TalkFigures:
-    chosen = talks(part, language)
+def measure_talks(half: str, language: str) -> TalkFigures:
+    chosen = talks(half, language)
     expected = hits = found = private = 0
     right = 0.0
     for talk in chosen:
@@ -87,7 +88,7 @@ def measure_talks(part: str, language: str) -> TalkFigures:
         right += sum(worth(fact, talk["facts"]) for fact in facts)
         private += sum(is_private_in_workspace(fact, talk["facts"]) for fact in facts)
     return TalkFigures(
-        part=part,
+        half=half,
         language=language,
         talks=len(chosen),
         expected=expected,
@@ -124,5 +125,5 @@ def _share(fact: Fact, expected: dict[str, Any]) -> float:
     return sum(word.casefold() in text for word in expected["words"]) / len(expected["words"])
 
 
-def measure_all_talks(parts: Sequence[str] = PARTS) -> list[TalkFigures]:
-    return [measure_talks(part, language) for part in parts for language in LANGUAGES]
+def measure_all_talks(halves: Sequence[str] = HALVES) -> list[TalkFigures]:
+    return [measure_talks(half, language) for half in halves for language in LANGUAGES]

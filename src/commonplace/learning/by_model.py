@@ -50,9 +50,9 @@ class ByModel:
         *,
         micro_usd: int = MICRO_USD,
         assistants: Collection[str] = (),
-    ) -> tuple[list[Fact], Spent]:
+    ) -> tuple[list[Fact], Spent, int]:
         """
-        The facts in `turns`. `existing` are the records to show to the model, the most recent first.
+        The facts in `turns`, what they cost, and how many were beyond the limit. `existing` are the records to show to the model, the most recent first.
 
         Raises:
             ModelError, SpendingCapReached
@@ -74,8 +74,9 @@ class ByModel:
             for proposal in proposed_facts(reply.text)
             if proposal.confidence is None or proposal.confidence >= CONFIDENCE
         ]
-        facts = [_fact(proposal, turns, records, assistants) for proposal in sure[:MOST]]
-        return [fact for fact in facts if fact is not None], reply.spent
+        surest = sorted(sure, key=lambda proposal: -(proposal.confidence or CONFIDENCE))[:MOST]
+        facts = [_fact(proposal, turns, records, assistants) for proposal in sure if proposal in surest][:MOST]
+        return [fact for fact in facts if fact is not None], reply.spent, max(len(sure) - MOST, 0)
 
 
 def _fact(

@@ -44,10 +44,14 @@ PREFIX: Final = "auto:"
 _KEPT: Final = 0.87
 """How sure the judge has to be of a sentence: rather nothing than a wrong fact."""
 _PLAIN: Final = 0.12
-"""The same for a whole sentence that a rule reads."""
+"""The same for a whole sentence that a rule reads. One that states an outcome or a lesson is kept."""
+_HEARSAY: Final = 0.05
+"""The same for an assistant's outcome or lesson."""
 _CORRECTED: Final = 0.5
 """The same for one that takes the place of another."""
-_ASIDE: Final = re.compile(r"\b(?:sry|sorry|my bad|oops)\W*$|(?:抱歉|不好意思|我的锅|怪我|视角)\W*[哈啊]?\W*$", re.IGNORECASE)
+_ASIDE: Final = re.compile(
+    r"\b(?:sry|sorry|my bad|oops)\W*$|(?:抱歉|不好意思|我的锅|怪我|视角)\W*[哈啊]?\W*$", re.IGNORECASE
+)
 """An apology for what has just happened, or a word about the telling."""
 _FICTION: Final = re.compile(
     r"\brole[- ]?play|\bfan ?fic|\b(?:stay|be|get) in character\b|\bwrite (?:me )?(?:a|the next) (?:story|scene|chapter|monologue|dialogue)|\byou(?:['’]re| are) (?:the |my )?(?:dm|gm|game master|narrator)\b"
@@ -185,9 +189,7 @@ def extract_facts(
     fresh = [
         candidate for candidate in candidates if not any(is_near(candidate.words, other) for other in existing_words)
     ]
-    return Extraction(
-        facts=tuple(_fact(candidate) for candidate in fresh), dropped=len(distinct) - len(candidates)
-    )
+    return Extraction(facts=tuple(_fact(candidate) for candidate in fresh), dropped=len(distinct) - len(candidates))
 
 
 def voice_of(turn: Turn, assistants: Collection[str] = ()) -> Voice:
@@ -227,7 +229,7 @@ def _candidates(turns: Sequence[Turn], characters: int, assistants: Collection[s
     candidates: list[_Candidate] = []
     for sentence, judgement in pairs:
         if sentence.voice.role == "assistant":
-            candidates += _of_assistant(sentence) if judgement.keep >= _PLAIN else ()
+            candidates += _of_assistant(sentence) if judgement.keep >= _HEARSAY else ()
             continue
         rest = _uncorrected(candidates, sentence)
         candidates = [*rest, *_of_person(sentence, judgement, leaning, corrects=len(rest) < len(candidates))]
@@ -318,7 +320,8 @@ def _is_kept(sentence: _Sentence, judgement: Judgement, *, corrects: bool) -> bo
     """`corrects`: it takes the place of one that was kept."""
     text, remark = sentence.text, sentence.remark
     plain = is_well_formed(text)
-    least = _PLAIN if plain and remark.proposed else _CORRECTED if corrects else _KEPT
+    strong = any(statement.strong for statement in sentence.statements)
+    least = (0 if strong else _PLAIN) if plain and remark.proposed else _CORRECTED if corrects else _KEPT
     if judgement.keep < least or not SHORTEST <= len(text) <= 2 * LONGEST:
         return False
     if (plain and any(remark.reserves[:_VETOES])) or _ASIDE.search(text):
@@ -336,9 +339,7 @@ def _whose(statement: Statement, personal: bool) -> Statement:
     return statement if statement.scope == "agent" else statement._replace(scope="user" if personal else "workspace")
 
 
-def _candidate(
-    sentence: _Sentence, statement: Statement, at: datetime | None, *, explicit: bool = False
-) -> _Candidate:
+def _candidate(sentence: _Sentence, statement: Statement, at: datetime | None, *, explicit: bool = False) -> _Candidate:
     return _Candidate(
         statement, sentence.turn, sentence.voice, at, word_sets(statement.text), bare(sentence.text), explicit
     )

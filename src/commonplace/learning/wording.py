@@ -17,6 +17,7 @@ from commonplace.learning.rules.statement import Statement, Voice
 from commonplace.learning.sentences import sentences
 
 LONGEST_QUESTION: Final = 120
+_STOPS: Final = "。！？；，"
 _HAN: Final = re.compile("[\u3400-\u9fff]")
 _WORD: Final = re.compile(r"[a-z]++(?:['’][a-z]++)?", re.IGNORECASE)
 _HASTE: Final = re.compile(
@@ -61,7 +62,8 @@ _OPENING: Final = re.compile(
     re.IGNORECASE,
 )
 _CLOSING: Final = re.compile(
-    r"(?:(?<!,),|，)\s*+(?:indeed|ok|okay|ty|thx|thanks|cheers|haha|lol|btw|please|tho|though|by the way|哈|谢谢|哈哈)\W*+$", re.IGNORECASE
+    r"(?:(?<!,),|，)\s*+(?:indeed|ok|okay|ty|thx|thanks|cheers|haha|lol|btw|please|tho|though|by the way|哈|谢谢|哈哈)\W*+$",
+    re.IGNORECASE,
 )
 _SPEAKER: Final = re.compile(r"[^\s:：，。,.][^:：，。,.]{0,39}?(?:: |：)")
 _HAN_GAP: Final = re.compile("[\u3400-\u9fff]\\s+[\u3400-\u9fff]")
@@ -85,7 +87,8 @@ def worded(sentence: str, voice: Voice, before: str, *, follows: bool = False) -
         if question is not None:
             said = f"“{question}” {said}"
         elif follows:
-            said = f"{_cut_opening(before)} {said}"
+            gap = "" if before[-1:] in _STOPS else " "
+            said = f"{_cut_opening(before)}{gap}{said}"
     return f"{_speaker(said, voice)}{' '.join(said.split())}"
 
 

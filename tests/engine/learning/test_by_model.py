@@ -268,7 +268,7 @@ async def test_a_day_is_a_date_in_what_a_model_says_too(housed: Housed) -> None:
     house = housed(ScriptedModel(answer(fact("The launch was yesterday"))))
     done = await house.extract(Turn(speaker="user", text=TALK, at=AT), **RUN)
 
-    assert done.facts[0].text == "The launch was yesterday (2026-03-03)"
+    assert done.facts[0].text == "The launch was yesterday [Tuesday 2026-03-03]"
     assert done.facts[0].at == datetime(2026, 3, 3, tzinfo=UTC)
 
 
