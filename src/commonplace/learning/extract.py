@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
+from itertools import islice
 from types import ModuleType
 from typing import Final, Literal, TypeAlias
 
@@ -40,6 +41,8 @@ CONFIDENCE: Final = 0.6
 SHORTEST: Final = 3
 LONGEST: Final = 300
 CANDIDATES: Final = 100
+SENTENCES: Final = 600
+"""What is read of a talk of very short ones: each costs a look at what it means."""
 PREFIX: Final = "auto:"
 _KEPT: Final = 0.87
 """How sure the judge has to be of a sentence: rather nothing than a wrong fact."""
@@ -222,7 +225,7 @@ def read_turns(turns: Sequence[Turn], characters: int) -> Iterator[tuple[int, Tu
 
 
 def _candidates(turns: Sequence[Turn], characters: int, assistants: Collection[str]) -> list[_Candidate]:
-    read = list(_sentences(turns, characters, assistants))
+    read = list(islice(_sentences(turns, characters, assistants), SENTENCES))
     judgements = judge([sentence.remark for sentence in read])
     pairs = list(zip(read, judgements, strict=True))
     leaning = _leaning([judgement for sentence, judgement in pairs if sentence.voice.role == "person"])
@@ -327,7 +330,10 @@ def _is_kept(sentence: _Sentence, judgement: Judgement, *, corrects: bool) -> bo
     if (plain and any(remark.reserves[:_VETOES])) or _ASIDE.search(text):
         return False
     is_question = text.rstrip("\"'”’) ").endswith(("?", "？"))
-    return not (is_question or is_cut(text) or is_suspect(text) or is_secret(text))
+    if is_question or is_cut(text):
+        return False
+    # What has statements was found safe when they were read.
+    return bool(sentence.statements) or not (is_suspect(text) or is_secret(text))
 
 
 def is_private(text: str) -> bool:

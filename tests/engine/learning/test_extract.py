@@ -326,7 +326,7 @@ def test_what_is_beyond_the_limit_is_counted_and_the_surest_are_kept() -> None:
     found = extract_facts(said(told), least=0)
 
     assert "The team uses pnpm in this monorepo, not npm" in [fact.text for fact in found.facts]
-    assert (len(found.facts), found.dropped) == (MOST, 2)
+    assert (len(found.facts), found.dropped) == (MOST, 1)
 
 
 def test_what_somebody_asks_to_remember_comes_before_what_is_merely_sure() -> None:
@@ -365,10 +365,10 @@ def test_what_is_typed_in_haste_stays_as_it_was_said_behind_the_name_of_who_said
 
 @pytest.mark.parametrize(
     ("speaker", "fact"),
-    [("user", "用户：发版一律走 jenkins，周五不发"), ("林暮", "林暮：发版一律走 jenkins，周五不发")],
+    [("user", "用户：线上发版都走 jenkins，周五一律不发版"), ("林暮", "林暮：线上发版都走 jenkins，周五一律不发版")],
 )
 def test_in_chinese_who_said_it_stands_before_a_full_width_colon(speaker: str, fact: str) -> None:
-    assert learned("嗯 发版一律走 jenkins，周五不发", speaker=speaker) == [fact]
+    assert learned("嗯 线上发版都走 jenkins，周五一律不发版", speaker=speaker) == [fact]
 
 
 def test_the_words_of_another_are_not_put_into_a_mouth() -> None:
@@ -386,7 +386,7 @@ def test_the_words_of_another_are_not_put_into_a_mouth() -> None:
         "my wife works nights on wednesdays so i do the school run",
         "I'm allergic to penicillin, always have been.",
         "我老婆周三固定夜班，都是我接孩子",
-        "我对头孢过敏，以前休克过一次",
+        "我对花生过敏，小时候进过两次急诊",
     ],
 )
 def test_what_is_private_never_goes_to_the_workspace(text: str) -> None:
