@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from typing import Final, cast, get_args
 
 from commonplace.guard.caution import is_secret, is_suspect
-from commonplace.learning.extract import CONFIDENCE, MOST, PREFIX, READ, Fact, key_of, voice_of
+from commonplace.learning.extract import CONFIDENCE, MOST, PREFIX, READ, Fact, is_private, key_of, voice_of
 from commonplace.learning.prompts import EXTRACT, ProposedFact, proposed_facts, transcript_prompt
-from commonplace.learning.rules.statement import Category
+from commonplace.learning.rules.statement import Category, ScopeHint
 from commonplace.learning.times import resolved
 from commonplace.ports.models import LanguageModel, Spent, Task, TaskLimits
 from commonplace.text.analyse import terms
@@ -103,7 +103,7 @@ def _fact(
         text=text[:LONGEST],
         key=_key(proposal.key, text),
         category=cast(Category, proposal.category) if proposal.category in get_args(Category) else "fact",
-        scope=proposal.scope if proposal.scope in ("agent", "workspace", "user") else "agent",
+        scope=_scope(proposal, value),
         confidence=CONFIDENCE if proposal.confidence is None else round(min(proposal.confidence, 1.0), 2),
         turn=place,
         at=at,
@@ -111,6 +111,13 @@ def _fact(
         replaces=replaces,
         voice=voice.role,
     )
+
+
+def _scope(proposal: ProposedFact, value: str) -> ScopeHint:
+    """What is plainly private is the person's, whatever the model says."""
+    if proposal.scope == "workspace":
+        return "user" if is_private(value) else "workspace"
+    return "user" if proposal.scope == "user" else "agent"
 
 
 def _key(name: str, text: str) -> str:

@@ -2,7 +2,7 @@
 Facts from talk, by rules and without a model.
 
 A conversation is read sentence by sentence. A learned judge (`judge/`) says of each what it is worth and whose it is, a cue rule (`rules/`) what kind of
-statement it is; a sentence that is worth keeping becomes a fact in the words it was said in (`wording`), with the turn it came from. Questions,
+statement it is; a sentence that is worth keeping becomes a fact in the words it was said in (`utterances`), with the turn it came from. Questions,
 secrets and orders to agents (`caution`) are left out, and so is what a later sentence of the talk corrects. An assistant is believed only if it states an outcome or a lesson in plain words: what was
 recalled into its prompt must not come back as news (`shown_memories` handles the rest of that). Days become dates if the turn has a
 time. The same conversation always gives the same facts; with those as `existing` it gives none.
@@ -21,12 +21,12 @@ from typing import Final, Literal, TypeAlias
 
 from commonplace.guard.caution import is_attack, is_secret, is_suspect
 from commonplace.learning.judge.features import Remark
-from commonplace.learning.judge.sentences import Judgement, judge
+from commonplace.learning.judge.sentences import SentenceWorth, judge
 from commonplace.learning.rules import chinese, english
 from commonplace.learning.rules.statement import EXPLICIT, Category, Role, ScopeHint, Statement, Voice
 from commonplace.learning.sentences import bare, is_cut, sentences, whole_sentences
 from commonplace.learning.times import marked, meant, resolved
-from commonplace.learning.wording import are_certain, is_well_formed, unattributed, worded
+from commonplace.learning.utterances import are_certain, is_well_formed, unattributed, worded
 from commonplace.text.analyse import terms
 from commonplace.text.scrub import scrub
 from commonplace.text.similarity import NEAR, overlap, words
@@ -137,10 +137,10 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """`named`: with who was spoken of in place of "she". `follows`: what came before it is of the same turn."""
+    """`clear`: with who was spoken of in place of "she". `follows`: what came before it is of the same turn."""
 
     text: str
-    named: str
+    clear: str
     before: str
     follows: bool
     turn: int
@@ -160,7 +160,7 @@ class _Candidate:
     voice: Voice
     at: datetime | None
     words: Words
-    said: str
+    quote: str
     explicit: bool = False
 
     @property
@@ -225,9 +225,9 @@ def read_turns(turns: Sequence[Turn], characters: int) -> Iterator[tuple[int, Tu
 
 
 def _candidates(turns: Sequence[Turn], characters: int, assistants: Collection[str]) -> list[_Candidate]:
-    read = list(islice(_sentences(turns, characters, assistants), SENTENCES))
-    judgements = judge([sentence.remark for sentence in read])
-    pairs = list(zip(read, judgements, strict=True))
+    utterances = list(islice(_sentences(turns, characters, assistants), SENTENCES))
+    judgements = judge([sentence.remark for sentence in utterances])
+    pairs = list(zip(utterances, judgements, strict=True))
     leaning = _leaning([judgement for sentence, judgement in pairs if sentence.voice.role == "person"])
     candidates: list[_Candidate] = []
     for sentence, judgement in pairs:
@@ -247,7 +247,7 @@ def _uncorrected(candidates: list[_Candidate], sentence: _Sentence) -> list[_Can
     return [
         old
         for old in candidates
-        if sentence.turn - old.turn > _LATEST or words.isdisjoint(terms(old.said)) or old.said in sentence.text
+        if sentence.turn - old.turn > _LATEST or words.isdisjoint(terms(old.quote)) or old.quote in sentence.text
     ]
 
 
@@ -262,9 +262,9 @@ def _sentences(turns: Sequence[Turn], characters: int, assistants: Collection[st
             continue
         follows = False
         for text in own_sentences if not (story or _LETTER.match(turn.text)) else ():
-            named, about[turn.speaker] = _language(text).named(text, about.get(turn.speaker, ""))
-            statements = tuple(statements_in(named, voice))
-            yield _Sentence(text, named, before, follows, place, voice, turn.at, statements)
+            clear, about[turn.speaker] = _language(text).named(text, about.get(turn.speaker, ""))
+            statements = tuple(statements_in(clear, voice))
+            yield _Sentence(text, clear, before, follows, place, voice, turn.at, statements)
             before, follows = text, True
         before = turn.text
 
@@ -275,7 +275,7 @@ def remark(text: str, before: str, voice: Voice, statements: Sequence[Statement]
     return Remark(text, before, bool(statements), certain, _language(text).reserves(text))
 
 
-def _leaning(judgements: Sequence[Judgement]) -> float:
+def _leaning(judgements: Sequence[SentenceWorth]) -> float:
     """Whose the talk is, by all that people say in it: "we" of a family is no team."""
     odds = [max(min(judgement.personal, _MOST_ODDS), -_MOST_ODDS) for judgement in judgements]
     return sum(odds) / max(len(odds), 1)
@@ -290,7 +290,9 @@ def _of_assistant(sentence: _Sentence) -> Iterator[_Candidate]:
             yield _candidate(sentence, *dated)
 
 
-def _of_person(sentence: _Sentence, judgement: Judgement, leaning: float, *, corrects: bool) -> Iterator[_Candidate]:
+def _of_person(
+    sentence: _Sentence, judgement: SentenceWorth, leaning: float, *, corrects: bool
+) -> Iterator[_Candidate]:
     rules = sentence.statements
     text = _language(sentence.text).unasked(sentence.text)
     explicit = bool(rules) and text != sentence.text
@@ -298,7 +300,7 @@ def _of_person(sentence: _Sentence, judgement: Judgement, leaning: float, *, cor
         return
     personal = judgement.personal + _SHARE * leaning > _PERSONAL or is_private(text)
     sure = EXPLICIT if explicit else max(round(judgement.keep, 2), CONFIDENCE)
-    clear = _language(sentence.text).unasked(sentence.named)
+    clear = _language(sentence.text).unasked(sentence.clear)
     dated = [_dated(_whose(statement, personal), sentence.at) for statement in rules]
     if explicit and not any(dated):
         return
@@ -309,17 +311,17 @@ def _of_person(sentence: _Sentence, judgement: Judgement, leaning: float, *, cor
         return
     scope: ScopeHint = "user" if personal else "workspace"
     category = rules[0].category if rules else "user_preference" if _LIKING.search(text) else "fact"
-    said = Statement(
+    verbatim = Statement(
         worded(text, sentence.voice, "" if explicit else sentence.before, follows=sentence.follows),
         category,
         rules[0].scope if rules and rules[0].scope == "agent" else scope,
         sure,
         topic=rules[0].topic if rules else "",
     )
-    yield _candidate(sentence, *(_dated(said, sentence.at) or (said, None)), explicit=explicit)
+    yield _candidate(sentence, *(_dated(verbatim, sentence.at) or (verbatim, None)), explicit=explicit)
 
 
-def _is_kept(sentence: _Sentence, judgement: Judgement, *, corrects: bool) -> bool:
+def _is_kept(sentence: _Sentence, judgement: SentenceWorth, *, corrects: bool) -> bool:
     """`corrects`: it takes the place of one that was kept."""
     text, remark = sentence.text, sentence.remark
     plain = is_well_formed(text)
@@ -421,7 +423,7 @@ def _distinct(candidates: Sequence[_Candidate]) -> list[_Candidate]:
 def _is_over(old: _Candidate, new: _Candidate) -> bool:
     topic = new.statement.topic
     is_same = bool(topic) and old.statement.topic == topic
-    return old.who == new.who and (is_same or old.said in new.statement.text)
+    return old.who == new.who and (is_same or old.quote in new.statement.text)
 
 
 def _surest(candidates: list[_Candidate], most: int) -> list[_Candidate]:

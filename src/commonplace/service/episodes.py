@@ -225,9 +225,7 @@ class Episodes:
                 lesson = Lesson(fact=fact, session=session, message=turn.id, said_at=at)
                 by_key[fact.key] = Placed(lesson=lesson, scope=scope)
         by: Literal["rules", "model"] = "model" if methods == {"model"} else "rules"
-        return _Read(
-            mark=stretch.mark, placed=tuple(by_key.values()), method=by, fallback=fallback, dropped=dropped
-        )
+        return _Read(mark=stretch.mark, placed=tuple(by_key.values()), method=by, fallback=fallback, dropped=dropped)
 
 
 def _windows(turns: Sequence[Record]) -> Iterator[list[Record]]:

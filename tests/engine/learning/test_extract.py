@@ -365,10 +365,10 @@ def test_what_is_typed_in_haste_stays_as_it_was_said_behind_the_name_of_who_said
 
 @pytest.mark.parametrize(
     ("speaker", "fact"),
-    [("user", "用户：线上发版都走 jenkins，周五一律不发版"), ("林暮", "林暮：线上发版都走 jenkins，周五一律不发版")],
+    [("user", "用户：我们组的接口文档全放 yapi，不写 word"), ("林暮", "林暮：我们组的接口文档全放 yapi，不写 word")],
 )
 def test_in_chinese_who_said_it_stands_before_a_full_width_colon(speaker: str, fact: str) -> None:
-    assert learned("嗯 线上发版都走 jenkins，周五一律不发版", speaker=speaker) == [fact]
+    assert learned("哦 我们组的接口文档全放 yapi，不写 word", speaker=speaker) == [fact]
 
 
 def test_the_words_of_another_are_not_put_into_a_mouth() -> None:

@@ -20,20 +20,20 @@ QUESTIONS: Final = ("keep", "personal")
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class SentenceWorth:
     """`keep`: the chance that a sentence is worth remembering. `personal`: the logarithm of the odds that it is about the person, not the project."""
 
     keep: float
     personal: float
 
 
-def judge(remarks: Sequence[Remark]) -> list[Judgement]:
+def judge(remarks: Sequence[Remark]) -> list[SentenceWorth]:
     if not remarks:
         return []
     weights, usual = _weights()
     sums = table(remarks, usual) @ weights
     keep = 1 / (1 + np.exp(-np.clip(sums[:, 0], -30, 30)))
-    return [Judgement(float(chance), float(odds)) for chance, odds in zip(keep, sums[:, 1], strict=True)]
+    return [SentenceWorth(float(chance), float(odds)) for chance, odds in zip(keep, sums[:, 1], strict=True)]
 
 
 def write(weights: Floats, usual: Floats) -> None:

@@ -81,15 +81,15 @@ def worded(sentence: str, voice: Voice, before: str, *, follows: bool = False) -
     The sentence as it was said. `before` is what came before it: the sentence of the same turn that it `follows`, or the message that
     it answers.
     """
-    said = _opened(sentence)
-    if before and leans(said):
+    words = _opened(sentence)
+    if before and leans(words):
         question = _question_of(before)
         if question is not None:
-            said = f"“{question}” {said}"
+            words = f"“{question}” {words}"
         elif follows:
             gap = "" if before[-1:] in _STOPS else " "
-            said = f"{_cut_opening(before)}{gap}{said}"
-    return f"{_speaker(said, voice)}{' '.join(said.split())}"
+            words = f"{_cut_opening(before)}{gap}{words}"
+    return f"{_speaker(words, voice)}{' '.join(words.split())}"
 
 
 def unattributed(text: str) -> str:
@@ -155,11 +155,11 @@ def _cut_opening(sentence: str) -> str:
 
 
 def _question_of(before: str) -> str | None:
-    asked = [part for part in sentences(before) if part.rstrip("\"'”’) ").endswith(("?", "？"))]
-    return asked[-1].strip()[-LONGEST_QUESTION:] if asked else None
+    questions = [part for part in sentences(before) if part.rstrip("\"'”’) ").endswith(("?", "？"))]
+    return questions[-1].strip()[-LONGEST_QUESTION:] if questions else None
 
 
-def _speaker(said: str, voice: Voice) -> str:
-    if _HAN.search(said):
-        return f"{chinese.subject(voice, said).strip()}："
+def _speaker(words: str, voice: Voice) -> str:
+    if _HAN.search(words):
+        return f"{chinese.subject(voice, words).strip()}："
     return f"{voice.name or 'The user'}: "
