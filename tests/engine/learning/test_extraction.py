@@ -56,6 +56,14 @@ async def test_an_agent_whose_memory_is_off_learns_nothing_and_its_workspace_doe
     assert done.dropped == {"memory_disabled": 1}
 
 
+async def test_what_is_beyond_the_limit_is_told(house: House) -> None:
+    done = await house.extract(
+        *(f"Our {name} server runs in Oslo." for name in ("mail", "build", "chat", "game", "print", "proxy", "time"))
+    )
+
+    assert (len(done.facts), done.dropped) == (5, {"over_limit": 2})
+
+
 async def test_an_agents_fact_without_an_agent_is_nobodys(house: House) -> None:
     done = await house.extract("Please always answer in French.", workspace="web", scope=None)
 
