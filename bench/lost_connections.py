@@ -26,6 +26,7 @@ from commonplace.testing.dingtalk.pushes import said
 from commonplace.testing.dingtalk.server import DingTalkServer, Fault, dingtalk_server
 from commonplace.testing.feishu.server import SECRET, FeishuServer
 from commonplace.testing.feishu.stories import APP, BOT, chat_message
+from commonplace.testing.homeserver import HomeFault, Homeserver, homeserver
 from commonplace.values.channel import ChannelKind, ChannelSettings
 from commonplace.values.principal import LOCAL, Principal
 from commonplace.values.scope import DEFAULT_TENANT
@@ -33,7 +34,7 @@ from commonplace.values.scope import DEFAULT_TENANT
 LOSSES: Final = 50
 WAYS: Final = ("brought", "acknowledged", "half a frame", "reply in doubt")
 """When it is lost: just as a message was brought, once it was acknowledged, within a frame, and after a reply that was taken, and said not to be."""
-PLATFORMS: Final = ("feishu", "dingtalk")
+PLATFORMS: Final = ("feishu", "dingtalk", "matrix")
 _NAME: Final = "lossy"
 _SECRET: Final = "COMMONPLACE_BENCH_PLATFORM_SECRET"
 _CHATS: Final = 5
@@ -41,6 +42,7 @@ _PATIENCE: Final = 60.0
 _ACKNOWLEDGED: Final = 2.0
 _STEP: Final = 0.002
 _NOTICED: Final = 0.05
+_HALF: Final = '{"next_batch": "s9", "rooms": {"join": {"!room'
 _OPERATOR: Final = Principal(subject=LOCAL, tenant=DEFAULT_TENANT, role="admin", operator=True, loopback=True)
 
 
@@ -149,6 +151,56 @@ class LossyDingTalk:
         return len(self._server.rooms[_chat(number)])
 
 
+class LossyMatrix:
+    """
+    A connection is a call for what is new (`sync`): it is lost by breaking off the answer, or by refusing the next call. What stands in a room and was not
+    kept is told by the next one; that everything is told again is a server which forgot how far we were.
+    """
+
+    kind: ChannelKind = "matrix"
+    has_keys = True
+
+    def __init__(self, server: Homeserver) -> None:
+        self._server = server
+        self._events: dict[int, str] = {}
+
+    @property
+    def settings(self) -> ChannelSettings:
+        options = {"homeserver": self._server.url}
+        return ChannelSettings(
+            group_policy="open", senders="open", options=options, secrets={"token": _SECRET}, learn=False
+        )
+
+    @property
+    def is_connected(self) -> bool:
+        """It waits for what happens next."""
+        return self._server.waiting > 0
+
+    async def bring(self, number: int) -> None:
+        chat = _matrix_chat(number)
+        if number not in self._events:
+            self._events[number] = self._server.say(_question(number), f"@person{number}:home", chat=chat)
+        else:
+            self._server.repeat(self._events[number], chat=chat)
+        place = self._server.place
+        await _until(lambda: self._server.acknowledged >= place, "Nobody asked for what is new.")
+
+    async def lose(self, *, half_frame: bool) -> None:
+        self._server.lose(HomeFault(status=200, body=_HALF) if half_frame else HomeFault(status=502))
+
+    def doubt_reply(self) -> Callable[[], bool]:
+        calls = len(self._server.made("send"))
+        self._server.fail("send", HomeFault(status=500, is_done=True))
+        return lambda: len(self._server.made("send")) > calls
+
+    def answers(self, number: int) -> int:
+        event = self._events[number]
+        return sum(
+            content.get("m.relates_to", {}).get("m.in_reply_to", {}).get("event_id") == event
+            for content in self._server.said(_matrix_chat(number))
+        )
+
+
 # ---- what is measured
 
 
@@ -238,6 +290,12 @@ async def _vendor(platform: str) -> AsyncGenerator[LossyPlatform]:
             async with FeishuServer().open() as server:
                 os.environ[_SECRET] = SECRET
                 yield LossyFeishu(server)
+        elif platform == "matrix":
+            async with homeserver() as server:
+                for number in range(_CHATS):
+                    server.room(_matrix_chat(number))
+                os.environ[_SECRET] = server.token
+                yield LossyMatrix(server)
         else:
             async with dingtalk_server() as server:
                 os.environ[_SECRET] = server.client_secret
@@ -263,3 +321,7 @@ def _question(number: int) -> str:
 
 def _chat(number: int) -> str:
     return f"cidPart{number}=="
+
+
+def _matrix_chat(number: int) -> str:
+    return f"!room-{number % _CHATS}:home"

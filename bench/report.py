@@ -118,7 +118,7 @@ Our own time in a turn with the librarian, which calls nobody, in this process a
 same run. `learning`: from the reply to what the turn leaves in the memory. Below, a run of so many events: replayed, and an event kept early and late in it."""
 _SESSIONS = """\
 Sessions of the agent over HTTP, whose model streams 20 chunks a second in a process of its own and writes into each chunk when it sent it; `delay` is from there to
-the listener. A bare FastAPI application passes the same streams on in the same run. Below: from the start of a process to its answer to `initialize` of the
+the listener. A bare FastAPI application echoes an event and passes the same streams on in the same run. Below: from the start of a process to its answer to `initialize` of the
 Agent Client Protocol, our agent taking turns with published ones."""
 _CHANNELS = "The librarian answers, which calls no model, so that the figures are those of the rooms."
 _START = """\
@@ -133,7 +133,7 @@ Everything is counted in the store. `not once`: due times that have not exactly 
 their daemon was killed, and again; `twice without saying so`: of those, the ones whose second turn does not say so, and replies that are in a room twice. `late`: from when
 it was due to when its turn was over."""
 _CONNECTIONS = """\
-Feishu and DingTalk, each the local server of the tests, which speaks the vendor's protocol. The connection is lost just as a message was brought, once it was acknowledged,
+Feishu, DingTalk and Matrix, each the local server of the tests, which speaks the platform's protocol. The connection is lost just as a message was brought, once it was acknowledged,
 within a frame, and after a reply that was taken and said not to be, in turn; the vendor brings each message again, also one that was acknowledged. `keys`: whether the platform
 knows a message by a key that is sent a second time."""
 _RELEVANCE = """\
@@ -211,6 +211,9 @@ def _sessions(result: Mapping[str, Any]) -> Iterator[str]:
     yield ""
 
 
+_MET: Mapping[bool | None, str] = {True: "yes", False: "**missed**", None: "**not measured**"}
+
+
 def rows_of_targets(results: Results) -> list[dict[str, Any]]:
     """What is promised, what was measured, and whether that is enough."""
     return [
@@ -218,7 +221,7 @@ def rows_of_targets(results: Results) -> list[dict[str, Any]]:
             "target": one.target,
             "wanted": one.wanted,
             "measured": one.measured,
-            "met": "yes" if one.met else "**missed**",
+            "met": _MET[one.met],
         }
         for one in judged(results)
     ]

@@ -13,6 +13,14 @@ from tests.console.conftest import Memory, Visit
 
 from commonplace.cli.channel_guide import GUIDE_WORDS
 from commonplace.console import __file__ as console_file
+from commonplace.testing.daemon import Daemon
+
+NOWHERE = "http://127.0.0.1:1"
+"""Nobody listens there."""
+FOREIGN: dict[str, tuple[dict[str, str], str]] = {
+    "dingtalk": ({"client_id": "ding-console", "endpoint": NOWHERE}, "client_secret"),
+    "feishu": ({"app_id": "cli_console", "domain": NOWHERE}, "app_secret"),
+}
 
 
 @pytest.fixture
@@ -153,6 +161,74 @@ def test_each_kind_has_its_steps_and_says_how_sure_the_names_of_permissions_are(
     expect(page.locator(".guide-permissions .warn")).to_have_count(
         len([one for one in guide["permissions"] if not one["certain"]])
     )
+
+
+def test_a_channel_of_a_foreign_kind_is_filled_in_and_says_what_went_wrong_and_what_that_means(
+    operator_page: Page, operator: httpx.Client, memory: Memory, tmp_path: Path
+) -> None:
+    page, guide = operator_page, guide_of(memory, "feishu")
+    secret = tmp_path / "secret"
+    secret.write_text("the-app-secret", encoding="utf-8")
+    meanings = {one["sign"]: one["meaning"]["en"] for one in guide["problems"]}
+    page.goto("/#/channels?add=feishu")
+    page.get_by_label("Name").fill("team-chat")
+    page.get_by_label("App ID").fill("cli_console")
+    page.get_by_label("App Secret").fill(f"file:{secret}")
+    page.get_by_label("Which service").fill(NOWHERE)
+    page.get_by_label("How events come").select_option("websocket")
+    page.get_by_role("button", name="Add the channel").click()
+
+    try:
+        expect(state(page)).to_have_text("waiting")
+        expect(page.get_by_role("status").first).to_contain_text(meanings["cannot be reached"])
+        expect(page.locator(".channel-log")).to_contain_text(meanings["cannot be reached"])
+        page.get_by_label("Room", exact=True).fill("oc_room")
+        page.get_by_role("button", name="Write a test message").click()
+        failed = page.locator("form [role=status]")
+        expect(failed).to_contain_text("It was not written:")
+        expect(failed).to_contain_text(meanings["gave no token"])
+        made = operator.get("/v1/channels/team-chat").raise_for_status().json()["channel"]["settings"]
+    finally:
+        operator.delete("/v1/channels/team-chat")
+
+    assert made["options"] == {"app_id": "cli_console", "domain": NOWHERE, "mode": "websocket"}
+    assert made["secrets"] == {"app_secret": f"file:{secret}"}
+    assert (made["group_policy"], made["senders"]) == ("pairing", "pairing")
+
+
+@pytest.fixture(params=list(FOREIGN))
+def guided(request: pytest.FixtureRequest, operator: httpx.Client, tmp_path: Path) -> Generator[str]:
+    """The kind of a foreign channel of the operator's, `guided`."""
+    options, secret = FOREIGN[request.param]
+    (tmp_path / "secret").write_text("the-secret", encoding="utf-8")
+    settings = {"options": options, "secrets": {secret: f"file:{tmp_path / 'secret'}"}}
+    body = {"name": "guided", "kind": request.param, "settings": settings}
+    operator.post("/v1/channels", json=body).raise_for_status()
+    yield request.param
+    operator.delete("/v1/channels/guided").raise_for_status()
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_guide_of_a_channel_lists_every_error_and_what_only_the_real_platform_shows(
+    visit: Visit, daemon: Daemon, memory: Memory, guided: str, language: Any
+) -> None:
+    guide = guide_of(memory, guided)
+    page = visit(daemon.token, language=language)
+
+    page.goto("/#/channels/guided?tab=guide")
+
+    expect(page.locator(".guide-problems dt")).to_have_text([one["sign"] for one in guide["problems"]])
+    expect(page.locator(".guide-problems dd")).to_have_text(
+        [shown(one["meaning"][language]) for one in guide["problems"]]
+    )
+    expect(page.locator(".guide section").last.locator("li")).to_have_text(
+        [shown(one[language]) for one in guide["open_points"]]
+    )
+
+
+def shown(text: str) -> str:
+    """What stands between backticks is code."""
+    return text.replace("`", "")
 
 
 def test_a_reader_sees_the_channels_and_why_nothing_can_be_set(visit: Visit, memory: Memory) -> None:

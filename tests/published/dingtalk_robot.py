@@ -11,7 +11,7 @@ import os
 import sys
 
 import dingtalk_stream
-from dingtalk_stream.card_replier import AICardReplier
+from dingtalk_stream.card_replier import AICardReplier, CardReplier
 
 
 def tell(**what: object) -> None:
@@ -22,7 +22,7 @@ def tell(**what: object) -> None:
 class Robot(dingtalk_stream.ChatbotHandler):
     async def process(self, callback):
         message = dingtalk_stream.ChatbotMessage.from_dict(callback.data)
-        text = message.text.content.removeprefix("@assistant ")
+        text = message.text.content.strip()
         tell(message=text, sender=message.sender_staff_id, mention=message.is_in_at_list)
         if text == "token":
             first, second = (self.dingtalk_client.get_access_token() for _ in range(2))
@@ -35,6 +35,12 @@ class Robot(dingtalk_stream.ChatbotHandler):
             tell(address=self.get_image_download_url("code-1"))
         elif text == "card":
             await self.grow(message)
+        elif text == "question":
+            tell(
+                card=CardReplier(self.dingtalk_client, message).create_and_deliver_card(
+                    "asks.schema", {"title": "Push it?"}
+                )
+            )
         return dingtalk_stream.AckMessage.STATUS_OK, "OK"
 
     async def grow(self, message) -> None:

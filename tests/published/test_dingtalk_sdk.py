@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.testing.dingtalk.pushes import GROUP, pressed, said
+from commonplace.testing.dingtalk.pushes import GROUP, direct, pressed, said
 from commonplace.testing.dingtalk.server import DingTalkServer, Fault, RobotWords, dingtalk_server
 from commonplace.testing.events import until
 
@@ -24,6 +24,10 @@ pytestmark = pytest.mark.anyio
 PYTHON = Path(__file__).parents[2] / ".venv-dingtalk" / "bin" / "python"
 ROBOT = Path(__file__).with_name("dingtalk_robot.py")
 PATIENCE = 20.0
+OURS = {
+    "cardTemplateId", "outTrackId", "cardData", "callbackType", "userIdType", "openSpaceId", "imGroupOpenSpaceModel", "imRobotOpenSpaceModel",
+}  # fmt: skip
+"""What our client says of a card; `test_dingtalk_cards.py` holds it to that."""
 
 
 class Robot:
@@ -42,9 +46,9 @@ class Robot:
     async def connected(self) -> None:
         await until(lambda: bool(self.server.links), PATIENCE)
 
-    async def hears(self, text: str) -> dict[str, Any]:
-        """The acknowledgement of a message."""
-        ack = await self.server.push(said(text))
+    async def hears(self, text: str, *, alone: bool = False) -> dict[str, Any]:
+        """The acknowledgement of a message, in a group or in a talk of two."""
+        ack = await self.server.push(direct(text) if alone else said(text))
         heard = await self.line()
         assert heard == {"message": text, "sender": "ana", "mention": True}
         return ack
@@ -125,6 +129,21 @@ async def test_a_card_grows_and_is_finished(robot: Robot, server: DingTalkServer
     assert card.contents == ["It ", "It grows", "It grows."]
     assert (card.space, card.is_final) == (f"dtv1.card//IM_GROUP.{GROUP}", True)
     assert card.data["flowStatus"] in ("3", 3)
+
+
+@pytest.mark.parametrize(("alone", "space"), [(False, f"IM_GROUP.{GROUP}"), (True, "IM_ROBOT.ana")])
+async def test_a_card_is_made_and_delivered_at_once_as_ours_are(
+    robot: Robot, server: DingTalkServer, alone: bool, space: str
+) -> None:
+    await robot.hears("question", alone=alone)
+    key = (await robot.line())["card"]
+
+    [body] = server.made("/card/instances/createAndDeliver")
+    card = server.cards[key]
+    assert (card.template, card.space, card.is_delivered) == ("asks.schema", f"dtv1.card//{space}", True)
+    assert card.data == {"title": "Push it?"}
+    # What our own client says beside it is the kind of the ids.
+    assert body.keys() | {"userIdType"} == OURS | {f"im{'Robot' if alone else 'Group'}OpenDeliverModel"}
 
 
 async def test_it_learns_where_a_file_is(robot: Robot, server: DingTalkServer) -> None:

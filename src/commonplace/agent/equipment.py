@@ -20,10 +20,11 @@ from commonplace.agent.mcp_servers import McpServers
 from commonplace.agent.memory.backend import MemoryBackend, TurnContext
 from commonplace.agent.memory.curated_pair import CuratedMemoryTool
 from commonplace.agent.resources import ResourceReader
-from commonplace.agent.rooms import RoomRegistry, profile_reader
+from commonplace.agent.rooms import RoomPlace, RoomRegistry, profile_reader
 from commonplace.agent.server_rows import server_of
 from commonplace.agent.skills import SkillShelf
 from commonplace.agent.tools.attachments import attachment_tool
+from commonplace.agent.tools.calls import ServerTools
 from commonplace.agent.tools.fetch import PageFetch, fetch_tool
 from commonplace.agent.tools.files import file_tools
 from commonplace.agent.tools.memory.places import Asker, ModelPlace
@@ -121,13 +122,12 @@ class Outfit:
             tools = tools if names is None else [tool for tool in tools if tool.name in names]
         # Whoever gave it skills means it to use them.
         tools += shelf.tools(live.skills)
-        rows = (*profile.mcp_servers, *(() if place is None else place.mcp_servers))
-        servers = await self._servers(live, rows, folder)
+        servers = await self._servers(live, profile.mcp_servers, place, folder)
         yield Equipment(
             context=context,
             backends=self._backends(context),
             tools=tuple(tools),
-            servers=tuple(servers.tools) if servers else (),
+            servers=servers,
             persona=profile.persona,
             model=model,
             skills=shelf.lines,
@@ -153,7 +153,7 @@ class Outfit:
         return self._parts.backends if of_room is None else (*self._parts.backends, of_room)
 
     def _context(self, live: LiveSession, prompt: Prompt) -> TurnContext:
-        session = live.session
+        session, reach = live.session, self._reach(live, prompt.who)
         return TurnContext(
             session=session.id,
             run=prompt.run,
@@ -162,8 +162,9 @@ class Outfit:
             speaker=prompt.who.subject,
             text=unmarked(prompt.text) if prompt.scheduled else prompt.text,
             at=prompt.at,
-            memory=self._parts.memory_of(self._reach(live, prompt.who)),
+            memory=self._parts.memory_of(reach),
             room=self._parts.rooms.scope(prompt.who.tenant, session.id, prompt.who),
+            overheard=reach.overheard,
         )
 
     def _reach(self, live: LiveSession, who: Principal) -> Principal:
@@ -237,7 +238,19 @@ class Outfit:
         shell_options = ShellOptions(seconds=options.seconds, sandbox=options.sandbox, closed=options.closed)
         return [*tools, shell_tool(workspace, shell_options, supplies.run or run_process)] if shell else tools
 
-    async def _servers(self, live: LiveSession, rows: Sequence[McpServerRow], folder: Path | None) -> McpServers | None:
+    async def _servers(
+        self, live: LiveSession, rows: Sequence[McpServerRow], place: RoomPlace | None, folder: Path | None
+    ) -> tuple[ServerTools, ...]:
+        """Their tools. A room that names those which the agent has there has, of servers too, only those; its own servers are beside them."""
+        names, of_room = (None, ()) if place is None else (place.tools, place.mcp_servers)
+        own = {row.name for row in rows}
+        beside = tuple(row for row in of_room if row.name not in own)
+        servers = await self._open_servers(live, (*(row for row in rows if _has_tools(row, names)), *beside), folder)
+        return tuple(servers.tools(names, whole={row.name for row in beside})) if servers else ()
+
+    async def _open_servers(
+        self, live: LiveSession, rows: Sequence[McpServerRow], folder: Path | None
+    ) -> McpServers | None:
         # The agent's own come first: a room gives none of them another meaning.
         own = list({row.name: server_of(row, self._parts.tools.seconds) for row in reversed(rows)}.values())[::-1]
         names = {server.name for server in own}
@@ -249,6 +262,11 @@ class Outfit:
         if live.servers is None and servers:
             live.servers = await live.stack.enter_async_context(McpServers(servers, folder or Path.home()))
         return live.servers
+
+
+def _has_tools(row: McpServerRow, names: Sequence[str] | None) -> bool:
+    """Whether any of a server's tools is named, or the server."""
+    return names is None or any(name == row.name or name.startswith(f"{row.name}_") for name in names)
 
 
 def _curated(tool: CuratedMemoryTool) -> AgentTool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -56,11 +56,14 @@ class McpServers:
         if len({server.name for server in servers}) < len(servers):
             raise InvalidInput("Two MCP servers have the same name.")
 
-    @property
-    def tools(self) -> list[ServerTools]:
-        """For `make_toolset`."""
+    def tools(self, names: Collection[str] | None = None, *, whole: Collection[str] = ()) -> list[ServerTools]:
+        """For `make_toolset`. `names`: only these tools, and all of servers that are named; those of the servers `whole` are there anyway."""
         return [
-            ServerTools(toolset=toolset, trusted=toolset.server.trusted, seconds=toolset.server.call_seconds)
+            ServerTools(
+                toolset=toolset.toolset_of(None if toolset.server.name in whole else names),
+                trusted=toolset.server.trusted,
+                seconds=toolset.server.call_seconds,
+            )
             for toolset in self._toolsets
         ]
 
@@ -98,6 +101,12 @@ class ServerToolset(AbstractToolset[object]):
         self._program: StdioServer | None = None
         self._task: asyncio.Task[None] | None = None
         self._end = asyncio.Event()
+
+    def toolset_of(self, names: Collection[str] | None) -> AbstractToolset[object]:
+        """All of its tools, or those of these names."""
+        if names is None or self.server.name in names:
+            return self
+        return self.filtered(lambda _, definition: definition.name in names)
 
     @property
     def id(self) -> str:

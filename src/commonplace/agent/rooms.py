@@ -46,7 +46,7 @@ class RoomPlace:
     model: str | None = None
     """Who answers there, whatever its session is set to."""
     tools: tuple[str, ...] | None = None
-    """Of the agent's own those that it has there; None: all of them."""
+    """Of the agent's own, and of its servers, those that it has there; None: all of them."""
     mcp_servers: tuple[McpServerRow, ...] = ()
     """What it has there beside its own."""
 

@@ -1,5 +1,5 @@
 """
-The sessions that this process leads, by leases in the store, and the history as it may be written under them.
+The sessions and channels that this process leads, by leases in the store, and the history as it may be written under them.
 
 A claim is new whenever a session is taken up. The store takes a message only under the claim that holds, so that a process which was
 stopped for longer than its lease adds nothing when it goes on, whatever it believes.
@@ -12,7 +12,6 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 from secrets import token_hex
 from typing import Final, Protocol
 
@@ -96,11 +95,8 @@ class SessionClaims:
         """How many sessions the other workers of this daemon lead."""
         if self.holder.socket is None:
             return 0
-        folder = Path(self.holder.socket).parent
-        holders = [
-            lease.holder for lease in await self._leases.session_leases() if lease.holder.process != self.holder.process
-        ]
-        return sum(holder.socket is not None and Path(holder.socket).parent == folder for holder in holders)
+        leases = await self._leases.session_leases()
+        return sum(lease.channel is None and lease.holder.is_beside(self.holder) for lease in leases)
 
     async def renew(self) -> list[tuple[str, str]]:
         """Hold on to all; answers those that are another process's by now, or gone."""
@@ -127,14 +123,23 @@ class SessionClaims:
             except (CommonplaceError, TimeoutError) as error:
                 LOGGER.warning("a lease is not released: %s", type(error).__name__)
 
+    async def aclose(self) -> None:
+        """Let all go."""
+        await self.release(*self._held)
+
+    @property
+    def pause(self) -> float:
+        """Seconds between two renewals."""
+        return self._lease.total_seconds() / _RENEWALS
+
     async def keep_up(self, on_loss: Callable[[tuple[str, str]], Awaitable[None]]) -> None:
         """Renew the leases in time, without an end, and call `on_loss` for each session that is lost."""
         while True:
-            await asyncio.sleep(self._lease.total_seconds() / _RENEWALS)
+            await asyncio.sleep(self.pause)
             try:
                 keys = await self.renew()
             except CommonplaceError as error:
-                LOGGER.warning("the leases of sessions are not renewed: %s", error.code)
+                LOGGER.warning("leases are not renewed: %s", error.code)
                 continue
             await asyncio.gather(*(on_loss(key) for key in keys))
 
@@ -142,7 +147,9 @@ class SessionClaims:
         if lease.holder.url is None and lease.holder.socket is None:
             return SessionInUse()
         wait = (lease.expires_at - self._clock.now()).total_seconds()
-        return SessionElsewhere.of(lease, wait)
+        error = SessionElsewhere.of(lease, wait)
+        error.is_beside = lease.holder.is_beside(self.holder)
+        return error
 
 
 class WrittenHistory(Protocol):

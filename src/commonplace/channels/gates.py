@@ -18,20 +18,29 @@ def group_refusal(settings: ChannelSettings, envelope: Envelope, approved: Chann
     """Why a message of a group is not heard; None: it is. `approved` is the group as one that was paired."""
     if not envelope.is_group:
         return None
-    listed = envelope.chat in settings.groups
+    refusal = admission_refusal(settings, envelope.chat, approved)
+    if refusal == "pairing_required" and not envelope.mentions_bot:
+        # A group that nobody invited us into is not asked for a code by each of its messages.
+        return "mention_required"
+    if refusal is not None:
+        return refusal
+    if settings.group(envelope.chat).require_mention and not (envelope.mentions_bot or envelope.replies_to_bot):
+        return "mention_required"
+    return None
+
+
+def admission_refusal(settings: ChannelSettings, group: str, approved: ChannelSender | None) -> Refusal | None:
+    """Why nothing of a group is heard, nor posted there."""
+    listed = group in settings.groups
     match settings.group_policy:
         case "disabled":
             return "disabled"
         case "allowlist" if not listed:
             return "not_allowlisted"
         case "pairing" if not listed and (approved is None or approved.approved_at is None):
-            # A group that nobody invited us into is not asked for a code by each of its messages.
-            return "pairing_required" if envelope.mentions_bot else "mention_required"
+            return "pairing_required"
         case _:
-            pass
-    if settings.group(envelope.chat).require_mention and not (envelope.mentions_bot or envelope.replies_to_bot):
-        return "mention_required"
-    return None
+            return None
 
 
 def sender_refusal(settings: ChannelSettings, sender: str, approved: ChannelSender | None) -> Refusal | None:

@@ -1,6 +1,7 @@
 """
-The channels of a daemon: each that is enabled is at work.
+The channels of a daemon: each that is enabled is at work, in one process of all that share the store.
 
+A channel is led by lease, as a session is (`agent/session_claims.py`). The other processes stand by: they look again and again, and take over what is free.
 The channels `web` and `terminal` are there without being made, so that whoever starts a daemon has rooms.
 """
 
@@ -8,11 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
+from commonplace.agent.session_claims import SessionClaims
 from commonplace.channels.parts import RoomParts
 from commonplace.channels.platforms import GUIDES, PLATFORMS, offered_kind
 from commonplace.channels.residence import Residence
@@ -32,10 +35,13 @@ from commonplace.values.channel import (
 )
 from commonplace.values.moment import utc
 from commonplace.values.platform import ConnectionEntry, ConnectionState
+from commonplace.values.session_lease import SessionElsewhere, SessionInUse, channel_lease
 
 LOGGER: Final = logging.getLogger("commonplace")
 
 _ENTRIES: Final = 200
+ANOTHER: Final = "another process"
+"""What leads a channel, if its address is not known, or is for others to know."""
 
 LOCAL_SETTINGS: Final = ChannelSettings(group_policy="open", senders="open", route="chat_thread", dispatch="followup")
 """Whoever is a member of a room is heard there; nobody else gets as far."""
@@ -49,26 +55,50 @@ class _Running:
     stack: AsyncExitStack
 
 
-class ChannelHost:
-    """`tenant` is the daemon's own. A channel that is there without being made begins when it is first used, or if it has left something to do."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Failure:
+    """A channel that could not begin, as it was set then."""
 
-    def __init__(self, tenant: str, parts: RoomParts, *, alone: bool = True) -> None:
-        """`alone`: this process is the daemon's only one. Rooms of several are refused: each would answer."""
+    profile: ChannelProfile
+    state: ConnectionState
+
+
+class ChannelHost:
+    """
+    `tenant` is the daemon's own. A channel that is there without being made begins when it is first used, or if it has left something to do.
+    `claims` are the channels that this process leads.
+    """
+
+    def __init__(self, tenant: str, parts: RoomParts, claims: SessionClaims, *, alone: bool = True) -> None:
+        """`alone`: this process is the daemon's only one. Rooms of several workers are refused."""
         self._tenant = tenant
         self._alone = alone
         self.parts = parts
+        self._claims = claims
         self._running: dict[tuple[str, str], _Running] = {}
-        self._failures: dict[tuple[str, str], ConnectionState] = {}
+        self._failures: dict[tuple[str, str], _Failure] = {}
+        self._leaders: dict[tuple[str, str], str | None] = {}
+        """Of channels that another process leads, its address."""
+        self._losses: deque[tuple[str, str]] = deque()
+        self._awake = asyncio.Event()
         self._logs: dict[tuple[str, str], tuple[ConnectionEntry, ...]] = {}
         self._lock = asyncio.Lock()
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[ChannelHost]:
+        """What it leads is let go by whoever made its claims."""
+        tasks = list[asyncio.Task[None]]()
         try:
-            for tenant, profile in await self._enabled() if self._alone else ():
-                await self._try_start(tenant, profile)
+            if self._alone:
+                for tenant, profile in await self._enabled():
+                    await self._try_start(tenant, profile)
+                tasks += [asyncio.create_task(self._claims.keep_up(self._lose)), asyncio.create_task(self._stand_by())]
             yield self
         finally:
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                await asyncio.wait(tasks)
             for key in list(self._running):
                 await self._stop(key)
 
@@ -100,7 +130,10 @@ class ChannelHost:
         """Whether a channel is at work, how it is connected, and why not."""
         key = tenant, profile.name
         running = self._running.get(key)
-        state = self._failures.get(key) if running is None else running.residence.platform.connection
+        if running is None and key in self._leaders:
+            return ChannelStatus(channel=profile, running=False, leader=self._leaders[key] or ANOTHER)
+        failure = self._failures.get(key)
+        state = (failure.state if failure else None) if running is None else running.residence.platform.connection
         if state is None or state.error is None:
             return ChannelStatus(channel=profile, running=running is not None, connection=state)
         error = without_secrets(profile.settings, state.error)
@@ -127,11 +160,17 @@ class ChannelHost:
         Raises:
             ChannelNotFound: there is none of this name.
             ChannelStopped: it was stopped.
+            SessionElsewhere, SessionInUse: another process leads it.
             RoomsUnavailable: the daemon has several workers.
         """
         if not self._alone:
             raise RoomsUnavailable
-        running = self._running.get((tenant, name))
+        key = tenant, name
+        if key in self._running and self._claims.is_doubtful(tenant, channel_lease(name)):
+            for lost in await self._claims.renew():
+                await self._lose(lost)
+            await self._drop_lost()
+        running = self._running.get(key)
         if running is None:
             profile = await self.profile(tenant, name)
             if not profile.enabled:
@@ -141,23 +180,92 @@ class ChannelHost:
 
     async def restart(self, tenant: str, name: str) -> None:
         """After its settings were changed, or it was started, stopped or removed."""
-        await self._stop((tenant, name))
-        try:
-            profile = await self.profile(tenant, name)
-        except ChannelNotFound:
-            return
-        if profile.enabled and self._alone:
+        key = tenant, name
+        await self._stop(key)
+        profile = None
+        with suppress(ChannelNotFound):
+            profile = await self.profile(*key)
+        if profile is not None and profile.enabled and self._alone:
             # Why it cannot begin is its state: the settings are kept.
             await self._try_start(tenant, profile)
+        else:
+            await self._release(key)
 
     async def remove(self, tenant: str, name: str) -> None:
         """Stop it, and forget how it was connected."""
-        await self._stop((tenant, name))
-        self._logs.pop((tenant, name), None)
+        key = tenant, name
+        await self._stop(key)
+        await self._release(key)
+        self._logs.pop(key, None)
+
+    # ---- with the other processes of the store
+
+    async def _lose(self, key: tuple[str, str]) -> None:
+        """Another process leads it by now. Renewals do not wait until it has stopped here."""
+        tenant, lease = key
+        self._losses.append((tenant, lease.removeprefix(channel_lease(""))))
+        self._awake.set()
+
+    async def _stand_by(self) -> None:
+        """Look around, again and again."""
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._claims.pause):
+                    await self._awake.wait()
+            self._awake.clear()
+            try:
+                await self.look_around()
+            except CommonplaceError as error:
+                LOGGER.warning("the channels of other processes have to wait: %s", error.code)
+
+    async def look_around(self) -> None:
+        """
+        Stop what another process leads, has stopped or removed; begin anew what it has set otherwise; begin what is free; and take up what a process
+        that led a channel has left in its inbox.
+        """
+        await self._drop_lost()
+        stored = {(tenant, profile.name): profile for tenant, profile in await self.parts.store.channels()}
+        for key, running in list(self._running.items()):
+            profile = stored.get(key)
+            is_gone = profile is None and key[1] not in BUILT_IN
+            if is_gone or profile not in (None, running.residence.profile):
+                await self.restart(*key)
+        for tenant, profile in await self._enabled():
+            key = tenant, profile.name
+            failure = self._failures.get(key)
+            if key in self._running:
+                await self._running[key].residence.look_again()
+            elif failure is None or failure.profile != profile:
+                await self._try_start(tenant, profile)
+
+    async def _drop_lost(self) -> None:
+        while self._losses:
+            tenant, name = self._losses.popleft()
+            if self._claims.holds(tenant, channel_lease(name)):
+                continue
+            LOGGER.warning("channel", extra={"told": {"channel": name, "outcome": "lost"}})
+            await self._stop((tenant, name))
+            for route in await self.parts.store.routes(tenant, name):
+                # Whoever leads the channel plays the turns of its rooms.
+                await self.parts.agent.let_go(tenant, route.session)
+
+    async def _release(self, key: tuple[str, str]) -> None:
+        """Whoever starts it next, here or elsewhere, finds it free, and its sessions once their turns are over."""
+        tenant, name = key
+        await self._claims.release((tenant, channel_lease(name)))
+        for route in await self.parts.store.routes(tenant, name):
+            await self.parts.agent.release(tenant, route.session)
 
     async def _try_start(self, tenant: str, profile: ChannelProfile) -> None:
         try:
             await self._start(tenant, profile)
+        except (SessionElsewhere, SessionInUse) as error:
+            key, owner = (tenant, profile.name), error.details.get("owner")
+            if key not in self._leaders or self._leaders[key] != owner:
+                self._leaders[key] = None if owner is None else str(owner)
+                LOGGER.info(
+                    "channel", extra={"told": {"channel": profile.name, "outcome": "elsewhere", "owner": owner}}
+                )
         except CommonplaceError as error:
             # One channel that cannot begin keeps no other from it.
             LOGGER.error(
@@ -168,19 +276,30 @@ class ChannelHost:
         key = tenant, profile.name
         async with self._lock:
             if key not in self._running:
-                platform = self._platform(tenant, profile)
-                residence = Residence(tenant, profile, platform, self.parts)
-                stack = AsyncExitStack()
-                await stack.enter_async_context(residence.open())
-                self._running[key] = _Running(residence=residence, stack=stack)
+                lease = channel_lease(profile.name)
+                if not self._claims.holds(tenant, lease):
+                    await self._claims.take(tenant, lease)
+                self._leaders.pop(key, None)
+                try:
+                    self._running[key] = await self._opened(tenant, profile)
+                except BaseException:
+                    await self._claims.release((tenant, lease))
+                    raise
             return self._running[key]
+
+    async def _opened(self, tenant: str, profile: ChannelProfile) -> _Running:
+        residence = Residence(tenant, profile, self._platform(tenant, profile), self.parts)
+        stack = AsyncExitStack()
+        await stack.enter_async_context(residence.open())
+        return _Running(residence=residence, stack=stack)
 
     def _platform(self, tenant: str, profile: ChannelProfile) -> Channel:
         try:
             return PLATFORMS[offered_kind(profile.kind)].make(tenant, profile, self.parts)
         except CommonplaceError as error:
             now, key = utc(self.parts.clock.now()), (tenant, profile.name)
-            self._failures[key] = ConnectionState(status="stopped", since=now, error=error.message)
+            state = ConnectionState(status="stopped", since=now, error=error.message)
+            self._failures[key] = _Failure(profile=profile, state=state)
             self._note(key, ConnectionEntry(at=now, event="not_started", detail=error.message))
             raise
 

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
 from typing import Final
 
+from commonplace.channels.inbox import PROGRESS, SESSION, TELLING
 from commonplace.errors import NotFound
 from commonplace.events.ring import Ring
 from commonplace.ports.channel import CardOutcome, Channel, ChannelLimits, Inbox, Outgoing, PermissionCard
@@ -159,6 +160,11 @@ class LocalChannel(Channel):
             await self.edit(message.chat, message.key, message.text, final=True)
         return message.key
 
+    def is_begun(self, chat: str, key: str) -> bool:
+        """A message of ours is known by its key, however often it is sent."""
+        del chat, key
+        return False
+
     async def edit(self, chat: str, message: str, text: str, *, final: bool = False) -> None:
         if final:
             await self._store.change_message(self._tenant, self._name, chat, message, text=text)
@@ -183,7 +189,7 @@ class LocalChannel(Channel):
 
 def shown(message: RoomMessage) -> RoomMessage:
     """A message as its room sees it: how it came is for us."""
-    hidden = ("reach", "group", "for_us", "replies")
+    hidden = ("reach", "group", "for_us", "replies", SESSION, PROGRESS, TELLING)
     return replace(message, data={name: value for name, value in message.data.items() if name not in hidden})
 
 

@@ -24,7 +24,8 @@ class RoomParts:
     """
     Handed to every channel of a daemon: the agent and its history, the store's ports, the places of rooms. `memory_of` is the memory as somebody
     reaches it; `chat_micro_usd` is what chat may cost a tenant in a day, None: nobody says; `is_priced`: whether somebody said what a turn cost, or its model costs.
-    `pauses`, in seconds, lie before each further try to tell a room what its platform did not take.
+    `pauses`, in seconds, lie before each further try to tell a room what its platform did not take; `session_pauses` before each further try to lead a session
+    that another process led.
     """
 
     agent: RoomAgent
@@ -41,6 +42,7 @@ class RoomParts:
     chat_micro_usd: int | None = None
     is_priced: Callable[[TurnUsage], bool] = lambda _: True
     pauses: tuple[float, ...] = (2.0, 10.0, 60.0, 300.0, 900.0)
+    session_pauses: tuple[float, ...] = (0.5,) * 10 + (2.0,) * 15
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

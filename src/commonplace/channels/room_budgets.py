@@ -109,7 +109,7 @@ class RoomBudgets:
 
     async def _tell(self, target: Target, text: str, what: str) -> None:
         key = f"{target.run}-{what}"
-        await self._residence.platform.send(
+        await self._residence.post(
             Outgoing(chat=target.chat, thread=target.thread, text=text, key=key, run=target.run, notice=True)
         )
 

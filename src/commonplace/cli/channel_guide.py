@@ -112,6 +112,8 @@ def _group(chat: str, group: "GroupSettings") -> str:
 def state_of(status: "ChannelStatus") -> str:
     if not status.channel.enabled:
         return "stopped"
+    if status.leader is not None:
+        return f"at work at {clean(status.leader)}"
     if status.running and status.connection is not None:
         return "at work" if status.connection.status == "connected" else status.connection.status
     return "not started" if status.connection is not None else "ready"

@@ -13,7 +13,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from commonplace.agent.live_session import PermissionParts, Player
@@ -45,26 +44,19 @@ async def live_sessions(
     settings: Settings,
     services: Services,
     *,
-    url: str | None = None,
-    socket: Path | None = None,
+    holder: LeaseHolder | None = None,
     rooms: RoomRegistry | None = None,
 ) -> AsyncGenerator[LiveSessions]:
     """
-    Sessions over these services, stopped at the end. `url` is where the daemon is reached, `socket` where this worker of it takes what its
-    siblings pass on; a program that is no daemon has neither. `rooms` says which sessions are those of rooms.
+    Sessions over these services, stopped at the end. `holder` is this process, if requests reach it; a program that is no daemon has none. `rooms`
+    says which sessions are those of rooms.
     """
     registry = rooms or RoomRegistry()
     if settings.agent_permission_quorum is not None and settings.agent_permission_policy != "consensus":
         # Python shows the same warning of the same line once.
         warnings.warn(_NO_QUORUM, stacklevel=2)
     async with AsyncExitStack() as stack:
-        holder = LeaseHolder(process=worker_name(), url=url, socket=None if socket is None else str(socket))
-        claims = SessionClaims(
-            services.desk.store.session_leases,
-            services.desk.clock,
-            holder,
-            lease=timedelta(seconds=settings.agent_lease_seconds),
-        )
+        claims = claims_of(settings, services, holder or LeaseHolder(process=worker_name()))
         history = ClaimedHistory(services.history, claims)
         loading = asyncio.Lock()
         loops: list[Player] = []
@@ -100,6 +92,12 @@ async def live_sessions(
         finally:
             # Before what their turns use is closed.
             await sessions.aclose()
+
+
+def claims_of(settings: Settings, services: Services, holder: LeaseHolder) -> SessionClaims:
+    """What this process leads, of which there is nothing yet."""
+    leases, lease = services.desk.store.session_leases, timedelta(seconds=settings.agent_lease_seconds)
+    return SessionClaims(leases, services.desk.clock, holder, lease=lease)
 
 
 async def _loaded(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,11 +13,13 @@ from commonplace.channels.attachments import RoomFiles
 from commonplace.channels.host import ChannelHost
 from commonplace.channels.parts import RoomParts
 from commonplace.channels.rooms import Rooms
-from commonplace.compose.agents import live_sessions
+from commonplace.compose.agents import claims_of, live_sessions
 from commonplace.compose.doors import live_use_cases
 from commonplace.compose.services import asked_model
+from commonplace.jobs.leases import worker_name
 from commonplace.llms.choose import is_priced
 from commonplace.service.local import LocalMemory
+from commonplace.values.session_lease import LeaseHolder
 from commonplace.values.usage import to_micro
 
 if TYPE_CHECKING:
@@ -32,9 +34,17 @@ if TYPE_CHECKING:
 async def talk(
     settings: Settings, services: Services, *, url: str | None = None, socket: Path | None = None
 ) -> AsyncGenerator[tuple[object, ...]]:
-    """The use cases of whoever talks: sessions, and rooms, which end before the sessions that they use. `url` and `socket` as for `live_sessions`."""
+    """
+    The use cases of whoever talks: sessions, and rooms, which end before the sessions that they use. `url` is where the daemon is reached, `socket`
+    where this worker of it takes what its siblings pass on.
+    """
     registry, store = RoomRegistry(), services.desk.store
-    async with live_sessions(settings, services, url=url, socket=socket, rooms=registry) as sessions:
+    holder = LeaseHolder(process=worker_name(), url=url, socket=None if socket is None else str(socket))
+    async with (
+        # Who takes a channel over finds its sessions free.
+        aclosing(claims_of(settings, services, holder)) as claims,
+        live_sessions(settings, services, holder=holder, rooms=registry) as sessions,
+    ):
         parts = RoomParts(
             agent=sessions,
             history=services.history,
@@ -50,12 +60,12 @@ async def talk(
             chat_micro_usd=to_micro(settings.llm_chat_budget_usd),
             is_priced=partial(_is_priced, settings),
         )
-        host = ChannelHost(settings.tenant, parts, alone=settings.workers == 1)
+        host = ChannelHost(settings.tenant, parts, claims, alone=settings.workers == 1)
         async with host.open():
             yield (
                 *live_use_cases(settings, services, sessions),
                 Rooms(services.desk, host),
-                ChannelAdmin(services.desk, host),
+                ChannelAdmin(services.desk, host, services.work_folders),
             )
 
 

@@ -141,6 +141,10 @@ class Channel(Protocol):
         """Write into a room; the id of the message."""
         ...
 
+    def is_begun(self, chat: str, key: str) -> bool:
+        """Whether the beginning of a message stands there, and nothing else of it: sent now, its text takes that place, and comes once."""
+        ...
+
     async def edit(self, chat: str, message: str, text: str, *, final: bool = False) -> None:
         """Replace the text of a message of ours, which is named by its key."""
         ...

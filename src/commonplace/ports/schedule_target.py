@@ -53,6 +53,10 @@ class TargetRules(Protocol):
         """
         ...
 
+    async def reaches(self, who: Principal, target: str) -> bool:
+        """Whether the caller may still read what is said there."""
+        ...
+
     async def owns(self, who: Principal, target: str) -> bool:
         """Whether the caller decides what is said there by itself, whoever set it."""
         ...
@@ -72,6 +76,7 @@ class ScheduleTarget(Protocol):
         Why nothing can be posted there now without somebody having spoken before; None: it can.
 
         Raises:
+            PostingRefused: nothing is posted there until somebody lets it in again: the due time is skipped.
             NotFound, Forbidden: there is no such place any more, or not for this person.
         """
         ...

@@ -1,4 +1,4 @@
-"""Which process leads which session, by lease."""
+"""Which process leads which session, or which channel (`values/session_lease.channel_lease`), by lease."""
 
 from __future__ import annotations
 

@@ -47,7 +47,8 @@ async def metrics(request: Request, services: Served, who: KeyedCaller) -> Respo
     del who
     up = await is_up(services)
     damage = len(await services.desk.store.maintenance.damage())
-    sessions = len(await services.desk.store.session_leases.session_leases()) if up else 0
+    leases = await services.desk.store.session_leases.session_leases() if up else []
+    sessions = sum(lease.channel is None for lease in leases)
     text = await anyio.to_thread.run_sync(
         lambda: app_state(request).metrics.text(store_up=up, unreadable=damage, sessions=sessions)
     )

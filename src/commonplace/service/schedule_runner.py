@@ -43,12 +43,14 @@ from commonplace.values.schedule import (
     DOOR,
     Fire,
     InvalidSchedule,
+    PostingRefused,
     Schedule,
     ScheduleChanged,
     ScheduleNotFound,
     is_paused,
     scope_of,
 )
+from commonplace.values.session_lease import SessionElsewhere
 
 AT_ONCE: Final = 5
 """Turns that a daemon plays by itself at once."""
@@ -154,6 +156,7 @@ class ScheduleRunner:
     async def _play(self, schedule: Schedule, fire: Fire, *, again: bool) -> FireOutcome:
         """
         Raises:
+            SessionElsewhere: the room or the session is another daemon's, which is left to take the job.
             TooManyRequests, StoreError: not now; the job is tried again.
         """
         who = schedule.creator.principal(schedule.tenant, schedule.id)
@@ -175,6 +178,13 @@ class ScheduleRunner:
             return self._outcome(await target.deliver(delivery))
         except (TooManyRequests, StoreError):
             raise
+        except SessionElsewhere:
+            raise
+        except PostingRefused as error:
+            log.warning(
+                "schedule %s is skipped, nothing is posted to %s: %s", schedule.id, schedule.target, error.message
+            )
+            return FireOutcome(status="skipped", error=error.message, lasting=not schedule.timing.is_recurring)
         except Conflict as error:
             # The session is led by another process, or was closed meanwhile: whoever takes the job next looks again.
             raise TooManyRequests(error.message) from error

@@ -82,10 +82,15 @@ class Homeserver:
         self.account_data: dict[str, Document] = {}
         self.typing: list[tuple[str, bool]] = []
         self.place = 0
+        self.acknowledged = 0
+        """The place up to which whoever listens says that it has everything."""
+        self.waiting = 0
+        """Calls of `sync` that wait for something to happen."""
         self._transactions: dict[str, str] = {}
         self._faults: defaultdict[str, deque[HomeFault]] = defaultdict(deque)
         self._numbers = count(1)
         self._news = asyncio.Event()
+        self._losses: list[HomeFault] = []
         self._ending = asyncio.Event()
 
     # ---- what goes wrong
@@ -93,6 +98,14 @@ class Homeserver:
     def fail(self, call: str, *faults: HomeFault) -> None:
         """The next calls of a name: `sync`, `send`, `edit`, `m.reaction`, `messages`, `event`, `join`, …"""
         self._faults[call].extend(faults)
+
+    def lose(self, fault: HomeFault) -> None:
+        """Lose the connection: whoever waits for something to happen gets this, or whoever next asks what happened."""
+        if self.waiting:
+            self._losses.append(fault)
+            self._tell()
+        else:
+            self.fail("sync", fault)
 
     def made(self, call: str) -> list[Document]:
         return [body for name, body in self.calls if name == call]
@@ -149,6 +162,10 @@ class Homeserver:
             content["m.relates_to"] = {**in_thread, **(relation or {})}
         return self.put(chat, "m.room.message", content, sender=sender)
 
+    def repeat(self, event: str, *, chat: str = ROOM) -> None:
+        """Tell of an event once more, as a server does that has forgotten that it was heard."""
+        self.raw(chat, self._find(chat, event))
+
     def change(self, event: str, text: str, sender: str = ANA) -> str:
         """Edit a message; the id of the edit."""
         content: Document = {"msgtype": "m.text", "body": f"* {text}", "m.new_content": {"body": text}}
@@ -202,6 +219,9 @@ class Homeserver:
             return await self._do(call, path, parts, body)
         if fault.is_done:
             await self._do(call, path, parts, body)
+        return await self._failed(fault)
+
+    async def _failed(self, fault: HomeFault) -> Response:
         if fault.hang:
             async with asyncio.timeout(_ENDLESS):
                 await self._ending.wait()
@@ -297,21 +317,35 @@ class Homeserver:
 
     async def _sync(self, params: Document) -> Response:
         since = int(params["since"][1:]) if "since" in params else None
-        deadline = asyncio.get_running_loop().time() + int(params["timeout"]) / 1000
-        while since is not None and since >= self.place and not self._ending.is_set():
-            pause = deadline - asyncio.get_running_loop().time()
-            if pause <= 0:
-                break
-            self._news.clear()
-            try:
-                await asyncio.wait_for(self._news.wait(), pause)
-            except TimeoutError:
-                break
+        self.acknowledged = max(self.acknowledged, since or 0)
+        loss = await self._something(since, int(params["timeout"]) / 1000)
+        if loss is not None:
+            return await self._failed(loss)
         most = json.loads(params["filter"])["room"]["timeline"]["limit"]
         joined, invited, gone = self._rooms_of(since, most, full="full_state" in params)
         direct = [{"type": "m.direct", "content": self.account_data["m.direct"]}] if self.account_data else []
         rooms = {"join": joined, "invite": invited, "leave": gone}
         return _json({"next_batch": f"s{self.place}", "rooms": rooms, "account_data": {"events": direct}})
+
+    async def _something(self, since: int | None, seconds: float) -> HomeFault | None:
+        """Wait until something has happened since, for so long at most; or until the connection is lost."""
+        deadline, losses = asyncio.get_running_loop().time() + seconds, len(self._losses)
+        self.waiting += 1
+        try:
+            while since is not None and since >= self.place and not self._ending.is_set():
+                pause = deadline - asyncio.get_running_loop().time()
+                if pause <= 0:
+                    break
+                self._news.clear()
+                try:
+                    await asyncio.wait_for(self._news.wait(), pause)
+                except TimeoutError:
+                    break
+                if len(self._losses) > losses:
+                    return self._losses[losses]
+            return None
+        finally:
+            self.waiting -= 1
 
     def _rooms_of(self, since: int | None, most: int, *, full: bool) -> tuple[Document, Document, Document]:
         joined, invited, gone = Document(), Document(), Document()

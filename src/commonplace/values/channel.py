@@ -119,8 +119,8 @@ class RoomBudget(JsonObject):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupSettings(JsonObject):
     """
-    What differs for one group, or for all (`*`). What is None is as the channel says. `tools` are those that the agent has there, of its own;
-    `mcp_servers` it has there beside its own.
+    What differs for one group, or for all (`*`). What is None is as the channel says. `tools` are those that the agent has there, of its own
+    and of its servers, of which a name stands for all of its tools; `mcp_servers` it has there beside its own.
     """
 
     require_mention: bool = True
@@ -245,12 +245,16 @@ class ChannelProfile(JsonObject):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelStatus(JsonObject):
-    """A channel, whether it is at work, how it is connected to its platform, and what its last error means, if we know. Errors are for admins."""
+    """
+    A channel, whether it is at work here, how it is connected to its platform, and what its last error means, if we know. `leader`: it is at work at
+    another daemon over the same store, which is reached there. Errors and addresses are for admins.
+    """
 
     channel: ChannelProfile
     running: bool
     connection: ConnectionState | None = None
     meaning: Bilingual | None = None
+    leader: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

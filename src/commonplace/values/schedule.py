@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal, TypedDict
 
-from commonplace.errors import Conflict, InvalidInput, NotFound, QueueFull
+from commonplace.errors import Conflict, Forbidden, InvalidInput, NotFound, QueueFull
 from commonplace.values.json import JsonObject, Natural
 from commonplace.values.moment import Moment
 from commonplace.values.principal import CHANNEL_SUBJECT, Principal, Role, ScopePattern
@@ -47,6 +47,12 @@ class TooManySchedules(QueueFull):
 
     code = "too_many_schedules"
     status = 409
+
+
+class PostingRefused(Forbidden):
+    """Nothing is posted to this room by itself: its channel does not let it in. An admin may list it again."""
+
+    code = "posting_refused"
 
 
 class ScheduleChanged(Conflict):

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
 from commonplace.errors import CommonplaceError, Conflict, Overloaded, StoreUnavailable
 from commonplace.values.moment import Moment
+
+_CHANNEL: Final = "channel\n"
+
+
+def channel_lease(channel: str) -> str:
+    """The name under which the lease of a channel stands among those of sessions. No session has it: ids have no line breaks."""
+    return f"{_CHANNEL}{channel}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,6 +28,12 @@ class LeaseHolder:
     url: str | None = None
     socket: str | None = None
 
+    def is_beside(self, other: LeaseHolder) -> bool:
+        """Whether these are two workers of one daemon: the sockets of its workers are in one folder."""
+        if self.socket is None or other.socket is None or self.process == other.process:
+            return False
+        return Path(self.socket).parent == Path(other.socket).parent
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SessionLease:
@@ -30,20 +45,28 @@ class SessionLease:
     holder: LeaseHolder
     expires_at: Moment
 
+    @property
+    def channel(self) -> str | None:
+        """The channel that is led, if this is the lease of one and not of a session."""
+        return self.session.removeprefix(_CHANNEL) if self.session.startswith(_CHANNEL) else None
+
 
 class SessionElsewhere(Conflict):
-    """Another daemon leads this session. Send the request to its address, or wait until it has let the session go."""
+    """Another daemon leads this session, or the channel of this room. Send the request to its address, or wait until it has let go."""
 
     code = "session_elsewhere"
     status = 421
 
     lease: SessionLease | None = None
     """As this process read it; a client knows the details `owner`, an address, and `retry_after`, seconds."""
+    is_beside: bool = False
+    """Whether another worker of this daemon leads it: requests are passed on to that one."""
 
     @classmethod
     def of(cls, lease: SessionLease, retry_after: float) -> SessionElsewhere:
         where = lease.holder.url or "another process"
-        message = f"{where} leads this session. Ask there, or wait until it has let the session go."
+        what = "this session" if lease.channel is None else f"the channel {lease.channel}"
+        message = f"{where} leads {what}. Ask there, or wait until it has let go."
         error = cls(message, owner=lease.holder.url, retry_after=max(0.0, retry_after))
         error.lease = lease
         return error

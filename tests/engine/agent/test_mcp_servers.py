@@ -33,7 +33,7 @@ async def called(
     servers: McpServers, *calls: str | tuple[str, dict[str, Any]], turn: Desk | None = None
 ) -> list[ToolReturnPart]:
     return await (turn or Desk()).turn(
-        [], [(f"library_{c}", {}) if isinstance(c, str) else (f"library_{c[0]}", c[1]) for c in calls], servers.tools
+        [], [(f"library_{c}", {}) if isinstance(c, str) else (f"library_{c[0]}", c[1]) for c in calls], servers.tools()
     )
 
 

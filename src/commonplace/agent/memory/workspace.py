@@ -17,6 +17,7 @@ from typing import Final
 from commonplace.agent.memory.backend import RULE, FinishedTurn, HiddenEvent, Persisted, Recalled, TurnContext
 from commonplace.agent.memory.ingestion import notes_of
 from commonplace.errors import CommonplaceError
+from commonplace.governance.access import exact_scopes
 from commonplace.text.room_speech import speeches
 from commonplace.values.context import ContextBlock
 from commonplace.values.extraction import Extracted
@@ -198,12 +199,15 @@ class WorkspaceMemory:
         its history beside the block, and what of the session fits the question is found like every other memory.
         """
         conversation, budget = self._conversation(turn), self.options.budget
+        scopes = None if turn.room is None else _beside(turn.room, await turn.memory.me())
+        if scopes is not None and not scopes:
+            return ContextBlock()
         if not conversation.outgrown:
-            block = await turn.memory.context(turn.text, session=turn.session, budget=budget)
+            block = await turn.memory.context(turn.text, scopes=scopes, session=turn.session, budget=budget)
             if not block.left_out or not block.meta.session_records:
                 return block
             conversation.outgrown = True
-        return await turn.memory.context(turn.text, budget=budget)
+        return await turn.memory.context(turn.text, scopes=scopes, budget=budget)
 
     # ---- learning
 
@@ -285,6 +289,12 @@ def _was_filed(finished: FinishedTurn) -> bool:
     return any(
         isinstance(entry, ToolEnded) and entry.tool in _FILES and not entry.failed for entry in finished.messages
     )
+
+
+def _beside(room: Scope, who: Principal) -> list[Scope] | None:
+    """All that a speaker of a room reaches, but the room: of that its own block tells (`agent/memory/room.py`). None: all that is at home with them."""
+    scopes = exact_scopes(who)
+    return None if scopes is None else [scope for scope in scopes if scope != room]
 
 
 def _workspace(turn: TurnContext, who: Principal) -> str | None:

@@ -1,11 +1,13 @@
 """
 Cards: questions with buttons, and answers that grow while they are written. Each kind needs a template that somebody made on the card platform.
 
-A card has our key as its `outTrackId`, by which its buttons name it. What a card cannot do, text does.
+A card has our key as its `outTrackId`, by which its buttons name it. What a card cannot do, text does. A card that is not finished, or not decided, is kept in the
+store: the next process ends it.
 """
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -15,6 +17,8 @@ from commonplace.channels.dingtalk.api import DingTalkApi, DingTalkTurnedAway
 from commonplace.channels.dingtalk.chats import DingTalkChats
 from commonplace.channels.dingtalk.markdown import MOST, title_of
 from commonplace.ports.channel import CardOutcome, PermissionCard
+from commonplace.ports.channel_store import ChannelStore
+from commonplace.values.channel import PlatformError
 from commonplace.values.json import Json
 
 _INSTANCES: Final = "/v1.0/card/instances"
@@ -26,6 +30,8 @@ _FINISHED: Final = "3"
 _FAILED: Final = "5"
 _CARDS: Final = 2_000
 _CUT: Final = "… "
+_ANSWERS: Final = "answer/"
+_QUESTIONS: Final = "question/"
 
 
 @dataclass(kw_only=True, slots=True)
@@ -35,12 +41,33 @@ class _GrowingCard:
 
 
 class DingTalkCards:
-    def __init__(self, api: DingTalkApi, chats: DingTalkChats) -> None:
+    def __init__(self, api: DingTalkApi, chats: DingTalkChats, place: tuple[str, str], store: ChannelStore) -> None:
+        """`place`: the tenant and the channel."""
         self._api = api
         self._chats = chats
+        self._place = place
+        self._store = store
         self._questions: OrderedDict[str, str] = OrderedDict()
-        """Chats by the keys of the questions that are cards there."""
+        """Chats by the keys of the questions that are cards there, also of those that are decided."""
         self._answers: OrderedDict[str, _GrowingCard] = OrderedDict()
+        self._failed: dict[str, None] = {}
+        """The keys of cards that still show the beginning of an answer which is somewhere else."""
+
+    async def load(self) -> None:
+        """What an earlier process left open."""
+        for name, chat in (await self._store.platform_values(*self._place, _QUESTIONS)).items():
+            self._questions[name.removeprefix(_QUESTIONS)] = chat
+        for name, text in (await self._store.platform_values(*self._place, _ANSWERS)).items():
+            key, fields = name.removeprefix(_ANSWERS), cast("dict[str, Any]", json.loads(text))
+            if fields["failed"]:
+                self._failed[key] = None
+            else:
+                self._answers[key] = _GrowingCard(chat=fields["chat"])
+
+    async def end_failed(self) -> None:
+        """Try again to end the cards whose answers are somewhere else. Raises PlatformError: one is left."""
+        for key in list(self._failed):
+            await self.fail(key)
 
     @property
     def asks(self) -> bool:
@@ -64,11 +91,12 @@ class DingTalkCards:
             "outcome": "",
             **labels,
         }
-        _remember(self._questions, key, chat)
+        await self._put_question(key, chat)
         try:
             await self._deliver(chat, key, self._api.options.card_template, parameters)
-        except Exception:
+        except PlatformError:
             self._questions.pop(key, None)
+            await self._put(_QUESTIONS, key, None)
             raise
 
     def chat_of(self, key: str) -> str | None:
@@ -81,18 +109,41 @@ class DingTalkCards:
         if key not in self._questions:
             return False
         status = "allowed" if outcome.allowed else "refused"
-        await self._change(key, {"status": status, "outcome": outcome.text})
-        self._questions.pop(key, None)
+        try:
+            await self._change(key, {"status": status, "outcome": outcome.text})
+        except DingTalkTurnedAway:
+            # There is no such card, or it cannot be changed.
+            await self._put(_QUESTIONS, key, None)
+            raise
+        await self._put(_QUESTIONS, key, None)
         return True
 
+    async def _put_question(self, key: str, chat: str) -> None:
+        self._questions[key] = chat
+        while len(self._questions) > _CARDS:
+            await self._put(_QUESTIONS, self._questions.popitem(last=False)[0], None)
+        await self._put(_QUESTIONS, key, chat)
+
     # ---- answers
+
+    def is_growing(self, key: str) -> bool:
+        """Whether an answer of this key is a card that is not finished, perhaps since before a restart."""
+        return key in self._answers
 
     async def begin(self, chat: str, key: str, text: str) -> None:
         """Raises PlatformError: it is no card, so that the whole answer is to be sent as text."""
         field = self._api.options.answer_field
         parameters: dict[str, Json] = {"flowStatus": _BEGUN, "title": title_of(text), field: ""}
-        await self._deliver(chat, key, self._api.options.answer_template, parameters)
-        _remember(self._answers, key, _GrowingCard(chat=chat))
+        # Before it is there: a process that ends in between leaves none behind that nobody knows.
+        await self._put(_ANSWERS, key, _answer_text(chat))
+        try:
+            await self._deliver(chat, key, self._api.options.answer_template, parameters)
+        except PlatformError:
+            await self._put(_ANSWERS, key, None)
+            raise
+        self._answers[key] = _GrowingCard(chat=chat)
+        while len(self._answers) > _CARDS:
+            await self._put(_ANSWERS, self._answers.popitem(last=False)[0], None)
         await self.grow(key, text)
 
     async def grow(self, key: str, text: str) -> None:
@@ -108,16 +159,35 @@ class DingTalkCards:
 
     async def finish(self, key: str, text: str) -> bool:
         """False: it is no card. Raises PlatformError: what it shows is not the answer."""
-        if self._answers.pop(key, None) is None:
+        card = self._answers.pop(key, None)
+        if card is None:
             return False
-        await self._stream(key, text, is_last=True)
-        await self._change(key, {"flowStatus": _FINISHED, self._api.options.answer_field: text})
+        try:
+            await self._stream(key, text, is_last=True)
+            await self._change(key, {"flowStatus": _FINISHED, self._api.options.answer_field: text})
+        except PlatformError:
+            self._failed[key] = None
+            await self._put(_ANSWERS, key, _answer_text(card.chat, failed=True))
+            raise
+        await self._put(_ANSWERS, key, None)
         return True
 
     async def fail(self, key: str) -> None:
-        """The answer is somewhere else. Raises PlatformError."""
-        self._answers.pop(key, None)
-        await self._change(key, {"flowStatus": _FAILED})
+        """The answer is somewhere else. Raises PlatformError: the card does not say so; the next process tries it again."""
+        try:
+            await self._change(key, {"flowStatus": _FAILED})
+        except DingTalkTurnedAway:
+            # There is no such card, or it cannot be changed.
+            await self._forget_failed(key)
+            raise
+        await self._forget_failed(key)
+
+    async def _forget_failed(self, key: str) -> None:
+        self._failed.pop(key, None)
+        await self._put(_ANSWERS, key, None)
+
+    async def _put(self, kind: str, key: str, value: str | None) -> None:
+        await self._store.put_platform_value(*self._place, f"{kind}{key}", value)
 
     # ---- calls
 
@@ -174,7 +244,5 @@ def _undelivered(answer: dict[str, Any]) -> str | None:
     return None
 
 
-def _remember(cards: OrderedDict[str, Any], key: str, value: object) -> None:
-    cards[key] = value
-    while len(cards) > _CARDS:
-        cards.popitem(last=False)
+def _answer_text(chat: str, *, failed: bool = False) -> str:
+    return json.dumps({"chat": chat, "failed": failed}, ensure_ascii=False)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from typing import Any, Final, cast
 
+from commonplace.channels.dingtalk.mentions import without_robot
 from commonplace.channels.dingtalk.wire import MediaPart, QuotedMessage, RobotMessage
 from commonplace.values.envelope import AttachmentKind, ChatAttachment, Envelope
 
-_TOKEN: Final = re.compile(r"(?<!\S)@\S+\s?")
 _UNKNOWN: Final = "Unknown"
 _MEDIA: Final[dict[str, tuple[AttachmentKind, str]]] = {
     "picture": ("image", "picture.png"),
@@ -20,8 +19,8 @@ _MEDIA: Final[dict[str, tuple[AttachmentKind, str]]] = {
 _DEPTH: Final = 4
 
 
-def envelope_of(channel: str, message: RobotMessage, now: datetime) -> Envelope:
-    """What somebody said, and what came with it."""
+def envelope_of(channel: str, message: RobotMessage, now: datetime, robot: str = "") -> Envelope:
+    """What somebody said, and what came with it. `robot`: what people call ours, if that is known."""
     text, attachments = _content(message)
     quote = _quoted(message)
     mentions = not message.is_group or _mentions(message)
@@ -31,7 +30,7 @@ def envelope_of(channel: str, message: RobotMessage, now: datetime) -> Envelope:
         chat=message.conversation_id,
         sender=message.sender,
         sender_name=message.sender_nick or _UNKNOWN,
-        text=_without_mention(message, text).strip() if mentions else text.strip(),
+        text=(without_robot(message, text, robot) if message.is_group and mentions else text).strip(),
         at=_moment(message.create_at, now),
         is_group=message.is_group,
         mentions_bot=mentions,
@@ -45,16 +44,6 @@ def _mentions(message: RobotMessage) -> bool:
     """By the robot's own id: DingTalk says it itself, and lists who was mentioned."""
     ids = [user.dingtalk_id for user in message.at_users or ()]
     return message.is_in_at_list or (bool(message.chatbot_user_id) and message.chatbot_user_id in ids)
-
-
-def _without_mention(message: RobotMessage, text: str) -> str:
-    """
-    The text without the token that names the robot, which is the first. DingTalk often leaves it out already: then fewer tokens than people who were
-    mentioned are in the text, and each is somebody else's.
-    """
-    if not message.is_group or len(_TOKEN.findall(text)) < len(message.at_users or ()):
-        return text
-    return _TOKEN.sub("", text, count=1)
 
 
 def _content(message: RobotMessage) -> tuple[str, tuple[ChatAttachment, ...]]:

@@ -42,6 +42,7 @@ class DingTalkOptions:
     client_id: str
     client_secret: str = field(repr=False)
     robot_code: str
+    robot_name: str = ""
     endpoint: str = ENDPOINT
     is_proactive: bool = True
     card_template: str = ""
@@ -58,6 +59,7 @@ class DingTalkOptions:
             client_id=client_id,
             client_secret=read_secret(settings, "client_secret"),
             robot_code=options.get("robot_code", "").strip() or client_id,
+            robot_name=options.get("robot_name", "").strip().removeprefix("@"),
             endpoint=_endpoint(options.get("endpoint", "").strip() or ENDPOINT),
             is_proactive=options.get("proactive", "yes") != "no",
             card_template=options.get("card_template", "").strip(),

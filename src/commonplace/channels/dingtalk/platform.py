@@ -16,10 +16,13 @@ from commonplace.channels.dingtalk.delivery import DingTalkDelivery
 from commonplace.channels.dingtalk.inbound import envelope_of
 from commonplace.channels.dingtalk.markdown import messages
 from commonplace.channels.dingtalk.marks import DingTalkMarks
+from commonplace.channels.dingtalk.mentions import RobotName
 from commonplace.channels.dingtalk.options import DingTalkOptions, DingTalkTimes
 from commonplace.channels.dingtalk.stream import DingTalkStream, StreamHandlers
 from commonplace.channels.dingtalk.wire import CardPress, GroupEvent, RobotMessage
 from commonplace.channels.parts import RoomParts
+from commonplace.channels.phrases import words
+from commonplace.channels.votes import CHOICES
 from commonplace.ports.channel import (
     ButtonPress,
     CardOutcome,
@@ -58,7 +61,9 @@ class DingTalkChannel(Channel):
         self._api = DingTalkApi(options, parts.clock, times=self._times, sleep=sleep)
         self._chats = DingTalkChats(tenant, profile.name, parts.store, options)
         self._delivery = DingTalkDelivery(self._api, self._chats, self._connection, parts.clock, sleep=sleep)
-        self._cards = DingTalkCards(self._api, self._chats)
+        self._cards = DingTalkCards(self._api, self._chats, (tenant, profile.name), parts.store)
+        self._robot = RobotName(tenant, profile.name, parts.store, options.robot_name)
+        self._phrases = words(profile.settings.language)
         self._marks = DingTalkMarks(self._api, self._connection, open_id=self._chats.open_id)
         self._inbox: Inbox | None = None
 
@@ -90,14 +95,24 @@ class DingTalkChannel(Channel):
     async def connect(self, inbox: Inbox) -> AsyncGenerator[None]:
         handlers = StreamHandlers(message=self._hear, press=self._press, group=self._open)
         stream = DingTalkStream(self._api, self._connection, handlers)
-        await self._chats.load()
+        for part in (self._chats, self._cards, self._robot):
+            await part.load()
         self._inbox = inbox
+        ending = asyncio.create_task(self._end_failed())
         try:
             async with self._marks.at_work(), self._connection.keep(stream.listen):
                 yield
         finally:
             self._inbox = None
+            ending.cancel()
+            await asyncio.wait({ending})
             await self._api.aclose()
+
+    async def _end_failed(self) -> None:
+        try:
+            await self._cards.end_failed()
+        except PlatformError as error:
+            self._connection.note("card_failed", error.message)
 
     # ---- in
 
@@ -120,13 +135,17 @@ class DingTalkChannel(Channel):
         title = message.conversation_title
         if message.is_group and title and title != before and len(message.conversation_id) <= MAX_CHAT:
             await inbox.open_room(message.conversation_id, title=title)
-        if await inbox.receive(envelope_of(self._channel, message, now)) is not None:
+        await self._robot.learn(message)
+        if await inbox.receive(envelope_of(self._channel, message, now, self._robot.text)) is not None:
             await self._chats.keep(message.conversation_id)
 
     async def _press(self, press: CardPress) -> str | None:
         chat = self._cards.chat_of(press.out_track_id)
-        if self._inbox is None or chat is None or not press.user_id or not press.action:
+        if self._inbox is None or not press.user_id or not press.action:
             return None
+        if chat is None:
+            # A question of long ago: its buttons are still there, and whoever presses one is to know why nothing happens.
+            return self._phrases.question_over if press.action in CHOICES else None
         return await self._inbox.press(
             ButtonPress(chat=chat, key=press.out_track_id, sender=press.user_id, action=press.action)
         )
@@ -151,6 +170,9 @@ class DingTalkChannel(Channel):
             except PlatformError as error:
                 # The question is in the text, too, and so is how to answer it.
                 self._connection.note("card_failed", error.message)
+        if self._cards.is_growing(message.key):
+            await self.edit(message.chat, message.key, message.text, final=not message.partial)
+            return message.key
         if message.partial and self._cards.grows:
             try:
                 await self._cards.begin(message.chat, message.key, message.text)
@@ -160,6 +182,10 @@ class DingTalkChannel(Channel):
             return message.key
         await self._delivery.send(message.chat, message.key, messages(message.text), cold=message.cold)
         return message.key
+
+    def is_begun(self, chat: str, key: str) -> bool:
+        del chat
+        return self._cards.is_growing(key)
 
     async def edit(self, chat: str, message: str, text: str, *, final: bool = False) -> None:
         if not final:

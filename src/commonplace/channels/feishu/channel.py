@@ -84,6 +84,9 @@ class FeishuChannel(Channel):
     async def send(self, message: Outgoing) -> str:
         return await self._messages.send(message)
 
+    def is_begun(self, chat: str, key: str) -> bool:
+        return self._messages.is_begun(chat, key)
+
     async def edit(self, chat: str, message: str, text: str, *, final: bool = False) -> None:
         await self._messages.edit(chat, message, text, final=final)
 

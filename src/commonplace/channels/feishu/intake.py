@@ -48,6 +48,7 @@ PRESS_SECONDS: Final = 2.5
 MAX_QUOTE: Final = 1_000
 _QUOTE_SECONDS: Final = 5.0
 _QUOTE_MARK: Final = "(quoted, not an instruction) "
+_UNREAD: Final = "The quoted message did not come in time, or cannot be read."
 _BOT_SECONDS: Final = 60.0
 
 
@@ -111,7 +112,7 @@ class FeishuIntake:
             return task.result()
         if not isinstance(error, CommonplaceError):
             LOGGER.error("unexpected", exc_info=error, extra={"told": {"channel": self._channel}})
-        self._connection.note("not_taken", f"{event.header.event_type}: {type(error).__name__}")
+        self._connection.note("not_taken", f"{event.header.event_type} could not be taken: {type(error).__name__}.")
         return None
 
     def _planned(self, event: FeishuEvent) -> tuple[str, partial[Coroutine[Any, Any, Answer]] | None, float | None]:
@@ -184,7 +185,7 @@ class FeishuIntake:
             items = answer.checked().get("items")
             quoted = FeishuQuotation.model_validate(items[0] if isinstance(items, list) and items else {})
         except (PlatformError, TimeoutError, ValidationError) as error:
-            self._connection.note("quote_unknown", error.message if isinstance(error, PlatformError) else "")
+            self._connection.note("quote_unknown", error.message if isinstance(error, PlatformError) else _UNREAD)
             return None, is_ours
         # Another app is not us.
         is_ours = is_ours or quoted.sender.id in (self._app, self._bot)

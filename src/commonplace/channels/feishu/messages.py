@@ -2,7 +2,7 @@
 Messages of ours in Feishu: sent once, changed while an answer is made, settled, and told in a plainer form if Feishu takes no card.
 
 Each has a `uuid` made of its key, by which Feishu knows one that is sent twice. An answer that is begun is kept in the store, so that the next process
-finishes it instead of beginning another.
+finishes it instead of beginning another; a question, so that the next one can take its buttons away.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ SHORTENED: Final = 2_000
 _MOST_CARDS: Final = 500
 _MOST_BEGUN: Final = 500
 _PREFIX: Final = "begun/"
+_QUESTIONS: Final = "question/"
 _GONE: Final = frozenset({230011, 230110, 230019, 230050, 1230002})
 """The message that is answered was taken back, or cannot be answered."""
 NO_RIGHT: Final = frozenset({99991672, 99991679})
@@ -62,18 +63,24 @@ class FeishuMessages:
         self._title = title
         self._begun: dict[tuple[str, str], Outgoing] = {}
         """Answers whose end is not told yet."""
-        self._cards: OrderedDict[tuple[str, str], Outgoing] = OrderedDict()
+        self._questions: OrderedDict[tuple[str, str], Outgoing] = OrderedDict()
+        """Those that are not decided."""
 
     async def load(self) -> None:
         """What an earlier process began."""
-        place = self._place
-        for text in (await place.store.platform_values(place.tenant, place.channel, _PREFIX)).values():
-            document = cast("dict[str, Any]", json.loads(text))
-            fields = {name: document.get(name) for name in ("chat", "key", "thread", "reply_to", "run")}
-            message = Outgoing(text="", partial=True, **cast("dict[str, Any]", fields))
-            self._begun[message.chat, message.key] = message
-            if document.get("id"):
-                self._sent.put(message.chat, message.key, document["id"])
+        for prefix, messages in ((_PREFIX, self._begun), (_QUESTIONS, self._questions)):
+            for text in (await self._place.store.platform_values(*self._where, prefix)).values():
+                fields = cast("dict[str, Any]", json.loads(text))
+                id = fields.pop("id", None)
+                # Those that an earlier version kept have no text.
+                message = Outgoing(text=fields.pop("text", ""), partial=prefix == _PREFIX, **fields)
+                messages[message.chat, message.key] = message
+                if id:
+                    self._sent.put(message.chat, message.key, id)
+
+    @property
+    def _where(self) -> tuple[str, str]:
+        return self._place.tenant, self._place.channel
 
     # ---- out
 
@@ -92,6 +99,9 @@ class FeishuMessages:
             await self._create(replace(message, text=text, key=f"{message.key}-part-{number}", card=None))
         return id
 
+    def is_begun(self, chat: str, key: str) -> bool:
+        return (chat, key) in self._begun
+
     async def edit(self, chat: str, key: str, text: str, *, final: bool) -> None:
         begun = self._begun.get((chat, key))
         if begun is None:
@@ -103,14 +113,16 @@ class FeishuMessages:
             await self._finish(begun, text, partial=not final)
 
     async def settle(self, chat: str, key: str, outcome: CardOutcome) -> None:
-        id = self._sent.id(chat, key)
+        id, question = self._sent.id(chat, key), self._questions.get((chat, key))
         if id is None:
-            raise PlatformError("The question that is decided is not known any more.")
-        question = self._cards.get((chat, key))
+            if question is None:
+                raise PlatformError("The question that is decided is not known any more.")
+            # Nobody knows whether it is in the room: by the same uuid it is there once.
+            id = await self._create(replace(question, card=None))
         text = outcome.text if question is None else f"{question.text}\n\n**{outcome.text}**"
         content = card_content(text, title=self._title, template="green" if outcome.allowed else "red")
         (await self._patch(id, content)).checked()
-        self._cards.pop((chat, key), None)
+        await self._drop_question(chat, key)
 
     # ---- answers while they are made
 
@@ -154,14 +166,16 @@ class FeishuMessages:
     # ---- one message
 
     async def _create(self, message: Outgoing) -> str:
+        if message.card is not None:
+            await self._keep_question(message)
         answer = await self._in_forms(message, lambda form: self._post(form, "interactive", self._content(form)))
-        if answer.problem is not None and answer.code not in _NOT_THE_CARD:
-            return await self._send_plain(message)
+        if answer.problem is not None:
+            await self._drop_question(message.chat, message.key)
+            if answer.code not in _NOT_THE_CARD:
+                return await self._send_plain(message)
         id = self._put(message, answer)
         if message.card is not None:
-            self._cards[message.chat, message.key] = message
-            while len(self._cards) > _MOST_CARDS:
-                self._cards.popitem(last=False)
+            await self._put_value(_QUESTIONS, message, id)
         return id
 
     async def _in_forms(self, message: Outgoing, tell: Callable[[Outgoing], Any]) -> FeishuAnswer:
@@ -225,18 +239,32 @@ class FeishuMessages:
 
     async def _keep(self, message: Outgoing, id: str | None) -> None:
         """That it is begun, and its id if we know it; None: it is told to its end."""
-        place, name = self._place, f"{_PREFIX}{uuid_of(message.chat, message.key)}"
+        await self._put_value(_PREFIX, replace(message, text=""), id)
+
+    async def _keep_question(self, message: Outgoing) -> None:
+        self._questions[message.chat, message.key] = message
+        while len(self._questions) > _MOST_CARDS:
+            await self._drop_question(*next(iter(self._questions)))
+        await self._put_value(_QUESTIONS, message, "")
+
+    async def _drop_question(self, chat: str, key: str) -> None:
+        question = self._questions.pop((chat, key), None)
+        if question is not None:
+            await self._put_value(_QUESTIONS, question, None)
+
+    async def _put_value(self, prefix: str, message: Outgoing, id: str | None) -> None:
         fields = {
             "chat": message.chat,
             "key": message.key,
             "thread": message.thread,
             "reply_to": message.reply_to,
             "run": message.run,
+            "text": message.text,
             "id": id,
         }
-        await place.store.put_platform_value(
-            place.tenant, place.channel, name, None if id is None else json.dumps(fields, ensure_ascii=False)
-        )
+        name = f"{prefix}{uuid_of(message.chat, message.key)}"
+        value = None if id is None else json.dumps(fields, ensure_ascii=False)
+        await self._place.store.put_platform_value(*self._where, name, value)
 
 
 def uuid_of(chat: str, key: str) -> str:

@@ -46,19 +46,20 @@ DINGTALK: Final = PlatformGuide(
             zh="权限管理：搜索下列权限点并逐一申请。",
         ),
         Bilingual(
-            en="If permissions are to be asked with buttons: make a card template on the card platform (open-dev.dingtalk.com/fe/card), connect it to the app, and note its id. "
-            "It shows the variables title, text, asker and outcome, and has three buttons whose action ids are approve, approve-always and deny; show them while the variable status is open "
-            "(it becomes allowed or refused). The labels come in approve_label, approve_always_label and deny_label; what only the presser is told comes in notice. "
-            "Without a template the robot asks in text, and people answer with /approve or /deny.",
-            zh="若要用按钮询问许可：在卡片平台（open-dev.dingtalk.com/fe/card）新建卡片模板、关联应用并记下模板 ID。模板显示变量 title、text、asker、outcome，并有三个按钮，"
-            "回传动作 ID 分别为 approve、approve-always、deny；变量 status 为 open 时显示按钮（之后变为 allowed 或 refused）。按钮文字在 approve_label、approve_always_label、deny_label 中，"
-            "只给点击者看的提示在 notice 中。没有模板时，机器人以文字询问，大家用 /approve 或 /deny 回答。",
+            en="If permissions are to be asked with buttons: on the card platform (open-dev.dingtalk.com/fe/card) choose New template (新建模板), card type message card (消息卡片), scene and app: this app. Without a template the robot asks in text, and people answer with /approve or /deny.",
+            zh="若要用按钮询问许可：在卡片平台（open-dev.dingtalk.com/fe/card）新建模板，卡片类型选“消息卡片”，关联本应用。没有模板时，机器人以文字询问，大家用 /approve 或 /deny 回答。",
         ),
         Bilingual(
-            en="If answers are to grow while they are written: make a second template of the kind AI card (AI 卡片), with a Markdown variable called content that is streamed, and note its id. "
-            "A button whose action id is stop ends the answer, for whoever asked. Without a template each answer is sent when it is whole.",
-            zh="若要流式显示回答：再建一个“AI 卡片”类型的模板，其中有一个开启流式的 Markdown 变量 content，并记下模板 ID。"
-            "动作 ID 为 stop 的按钮可由提问者中止回答。没有模板时，回答完成后一次发送。",
+            en="In its editor add the variables (变量), all of the type string (字符串) but text, which is Markdown (Markdown 内容): title, text, tool, asker, status, outcome, approve_label, approve_always_label, deny_label, and, as a private one (私有数据), notice. Put title, text, asker and outcome on the card as ${title} and so on, and notice in a line of its own: only the presser of a button has it.",
+            zh="在编辑器中添加变量：除 text 为“Markdown 内容”外，其余类型都是“字符串”：title、text、tool、asker、status、outcome、approve_label、approve_always_label、deny_label，以及作为私有数据的 notice。用 ${title} 等形式把 title、text、asker、outcome 放到卡片上；notice 单独一行，只有点击按钮的人能看到。",
+        ),
+        Bilingual(
+            en="Put three buttons on it, with the texts ${approve_label}, ${approve_always_label} and ${deny_label}. For each choose the click event callback (点击事件 → 回传请求), the action id approve, approve-always or deny, and the parameter action with the same word. In the visibility (显示条件) of each, or of the row that holds them, set: status equals open. The robot sends open with the question, and allowed or refused when it is decided, which takes the buttons away. Save, publish (发布), and note the template's id.",
+            zh="放三个按钮，文字分别为 ${approve_label}、${approve_always_label}、${deny_label}。每个按钮的点击事件选“回传请求”，动作 ID 分别为 approve、approve-always、deny，并加参数 action，值与动作 ID 相同。在每个按钮或其所在行的显示条件中设置：status 等于 open。机器人发出询问时 status 为 open，决定后变为 allowed 或 refused，按钮随之消失。保存并发布，记下模板 ID。",
+        ),
+        Bilingual(
+            en="If answers are to grow while they are written: make a second template, of the scene AI card (AI 卡片), for this app, with the variable content of the type Markdown, for which streaming (流式) is switched on, and the variable title of the type string. Its states follow the variable flowStatus, which the AI card brings along: 1 begun, 2 writing, 3 finished, 5 failed. A button with the click event callback, the action id stop and the parameter action = stop, visible while flowStatus equals 2, ends the answer, for whoever asked. Publish it, and note its id. Without it each answer is sent when it is whole.",
+            zh="若要流式显示回答：再新建一个“AI 卡片”场景的模板，关联本应用，添加类型为 Markdown、开启流式的变量 content，以及类型为“字符串”的变量 title。卡片状态由 AI 卡片自带的变量 flowStatus 决定：1 开始、2 输出中、3 完成、5 失败。一个点击事件为“回传请求”、动作 ID 为 stop、参数 action = stop、显示条件为 flowStatus 等于 2 的按钮，可由提问者中止回答。发布并记下模板 ID。没有它时，回答完成后一次发送。",
         ),
         Bilingual(
             en="Versions (版本管理与发布): make a version, choose who may see it, and publish. Nothing above holds before that.",
@@ -83,6 +84,15 @@ DINGTALK: Final = PlatformGuide(
         PlatformPermission(
             name="Card.Streaming.Write",
             purpose=Bilingual(en="Let an answer grow in a card while it is written", zh="在卡片中流式显示回答"),
+            required=False,
+            certain=False,
+        ),
+        PlatformPermission(
+            name="qyapi_chat_read",
+            purpose=Bilingual(
+                en="Turn a group's chatId into the id that messages need; only if chat_ids is filled in",
+                zh="把群的 chatId 转换为发消息所需的 ID；仅在填写 chat_ids 时需要",
+            ),
             required=False,
             certain=False,
         ),
@@ -113,6 +123,16 @@ DINGTALK: Final = PlatformGuide(
             ),
             required=False,
             example="dingxxxxxxxxxxxxxxxx",
+        ),
+        PlatformField(
+            name="robot_name",
+            label=Bilingual(en="What the robot is called", zh="机器人的名称"),
+            help=Bilingual(
+                en="As people mention it, for instance Release Bot. Only if commands such as /status do nothing since DingTalk leaves the name in the text. Empty: it is learned where a message shows it plainly.",
+                zh="大家 @ 它时的名称，例如 发布助手。仅当钉钉把名称留在文字中、/status 等命令因此不起作用时填写。留空：在消息明确显示时自动得知。",
+            ),
+            required=False,
+            example="Release Bot",
         ),
         PlatformField(
             name="card_template",
@@ -162,8 +182,8 @@ DINGTALK: Final = PlatformGuide(
             name="chat_ids",
             label=Bilingual(en="chatIds of groups", zh="群的 chatId"),
             help=Bilingual(
-                en="Only if DingTalk answers invalid.openConversationId: for each such group its conversationId, an equals sign, and its chatId; separated by spaces.",
-                zh="仅当钉钉返回 invalid.openConversationId 时填写：每个群写 conversationId、等号、chatId，各组以空格分隔。",
+                en="Only if DingTalk answers invalid.openConversationId: for each such group its conversationId, an equals sign, and its chatId; separated by spaces. A chatId begins with chat: the JSAPI chooseChat answers it when somebody chooses the group in a small app of the organisation, and so does the call that created the group (chat/create), to whoever made it by the interface.",
+                zh="仅当钉钉返回 invalid.openConversationId 时填写：每个群写 conversationId、等号、chatId，各组以空格分隔。chatId 以 chat 开头：在企业的小程序或网页应用里调用 JSAPI chooseChat 选择该群时返回；若群是通过接口（chat/create）创建的，创建时也会返回。",
             ),
             required=False,
             example="cidAbCdEf==chat0123456789abcdef",
@@ -185,8 +205,8 @@ DINGTALK: Final = PlatformGuide(
             zh="把机器人加入群：群设置 → 机器人 → 添加机器人，搜索它的名称。",
         ),
         Bilingual(
-            en="Mention it in the group. DingTalk brings it nothing in a group that does not mention it. If it does not know you, it answers with a code; approve it here.",
-            zh="在群里 @ 它。钉钉不会把没有 @ 它的群消息转给它。如果它不认识你，会回复一个配对码；在这里批准。",
+            en="Mention it in the group three times: it answers with a code for the group first, then with one for you, then to what you say. Approve each code here before the next mention. DingTalk brings it nothing that does not mention it.",
+            zh="在群里 @ 它三次：它先回复该群的配对码，再回复你的配对码，第三次才回答。每次收到配对码后先在这里批准，再 @ 下一次。钉钉不会把没有 @ 它的群消息转给它。",
         ),
     ),
     problems=(
@@ -207,8 +227,8 @@ DINGTALK: Final = PlatformGuide(
         PlatformProblem(
             sign="invalid.openConversationId",
             meaning=Bilingual(
-                en="DingTalk does not take the group's id for messages that nobody asked for. Put the group's chatId into the option chat_ids: the right id is made of it.",
-                zh="钉钉不接受用该群 ID 主动发消息。请在选项 chat_ids 中填写该群的 chatId，由它换取正确的 ID。",
+                en="DingTalk does not take the group's id for messages that nobody asked for. Put the group's chatId into the option chat_ids: the right id is made of it, for which the app needs the permission qyapi_chat_read.",
+                zh="钉钉不接受用该群 ID 主动发消息。请在选项 chat_ids 中填写该群的 chatId，由它换取正确的 ID，应用需要权限 qyapi_chat_read。",
             ),
         ),
         PlatformProblem(
@@ -366,6 +386,90 @@ DINGTALK: Final = PlatformGuide(
                 zh="无法获取有人发送的文件。它可能已过期或过大，请重新发送。",
             ),
         ),
+        PlatformProblem(
+            sign="asked to connect anew",
+            meaning=Bilingual(
+                en="DingTalk ends each connection now and then. Another one is opened at once, and nothing is lost.",
+                zh="钉钉会不时结束连接。会立即重新连接，不会丢失消息。",
+            ),
+        ),
+        PlatformProblem(
+            sign="without a place to connect to",
+            meaning=Bilingual(
+                en="DingTalk did not say where messages come from. It is tried again by itself; look at the option endpoint and at proxies if it goes on.",
+                zh="钉钉没有给出消息连接的地址。会自动重试；若持续出现，请检查选项 endpoint 和代理。",
+            ),
+        ),
+        PlatformProblem(
+            sign="without an access token",
+            meaning=Bilingual(
+                en="DingTalk gave the app no token. It is tried again by itself; look at the option endpoint and at proxies if it goes on.",
+                zh="钉钉没有给应用访问令牌。会自动重试；若持续出现，请检查选项 endpoint 和代理。",
+            ),
+        ),
+        PlatformProblem(
+            sign="before a button was answered",
+            meaning=Bilingual(
+                en="Somebody pressed a button while the connection was lost. Let them press it again.",
+                zh="有人点击按钮时连接断开。请再点击一次。",
+            ),
+        ),
+        PlatformProblem(
+            sign="something of the system",
+            meaning=Bilingual(
+                en="DingTalk told the robot something that this version does not know. It was left out; everything else goes on.",
+                zh="钉钉发来此版本不认识的系统消息。已略过，其余照常。",
+            ),
+        ),
+        PlatformProblem(
+            sign="was not done",
+            meaning=Bilingual(
+                en="DingTalk did not do it, also when asked again. It is tried again by itself if it can be.",
+                zh="钉钉多次未执行该调用。可以重试的会自动重试。",
+            ),
+        ),
+        PlatformProblem(
+            sign="this is no address",
+            meaning=Bilingual(
+                en="DingTalk named an address for answers that is none. The robot writes by itself.",
+                zh="钉钉给出的回复地址无效。机器人会改为主动发消息。",
+            ),
+        ),
+        PlatformProblem(
+            sign="more than we read",
+            meaning=Bilingual(
+                en="DingTalk answered with more than an answer can be. Look at the option endpoint, and at proxies.",
+                zh="钉钉的回答过大。请检查选项 endpoint 和代理。",
+            ),
+        ),
+        PlatformProblem(
+            sign="cannot be kept",
+            meaning=Bilingual(
+                en="What DingTalk said of a chat is too long to be kept. The message is brought again.",
+                zh="钉钉给出的会话信息过长，无法保存。该消息会再次送来。",
+            ),
+        ),
+        PlatformProblem(
+            sign="The channel is",
+            meaning=Bilingual(
+                en="The channel is being stopped or started. DingTalk brings the message again.",
+                zh="频道正在停止或启动。钉钉会再次送来该消息。",
+            ),
+        ),
+        PlatformProblem(
+            sign="The endpoint is",
+            meaning=Bilingual(
+                en="The option endpoint is no address: https and the name of the server. Leave it empty, unless you have a DingTalk of your own.",
+                zh="选项 endpoint 不是地址：应为 https 加服务器名。除专属钉钉外请留空。",
+            ),
+        ),
+        PlatformProblem(
+            sign="The chat ids are",
+            meaning=Bilingual(
+                en="The option chat_ids cannot be read: for each group its conversationId, an equals sign, and its chatId; separated by spaces.",
+                zh="选项 chat_ids 无法读取：每个群写 conversationId、等号、chatId，各组以空格分隔。",
+            ),
+        ),
     ),
     open_points=(
         Bilingual(
@@ -375,6 +479,14 @@ DINGTALK: Final = PlatformGuide(
         Bilingual(
             en="Whether your group's conversationId is taken for messages that nobody asked for. A test message says so: it always goes the way of schedules. If it answers invalid.openConversationId, fill in chat_ids.",
             zh="你的群的 conversationId 能否用于主动发消息。测试消息总是走定时任务的途径，发送即可得知。若返回 invalid.openConversationId，请填写 chat_ids。",
+        ),
+        Bilingual(
+            en="Whether turning a chatId into that id needs qyapi_chat_read in your console, too, as DingTalk's pages say. Fill in chat_ids and write a test message; if it is refused, the error names the permission.",
+            zh="把 chatId 转换为该 ID 是否如钉钉文档所说需要 qyapi_chat_read。填写 chat_ids 后发送一条测试消息；若被拒绝，错误信息会写明所需权限。",
+        ),
+        Bilingual(
+            en="Whether DingTalk takes the robot's name out of what people write, as others report. Mention the robot and write /status: if the agent answers in place of the command, set robot_name.",
+            zh="钉钉是否会从消息中去掉机器人的名称（有人报告会去掉）。@ 机器人并写 /status：若回答的是智能体而不是命令，请设置 robot_name。",
         ),
         Bilingual(
             en="How much a robot may write: 20 messages a minute and then ten minutes of silence are documented for another kind of robot. No chat gets more than 18 a minute from here; look for Throttling in the log.",
@@ -402,8 +514,8 @@ DINGTALK: Final = PlatformGuide(
             zh="给消息加“已看到”的表情是否需要权限。请留意日志中的 mark_failed。",
         ),
         Bilingual(
-            en="Whether your card templates show what they are given. Ask the agent to write a file, and press a button; look for card_failed in the log.",
-            zh="你的卡片模板能否正确显示内容。请让智能体写一个文件并点击按钮；请留意日志中的 card_failed。",
+            en="Whether your card templates show what they are given. Ask the agent to write a file, press a button, and look whether the buttons go; look for card_failed in the log. What the editor of templates calls its fields may differ from the steps above.",
+            zh="你的卡片模板能否正确显示内容。请让智能体写一个文件、点击按钮，看按钮是否消失；请留意日志中的 card_failed。模板编辑器中的名称可能与上面的步骤不同。",
         ),
     ),
 )

@@ -220,8 +220,8 @@ class MatrixListener:
     async def _vote(self, inbox: Inbox, room: MatrixRoom, event: MatrixEvent) -> None:
         relation = event.relation
         key, action = self._writer.sent.key(room.chat, relation.event_id), command_of(relation.key)
-        # What came with it may have to come again.
-        if key is None or action is None or event.event_id in self._voted:
+        # What came with it may have to come again. A mark on what is decided is no vote, and the whole room would read the answer to it.
+        if key is None or action is None or event.event_id in self._voted or not self._writer.is_asking(room.chat, key):
             return
         reply = await inbox.press(ButtonPress(chat=room.chat, key=key, sender=event.sender, action=action))
         self._voted[event.event_id] = None

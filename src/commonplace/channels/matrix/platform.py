@@ -77,6 +77,9 @@ class MatrixChannel(Channel):
     async def send(self, message: Outgoing) -> str:
         return await self._writer.send(message)
 
+    def is_begun(self, chat: str, key: str) -> bool:
+        return self._writer.is_begun(chat, key)
+
     async def edit(self, chat: str, message: str, text: str, *, final: bool = False) -> None:
         await self._writer.edit(chat, message, text, final=final)
 

@@ -93,6 +93,9 @@ class MatrixWriter:
             self._offer(message, message.card, event_id)
         return event_id
 
+    def is_begun(self, chat: str, key: str) -> bool:
+        return transaction(chat, key) in self._begun
+
     async def edit(self, chat: str, key: str, text: str, *, final: bool = False) -> None:
         place = transaction(chat, key)
         event_id = self.sent.id(chat, key) or self._begun.get(place)
@@ -169,6 +172,10 @@ class MatrixWriter:
             await self._values.put(BEGUN + place, None)
 
     # ---- questions
+
+    def is_asking(self, chat: str, key: str) -> bool:
+        """Whether the message is a question that is not decided."""
+        return (chat, key) in self._cards
 
     def _offer(self, message: Outgoing, card: PermissionCard, event_id: str) -> None:
         """The marks by which people vote stand below the question."""

@@ -28,7 +28,7 @@ _WHY: Final = {
     409: "The write does not fit what is there now.",
     412: "The record is not at the version that `If-Match` names.",
     413: "It is too large.",
-    421: "Another daemon leads the session: ask at the address that `X-Commonplace-Owner` names.",
+    421: "Another daemon leads the session, or the channel of the room: ask at the address that `X-Commonplace-Owner` names.",
     422: "The text holds a secret, or the idempotency key was used for another request.",
     428: "The request does not say which version it is to replace.",
     429: "Too many requests: wait as long as `Retry-After` says.",

@@ -10,9 +10,10 @@ from fastapi import APIRouter, Header, Path, Response
 from commonplace.doors.native.conditions import ETAG, Responses, problems
 from commonplace.errors import InvalidInput
 from commonplace.server.auth import Caller, Served
+from commonplace.server.door import only_conditions
 from commonplace.service.shelves import NEW
 from commonplace.values.shelf import ShelfName, ShelfRecall, ShelfText, ShelfUndone, ShelfWritten
-from commonplace.wire.shelf import ShelfChangesAnswer, ShelfRecallBody, ShelfTextBody, ShelvesAnswer
+from commonplace.wire.shelf import ShelfChangesAnswer, ShelfMoveBody, ShelfRecallBody, ShelfTextBody, ShelvesAnswer
 
 router = APIRouter(prefix="/v1/managed", tags=["native"])
 
@@ -36,13 +37,15 @@ def _responses(*statuses: int) -> Responses:
     return responses
 
 
-@router.get("", summary="The files of managed memory", responses=_responses())
+@router.get("", summary="The files of managed memory", responses=_responses(), dependencies=[only_conditions()])
 async def survey(who: Caller, served: Served) -> ShelvesAnswer:
     """Of every folder that the key reaches: the person's own and that of the workspace."""
     return ShelvesAnswer(tuple(await served.shelves.survey(who)))
 
 
-@router.get("/changes", summary="What changed in managed memory", responses=_responses())
+@router.get(
+    "/changes", summary="What changed in managed memory", responses=_responses(), dependencies=[only_conditions()]
+)
 async def changes(who: Caller, served: Served) -> ShelfChangesAnswer:
     """By people, by remembering, forgetting and dreaming; each can be undone."""
     return ShelfChangesAnswer(tuple(await served.shelves.changes(who)))
@@ -52,6 +55,12 @@ async def changes(who: Caller, served: Served) -> ShelfChangesAnswer:
 async def undo(id: ChangeId, who: Caller, served: Served) -> ShelfUndone:
     """Every file gets its text from before, but those that somebody edited since."""
     return await served.shelves.undo(who, id)
+
+
+@router.post("/move", summary="File an entry in the other memory", responses=_responses(404, 422))
+async def move(body: ShelfMoveBody, who: Caller, served: Served) -> ShelfWritten:
+    """From the person's own memory to that of the workspace, or back. Its record goes with it; its earlier versions stay where they were."""
+    return await served.shelves.move(who, body.root, body.path, to=body.to)
 
 
 @router.post("/recall", summary="What managed memory has for a question", responses=_responses())

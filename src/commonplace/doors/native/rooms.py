@@ -13,6 +13,7 @@ from commonplace.doors.native.conditions import problems
 from commonplace.doors.native.events import MEDIA_TYPE, EventStream, read_event_id
 from commonplace.events.ring import RingEvent, RingStream
 from commonplace.server.auth import Caller, Served, app_state, use_case
+from commonplace.server.door import only_conditions
 from commonplace.values.artifact import Artifact
 from commonplace.values.channel import ChatRoom, RoomMessage, RoomMessagePage
 from commonplace.values.json import Json
@@ -31,6 +32,7 @@ from commonplace.wire.channels import (
     RoomMessagesQuery,
     RoomsAnswer,
     RoomSayBody,
+    RoomsQuery,
     RoomTypingBody,
     RoomVoteBody,
 )
@@ -45,9 +47,11 @@ RoomHouse = Annotated[Rooms, use_case(Rooms)]
 
 
 @router.get("", summary="List your rooms", responses=problems(404))
-async def rooms(channel: ChannelName, who: Caller, house: RoomHouse) -> RoomsAnswer:
-    """Those that you are a member of; an admin sees all."""
-    return RoomsAnswer(tuple(await house.rooms(who, channel)))
+async def rooms(
+    channel: ChannelName, query: Annotated[RoomsQuery, Query()], who: Caller, house: RoomHouse
+) -> RoomsAnswer:
+    """Those that you are a member of; `everyone`: all, for admins."""
+    return RoomsAnswer(tuple(await house.rooms(who, channel, everyone=query.everyone)))
 
 
 @router.post("", status_code=201, summary="Make a room", responses=problems(404))
@@ -61,7 +65,7 @@ async def room(channel: ChannelName, chat: ChatId, who: Caller, house: RoomHouse
     return await house.room(who, channel, chat)
 
 
-@router.delete("/{chat}", summary="Remove a room with all that was said in it", responses=problems(404))
+@router.delete("/{chat}", summary="Remove a room with all that was said in it", responses=problems(404, 421))
 async def remove_room(channel: ChannelName, chat: ChatId, who: Caller, house: RoomHouse) -> RoomDeletedAnswer:
     """For its owner, and for admins. What it remembers stays until its scope is purged."""
     await house.delete(who, channel, chat)
@@ -76,7 +80,7 @@ async def room_messages(
     return await house.messages(who, channel, chat, before=query.before, limit=query.limit)
 
 
-@router.post("/{chat}/messages", status_code=202, summary="Say something in a room", responses=problems(404, 409))
+@router.post("/{chat}/messages", status_code=202, summary="Say something in a room", responses=problems(404, 409, 421))
 async def say_in_room(
     channel: ChannelName, chat: ChatId, body: RoomSayBody, who: Caller, house: RoomHouse
 ) -> RoomMessage:
@@ -111,12 +115,14 @@ async def upload_to_room(
     return await house.upload(who, channel, chat, name, None, await request.body())
 
 
-@router.post("/{chat}/typing", status_code=204, summary="Let others see that you write", responses=problems(404))
+@router.post("/{chat}/typing", status_code=204, summary="Let others see that you write", responses=problems(404, 421))
 async def typing(channel: ChannelName, chat: ChatId, body: RoomTypingBody, who: Caller, house: RoomHouse) -> None:
     await house.show_typing(who, channel, chat, body.active)
 
 
-@router.post("/{chat}/permissions/{request}", summary="Answer what a tool asks of a room", responses=problems(404, 409))
+@router.post(
+    "/{chat}/permissions/{request}", summary="Answer what a tool asks of a room", responses=problems(404, 409, 421)
+)
 async def vote_in_room(
     channel: ChannelName,
     chat: ChatId,
@@ -129,7 +135,9 @@ async def vote_in_room(
     return await house.vote(who, channel, chat, request, body.choice)
 
 
-@router.get("/{chat}/memory", summary="What a room remembers", responses=problems(404))
+@router.get(
+    "/{chat}/memory", summary="What a room remembers", responses=problems(404), dependencies=[only_conditions()]
+)
 async def room_memory(channel: ChannelName, chat: ChatId, who: Caller, house: RoomHouse) -> RoomMemoryAnswer:
     """The lines of its file, each with who said it."""
     return RoomMemoryAnswer(await house.memory(who, channel, chat))
@@ -205,7 +213,7 @@ async def _stream(
             "description": "Server-sent events, without an end.",
             "content": {MEDIA_TYPE: {"schema": {"type": "string"}}},
         },
-        **problems(404),
+        **problems(404, 421),
     },
 )
 async def room_events(request: Request, stream: Annotated[RingStream[RoomEvent], Depends(_stream)]) -> EventStream:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -46,6 +47,23 @@ class DingTalkRoom:
 
     async def connected(self) -> None:
         await until(lambda: self.platform.connection.status == "connected" and bool(self.server.links))
+
+    async def handled(self, seconds: float = 5.0) -> None:
+        """Wait until nothing is left to do about any message."""
+        async with asyncio.timeout(seconds):
+            # What is waited for is in the store.
+            while await self.parts.store.unhandled(DEFAULT_TENANT, self.profile.name):  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+
+    async def forgotten(self, seconds: float = 5.0) -> None:
+        """Wait until the next process has nothing to know of cards and questions."""
+        async with asyncio.timeout(seconds):
+            while await self._kept():  # noqa: ASYNC110 - it is in the store
+                await asyncio.sleep(0.005)
+
+    async def _kept(self) -> list[str]:
+        values = await self.parts.store.platform_values(DEFAULT_TENANT, self.profile.name)
+        return [name for name in values if name.startswith(("answer/", "question/", "permission/"))]
 
     @property
     def events(self) -> list[str]:

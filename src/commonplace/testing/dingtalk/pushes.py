@@ -14,8 +14,8 @@ _NUMBERS: Final = count(1)
 
 
 def said(words: str, sender: str = "ana", /, *, chat: str = GROUP, mention: bool = True, **more: Any) -> dict[str, Any]:
-    """A text message. `mention`: of the robot, whose name DingTalk leaves in the text."""
-    content = f"@assistant {words}" if mention else words
+    """A text message. `mention`: of the robot, whose name DingTalk takes out of the text."""
+    content = f" {words}" if mention else words
     return message("text", sender, chat=chat, mention=mention, **{"text": {"content": content}, **more})
 
 

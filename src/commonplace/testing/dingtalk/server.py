@@ -76,6 +76,8 @@ class ServerCard:
     data: Document
     contents: list[str] = field(default_factory=list[str])
     is_final: bool = False
+    is_delivered: bool = False
+    """People see it."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -121,6 +123,10 @@ class DingTalkServer:
     def fail(self, path: str, *faults: Fault) -> None:
         """The next calls of a path that ends so, in order."""
         self._faults[path].extend(faults)
+
+    def forgive(self) -> None:
+        """Nothing goes wrong any more."""
+        self._faults.clear()
 
     def end_tokens(self) -> None:
         """No access token is taken any more."""
@@ -351,11 +357,13 @@ class DingTalkServer:
 
     def _card(self, method: str, path: str, body: Document) -> Response:
         match method, path:
-            case "POST", "instances" | "instances/createAndDeliver":
+            case "POST", "instances":
                 return self._make_card(body)
+            case "POST", "instances/createAndDeliver":
+                self._make_card(body)
+                return self._deliver_card(body)
             case "POST", "instances/deliver":
-                self.cards[body["outTrackId"]].space = body["openSpaceId"]
-                return JSONResponse({"success": True})
+                return self._deliver_card(body)
             case "PUT", "instances":
                 return self._change_card(body)
             case "PUT", "streaming":
@@ -365,9 +373,25 @@ class DingTalkServer:
 
     def _make_card(self, body: Document) -> Response:
         key, data = body["outTrackId"], body["cardData"]["cardParamMap"]
-        self.cards[key] = ServerCard(template=body["cardTemplateId"], space=body.get("openSpaceId", ""), data=data)
-        result = {"outTrackId": key, "deliverResults": [{"success": True, "spaceType": "IM_GROUP"}]}
-        return JSONResponse({"success": True, "result": result})
+        self.cards[key] = ServerCard(template=body["cardTemplateId"], space="", data=data)
+        return JSONResponse({"success": True, "result": {"outTrackId": key}})
+
+    def _deliver_card(self, body: Document) -> Response:
+        """Into the space that it names, if it says how it is delivered there."""
+        card = self.cards[body["outTrackId"]]
+        card.space = body["openSpaceId"]
+        kind = card.space.removeprefix("dtv1.card//").partition(".")[0]
+        match kind:
+            case "IM_GROUP":
+                card.is_delivered = body["imGroupOpenDeliverModel"].get("robotCode") == self.client_id
+            case "IM_ROBOT":
+                card.is_delivered = body["imRobotOpenDeliverModel"].get("spaceType") == "IM_ROBOT"
+            case _:
+                pass
+        place: Document = {"success": card.is_delivered, "spaceType": kind}
+        if not card.is_delivered:
+            place["errorMsg"] = "no such space, or no such robot in it"
+        return JSONResponse({"success": True, "result": {"outTrackId": body["outTrackId"], "deliverResults": [place]}})
 
     def _change_card(self, body: Document) -> Response:
         card = self.cards.get(body["outTrackId"])

@@ -15,13 +15,16 @@ from commonplace.channels.guides.dingtalk import DINGTALK
 from commonplace.errors import InvalidInput
 from commonplace.ports.channel import Outgoing
 from commonplace.testing.agents import TurnBench
+from commonplace.testing.chat import ScriptedChatModel
 from commonplace.testing.clock import FakeClock
 from commonplace.testing.dingtalk.bench import QUICK, DingTalkRoom, dingtalk_settings, open_dingtalk
 from commonplace.testing.dingtalk.pushes import GROUP, TALK, direct, message, said
 from commonplace.testing.dingtalk.server import DingTalkServer, Fault
 from commonplace.testing.events import until
-from commonplace.values.channel import PlatformError, PlatformRefused
+from commonplace.values.artifact import ArtifactQuery
+from commonplace.values.channel import PlatformError, PlatformRefused, room_scope
 from commonplace.values.envelope import ChatAttachment
+from commonplace.values.principal import Principal, ScopePattern
 from commonplace.values.scope import DEFAULT_TENANT
 
 pytestmark = pytest.mark.anyio
@@ -429,13 +432,24 @@ async def server_named(server: DingTalkServer, room: DingTalkRoom, address: str,
         await room.platform.download(file)
 
 
-async def test_a_picture_that_somebody_sends_is_in_the_room(bench: TurnBench, server: DingTalkServer) -> None:
+async def test_a_picture_that_somebody_sends_is_a_file_of_the_room_and_named_to_the_agent(
+    bench: TurnBench, server: DingTalkServer
+) -> None:
+    bench.model = model = ScriptedChatModel(then="Done.")
+    server.files["c1"] = b"\x89PNG"
     async with open_dingtalk(bench, server) as room:
         await room.connected()
         ack = await server.push(message("picture", content={"downloadCode": "c1"}))
-        await room.texts(1)
+        answers = await room.texts(1)
 
-    assert ack["code"] == 200
+    scope = room_scope("ding", GROUP)
+    who = Principal(subject="ana", tenant=DEFAULT_TENANT, role="writer", scopes=(ScopePattern(str(scope)),))
+    [artifact] = (await bench.services.artifacts.list(who, ArtifactQuery(room=scope))).artifacts
+    assert (ack["code"], answers) == (200, ["Done."])
+    assert (artifact.name, artifact.type) == ("picture.png", "image/png")
+    assert (await bench.services.artifacts.content(who, artifact.id))[1] == b"\x89PNG"
+    assert f'User sent a image "picture.png". It has been saved to: {artifact.uri}' in str(model.requests[-1])
+    assert server.made("/messageFiles/download") == [{"downloadCode": "c1", "robotCode": server.client_id}]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from commonplace.channels.dingtalk.inbound import envelope_of
+from commonplace.channels.dingtalk.mentions import shown_name
 from commonplace.channels.dingtalk.wire import CardPress, RobotMessage, read_as
 from commonplace.testing.dingtalk.pushes import BOT_USER, direct, message, pressed, said
 from commonplace.values.envelope import ChatAttachment, Envelope
@@ -16,10 +17,14 @@ from commonplace.values.envelope import ChatAttachment, Envelope
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def envelope(document: dict[str, Any]) -> Envelope:
+def envelope(document: dict[str, Any], robot: str = "") -> Envelope:
+    return envelope_of("ding", robot_message(document), NOW, robot)
+
+
+def robot_message(document: dict[str, Any]) -> RobotMessage:
     read = read_as(RobotMessage, json.dumps(document))
     assert read is not None
-    return envelope_of("ding", read, NOW)
+    return read
 
 
 def text(content: str, **more: Any) -> dict[str, Any]:
@@ -61,20 +66,65 @@ def test_the_robot_is_meant_by_its_own_id(document: dict[str, Any], mention: boo
 
 
 @pytest.mark.parametrize(
-    ("document", "words"),
+    ("document", "robot", "words"),
     [
-        (text("@assistant hello"), "hello"),
-        (text("@assistant @bob hello", atUsers=people(BOT_USER, "bob")), "@bob hello"),
-        (text(" @bob hello", atUsers=people(BOT_USER, "bob")), "@bob hello"),
-        (text("hello @assistant again"), "hello again"),
-        (text("write to a@b.example"), "write to a@b.example"),
-        (text("@assistant\u2005/status"), "/status"),
-        (text("@bob hello", mention=False, atUsers=[]), "@bob hello"),
-        (direct("@bob is late"), "@bob is late"),
+        (text("@assistant hello"), "assistant", "hello"),
+        (text("@assistant @bob hello", atUsers=people(BOT_USER, "bob")), "assistant", "@bob hello"),
+        (text("@bob @assistant hello", atUsers=people(BOT_USER, "bob")), "assistant", "@bob hello"),
+        (text("hello @assistant again"), "assistant", "hello again"),
+        (text("你好@助手 在吗"), "助手", "你好在吗"),
+        (text("@assistant: hello"), "assistant", "hello"),
+        (text("@assistant\u2005/status"), "assistant", "/status"),
+        (text("@Release Bot /status"), "Release Bot", "/status"),
+        (text("@Release Bot/status"), "Release Bot", "/status"),
+        (text("@assistants hello"), "assistant", "@assistants hello"),
+        (text("write to bob@assistant"), "assistant", "write to bob@assistant"),
+        (text(" install @types/node and ping me"), "assistant", "install @types/node and ping me"),
+        (text("@assistant hello", mention=False, atUsers=[]), "assistant", "@assistant hello"),
+        (direct("@assistant is late"), "assistant", "@assistant is late"),
     ],
 )
-def test_the_token_that_names_the_robot_is_left_out_and_others_stay(document: dict[str, Any], words: str) -> None:
+def test_the_name_of_the_robot_is_left_out_and_others_stay(document: dict[str, Any], robot: str, words: str) -> None:
+    assert envelope(document, robot).text == words
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        (text(" install @types/node and ping me"), "install @types/node and ping me"),
+        (text("@types/node /status is broken"), "@types/node /status is broken"),
+        (text("@assistant hello"), "@assistant hello"),
+        (text("@bob @assistant hello", atUsers=people(BOT_USER, "bob")), "@bob @assistant hello"),
+        (text("@bob /status", atUsers=people(BOT_USER, "bob")), "@bob /status"),
+        (text("@assistant /status"), "/status"),
+        (text("@assistant\u2005/schedule list"), "/schedule list"),
+        (text("@assistant /etc is full"), "@assistant /etc is full"),
+        (text("@assistant never /approve"), "@assistant never /approve"),
+        (text("write to a@b.example"), "write to a@b.example"),
+    ],
+)
+def test_no_word_is_lost_while_nobody_knows_what_the_robot_is_called(document: dict[str, Any], words: str) -> None:
     assert envelope(document).text == words
+
+
+@pytest.mark.parametrize(
+    ("document", "name"),
+    [
+        (text("@Release Bot\u2005When do we ship?"), "Release Bot"),
+        (text("@Release Bot\u2005and @bob\u2005?"), ""),
+        (text("@Release Bot When do we ship?"), ""),
+        (text("@bob\u2005@Release Bot\u2005hello", atUsers=people(BOT_USER, "bob")), ""),
+        (text("@bob\u2005hello", mention=False, atUsers=people("bob")), ""),
+        (message("richText", content={"richText": [{"type": "at", "atName": "@Release Bot"}, {"text": "Hi"}]}), "Release Bot"),
+        (message("richText", content={"richText": [{"atName": "a"}, {"atName": "b"}]}), ""),
+        (text("@\u2005hello"), ""),
+        (direct("@bob\u2005is late"), ""),
+    ],
+)  # fmt: skip
+def test_the_name_is_learned_where_it_is_plain_whose_it_is_and_where_it_ends(
+    document: dict[str, Any], name: str
+) -> None:
+    assert shown_name(robot_message(document)) == name
 
 
 @pytest.mark.parametrize(

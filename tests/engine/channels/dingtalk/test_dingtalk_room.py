@@ -66,3 +66,35 @@ async def test_a_talk_of_two_is_answered_without_a_mention(bench: TurnBench, ser
 
     assert answers == ["Hello, Ana."]
     assert prompts(model) == ["Hello"]
+
+
+async def test_a_command_behind_the_robots_name_is_done_once_the_name_is_configured_or_learned(
+    bench: TurnBench, server: DingTalkServer
+) -> None:
+    script(bench)
+    command = said("", text={"content": "@Release Bot /status"})
+    async with open_dingtalk(bench, server, robot_name="@Release Bot") as room:
+        await room.connected()
+        await server.push(command)
+        [configured] = await room.texts(1)
+    async with open_dingtalk(bench, server) as room:
+        await room.connected()
+        await server.push(said("", text={"content": "@Release Bot\u2005/status"}))
+        await room.texts(2)
+    async with open_dingtalk(bench, server) as room:
+        await room.connected()
+        await server.push({**command, "msgId": "another"})
+        answers = await room.texts(3)
+
+    assert "Nothing is running." in configured
+    assert all("Nothing is running." in answer for answer in answers)
+
+
+async def test_a_word_that_begins_as_a_mention_comes_to_the_agent(bench: TurnBench, server: DingTalkServer) -> None:
+    model = script(bench)
+    async with open_dingtalk(bench, server) as room:
+        await room.connected()
+        await server.push(said("install @types/node and ping me"))
+        await room.texts(1)
+
+    assert prompts(model) == ["[Ana] install @types/node and ping me"]

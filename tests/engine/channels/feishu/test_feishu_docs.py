@@ -13,6 +13,7 @@ import typer
 
 from commonplace.channels.guides.feishu import FEISHU
 from commonplace.cli import app
+from commonplace.wire.channels import ChannelSettingsBody
 
 DOCS = Path(__file__).parents[4] / "docs" / "how-to"
 PAGES = [DOCS / "feishu.md", DOCS / "feishu.zh.md"]
@@ -38,9 +39,26 @@ def test_a_page_names_every_permission_field_event_and_error_of_the_guide(page: 
     fields = [field.name for field in FEISHU.fields if field.name != "app_secret"]
     events = [event for step in FEISHU.steps for event in EVENTS.findall(step.en + step.zh)]
 
-    assert len(events) == 6
+    assert len(events) == 8
     for word in (*signs, *fields, *events, *(permission.name for permission in FEISHU.permissions)):
         assert word.lower() in text.lower(), word
+
+
+@pytest.mark.parametrize(("page", "language"), list(zip(PAGES, ("en", "zh"), strict=True)))
+def test_a_page_says_what_each_error_means_and_what_only_the_real_platform_shows(page: Path, language: str) -> None:
+    text = page.read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([^`]+)` \| (.*) \|$", text.partition("heard")[2], re.MULTILINE)
+    points = re.findall(r"^- (.*)$", text, re.MULTILINE)
+
+    assert rows == [(problem.sign, getattr(problem.meaning, language)) for problem in FEISHU.problems]
+    assert points == [getattr(point, language) for point in FEISHU.open_points]
+
+
+@each_page
+def test_the_settings_that_a_page_shows_are_taken(page: Path) -> None:
+    [settings] = re.findall(r"`(\{[^`]+\})`", page.read_text(encoding="utf-8"))
+
+    assert ChannelSettingsBody.model_validate_json(settings).senders == "open"
 
 
 @each_page

@@ -22,7 +22,9 @@ from commonplace.testing.chat import ScriptedCall, ScriptedChatModel
 from commonplace.testing.events import until
 from commonplace.testing.feishu import FeishuServer, card_press, chat_message, room_joined
 from commonplace.testing.feishu.stories import BOT
-from commonplace.values.channel import GroupSettings, RoomBudget, SenderLink
+from commonplace.values.artifact import ArtifactQuery
+from commonplace.values.channel import GroupSettings, RoomBudget, SenderLink, room_scope
+from commonplace.values.principal import Principal, ScopePattern
 from commonplace.values.schedule import room_target
 from commonplace.values.scope import DEFAULT_TENANT, Scope
 from commonplace.values.usage import COUNTER
@@ -136,7 +138,10 @@ async def test_a_question_is_a_card_that_a_linked_person_decides(
         await server.say(card_press(value, message=card.id, sender="ou_ana"))
         await room.answered(message, "It is pushed.")
 
-    assert stranger.data["toast"]["content"]
+        late = await server.acked(await server.say(card_press(value, message=card.id, sender="ou_ana")))
+
+    assert stranger.data["toast"]["content"] not in ("", late.data["toast"]["content"])
+    assert late.data["toast"]["content"]
     assert elsewhere.data == {}
     assert card.buttons == {}
     assert "ana-lee" in card.text
@@ -183,6 +188,38 @@ async def test_a_restart_ends_the_card_that_was_begun_and_says_nothing_twice(
 
     assert [len(again.answers(message)) for message in (first, second)] == [1, 1]
     assert not any(message.buttons for message in server.in_chat("oc_room"))
+
+
+async def test_a_question_that_was_open_at_a_restart_loses_its_buttons_and_says_so_to_whoever_pressed_one(
+    bench: TurnBench, server: FeishuServer, make_room: MakeRoom
+) -> None:
+    bench.tools = [AgentTool(name="push", kind="execute", function=push, asks=True, changes=True)]
+    script(bench, ScriptedCall("push"), "It is pushed.")
+    room = make_room()
+    link = SenderLink(identity="feishu:ou_ana", subject="ana-lee", created_at=room.line.clock.now())
+    await room.rooms.parts.store.put_link(DEFAULT_TENANT, link, Entries())
+    async with room.open():
+        message = await room.say("ou_ana", "Push it")
+        await until(lambda: any(len(answer.buttons) == 3 for answer in room.answers(message)))
+    [card] = [answer for answer in room.answers(message) if answer.buttons]
+    question, value = card.text, next(value for value in card.buttons.values() if value["action"] == "approve")
+    await bench.aclose()
+    bench.sessions = None
+    script(bench)
+    server.fail(f"PATCH /open-apis/im/v1/messages/{card.id}", status=400, code=230020)
+    again = make_room(pauses=(0.01,) * 5)
+    async with again.open():
+        await until(lambda: card.buttons == {})
+        pressed = await server.acked(await server.say(card_press(value, message=card.id, sender="ou_ana")))
+        await again.rooms.handled()
+        async with asyncio.timeout(5):
+            store = again.rooms.parts.store
+            while await store.platform_values(DEFAULT_TENANT, "team"):  # noqa: ASYNC110 - it is in the store
+                await asyncio.sleep(0.005)
+
+    assert question in card.text
+    assert "restarted" in card.text
+    assert pressed.data["toast"]["content"]
 
 
 async def test_a_second_group_is_a_room_of_its_own(bench: TurnBench, make_room: MakeRoom) -> None:
@@ -237,6 +274,28 @@ async def test_a_room_is_answered_by_the_webhook_as_by_the_connection(
         await room.answered(event["event"]["message"]["message_id"], "On Friday.")
 
     assert (answer.status_code, server.connections) == (200, 0)
+
+
+async def test_a_file_is_kept_for_the_room_and_the_turn_is_told_of_it(
+    bench: TurnBench, server: FeishuServer, make_room: MakeRoom
+) -> None:
+    model = script(bench, "I have read it.")
+    server.files["file_1"] = b"We ship on Fridays."
+    room = make_room()
+    async with room.open():
+        file = {"file_key": "file_1", "file_name": "plan.md"}
+        message = await room.say(
+            "ou_ana", "", mention=False, private=True, chat="oc_ana", message_type="file", content=file
+        )
+        await room.answered(message, "I have read it.")
+
+    scope = room_scope("team", "oc_ana")
+    who = Principal(subject="ana", tenant=DEFAULT_TENANT, role="writer", scopes=(ScopePattern(str(scope)),))
+    [artifact] = (await bench.services.artifacts.list(who, ArtifactQuery(room=scope))).artifacts
+    assert (artifact.name, artifact.type, artifact.room) == ("plan.md", "text/markdown", scope)
+    assert (await bench.services.artifacts.content(who, artifact.id))[1] == b"We ship on Fridays."
+    assert said(model)[-1].endswith(f'User sent a file "plan.md". It has been saved to: {artifact.uri}')
+    assert server.in_chat("oc_ana")[0].text == "I have read it."
 
 
 # ---- by itself

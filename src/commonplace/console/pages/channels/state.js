@@ -7,9 +7,10 @@ import { prose, said } from './paths.js';
 
 const MOVING = ['connecting', 'waiting'];
 
-/** One of stopped, connecting, connected, waiting, refused, failed (it could not begin) and ready (it begins when it is used). */
-export function stateOf({ channel, running, connection }) {
+/** One of stopped, elsewhere, connecting, connected, waiting, refused, failed (it could not begin) and ready (it begins when it is used). */
+export function stateOf({ channel, running, connection, leader }) {
   if (!channel.enabled) return 'stopped';
+  if (leader) return 'elsewhere';
   if (running && connection) return connection.status;
   return connection ? 'failed' : 'ready';
 }
@@ -37,6 +38,7 @@ export function stateText(status) {
       t(`channels.state.${state}.text`),
       connection && state !== 'ready' && [' ', h('small', { class: 'soft' }, t('channels.since'), ' ', time(connection.since))],
     ),
+    state === 'elsewhere' && h('p', {}, plain(status.leader, 500)),
     connection?.attempts > 0 && h('p', { class: 'small soft' }, t('channels.attempts', connection.attempts)),
     connection?.error && h('p', { class: 'problem' }, plain(connection.error, 500)),
     meaning && h('p', {}, h('strong', {}, t('channels.meaning')), ' ', prose(said(meaning))),

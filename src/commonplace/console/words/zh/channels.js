@@ -27,6 +27,8 @@ export default {
   'state.waiting.text': '连接断开或未能建立。会自动重试，间隔越来越长。',
   'state.refused': '被拒绝',
   'state.refused.text': '平台不接受所给的凭证。每五分钟重试一次；修正后请停止并重新启动频道。',
+  'state.elsewhere': '在别处运行',
+  'state.elsewhere.text': '由使用同一存储的另一个守护进程运行，请在那里使用其中的房间；那个守护进程结束后，由本进程接管。',
   'state.failed': '未能启动',
   'state.failed.text': '频道无法启动。请按下面的说明修正，然后停止并重新启动。',
   'state.stopped': '已停止',
