@@ -53,7 +53,7 @@ _HEARSAY: Final = 0.05
 _CORRECTED: Final = 0.5
 """The same for one that takes the place of another."""
 _ASIDE: Final = re.compile(
-    r"\b(?:sry|sorry|my bad|oops)\W*$|(?:抱歉|不好意思|我的锅|怪我|视角)\W*[哈啊]?\W*$", re.IGNORECASE
+    r"\b(?:sry|sorry|my bad|oops)\W*+$|(?:抱歉|不好意思|我的锅|怪我|视角)\W*+(?:[哈啊]\W*+)?$", re.IGNORECASE
 )
 """An apology for what has just happened, or a word about the telling."""
 _FICTION: Final = re.compile(
@@ -71,7 +71,7 @@ _PRIVATE: Final = re.compile(
     r"\bmy (?:own |late |ex[- ]|elder |older |younger |little |big |twin |step)?(?:wife|husband|partner|girlfriend|boyfriend|fianc[ée]e?|son|daughter|kids?|child(?:ren)?|baby|toddler|dog|cat|mum|mom|mother|dad|father|parents?"
     r"|brother|sister|grand\w+|nan|gran|uncle|aunt|niece|nephew|cousin|in-laws|family|flat(?:mate)?|apartment|house|home|landlord|rent|mortgage|salary|wages|doctor|gp|dentist|therapist|surgery|operation|meds|medication"
     r"|allerg\w+|asthma|diabetes|blood \w+|back|knee|pregnancy|birthday|passport|health)\b"
-    r"|\b(?:i|i'm|im|i’m|i've|ive)\b(?:\W+\w+){0,6}?\W+(?:allergic|allergy|asthma\w*|pregnant|diabet\w+|vegan|vegetarian|coeliac|celiac|diagnosed|depress\w+|adhd|colou?r-?blind|dyslexi\w+|parental leave|maternity|paternity|married|divorced|engaged|born)\b"
+    r"|\b(?:i|i'm|im|i’m|i've|ive)\b[^.!?\n]{0,50}?\b(?:allergic|allergy|asthma\w*|pregnant|diabet\w+|vegan|vegetarian|coeliac|celiac|diagnosed|depress\w+|adhd|colou?r-?blind|dyslexi\w+|parental leave|maternity|paternity|married|divorced|engaged|born)\b"
     r"|我(?!们|們).{0,16}(?:过敏|過敏|怀孕|懷孕|预产期|產假|产假|陪产|确诊|手术|吃药|房租|房贷|工资|月薪|住在|租|色弱|色盲|抑郁|糖尿病|高血压|离婚|结婚|生日)"
     r"|(?:我|俺)(?:家|的)?(?:老婆|老公|媳妇|妻子|丈夫|太太|爱人|对象|女朋友|男朋友|女友|男友|儿子|女儿|闺女|孩子|娃|宝宝|爸|妈|父|母|爷爷|奶奶|外公|外婆|姥|哥|姐|弟|妹|岳|婆婆|公公|家人|狗|猫)",
     re.IGNORECASE,

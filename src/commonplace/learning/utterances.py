@@ -66,8 +66,8 @@ _CLOSING: Final = re.compile(
     re.IGNORECASE,
 )
 _SPEAKER: Final = re.compile(r"[^\s:：，。,.][^:：，。,.]{0,39}?(?:: |：)")
-_HAN_GAP: Final = re.compile("[\u3400-\u9fff]\\s+[\u3400-\u9fff]")
-_BENT_AND: Final = re.compile(r"\b(?:and|or|but|then)\s+([a-z]+)\b", re.IGNORECASE)
+_HAN_GAP: Final = re.compile("[\u3400-\u9fff]\\s++[\u3400-\u9fff]")
+_BENT_AND: Final = re.compile(r"\b(?:and|or|but|then)\s++([a-z]++)\b", re.IGNORECASE)
 _WHOLE: Final = 0.6
 """The share of a sentence that rewritings must not fall below: a clause by itself may mean something else."""
 _HASTY: Final = 0.8

@@ -27,7 +27,7 @@ LONGEST: Final = 600
 _TOKEN: Final = re.compile(r"[a-z]++(?:['’][a-z]++)?|[0-9]++|[\u3400-\u9fff]++|[?？!！…]")
 _HAN: Final = re.compile("[\u3400-\u9fff]")
 _NAME: Final = re.compile(r"(?<=[a-z,;:] )[A-Z][a-z]")
-_QUESTION: Final = re.compile(r"[?？]\W*$")
+_QUESTION: Final = re.compile(r"[?？]\W{0,7}+$")
 _CUES: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
