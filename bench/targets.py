@@ -26,10 +26,12 @@ _CONTEXTUAL = {"own-english": 0.9, "locomo": 0.8, "beam": 0.64}
 
 
 class Judged(NamedTuple):
+    """`met` None: what it takes was not there to be measured."""
+
     target: str
     wanted: str
     measured: str
-    met: bool
+    met: bool | None
 
 
 def judged(results: Results) -> Iterator[Judged]:
@@ -108,15 +110,19 @@ def _agent(results: Results) -> Iterator[Judged]:
 
 def _sessions(results: Results) -> Iterator[Judged]:
     for row in results.get("sessions", {}).get("results", []):
-        if "first_event_p50_ms" in row:
-            yield _at_most("first event after a prompt, milliseconds, median", 30, row["first_event_p50_ms"])
+        if "first_event_p50_ms" in row and row["way"].startswith("daemon"):
+            yield _at_most(f"{row['way']}: ms to the first event after a prompt, median", 30, row["first_event_p50_ms"])
         if "mb_a_session" in row:
             yield _at_most(f"{row['way']}: events that are missing", 0, row["missing"])
             yield _at_most(f"{row['way']}: milliseconds that an event is late, 95th of 100", 150, row["delay_p95_ms"])
             yield _at_most(f"{row['way']}: MB a session", 4, row["mb_a_session"])
-    for row in results.get("sessions", {}).get("greetings", []):
-        if row["agent"] != "commonplace acp":
-            yield _at_most(f"greeting of `commonplace acp` against {row['agent']}", 0.4, row["ours_to_this"])
+    greetings = {row["agent"]: row for row in results.get("sessions", {}).get("greetings", [])}
+    for agent in ("qwen-code", "gemini-cli") if greetings else ():
+        target = f"greeting of `commonplace acp` against {agent}"
+        if agent in greetings:
+            yield _at_most(target, 0.4, greetings[agent]["ours_to_this"])
+        else:
+            yield Judged(target, "≤ 0.4", "not measured", None)
 
 
 def _channels(results: Results) -> Iterator[Judged]:

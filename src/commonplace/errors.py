@@ -18,7 +18,7 @@
     │   ├── SecretRefused       the scrub found what must never rest in memory
     │   ├── InvalidMode         neither append nor replace
     │   ├── InvalidContextMode  neither workspace nor clean
-    │   ├── InvalidContent      what a memory file was to hold is no text
+    │   ├── InvalidContent      what a memory file was to hold is no text; why a fact is refused: values/filing_errors.py
     │   │   └── ContentTooLarge
     │   └── MemoryFileTooLarge  a file of memory has grown beyond what is read
     ├── Unauthenticated         no key, or one that opens nothing

@@ -79,7 +79,7 @@ class Later:
     """A clock by which the lease of whoever died is over, and its lock is not."""
 
     def now(self) -> datetime:
-        return datetime.now(UTC) + timedelta(minutes=20)
+        return datetime.now(UTC) + timedelta(minutes=4)
 
 
 def entries(desk: MemoryDesk) -> list[str]:
@@ -203,7 +203,7 @@ async def test_a_memory_is_tidied_once_whenever_the_process_that_dreams_is_kille
 async def test_what_an_agent_files_is_filed_once_whenever_its_process_is_killed(
     killed: Killed, home: Path, workspace: Path, moment: str
 ) -> None:
-    id = await asyncio.to_thread(partial(killed, moment, "remember", FACT, how="model"))
+    id = await asyncio.to_thread(partial(killed, moment, "remember", BOTH, how="model"))
 
     async with served(home, workspace=workspace, clock=Later()) as running:
         desk = MemoryDesk(running, home, workspace)

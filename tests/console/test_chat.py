@@ -163,6 +163,31 @@ def test_what_was_learned_stands_there_and_is_taken_back(page: Page, memory: Mem
     assert memory.client.get(f"/v1/records/{record['id']}").json()["state"] == "deleted"
 
 
+def test_what_was_learned_is_corrected_where_it_stands(page: Page, memory: Memory, vendor: Vendor) -> None:
+    played(vendor, stream("Good to know."))
+    opened(page, model=True)
+    say(
+        page,
+        "A few things about how I work. I always want the changelog updated before a release is tagged. "
+        "I prefer short pull requests with one change each, and I never want force pushes to the main branch, "
+        "because they once cost us a whole day of work. My favourite editor is Helix.",
+    )
+    learned = page.locator(".learned li").first
+    expect(learned).to_be_visible()
+    text = learned.locator(".memory-text").inner_text()
+    [record] = [one for one in memory.records(limit="200", everyone="true") if one["text"] == text]
+
+    learned.get_by_role("button", name="Correct…").click()
+    page.get_by_role("dialog").get_by_label("What is true").fill("I want release notes, too.")
+    page.get_by_role("dialog").get_by_role("button", name="Correct", exact=True).click()
+
+    expect(learned).to_contain_text("I want release notes, too.")
+    expect(learned).to_contain_text("Corrected.")
+    old = memory.client.get(f"/v1/records/{record['id']}").json()
+    new = memory.client.get(f"/v1/records/{old['superseded_by']}").json()
+    assert (old["state"], new["source"], new["metadata"]["evidence"]) == ("superseded", "manual", [old["id"]])
+
+
 def test_a_plan_is_a_list_and_what_fails_is_a_sentence(page: Page, vendor: Vendor) -> None:
     plan = [{"text": "Look", "status": "completed"}, {"text": "Mend <b>it</b>", "status": "in_progress"}]
     played(vendor, stream(calls=(call("todo", entries=plan),)), stream("Planned."))

@@ -201,6 +201,18 @@ def test_a_file_is_deleted_and_comes_back_with_undo(operator_page: Page, operato
     assert stored(operator, "project", path) is not None
 
 
+def test_a_file_is_moved_to_ones_own_memory(operator_page: Page, operator: httpx.Client) -> None:
+    name, path = filed(operator)
+    page = opened(operator_page, "files", root="project", path=path)
+
+    page.get_by_role("button", name="Move to your own").click()
+
+    expect(page.get_by_text(f"“{name}” is in your own memory now.")).to_be_visible()
+    assert stored(operator, "project", path) is None
+    [user, _] = operator.get("/v1/managed").raise_for_status().json()["roots"]
+    assert name in [file["name"] for file in user["files"]]
+
+
 # ---- looks
 
 

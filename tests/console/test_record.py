@@ -39,6 +39,36 @@ def version(page: Page, number: int) -> Locator:
     return told
 
 
+def test_what_an_agent_learned_is_corrected_by_a_person_with_the_old_one_as_evidence(
+    page: Page, memory: Memory
+) -> None:
+    body = {"text": "The team ships on Fridays", "scope": "workspace:web", "source": "auto", "kind": "fact"}
+    old = memory.client.post("/v1/records", json=body).raise_for_status().json()["record"]
+    at(page, old["id"])
+
+    page.get_by_role("button", name="Correct…").click()
+    dialog = page.get_by_role("dialog", name="Correct what was learned")
+    expect(dialog.get_by_label("What is true")).to_have_value("The team ships on Fridays")
+    dialog.get_by_label("What is true").fill("The team ships on Tuesdays")
+    dialog.get_by_label("Reason").fill("asked Lena")
+    dialog.get_by_role("button", name="Correct", exact=True).click()
+
+    expect(page.get_by_text("Corrected.")).to_be_visible()
+    expect(page.get_by_role("region", name="What it says")).to_contain_text("ships on Tuesdays")
+    before = held(memory, old["id"])
+    new = held(memory, before["superseded_by"])
+    assert (before["state"], before["reason"]) == ("superseded", "asked Lena")
+    assert (new["text"], new["source"], new["trust"]) == ("The team ships on Tuesdays", "manual", "system_generated")
+    assert new["metadata"]["evidence"] == [old["id"]]
+
+
+def test_what_a_person_wrote_is_edited_and_not_corrected(page: Page, record: dict[str, Any]) -> None:
+    at(page, record["id"])
+
+    expect(page.get_by_role("button", name="Edit")).to_be_visible()
+    expect(page.get_by_role("button", name="Correct…")).to_have_count(0)
+
+
 def test_the_page_shows_the_text_and_every_field(page: Page, record: dict[str, Any]) -> None:
     at(page, record["id"])
 

@@ -11,15 +11,15 @@ BOTH = pytest.mark.parametrize("cli", ["store", "url"], indirect=True)
 
 @BOTH
 def test_an_agents_memory_is_switched_and_the_agent_removed(cli: Any) -> None:
-    created = cli.json("agent", "create", "Release notes", "--id", "notes")
-    switched = cli.json("agent", "edit", "notes", "--memory")
+    created = cli.json("agents", "create", "Release notes", "--id", "notes")
+    switched = cli.json("agents", "set", "notes", "--memory")
     cli.put("make ship", "--scope", "agent:notes")
-    removed = cli.json("agent", "remove", "notes", "--yes")
+    removed = cli.json("agents", "remove", "notes", "--yes")
 
     assert (created["memory_enabled"], switched["memory_enabled"]) == (False, True)
     assert removed == {"id": "notes", "records": 1}
-    assert cli.json("agent", "list") == {"agents": []}
-    assert cli("agent", "edit", "notes", "--json").error == "invalid_input"
+    assert cli.json("agents", "list") == {"agents": []}
+    assert cli("agents", "set", "notes", "--json").error == "invalid_input"
 
 
 @BOTH
@@ -66,7 +66,7 @@ def test_an_agent_is_set_up_by_options_and_by_a_file(cli: Any, tmp_path: Path) -
     servers = [{"name": "files", "command": "/bin/files", "args": ["--root", "/srv"]}]
     file.write_text(json.dumps({"persona": "You write.", "mcp_servers": servers}), encoding="utf-8")
 
-    cli.json("agent", "create", "Notes", "--id", "notes", "--profile", str(file))
+    cli.json("agents", "create", "Notes", "--id", "notes", "--profile", str(file))
     options = (
         "--tool",
         "read",
@@ -79,13 +79,13 @@ def test_an_agent_is_set_up_by_options_and_by_a_file(cli: Any, tmp_path: Path) -
         "--approval",
         "plan",
     )
-    edited = cli.json("agent", "edit", "notes", *options)["profile"]
-    every = cli.json("agent", "edit", "notes", "--tool", "all", "--skill", "", "--model", "")["profile"]
+    edited = cli.json("agents", "set", "notes", *options)["profile"]
+    every = cli.json("agents", "set", "notes", "--tool", "all", "--skill", "", "--model", "")["profile"]
 
     assert (edited["persona"], edited["mcp_servers"][0]["command"]) == ("You write.", "/bin/files")
     assert (edited["tools"], edited["skills"], edited["model"]) == (["read", "grep"], ["/srv/skills"], "librarian")
     assert (every["tools"], every["skills"], every["model"], every["approval"]) == (None, [], None, "plan")
-    assert cli("agent", "show", "notes").out.splitlines()[1:] == [
+    assert cli("agents", "show", "notes").out.splitlines()[1:] == [
         "persona\tYou write.",
         "mcp servers\tfiles (/bin/files --root /srv)",
         "approval\tplan",
@@ -97,7 +97,7 @@ def test_an_agent_is_set_up_by_options_and_by_a_file(cli: Any, tmp_path: Path) -
 def test_a_profile_that_cannot_be_used_changes_nothing(cli: Any, tmp_path: Path, text: str) -> None:
     file = tmp_path / "profile.json"
     file.write_text(text, encoding="utf-8")
-    cli.json("agent", "create", "Notes", "--id", "notes")
+    cli.json("agents", "create", "Notes", "--id", "notes")
 
-    assert cli("agent", "edit", "notes", "--profile", str(file), "--json").error == "invalid_input"
-    assert cli.json("agent", "show", "notes")["profile"] is None
+    assert cli("agents", "set", "notes", "--profile", str(file), "--json").error == "invalid_input"
+    assert cli.json("agents", "show", "notes")["profile"] is None

@@ -12,7 +12,7 @@ from commonplace.cli import app
 from commonplace.cli.exits import MEANING
 
 COMMANDS = (
-    "put remember extract search list show edit pin unpin delete undo history promote demote supersede import export load backup restore "
+    "put remember consolidate move extract search list show edit pin unpin delete undo history promote demote supersede import export load backup restore "
     "reindex context stats doctor purge rollback budgets tidy rules serve token open mcp acp tour chat run trust tree members share unshare version approve approvals check"
 ).split()
 

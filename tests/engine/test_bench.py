@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from bench import console, install, learning, report, routing, runs
+from bench import console, install, learning, report, routing, runs, sessions
 from bench.__main__ import main
 from bench.counting import gain, means, of_sessions, of_turns, share
 from bench.machine import ROOT, describe, keep, percentile
@@ -306,6 +306,32 @@ def test_the_page_on_poisoning_has_the_figures_that_were_measured():
     assert all(row["labelled untrusted"] == row["attacks"] for row in rows)
     assert "recognises **{} in 100 attacks, and holds {} in 100 look-alikes**".format(*strange) in page
     assert f"it recognises {min(recognised)} to {max(recognised)} in 100 and holds at most {max(held)}," in page
+
+
+def test_sessions_are_measured_at_both_doors_beside_a_bare_application() -> None:
+    rows = sessions.measure(sessions=2, chunks=3, prompts=4)
+
+    ways = [row["way"] for row in rows]
+    assert ways == [
+        "daemon, one session, /v1",
+        "daemon, one session, /session",
+        "bare FastAPI echo",
+        "daemon, 2 sessions, /v1",
+        "daemon, 2 sessions, /session",
+        "bare relay, 2 streams",
+    ]
+    assert all(row["first_event_p50_ms"] > 0 for row in rows[:3])
+    assert [(row["events"], row["missing"]) for row in rows[3:]] == [(6, 0)] * 3
+
+
+def test_a_greeting_that_nothing_was_compared_with_is_not_measured_and_says_so() -> None:
+    alone = {"sessions": {"greetings": [{"agent": "commonplace acp", "initialize_ms": 90.0, "ours_to_this": 1.0}]}}
+    beside = {"sessions": {"greetings": [{"agent": "qwen-code", "ours_to_this": 0.2}]}}
+
+    assert [one.met for one in judged(alone)] == [None, None]
+    assert [row["met"] for row in report.rows_of_targets(alone)] == ["**not measured**"] * 2
+    assert [one.met for one in judged(beside)] == [True, None]
+    assert "COMMONPLACE_PUBLISHED" in sessions.LEFT_OUT
 
 
 def test_a_run_is_measured_to_its_last_event_and_its_state_does_not_grow(tmp_path: Path) -> None:

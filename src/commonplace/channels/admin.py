@@ -14,6 +14,7 @@ from commonplace.channels.secrets import read_secret, without_secrets
 from commonplace.channels.speakers import channel_principal
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput
 from commonplace.governance.access import require_role
+from commonplace.governance.work_folders import WorkFolders
 from commonplace.ports.channel import Channel, Outgoing
 from commonplace.ports.journal import Entries
 from commonplace.schedule.times import check_timing
@@ -21,7 +22,6 @@ from commonplace.service.desk import Desk
 from commonplace.values.channel import (
     LOCAL_KINDS,
     ChannelChanges,
-    ChannelKind,
     ChannelProfile,
     ChannelSender,
     ChannelSettings,
@@ -53,9 +53,11 @@ _TEST: Final = "This is a test of the channel: it reaches this room. 这是一�
 
 
 class ChannelAdmin:
-    def __init__(self, desk: Desk, host: ChannelHost) -> None:
+    def __init__(self, desk: Desk, host: ChannelHost, folders: WorkFolders | None = None) -> None:
+        """`folders` says where the tools of an agent may work, also in the sessions of a channel."""
         self._desk = desk
         self.host = host
+        self._folders = folders or WorkFolders()
 
     async def channels(self, who: Principal) -> list[ChannelStatus]:
         """Whoever may read knows which there are; how they are set, and what is wrong with them, is for admins."""
@@ -77,7 +79,7 @@ class ChannelAdmin:
     async def add(self, who: Principal, name: str, kind: str, settings: ChannelSettings) -> ChannelProfile:
         """
         Raises:
-            ChannelExists; InvalidInput: it cannot be so.
+            ChannelExists; InvalidInput: it cannot be so; FolderForbidden: its agent may not work there.
         """
         desk = self._desk
         async with desk.account(who, "channel.create") as account:
@@ -87,9 +89,9 @@ class ChannelAdmin:
                 raise InvalidInput(f"{KINDS} is the address of the kinds of channels. Choose another name.")
             if BUILT_IN.get(name, checked) != checked:
                 raise InvalidInput(f"{name} is the name of the channel of kind {BUILT_IN[name]}.")
-            self._check(who, checked, settings)
             now = utc(desk.clock.now())
             profile = ChannelProfile(name=check_channel_name(name), kind=checked, created_at=now, settings=settings)
+            await self._check(who, profile)
             details: dict[str, Json] = {"channel": name, "kind": checked}
             entries = Entries(audit=(account.row("ok", details=details),))
             await self.host.parts.store.put_channel(who.tenant, profile, entries, new=True)
@@ -107,7 +109,7 @@ class ChannelAdmin:
             profile = replace(before, settings=settings, enabled=changes.get("enabled", before.enabled))
             # What is only stopped needs nothing that may be gone meanwhile.
             if profile.enabled or settings != before.settings:
-                self._check(who, before.kind, settings, before.settings)
+                await self._check(who, profile, before.settings)
             details: dict[str, Json] = {"channel": name, "changed": [*sorted(changes)]}
             await self.host.parts.store.put_channel(
                 who.tenant, profile, Entries(audit=(account.row("ok", details=details),))
@@ -288,12 +290,15 @@ class ChannelAdmin:
             await self.host.parts.store.remove_link(who.tenant, identity, Entries(audit=(row,)))
             account.noted = True
 
-    def _check(
-        self, who: Principal, kind: ChannelKind, settings: ChannelSettings, before: ChannelSettings | None = None
-    ) -> None:
+    async def _check(self, who: Principal, profile: ChannelProfile, before: ChannelSettings | None = None) -> None:
+        settings = profile.settings
         check_settings(settings)
         check_timing(Timing(zone=settings.zone or UTC, quiet=settings.quiet))
-        PLATFORMS[offered_kind(kind)].check(settings)
+        PLATFORMS[offered_kind(profile.kind)].check(settings)
+        if settings.folder is not None:
+            # Its sessions are the channel's, whoever sets it: what the operator alone may name is closed to those who talk there.
+            owner = channel_principal(who.tenant, profile)
+            await asyncio.to_thread(self._folders.require, owner, settings.folder)
         earlier = before or ChannelSettings()
         if (settings.options, settings.secrets) != (earlier.options, earlier.secrets) and not who.operator:
             # Whoever says where a secret is and which server gets it could have any that this machine holds.

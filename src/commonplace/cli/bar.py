@@ -20,6 +20,7 @@ def bar(title: str) -> Generator[Callable[[int, int], None], None, None]:
 
 
 @contextmanager
-def spinner(title: str) -> Generator[None, None, None]:
-    with Console(stderr=True).status(title):
-        yield
+def spinner(title: str) -> Generator[Callable[[str], None], None, None]:
+    """Yields what sets another title."""
+    with Console(stderr=True).status(title) as status:
+        yield status.update

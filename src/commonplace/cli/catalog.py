@@ -103,7 +103,7 @@ def edit_agent(
     """
     Rename an agent, set it up, or switch its memory on or off. While it is off, no prompt has a section for it.
 
-    Servers of tools (MCP) are set by a profile, a JSON file like the one that `commonplace agent show --json` has under `profile`.
+    Servers of tools (MCP) are set by a profile, a JSON file like the one that `commonplace agents show --json` has under `profile`.
     """
     edit = ProfileEdit(persona=persona, model=model, skills=skill, resources=resource, tools=tool, approval=approval)
     if name is None and memory_on is None and profile is None and edit.is_empty:
@@ -287,18 +287,18 @@ def _content(file: Path) -> str:
 
 
 def add_to(app: typer.Typer) -> None:
-    command(agents, "commonplace agent list", panel=PANEL, name="list")(list_agents)
-    command(agents, "commonplace agent create 'Release notes' --id notes --memory", panel=PANEL, name="create")(
+    command(agents, "commonplace agents list", panel=PANEL, name="list")(list_agents)
+    command(agents, "commonplace agents create 'Release notes' --id notes --memory", panel=PANEL, name="create")(
         create_agent
     )
-    command(agents, "commonplace agent show notes", panel=PANEL, name="show")(show_agent)
+    command(agents, "commonplace agents show notes", panel=PANEL, name="show")(show_agent)
     examples = (
-        "commonplace agent edit notes --no-memory",
-        "commonplace agent edit notes --persona 'You write release notes.' --tool read --tool grep",
+        "commonplace agents set notes --memory",
+        "commonplace agents set notes --persona 'You write release notes.' --tool read --tool grep",
     )
-    command(agents, *examples, panel=PANEL, name="edit")(edit_agent)
-    command(agents, "commonplace agent remove notes --yes", panel=PANEL, name="remove")(remove_agent)
-    app.add_typer(agents, name="agent", rich_help_panel=PANEL)
+    command(agents, *examples, panel=PANEL, name="set")(edit_agent)
+    command(agents, "commonplace agents remove notes --yes", panel=PANEL, name="remove")(remove_agent)
+    app.add_typer(agents, name="agents", rich_help_panel=PANEL)
     command(workspaces, "commonplace workspace list", panel=PANEL, name="list")(list_workspaces)
     command(workspaces, "commonplace workspace create 'Web shop' --id web", panel=PANEL, name="create")(
         create_workspace

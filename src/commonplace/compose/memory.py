@@ -526,6 +526,10 @@ class Memory(SyncMemory, MemoryCatalog):
         """Remove the file that was read with this `etag`. Raises FilePreconditionFailed, PathNotFound."""
         return self._run(self._memory.delete_managed_file(root, path, etag=etag))
 
+    def move_managed_file(self, root: ShelfName, path: str, *, to: ShelfName) -> ShelfWritten:
+        """File an entry in the other memory, the person's own or the workspace's. Raises PathNotFound, FactRefused, InvalidScope."""
+        return self._run(self._memory.move_managed_file(root, path, to=to))
+
     def managed_changes(self) -> builtins.list[ShelfChange]:
         """What changed in managed memory and can be undone, newest first."""
         return self._run(self._memory.managed_changes())

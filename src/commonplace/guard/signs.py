@@ -241,6 +241,20 @@ _ENCODED: Final[tuple[Near, ...]] = (
     (_OBEYED, Gap(80, r"\n"), _ENCODING),
 )
 
+# What a page would have every assistant say of somebody's wares.
+_FAVOUR: Final = (
+    r"\b(?:the|any|every|all|your|this|an?|each) (?:ai |llm |chat |coding |helpful ){0,3}(?:assistants?|agents?|chat ?bots?|bots?|models?|ais?|llms?)"
+    r" (?:should|must|shall|will|has to|have to|needs? to|is to|are to|ought to)(?: (?:always|only|never|also|first|now|strongly|preferably)){0,3}"
+    r" (?:recommend|promote|endorse|advertise|praise|favou?r|push|suggest|steer \w+ to)\b"
+    r"|(?:^|[.!?;:\n]\s{0,3}+|\bplease )always (?:recommend|promote|endorse|advertise|praise)\b"
+    r"|\bas an? (?:ai |llm )?(?:assistant|agent|chat ?bot|model)[^.!?\n]{0,40}\b(?:recommend|promote|endorse|advertise|praise)\b"
+)
+_FAVOUR_IN_CHINESE: Final = (
+    r"(?:助手|助理|智能体|智能體|机器人|機器人|大模型|AI|模型)[^。！？\n]{0,6}(?:应该|应当|應該|應當|必须|必須|务必|一律|总是|總是|始终|始終|永远|永遠|只能|都要|要)"
+    r"[^。！？\n]{0,8}(?:推荐(?!系统|算法)|推薦|推销|推銷|宣传|宣傳|优先选择|優先選擇|首选|首選|夸奖|吹捧)"
+    r"|(?:^|[。！？\n]\s{0,3}+)(?:总是|總是|始终|始終|一律|务必|永远)(?:向\w{0,4})?(?:推荐|推薦|推销|宣传)"
+)
+
 _FORMS: Final[tuple[tuple[Sign, str | Near], ...]] = (
     ("injection", _INJECTION),
     ("role_marker", _ROLE_MARKER),
@@ -253,6 +267,7 @@ _FORMS: Final[tuple[tuple[Sign, str | Near], ...]] = (
     *(("exfiltration", parts) for parts in _EXFILTRATIONS),
     ("path", _PATH),
     *(("encoded", parts) for parts in _ENCODED),
+    ("steering", _FAVOUR),
 )
 _FORMS_IN_CHINESE: Final[tuple[tuple[Sign, str | Near], ...]] = (
     ("injection", _INJECTION_IN_CHINESE),
@@ -260,6 +275,7 @@ _FORMS_IN_CHINESE: Final[tuple[tuple[Sign, str | Near], ...]] = (
     *(("secret_bait", parts) for parts in _SECRET_BAITS_IN_CHINESE),
     ("trigger", _TRIGGER_IN_CHINESE),
     *(("trigger", parts) for parts in _TRIGGERS_IN_CHINESE),
+    ("steering", _FAVOUR_IN_CHINESE),
 )
 _HAN: Final = re.compile("[\u3400-\u9fff]")
 _PIECE: Final = 4_000

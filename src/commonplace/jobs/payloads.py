@@ -248,7 +248,10 @@ class PrivateText:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RememberOptions:
+    """`redactions`: how many secrets of each kind the text held."""
+
     context_mode: ContextMode = "workspace"
+    redactions: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Generic, TypeAlias, TypeVar
 
 from commonplace.jobs.payloads import PayloadFormat
+from commonplace.jobs.retry import PATIENCE
 from commonplace.ports.maintenance import Progress
 from commonplace.values.event import News
 from commonplace.values.job import Job
@@ -26,7 +27,7 @@ class Queue(Generic[P]):
 
     `every`: such a job comes again and again, once for each due time over all workers of the store. `events` are published when a job is done, beside
     those that every job has. `wakes`: the kinds whose jobs stand in the same lines, and can begin when one of these ends. `tenant`
-    and `line`: the worker takes no other jobs than these.
+    and `line`: the worker takes no other jobs than these. `patience`: how long an error of the moment is waited out without counting.
     """
 
     handler: Handler[P]
@@ -37,6 +38,7 @@ class Queue(Generic[P]):
     wakes: tuple[str, ...] = ()
     tenant: str | None = None
     line: str | None = None
+    patience: timedelta = PATIENCE
 
     def __post_init__(self) -> None:
         if self.concurrency < 1:

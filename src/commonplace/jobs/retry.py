@@ -86,20 +86,20 @@ STOPPED: Final = RetryDecision(
 )
 
 
-def decide_retry(error: BaseException, job: Job, now: datetime) -> RetryDecision:
+def decide_retry(error: BaseException, job: Job, now: datetime, patience: timedelta = PATIENCE) -> RetryDecision:
     """
-    An error of the moment is waited out, for a day without counting. What the caller or the files are to blame for ends
+    An error of the moment is waited out, so long as `patience` without counting. What the caller or the files are to blame for ends
     the job. Everything else is tried again until the attempts are used up.
     """
     age = max(now - job.created_at, timedelta(0))
     if _is_passing(error):
         # Half of its age later: the longer it lasts, the rarer it is tried.
         wait = min(max(age / 2, _SOONEST), _LATEST)
-        return RetryDecision(code=_code(error), message=_message(error), retry_in=wait, counts=age >= PATIENCE)
+        return RetryDecision(code=_code(error), message=_message(error), retry_in=wait, counts=age >= patience)
     if isinstance(error, SessionElsewhere):
         # The daemon that can do it looks for jobs, too.
         wait = min(max(age / 2, _ELSEWHERE[0]), _ELSEWHERE[1])
-        return RetryDecision(code=error.code, message=error.message, retry_in=wait, counts=age >= PATIENCE)
+        return RetryDecision(code=error.code, message=error.message, retry_in=wait, counts=age >= patience)
     wait = min(_SOONEST * 4 ** max(job.attempts - 1, 0), _LATEST)
     if isinstance(error, CommonplaceError):
         again = (error.status >= 500 or isinstance(error, Conflict)) and not isinstance(error, _LASTING)

@@ -268,7 +268,7 @@ class Worker:
                 entries = replace(entries, events=(*entries.events, *queue.events(job, result)))
             await self._record(job, "done", lambda: self._store.jobs.finish_job(job.id, self.name, result, entries))
             return
-        decision = decide_retry(error, job, self._clock.now())
+        decision = decide_retry(error, job, self._clock.now(), queue.patience)
         if decision.unexpected:
             log.error("job %s of kind %s failed", job.id, job.kind, exc_info=error)
         ending = "retried" if decision.is_retried(job) else "failed"

@@ -29,7 +29,8 @@ from commonplace.errors import (
     RememberPathEscape,
     SpendingCapReached,
 )
-from commonplace.learning.memory_agent import SECONDS, Errand, fenced, refuse, summary_of, take_back, tools_of
+from commonplace.learning.filing_judge import judge_for
+from commonplace.learning.memory_agent import SECONDS, Errand, fenced, summary_of, take_back, tools_of
 from commonplace.markdown import consolidate as tidying
 from commonplace.markdown.changes import MAX_SUMMARY, Outcome
 from commonplace.markdown.entries import TYPES, EntryFile
@@ -138,6 +139,7 @@ async def _tidied(model: LanguageModel, errand: Errand, root: Root, now: datetim
 async def _by_agent(
     model: LanguageModel, errand: Errand, root: Root, before: Scan, now: datetime, limits: TaskLimits
 ) -> _Tidied:
+    refuse = judge_for(None).refuse
     files = await asyncio.to_thread(partial(MemoryFiles, (root,), now=now, what="dream", refuse=refuse, by=errand.task))
     task = await asyncio.to_thread(_task, errand, root, files, before.entries, limits)
     try:

@@ -62,19 +62,47 @@ class Past:
     about: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
+FilingOutcome = Literal["saved", "updated", "known"]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
     """
     The outcome of remembering, forgetting or consolidating: a sentence of at most 500 characters, the files by their whole
-    paths, and whose memory they are, sorted. `refused` says why nothing was done; `changes` is what `undo` takes.
+    paths, and whose memory they are, sorted. `changes` is what `undo` takes. `fallback` is the code for which rules did what a model
+    was to do. Of remembering, `outcome` says what became of the text, and `unsure` which files may belong into another memory.
     """
 
     summary: str
     files_touched: tuple[str, ...] = ()
     touched_scopes: tuple[RootKind, ...] = ()
     method: Literal["rules", "model"] = "rules"
-    refused: str | None = None
     changes: tuple[tuple[Root, str], ...] = ()
+    fallback: str | None = None
+    outcome: FilingOutcome | None = None
+    unsure: tuple[str, ...] = ()
+
+
+def joined_outcome(parts: Sequence[Outcome]) -> Outcome:
+    """What became of several facts of one text."""
+    summaries = [part.summary for part in parts if part.files_touched] or [part.summary for part in parts]
+    kinds = {part.outcome for part in parts}
+    return Outcome(
+        summary=_cut(" ".join(_sentence(summary) for summary in summaries) if len(parts) > 1 else summaries[0]),
+        files_touched=tuple(sorted({file for part in parts for file in part.files_touched})),
+        touched_scopes=tuple(sorted({kind for part in parts for kind in part.touched_scopes})),
+        changes=tuple(change for part in parts for change in part.changes),
+        outcome="updated" if "updated" in kinds else "saved" if "saved" in kinds else "known",
+        unsure=tuple(dict.fromkeys(file for part in parts for file in part.unsure)),
+    )
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?", "。", "！", "？", "…")) else f"{text}."
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_SUMMARY else f"{text[: MAX_SUMMARY - 1]}…"
 
 
 def outcome(summary: str, changes: Sequence[ChangeSet]) -> Outcome:
@@ -83,7 +111,7 @@ def outcome(summary: str, changes: Sequence[ChangeSet]) -> Outcome:
     for change in effective:
         Shelf(change.root).rebuild()
     return Outcome(
-        summary=summary if len(summary) <= MAX_SUMMARY else f"{summary[: MAX_SUMMARY - 1]}…",
+        summary=_cut(summary),
         files_touched=tuple(sorted(str(change.root.path / path) for change in effective for path in change.paths)),
         touched_scopes=tuple(sorted({change.root.kind for change in effective})),
         changes=tuple((change.root, change.id) for change in effective),
@@ -185,6 +213,15 @@ class ChangeSet:
         history = history_of(self.root)
         write_down(history, f"{self.id}.json", change, list(self._steps.values()))
         if not self._taken:
+            _prune(history)
+
+
+def keep_change(root: Root, change: Past, steps: Sequence[FileStep], *, epoch: str) -> None:
+    """Record a change that was made without a `ChangeSet`, unless something was erased since `epoch`."""
+    with shared(root) as present:
+        if present == epoch:
+            history = history_of(root)
+            write_down(history, f"{change.id}.json", change, steps)
             _prune(history)
 
 

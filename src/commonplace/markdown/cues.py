@@ -8,16 +8,19 @@ first here. A sentence without a cue is about the project.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import Final
 
 from commonplace.markdown.entries import TYPES, EntryType, MemoryEntry
-from commonplace.text.chunk import sentences
+from commonplace.markdown.facts import sentences
 from commonplace.text.similarity import overlap, words
 from commonplace.text.unicode import normal_form
 
 RELATED: Final = 0.5
+"""How near an entry must be to what is to be forgotten."""
+
+_ARTICLES: Final = frozenset({"the", "a", "an"})
 
 _CUES: Final[dict[EntryType, tuple[str, ...]]] = {
     "feedback": (
@@ -62,20 +65,24 @@ _CUES: Final[dict[EntryType, tuple[str, ...]]] = {
 _COMPILED: Final[dict[EntryType, tuple[re.Pattern[str], ...]]] = {
     kind: tuple(re.compile(cue, re.IGNORECASE | re.MULTILINE) for cue in cues) for kind, cues in _CUES.items()
 }
-_LEAD: Final = re.compile(
-    r"\s*(?:(?:please\s+|can you\s+|could you\s+)?(?:remember|note|memori[sz]e|keep in mind|don't forget|do not forget)"
-    r"(?:\s+that)?[:,]?\s+|(?:please\s+)?forget(?:\s+(?:about|that|everything about))?[:,]?\s+"
-    r"|请?(?:帮我)?(?:记住|记一下|记下|记得|别忘了|不要忘记|忘掉|忘记|忘了)(?:关于)?[：:，,]?\s*)",
+_REMEMBER_LEAD: Final = re.compile(
+    r"\s*(?:(?:please\s+|can you\s+|could you\s+)?(?:remember|memori[sz]e|keep in mind|don't forget|do not forget|note(?=\s+that\b|:))"
+    r"(?:\s+that)?[:,]?\s+|请?(?:帮我)?(?:记住|记一下|记下|记得|别忘了|不要忘记)[：:，,]?\s*)",
+    re.IGNORECASE,
+)
+_FORGET_LEAD: Final = re.compile(
+    r"\s*(?:(?:please\s+)?forget(?:\s+(?:about|that|everything about))?[:,]?\s+|请?(?:帮我)?(?:忘掉|忘记|忘了)(?:关于)?[：:，,]?\s*)",
     re.IGNORECASE,
 )
 _TYPE_PREFIX: Final = re.compile(r"\s*(user|feedback|project|reference)\s*[:：]\s+(?=\S)", re.IGNORECASE)
 
 
-def kind_of(text: str) -> EntryType:
-    """The type of memory that `text` is."""
-    best: EntryType = "project"
-    most = 0
+def kind_of(text: str, among: Collection[EntryType] = TYPES, default: EntryType = "project") -> EntryType:
+    """The type of memory that `text` is, of those `among` which it may be."""
+    best, most = default, 0
     for kind, cues in _COMPILED.items():
+        if kind not in among:
+            continue
         count = sum(bool(cue.search(text)) for cue in cues)
         if count > most:
             best, most = kind, count
@@ -84,7 +91,7 @@ def kind_of(text: str) -> EntryType:
 
 def text_and_type(content: str) -> tuple[str, EntryType | None]:
     """What to remember, without `remember that`, and the type if the text names one: `feedback: use tabs`."""
-    text = without_lead(content)
+    text = _after(_REMEMBER_LEAD.match(content), content)
     prefix = _TYPE_PREFIX.match(text)
     if prefix is None:
         return text, None
@@ -95,19 +102,24 @@ def text_and_type(content: str) -> tuple[str, EntryType | None]:
 
 
 def without_lead(content: str) -> str:
-    lead = _LEAD.match(content)
-    rest = content[lead.end() :].strip() if lead else content.strip()
+    """What to forget, without `forget about`."""
+    text = _after(_REMEMBER_LEAD.match(content), content)
+    return _after(_FORGET_LEAD.match(text), text)
+
+
+def _after(match: re.Match[str] | None, content: str) -> str:
+    rest = content[match.end() :].strip() if match else content.strip()
     return rest or content.strip()
 
 
-def first_sentence(text: str) -> str:
-    start, stop = next(iter(sentences(text)), (0, len(text)))
-    return text[start:stop].strip()
-
-
 def same(a: str, b: str) -> bool:
-    """Whether two sentences differ in nothing but case, marks and spaces."""
-    return normal(a) == normal(b) != ""
+    """Whether two sentences differ in nothing but case, marks, spaces and articles."""
+    return _bare(normal(a)) == _bare(normal(b)) != ""
+
+
+def _bare(plain: str) -> str:
+    words = plain.split(" ")
+    return " ".join(word for word in words if word not in _ARTICLES) or plain
 
 
 def normal(text: str) -> str:
@@ -129,8 +141,8 @@ def claims(entry: MemoryEntry) -> Iterator[str]:
 
 def says(entry: MemoryEntry, text: str) -> bool:
     """Whether the entry says exactly this already."""
-    plain_text = normal(text)
-    return any(plain == plain_text for plain, _ in _plain(entry))
+    plain_text = _bare(normal(text))
+    return any(_bare(plain) == plain_text != "" for plain, _ in _plain(entry))
 
 
 def nearness(entry: MemoryEntry, text: str) -> float:

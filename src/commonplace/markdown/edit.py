@@ -13,15 +13,17 @@ from typing import Final, cast
 from commonplace.errors import FileChanged, FilePreconditionFailed, InvalidContent, PathNotFound, SecretRefused
 from commonplace.markdown.changes import ChangeSet, file_at, past, undo
 from commonplace.markdown.confine import LARGEST, LARGEST_EVER, FileInfo, FileSnapshot, Parts
-from commonplace.markdown.entries import EntryProblem, label_in, labelled, load
+from commonplace.markdown.entries import EntryProblem, EntryType, label_in, labelled, load, type_at, typed
 from commonplace.markdown.files import check_content, refuse_place
+from commonplace.markdown.judge import Refuse
 from commonplace.markdown.names import parts_of
 from commonplace.markdown.recall import staleness
 from commonplace.markdown.roots import INDEX, Root
-from commonplace.markdown.shelf import Shelf
+from commonplace.markdown.shelf import TYPES_OF, Shelf
 from commonplace.text.scrub import scrub
+from commonplace.values.filing_errors import FactRefused
 from commonplace.values.moment import from_iso, from_ms
-from commonplace.values.record import Trust
+from commonplace.values.record import TRUSTED, Trust
 from commonplace.values.shelf import (
     ShelfChange,
     ShelfFile,
@@ -117,6 +119,44 @@ def remove(root: Root, path: str, *, expected: str, now: datetime) -> ShelfWritt
         raise _failed(root, parts) from error
     Shelf(root).rebuild()
     return ShelfWritten(file=None, change=change.id)
+
+
+def move(root: Root, path: str, other: Root, *, now: datetime, refuse: Refuse) -> ShelfWritten:
+    """
+    File an entry in another memory: under its name there, or the next that is free, and with a type that is filed there. What came
+    from a folder that is not ours keeps that label. If the entry is changed meanwhile, it stays where it is.
+
+    Raises:
+        PathNotFound, PathEscape, FileChanged, InvalidContent: what is wrong with the file.
+        FactRefused: it tells an agent how to behave, and others read it there.
+    """
+    parts = parts_of(path)
+    refuse_place(root, parts)
+    snapshot = root.folder.read(parts)
+    text = _checked(_text(root, parts, snapshot).text)
+    if reason := refuse(text, other.kind):
+        raise FactRefused(reason)
+    if root.trust not in TRUSTED and label_in(text) is None:
+        text = labelled(text, root.trust)
+    among = TYPES_OF[other.kind]
+    kind = type_at(parts[0], among) or among[0]
+    target = _free(other, kind, parts[-1])
+    change = ChangeSet(other, "edit", now)
+    replacement = change.write(target, typed(text, kind), expected=None)
+    try:
+        ChangeSet(root, "edit", now).remove(parts, expected=snapshot)
+    except FileChanged:
+        undo(other, change.id, now)
+        raise
+    for changed in (root, other):
+        Shelf(changed).rebuild()
+    return ShelfWritten(file=_text(other, target, replacement), change=change.id)
+
+
+def _free(root: Root, kind: EntryType, name: str) -> Parts:
+    stem = name.removesuffix(".md")
+    names = (f"{stem}{suffix}.md" for suffix in ("", *(f"-{n}" for n in range(2, 1_000))))
+    return next((kind, name) for name in names if file_at(root.folder, (kind, name)) is None)
 
 
 def changes(root: Root) -> list[ShelfChange]:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal, get_args
@@ -44,6 +44,7 @@ _NEEDS_QUOTES: Final = re.compile(r"[\s\-?:,\[\]{}#&*!|>'\"%@`~]|.*(?::\s|\s#|:$
 _BLOCKS: Final = frozenset({">", "|", ">-", "|-", ">+", "|+"})
 _SMALL: Final = 16 * 1024
 _OWN: Final = frozenset({"name", "description", "type"})
+_TYPE: Final = re.compile(r"type[ \t]*+:", re.IGNORECASE)
 _TRUST: Final = re.compile(r"trust[ \t]*+:(.*)", re.IGNORECASE)
 _LABELS: Final = {label: label for label in get_args(Trust) if label not in TRUSTED}
 
@@ -222,6 +223,21 @@ def labelled(text: str, trust: Trust) -> str:
         return "\n".join(["---", f"trust: {trust}", "---", *lines])
     fields = [line for line in head if not _TRUST.fullmatch(line.rstrip())]
     return "\n".join(["---", *fields, f"trust: {trust}", *lines[len(head) + 1 :]])
+
+
+def type_at(folder: str, among: Sequence[EntryType] = TYPES) -> EntryType | None:
+    """The type whose entries lie in a folder of that name."""
+    return next((kind for kind in among if kind == folder), None)
+
+
+def typed(text: str, kind: EntryType) -> str:
+    """The text of a file with this type in its frontmatter, if it has one."""
+    head, lines = _head(text), _lines(text)
+    if head is None:
+        return text
+    fields = [f"type: {kind}" if _TYPE.match(line) else line for line in head]
+    more = [] if any(_TYPE.match(line) for line in head) else [f"type: {kind}"]
+    return "\n".join(["---", *fields, *more, *lines[len(head) + 1 :]])
 
 
 def _head(text: str) -> list[str] | None:

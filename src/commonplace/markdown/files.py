@@ -9,7 +9,7 @@ hand. What is written has the trust of whoever handed it over, and no more than 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Final
@@ -23,13 +23,14 @@ from commonplace.errors import (
     PathNotFound,
     SecretRefused,
 )
-from commonplace.markdown.changes import ChangeOf, ChangeSet, file_at
+from commonplace.markdown.changes import ChangeOf, ChangeSet, FilingOutcome, file_at
 from commonplace.markdown.confine import LARGEST, FileSnapshot, Parts
-from commonplace.markdown.cues import first_sentence
-from commonplace.markdown.entries import TYPES, EntryProblem, label_in, labelled, parse
+from commonplace.markdown.entries import TYPES, EntryProblem, EntryType, label_in, labelled, parse, type_at, typed
+from commonplace.markdown.facts import first_sentence
+from commonplace.markdown.judge import Refuse
 from commonplace.markdown.names import fold, parts_of
 from commonplace.markdown.roots import INDEX, Root
-from commonplace.markdown.shelf import shelf_for
+from commonplace.markdown.shelf import TYPES_OF, shelf_for
 from commonplace.text.scrub import scrub
 from commonplace.values.file_ref import RootKind
 from commonplace.values.record import Trust
@@ -38,8 +39,7 @@ MOST_READ: Final = 50_000
 MOST_MATCHES: Final = 100
 MOST_LISTED: Final = 200
 MOST_LINE: Final = 300
-Refuse = Callable[[str], str | None]
-"""Why a text must not be kept; None if it may."""
+MOST_WRITTEN: Final = 20
 
 
 class MemoryFiles:
@@ -68,6 +68,16 @@ class MemoryFiles:
         self._seen: dict[tuple[Root, Parts], FileSnapshot] = {}
         self._written: set[tuple[Root, Parts]] = set()
         self._new: set[tuple[Root, Parts]] = set()
+
+    @property
+    def outcome(self) -> FilingOutcome:
+        """What became of a text that was to be remembered."""
+        return "known" if not self._written else "saved" if self._written <= self._new else "updated"
+
+    @property
+    def texts(self) -> tuple[tuple[Root, str], ...]:
+        """What was written, as the files are now, each with its root."""
+        return tuple((place[0], _decoded(self._seen[place])) for place in self._written if place in self._seen)
 
     @property
     def written(self) -> tuple[str, ...]:
@@ -157,7 +167,7 @@ class MemoryFiles:
         root, parts = self._aimed(path)
         refuse_place(root, parts)
         removing = self._removes and not content.strip()
-        text = "" if removing else self._checked(content)
+        text = "" if removing else self._checked(content, root)
         with self._noticing():
             snapshot = file_at(root.folder, parts)
         last_read = self._seen.get((root, parts))
@@ -184,8 +194,8 @@ class MemoryFiles:
         if times > 1 and not replace_all:
             raise InvalidContent(f"The text to replace occurs {times} times. Give more of it, or replace all.")
         # What a person wrote around it is theirs, secrets and all; what is put in is looked at, by itself and where it stands.
-        new_text = text.replace(old_string, self._checked(new_string, part=True))
-        self._refuse_joined(text, new_text)
+        new_text = text.replace(old_string, self._checked(new_string, root, part=True))
+        self._refuse_joined(text, new_text, root)
         return self._write(root, parts, new_text, snapshot)
 
     def _aimed(self, path: str) -> tuple[Root, Parts]:
@@ -224,6 +234,10 @@ class MemoryFiles:
             raise InvalidContent("A person's words stand there, and this is not a person's. Write a file of its own.")
 
     def _write(self, root: Root, parts: Parts, text: str, snapshot: FileSnapshot | None) -> str:
+        if not self._removes and root.kind != "channel":
+            self._refuse_more(root, parts)
+            kind = _type_at(root, parts, is_new=snapshot is None)
+            text = typed(text, kind) if kind else text
         label = self._trust or (label_in(_decoded(snapshot)) if snapshot is not None else None)
         if label is not None and root.kind != "channel":
             text = labelled(text, label)
@@ -234,6 +248,11 @@ class MemoryFiles:
         self._written.add((root, parts))
         return str(root.path.joinpath(*parts))
 
+    def _refuse_more(self, root: Root, parts: Parts) -> None:
+        """Raises InvalidContent."""
+        if len(self._written | {(root, parts)}) > MOST_WRITTEN:
+            raise InvalidContent(f"A task writes at most {MOST_WRITTEN} files. Say that you are done.")
+
     def _remove(self, root: Root, parts: Parts, snapshot: FileSnapshot | None) -> str:
         if snapshot is None:
             raise PathNotFound
@@ -242,23 +261,24 @@ class MemoryFiles:
         self._written.add((root, parts))
         return str(root.path.joinpath(*parts))
 
-    def _checked(self, content: str, *, part: bool = False) -> str:
+    def _checked(self, content: str, root: Root, *, part: bool = False) -> str:
         """The content without its secrets. Raises SecretRefused, InvalidContent."""
         if not part and not content.strip():
             raise InvalidContent("The content is empty.")
         check_content(content)
-        if self._refuse is not None and (reason := self._refuse(content)):
+        if self._refuse is not None and (reason := self._refuse(content, root.kind)):
             raise InvalidContent(reason)
         scrubbed = scrub(content)
         if scrubbed.report.status == "blocked":
             raise SecretRefused
         return scrubbed.text
 
-    def _refuse_joined(self, before: str, after: str) -> None:
+    def _refuse_joined(self, before: str, after: str, root: Root) -> None:
         """Raises SecretRefused, InvalidContent: together with the text around it, the edit is a secret or an order."""
         if scrub(after).report.redactions > scrub(before).report.redactions:
             raise SecretRefused
-        if self._refuse is not None and (reason := self._refuse(after)) and not self._refuse(before):
+        refuse = self._refuse
+        if refuse is not None and (reason := refuse(after, root.kind)) and not refuse(before, root.kind):
             raise InvalidContent(reason)
 
     def _refuse_unseen(self, root: Root, parts: Parts) -> None:
@@ -313,6 +333,15 @@ def refuse_place(root: Root, parts: Parts) -> None:
         raise PathEscape("Memory is written as Markdown: the name must end in .md.")
     if fold(parts[-1]) == fold(INDEX):
         raise PathEscape("The index is made from the entries. Write an entry, and it will be listed.")
+
+
+def _type_at(root: Root, parts: Parts, *, is_new: bool) -> EntryType | None:
+    """The type of an entry there, which is that of its folder; None if a person keeps it elsewhere. Raises InvalidContent."""
+    kind = type_at(parts[0]) if len(parts) > 1 else None
+    if not is_new or kind in TYPES_OF[root.kind]:
+        return kind
+    folders = ", ".join(f"{name}/" for name in TYPES_OF[root.kind])
+    raise InvalidContent(f"Entries of {root.kind} memory belong into one of its folders: {folders}.")
 
 
 def check_content(content: str) -> None:

@@ -1,46 +1,67 @@
 """
-A fact filed by rules, without a model.
+A text filed by rules, without a model.
 
-Cue words decide its type, and the type decides its folder. If an entry says exactly this already, nothing changes. If one is
-about the same, the fact joins it: in place of a line that it continues, else as a dated line of its own, so that nothing
-anybody wrote is lost. Otherwise it becomes a new entry. In a chat room it is one more line of the room's file.
+It is taken apart into facts (`facts`). A judge says of each whether it is about the person or the project: the person's goes to the
+person, and so does one of which nobody can tell. If an entry says exactly this already, nothing changes. If the fact gives another
+value of what an entry tells, it takes that statement's place (`updates`); if it carries a line further, that line's. Otherwise it
+becomes an entry of its own: two facts about different things are never made one. In a chat room it is one more line of the room's
+file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Final, Literal
 
-from commonplace.errors import FileChanged, InvalidContent, ManagedMemoryUnavailable, PathNotFound
-from commonplace.markdown.changes import MAX_SUMMARY, ChangeSet, Outcome, outcome
+from commonplace.errors import FileChanged, ManagedMemoryUnavailable, PathNotFound, SecretRefused
+from commonplace.markdown.changes import MAX_SUMMARY, ChangeSet, Outcome, joined_outcome, outcome
 from commonplace.markdown.confine import LARGEST, FileSnapshot
-from commonplace.markdown.cues import (
-    RELATED,
-    claims,
-    first_sentence,
-    kind_of,
-    nearness,
-    normal,
-    same,
-    says,
-    text_and_type,
+from commonplace.markdown.cues import kind_of, same, says, text_and_type
+from commonplace.markdown.entries import (
+    EntryFile,
+    EntryProblem,
+    EntryType,
+    MemoryEntry,
+    SplitText,
+    new_entry,
+    split,
+    type_at,
+    with_trust,
+    write,
 )
-from commonplace.markdown.entries import EntryFile, EntryType, MemoryEntry, new_entry, with_trust, write
-from commonplace.markdown.files import Refuse, check_content
+from commonplace.markdown.facts import facts_of, file_name, first_sentence, is_fact, title_of, without_people
+from commonplace.markdown.files import check_content
+from commonplace.markdown.judge import FilingJudge, FilingOptions
 from commonplace.markdown.memory_file import MOST_EXISTING
 from commonplace.markdown.names import fold
 from commonplace.markdown.roots import INDEX, Root
-from commonplace.markdown.shelf import Shelf, shelf_for
+from commonplace.markdown.shelf import TYPES_OF, Shelf
+from commonplace.markdown.updates import carried_further, replaced, updated
 from commonplace.text.scrub import scrub
-from commonplace.text.slug import slug
-from commonplace.values.record import Trust
+from commonplace.values.file_ref import RootKind
+from commonplace.values.filing_errors import FactRefused, NotAFact, ScopeUnclear
 
-MOST_TITLE: Final = 60
 ATTEMPTS: Final = 10
-_SECRET: Final = "It holds a private key or a cloud secret. Remember where the secret lives, not the secret itself."
+Whose = Literal["user", "project", "unsure"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlacedFact:
+    """One fact on its way into a memory. `whose` says what the judge makes of it, `root` where it goes."""
+
+    text: str
+    kind: EntryType
+    root: Root
+    whose: Whose
+    name: str | None = None
+    description: str | None = None
+
+    @property
+    def is_unsure(self) -> bool:
+        return self.whose == "unsure"
 
 
 def remember(
@@ -48,57 +69,161 @@ def remember(
     content: str,
     *,
     now: datetime,
-    clean: bool = False,
-    refuse: Refuse | None = None,
-    by: str | None = None,
-    trust: Trust | None = None,
+    judge: FilingJudge | None = None,
+    options: FilingOptions | None = None,
 ) -> Outcome:
     """
-    File `content` in one of `roots`. With `clean` no existing entry is read. `refuse` says why a text must not be kept,
-    `by` is the task that asked for it. `trust` is the label of whoever handed it over, if that is not a person: such a text
-    joins no entry that is trusted more.
+    File `content` in `roots`, fact by fact. A text that no person handed over joins no entry that is trusted more.
 
     Raises:
-        InvalidContent: there is nothing to remember.
+        InvalidContent: there is nothing to remember (NotAFact), or it must not be remembered (FactRefused).
+        SecretRefused: it is a private key.
+        ScopeUnclear: it belongs to the person, whose memory is out of reach here.
         ManagedMemoryUnavailable: there is no root to file it in.
         FileChanged: others changed the same entry again and again.
     """
+    judge, options = judge or FilingJudge(), options or FilingOptions()
+    facts = facts_in(roots, content, now=now, judge=judge, options=options)
+    return joined_outcome([_filed(roots, fact, now, judge, options) for fact in facts])
+
+
+def facts_in(
+    roots: Sequence[Root], content: str, *, now: datetime, judge: FilingJudge, options: FilingOptions
+) -> tuple[PlacedFact, ...]:
+    """The facts in `content`, each with the root it belongs in. Nothing is written. Raises what `remember` raises."""
     check_content(content)
-    if not content.strip():
-        raise InvalidContent("Give something to remember.")
-    reason = refuse(content) if refuse else None
     scrubbed = scrub(content)
     if scrubbed.report.status == "blocked":
-        reason = _SECRET
-    if reason:
-        return Outcome(summary=f"Nothing was kept. {reason}"[:500], refused=reason)
+        raise SecretRefused
     text, explicit_kind = text_and_type(scrubbed.text)
-    kind = explicit_kind or kind_of(text)
-    root = shelf_for(roots, kind)
-    if root is None:
+    if not is_fact(text):
+        raise NotAFact
+    if not roots:
         raise ManagedMemoryUnavailable
-    if root.kind == "channel":
-        return _lined(root, text)
+    head = split(text, "")
+    fields = SplitText({}, (), text) if isinstance(head, EntryProblem) else head
+    kind = _type_in(fields) or explicit_kind
+    texts = facts_of(text) if not fields.fields else (fields.body or fields.fields.get("description", text),)
+    facts: list[PlacedFact] = []
+    for part in texts:
+        statement, own_kind = text_and_type(part)
+        fact = _placed(roots, judge.dated(statement, now), own_kind or kind, facts, judge, options)
+        if reason := judge.refuse(fact.text, fact.root.kind):
+            raise FactRefused(reason)
+        facts.append(fact)
+    if reason := judge.refuse(text, facts[0].root.kind):
+        raise FactRefused(reason)
+    if fields.fields:
+        facts = [replace(facts[0], name=fields.fields.get("name"), description=fields.fields.get("description"))]
+    return tuple(facts)
+
+
+def _type_in(fields: SplitText) -> EntryType | None:
+    return type_at(fields.fields.get("type", "").strip().lower())
+
+
+def _placed(
+    roots: Sequence[Root],
+    text: str,
+    kind: EntryType | None,
+    before: Sequence[PlacedFact],
+    judge: FilingJudge,
+    options: FilingOptions,
+) -> PlacedFact:
+    """The fact with its root and type. `before` are those of the same text: "we" may be the family that one of them tells of."""
+    whose = _whose(text, kind, before, judge)
+    if options.is_named or any(root.kind == "channel" for root in roots):
+        root = roots[0]
+    else:
+        kind_of_root: RootKind = "project" if whose == "project" else "user"
+        root = next((root for root in roots if root.kind == kind_of_root), roots[0])
+        if root.kind == "project" and kind_of_root == "user":
+            raise ScopeUnclear
+    among = TYPES_OF[root.kind]
+    own_kind = kind if kind in among else kind_of(text, among, among[0])
+    return PlacedFact(text=text, kind=own_kind, root=root, whose="user" if options.is_named else whose)
+
+
+def _whose(text: str, kind: EntryType | None, before: Sequence[PlacedFact], judge: FilingJudge) -> Whose:
+    if kind is not None:
+        return "user" if kind in ("user", "feedback") else "project"
+    chance = judge.personal(text)
+    rest = without_people(text)
+    if before and before[-1].whose == "user" and rest is not None and judge.is_family(before[-1].text):
+        chance = judge.personal(rest) if judge.personal(rest) < judge.shared_below else judge.personal_from
+    if chance >= judge.personal_from:
+        return "user"
+    return "project" if chance < judge.shared_below else "unsure"
+
+
+def _filed(
+    roots: Sequence[Root], fact: PlacedFact, now: datetime, judge: FilingJudge, options: FilingOptions
+) -> Outcome:
+    if fact.root.kind == "channel":
+        return _lined(fact.root, fact.text)
     for _ in range(ATTEMPTS):
         # Somebody else wrote the same entry in the same moment: look again at what is there now.
         with suppress(FileChanged):
-            near = None if clean else _nearest(roots, text, trust)
-            return _joined(*near, text, now, by) if near else _filed(root, kind, text, now, by, trust)
+            return (None if options.clean else _merged(roots, fact, now, judge, options)) or _new(fact, now, options)
     raise FileChanged
 
 
-def _nearest(roots: Sequence[Root], text: str, trust: Trust | None) -> tuple[Root, EntryFile] | None:
-    """What says exactly this, trusted as much or more; else what is about the same and trusted as much."""
-    shelves = [root for root in roots if root.kind != "channel"]
-    entries = [(root, file) for root in shelves for file in Shelf(root).scan().entries]
-    candidates = [(root, file) for root, file in entries if file.entry.trust == trust]
-    above = [(root, file) for root, file in entries if file.entry.trust is None]
-    exact = next(((root, file) for root, file in (*candidates, *above) if says(file.entry, text)), None)
-    if exact or not candidates:
-        return exact
-    scored = [(nearness(file.entry, text), place) for place, (_, file) in enumerate(candidates)]
-    score, place = max(scored, key=lambda pair: (pair[0], -pair[1]))
-    return candidates[place] if score >= RELATED else None
+# ---- what is there already
+
+
+def _merged(
+    roots: Sequence[Root], fact: PlacedFact, now: datetime, judge: FilingJudge, options: FilingOptions
+) -> Outcome | None:
+    """The fact in an entry that is there; None if it is none's."""
+    shelves = [root for root in roots if root == fact.root or (fact.is_unsure and root.kind != "channel")]
+    places = [(root, file) for root in shelves for file in Shelf(root).scan().entries]
+    own = [(root, file) for root, file in places if file.entry.trust == options.trust]
+    above = [(root, file) for root, file in places if file.entry.trust is None]
+    if same_file := next((file for _, file in (*own, *above) if says(file.entry, fact.text)), None):
+        return Outcome(summary=f"Known already: {same_file.entry.name}. Nothing was changed.", outcome="known")
+    if (old := replaced(own, fact.text, judge)) is not None:
+        entry = updated(old.file.entry, old.statement, fact.text, judge, now)
+        return _changed(old.root, old.file, entry, fact, now, options)
+    for root, file in own:
+        if (entry := carried_further(file.entry, fact.text)) is not None:
+            return _changed(root, file, entry, fact, now, options)
+    return None
+
+
+def _changed(
+    root: Root, file: EntryFile, entry: MemoryEntry, fact: PlacedFact, now: datetime, options: FilingOptions
+) -> Outcome | None:
+    content = write(entry)
+    if len(content.encode("utf-8")) > LARGEST:
+        return None
+    change = ChangeSet(root, "remember", now, options.by)
+    change.write(file.parts, content, expected=file.snapshot)
+    summary = f"Updated “{entry.name}” in {root.kind} memory: {first_sentence(fact.text)}"
+    return replace(outcome(summary, [change]), outcome="updated")
+
+
+# ---- what is new
+
+
+def _new(fact: PlacedFact, now: datetime, options: FilingOptions) -> Outcome:
+    root, kind = fact.root, fact.kind
+    described = fact.description or first_sentence(fact.text)
+    entry = with_trust(new_entry(fact.name or title_of(fact.text), described, kind, fact.text), options.trust)
+    change = ChangeSet(root, "remember", now, options.by)
+    name = file_name(entry.name, kind, now)
+    taken = _taken(root, kind)
+    free = (f"{name}{suffix}.md" for suffix in ("", *(f"-{n}" for n in range(2, 10_000))))
+    file = next(candidate for candidate in free if fold(candidate) not in taken)
+    change.write((kind, file), write(entry), expected=None)
+    change_outcome = outcome(f"Saved to {root.kind} memory: {described}", [change])
+    return replace(change_outcome, outcome="saved", unsure=change_outcome.files_touched if fact.is_unsure else ())
+
+
+def _taken(root: Root, kind: EntryType) -> set[str]:
+    try:
+        return {fold(entry.name) for entry in root.folder.listing((kind,))}
+    except PathNotFound:
+        return set()
 
 
 def _lined(root: Root, text: str) -> Outcome:
@@ -117,63 +242,10 @@ def _lined(root: Root, text: str) -> Outcome:
 
     root.folder.change((INDEX,), compose, MOST_EXISTING)
     if not changed:
-        return Outcome(summary="Known already. Nothing was changed.")
-    summary = f"Saved to channel memory: {first_sentence(text)}"[:MAX_SUMMARY]
-    return Outcome(summary=summary, files_touched=(str(root.path / INDEX),), touched_scopes=("channel",))
-
-
-def _joined(root: Root, file: EntryFile, text: str, now: datetime, by: str | None) -> Outcome:
-    if says(file.entry, text):
-        return Outcome(summary=f"Known already: {file.entry.name}. Nothing was changed.")
-    entry = joined(file.entry, text, now)
-    content = write(entry)
-    if len(content.encode("utf-8")) > LARGEST:
-        return _filed(root, file.entry.type, text, now, by, file.entry.trust)
-    change = ChangeSet(root, "remember", now, by)
-    change.write(file.parts, content, expected=file.snapshot)
-    return outcome(f"Updated “{entry.name}” in {root.kind} memory: {first_sentence(text)}", [change])
-
-
-def joined(entry: MemoryEntry, text: str, now: datetime) -> MemoryEntry:
-    """The entry with `text` in it. A line that `text` begins with gives way to it; all others stay."""
-    lines = entry.body.split("\n")
-    began = normal(text) + " "
-    place = next((n for n, line in enumerate(lines) if normal(line) and began.startswith(normal(line) + " ")), None)
-    if place is None or "\n" in text:
-        lines += ["", f"Updated {now:%Y-%m-%d}: {text}"]
-    else:
-        lines[place] = text
-    # The description is the hook in the index. Where it only repeats the body, it follows; where a person wrote it, it stays.
-    ours = any(same(entry.description, claim) for claim in claims(replace(entry, description="")))
-    described = first_sentence(text) if ours else entry.description
-    fresh = new_entry(entry.name, described, entry.type, "\n".join(lines))
-    return replace(fresh, extra=entry.extra)
-
-
-def _filed(
-    root: Root, kind: EntryType, text: str, now: datetime, by: str | None, trust: Trust | None = None
-) -> Outcome:
-    sentence = first_sentence(text)
-    entry = with_trust(new_entry(_title(sentence), sentence, kind, text), trust)
-    change = ChangeSet(root, "remember", now, by)
-    name = slug(entry.name.rstrip("…"), empty=kind)
-    taken = _taken(root, kind)
-    free = (f"{name}{suffix}.md" for suffix in ("", *(f"-{n}" for n in range(2, 10_000))))
-    file = next(candidate for candidate in free if candidate not in taken)
-    change.write((kind, file), write(entry), expected=None)
-    return outcome(f"Saved to {root.kind} memory: {sentence}", [change])
-
-
-def _taken(root: Root, kind: EntryType) -> set[str]:
-    try:
-        return {fold(entry.name) for entry in root.folder.listing((kind,))}
-    except PathNotFound:
-        return set()
-
-
-def _title(sentence: str) -> str:
-    bare = " ".join(sentence.split()).rstrip(".。!！;； ")
-    if len(bare) <= MOST_TITLE:
-        return bare
-    cut = bare[: MOST_TITLE - 1]
-    return f"{cut.rpartition(' ')[0] or cut}…"
+        return Outcome(summary="Known already. Nothing was changed.", outcome="known")
+    return Outcome(
+        summary=f"Saved to channel memory: {first_sentence(text)}"[:MAX_SUMMARY],
+        files_touched=(str(root.path / INDEX),),
+        touched_scopes=("channel",),
+        outcome="saved",
+    )

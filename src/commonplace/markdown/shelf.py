@@ -8,11 +8,18 @@ from typing import Final
 
 from commonplace.errors import PathNotFound
 from commonplace.markdown.confine import LARGEST_EVER, FileInfo, FileSnapshot
-from commonplace.markdown.entries import EntryFile, EntryProblem, EntryType, load
+from commonplace.markdown.entries import TYPES, EntryFile, EntryProblem, EntryType, load
 from commonplace.markdown.index import build
 from commonplace.markdown.roots import INDEX, Root
+from commonplace.values.file_ref import RootKind
 
 MOST_SCANNED: Final = 200
+TYPES_OF: Final[dict[RootKind, tuple[EntryType, ...]]] = {
+    "user": ("user", "feedback", "reference"),
+    "project": ("project", "reference"),
+    "channel": TYPES,
+}
+"""The types of entries that are filed in each kind of memory, the usual one first. A person may have others there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,13 +38,14 @@ from commonplace.markdown.entries import EntryFile, EntryProblem, MemoryEntry, l
 from commonplace.markdown.gate import entered, shared
 from commonplace.markdown.roots import INDEX, Root
 from commonplace.markdown.shelf import Shelf
+from commonplace.markdown.updates import former
 from commonplace.memory.lifecycle import bury
 from commonplace.memory.write import Writer
 from commonplace.ports.clock import Clock
 from commonplace.ports.records import RecordStore
 from commonplace.text.digest import fitting_key
 from commonplace.text.scrub import scrub
-from commonplace.values.file_ref import GONE
+from commonplace.values.file_ref import GONE, RootKind
 from commonplace.values.moment import utc
 from commonplace.values.note import Note
 from commonplace.values.query import ALL_STATES, Filter
@@ -58,9 +59,10 @@ PAGE: Final = 200
 MOST_LINES: Final = 2_000
 MOST_CHANNEL: Final = 16 * 1024 * 1024
 _LONGEST_LINE: Final = 4_000
+_LONGEST_CAUSE: Final = 200
 
 Mark = tuple[Parts, tuple[int, ...]]
-Suspect = Callable[[str], bool]
+Suspect = Callable[[str, RootKind], bool]
 Sleep = Callable[[float], Awaitable[None]]
 Report = Callable[["Root", "SyncSummary | CommonplaceError"], None]
 
@@ -86,7 +88,7 @@ class _Work:
 
 
 class Following:
-    """Updates records from files, for one tenant. `suspect` says whether a text looks like an order to an agent."""
+    """Updates records from files, for one tenant. `suspect` says whether a text in that kind of memory looks like an order to an agent."""
 
     def __init__(
         self,
@@ -143,6 +145,10 @@ class Following:
         deleted = await self._bury(gone) if len(files) < MOST_LISTED else 0
         summary = SyncSummary(writes=writes, deleted=deleted, problems=tuple(work.problems))
         self._seen[root] = (marks, summary)
+        if summary.changed:
+            # Whoever edited an entry did not edit the index. Where it cannot be written, the next change brings it.
+            with suppress(FileError, PathEscape, InvalidInput):
+                await asyncio.to_thread(Shelf(root).rebuild)
         return summary
 
     async def watch(
@@ -238,15 +244,18 @@ class Following:
             if isinstance(file, EntryProblem):
                 work.problems.append(file)
             elif file is not None and not _same_content(before, file):
-                work.notes.append(self._note(root, key, file))
+                work.notes.append(self._note(root, key, file, before))
         return work
 
-    def _note(self, root: Root, key: str, file: EntryFile) -> Note:
+    def _note(self, root: Root, key: str, file: EntryFile, before: Record | None) -> Note:
         entry = file.entry
         fields: dict[str, Json] = {"name": entry.name, "description": entry.description, "type": entry.type}
-        text, metadata, trust = self._safe(text_of(entry), fields, trust_of(root, entry))
+        text, metadata, trust = self._safe(root, text_of(entry), fields, trust_of(root, entry))
         stamp = file.stamp
         metadata |= {"mtime": stamp.mtime // 1_000_000, "size": stamp.size, "sha256": stamp.sha256}
+        was = former(entry)
+        if was:
+            metadata["was"] = list[Json](scrub(statement).text for statement in was)
         return Note(
             text=text,
             scope=root.scope,
@@ -256,6 +265,7 @@ class Following:
             metadata=metadata,
             trust=trust,
             provenance=Provenance(file=file.path),
+            reason=_cause(before, was),
         )
 
     def _lines(self, root: Root, files: Sequence[FileInfo], records: Mapping[str, Record], work: _Work) -> None:
@@ -274,7 +284,7 @@ class Following:
             work.there.add(key)
             before = records.get(key)
             if before is None or not _stands(before):
-                text, metadata, trust = self._safe(line, {}, root.trust)
+                text, metadata, trust = self._safe(root, line, {}, root.trust)
                 origin = Provenance(file=INDEX)
                 work.notes.append(
                     Note(
@@ -289,7 +299,9 @@ class Following:
                     )
                 )
 
-    def _safe(self, text: str, fields: Mapping[str, Json], trust: Trust) -> tuple[str, dict[str, Json], Trust]:
+    def _safe(
+        self, root: Root, text: str, fields: Mapping[str, Json], trust: Trust
+    ) -> tuple[str, dict[str, Json], Trust]:
         """Text and metadata without secrets, the metadata with its flags, and how far to trust them."""
         scrubbed = scrub(text)
         metadata: dict[str, Json] = {
@@ -299,12 +311,21 @@ class Following:
         if scrubbed.report.redactions:
             metadata["redactions"] = scrubbed.report.redactions
             flags.append("secret")
-        if self._suspect is not None and self._suspect(text):
+        if self._suspect is not None and self._suspect(text, root.kind):
             flags.append("suspect")
             trust = "external_user_supplied"
         if flags:
             metadata["flags"] = flags
         return scrubbed.text, metadata, trust
+
+
+def _cause(before: Record | None, was: Sequence[str]) -> str | None:
+    """Why the version held is over, if a statement of it was replaced since."""
+    earlier = before.metadata.get("was") if before is not None else ()
+    if before is None or not was or (isinstance(earlier, list) and len(earlier) >= len(was)):
+        return None
+    statement = " ".join(scrub(was[-1]).text.split())
+    return f"superseded: {statement}"[:_LONGEST_CAUSE]
 
 
 def trust_of(root: Root, entry: MemoryEntry) -> Trust:

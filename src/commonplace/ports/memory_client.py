@@ -364,6 +364,10 @@ class FilesClient(Protocol):
         """Remove the file that was read with this `etag`. Raises FilePreconditionFailed, PathNotFound."""
         ...
 
+    async def move_managed_file(self, root: ShelfName, path: str, *, to: ShelfName) -> ShelfWritten:
+        """File an entry in the other memory, the person's own or the workspace's. Raises PathNotFound, FactRefused, InvalidScope."""
+        ...
+
     async def managed_changes(self) -> builtins.list[ShelfChange]:
         """What changed in managed memory and can be undone, newest first."""
         ...

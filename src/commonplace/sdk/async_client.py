@@ -457,6 +457,9 @@ class AsyncClient(AsyncDaemonCatalog, AsyncKnowledge, AsyncHistory, AsyncAgent, 
     async def delete_managed_file(self, root: ShelfName, path: str, *, etag: str) -> ShelfWritten:
         return await self._send("DELETE", file_path(root, path), ShelfWritten, condition=("If-Match", etag))
 
+    async def move_managed_file(self, root: ShelfName, path: str, *, to: ShelfName) -> ShelfWritten:
+        return await self._send("POST", "/v1/managed/move", ShelfWritten, {"root": root, "path": path, "to": to})
+
     async def managed_changes(self) -> builtins.list[ShelfChange]:
         return builtins.list((await self._get("/v1/managed/changes", ShelfChangesAnswer)).changes)
 

@@ -512,6 +512,10 @@ class Client(DaemonCatalog, Knowledge, DaemonHistory, DaemonAgent):
         """Remove the file that was read with this `etag`. Raises FilePreconditionFailed, PathNotFound."""
         return self._send("DELETE", file_path(root, path), ShelfWritten, condition=("If-Match", etag))
 
+    def move_managed_file(self, root: ShelfName, path: str, *, to: ShelfName) -> ShelfWritten:
+        """File an entry in the other memory, the person's own or the workspace's. Raises PathNotFound, FactRefused, InvalidScope."""
+        return self._send("POST", "/v1/managed/move", ShelfWritten, {"root": root, "path": path, "to": to})
+
     def managed_changes(self) -> builtins.list[ShelfChange]:
         """What changed in managed memory and can be undone, newest first."""
         return builtins.list((self._get("/v1/managed/changes", ShelfChangesAnswer)).changes)

@@ -31,6 +31,7 @@ from commonplace.values import (
     agent_errors,
     capability,
     channel,
+    filing_errors,
     permission,
     run_errors,
     schedule,
@@ -200,7 +201,17 @@ def _known(root: type[CommonplaceError]) -> dict[str, type[CommonplaceError]]:
     return by_code
 
 
-_OWN_ERRORS: Final = (agent_errors, capability, channel, permission, run_errors, schedule, session, session_lease)
+_OWN_ERRORS: Final = (
+    agent_errors,
+    capability,
+    channel,
+    filing_errors,
+    permission,
+    run_errors,
+    schedule,
+    session,
+    session_lease,
+)
 """Where values bring errors of their own: loaded, so that each has its way back."""
 _BY_CODE: Final = _known(CommonplaceError)
 

@@ -12,6 +12,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
@@ -58,8 +59,10 @@ from commonplace.jobs.queue import Queue
 from commonplace.learning import consolidation_agent, memory_agent
 from commonplace.learning.memory_agent import Errand
 from commonplace.markdown import forget
-from commonplace.markdown.changes import Outcome
+from commonplace.markdown.changes import MAX_SUMMARY, Outcome
+from commonplace.markdown.cues import text_and_type
 from commonplace.markdown.entries import EntryFile
+from commonplace.markdown.facts import is_fact
 from commonplace.markdown.files import check_content
 from commonplace.markdown.gate import epoch_of
 from commonplace.markdown.purge import MemoryFolders
@@ -75,6 +78,7 @@ from commonplace.service.markdown import ACTOR, Ground, Managed
 from commonplace.text.scrub import scrub
 from commonplace.values.event import News
 from commonplace.values.file_ref import RootKind
+from commonplace.values.filing_errors import NotAFact
 from commonplace.values.job import Job, JobState, Line, NewJob, Room
 from commonplace.values.principal import Principal
 from commonplace.values.quarantine import Withheld, withheld
@@ -117,12 +121,27 @@ _NOT_FOUND: Final[dict[TaskKind, type[NotFound]]] = {
     "dream": DreamTaskNotFound,
 }
 _ERASED: Final = "Done. Something was erased from this memory meanwhile, so that no more is told of it."
+_UNSURE: Final = (
+    "Unsure whether it is about you or the project: only you see it. To share it, commonplace move FILE --to project."
+)
+_ENDS: Final = (".", "!", "?", "。", "！", "？", "…")
 _PAYLOADS: Final[dict[TaskKind, PayloadFormat[Any]]] = {
     "remember": REMEMBER_PAYLOAD,
     "forget": FORGET_PAYLOAD,
     "dream": DREAM_PAYLOAD,
 }
-_TOLD_AS_IT_IS: Final = frozenset({"managed_memory_unavailable", "remember_path_escape"})
+_TOLD_AS_IT_IS: Final = frozenset(
+    {
+        "managed_memory_unavailable",
+        "remember_path_escape",
+        "remember_refused",
+        "not_a_fact",
+        "scope_unclear",
+        "secret_refused",
+    }
+)
+PATIENCE: Final = timedelta(minutes=5)
+"""How long a task is tried again without counting, while the store is away."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -172,7 +191,7 @@ class Lanes:
         Queue a fact to be filed.
 
         Raises:
-            InvalidContent, InvalidContextMode, InvalidScope, SecretRefused: what is wrong with the request.
+            InvalidContent (NotAFact), InvalidContextMode, InvalidScope, SecretRefused: what is wrong with the request.
             ManagedMemoryUnavailable: there is no folder of memory here.
             QueueFull: 16 tasks wait already.
             RememberFailed: nobody can tell whether there is one.
@@ -184,12 +203,14 @@ class Lanes:
             if context_mode is not None and context_mode not in MODES:
                 raise InvalidContextMode
             target = _target(scope)
+            if not is_fact(text_and_type(text)[0]):
+                raise NotAFact
             scrubbed = scrub(text)
             if scrubbed.report.status == "blocked":
                 raise SecretRefused
             payload = partial(
                 RememberPayload,
-                shown=RememberOptions(context_mode=context_mode or "workspace"),
+                shown=RememberOptions(context_mode=context_mode or "workspace", redactions=scrubbed.report.counts),
                 private=PrivateText(text=scrubbed.text),
             )
             return await self._queue(account, _NewTask(kind="remember", payload=payload, target=target))
@@ -317,7 +338,8 @@ class Lanes:
         epochs = await asyncio.to_thread(_epochs, roots)
         try:
             async with asyncio.timeout(self._outside):
-                outcome, more = await self._work(job, payload, self._errand(job, payload, ground, roots))
+                errand = replace(self._errand(job, payload, ground, roots), waited=self._age(job))
+                outcome, more = await self._work(job, payload, errand)
         except CommonplaceError as error:
             await self._take_back(roots, job)
             if isinstance(error, ModelTimeout):
@@ -333,14 +355,20 @@ class Lanes:
                 # It may be what this task has just written that somebody erased: its result must not tell of it.
                 outcome, waiting = replace(outcome, summary=_ERASED, files_touched=()), ()
             more = {**more, **_told_withheld(waiting)}
-            outcome = replace(outcome, summary=" ".join([outcome.summary, *(entry.message for entry in waiting)]))
+            notes = [*(entry.message for entry in waiting), *([_UNSURE] if outcome.unsure else [])]
+            outcome = replace(outcome, summary=_with_notes(outcome.summary, notes))
         return {
             "summary": outcome.summary,
             "files_touched": list(outcome.files_touched),
             "touched_scopes": list(outcome.touched_scopes),
             "method": outcome.method,
             **more,
+            **(_of_filing(payload, outcome) if isinstance(payload, RememberPayload) else {}),
         }
+
+    def _age(self, job: Job) -> float:
+        """Seconds since it was asked for: whoever waits in line has less time left for a model."""
+        return max((self._desk.clock.now() - job.created_at).total_seconds(), 0.0)
 
     async def _work(self, job: Job, payload: TaskPayload, errand: Errand) -> tuple[Outcome, dict[str, Json]]:
         now, model = self._desk.clock.now(), self._desk.model
@@ -422,6 +450,7 @@ class Lanes:
             workspace=ground.name,
             clean=_mode(payload) == "clean",
             trust="model_generated" if payload.who.principal(job.tenant).is_model else None,
+            is_named=payload.target is not None,
         )
 
     def told(self, job: Job, result: Mapping[str, Json]) -> tuple[News, ...]:
@@ -459,7 +488,15 @@ def memory_queues(lanes: Lanes, *, own: bool = False) -> dict[str, Queue[Any]]:
         return {}
     line = ground.line if own else None
     return {
-        kind: Queue(handler=lanes.run, payload=payload, events=lanes.told, wakes=LANES, tenant=ground.tenant, line=line)
+        kind: Queue(
+            handler=lanes.run,
+            payload=payload,
+            events=lanes.told,
+            wakes=LANES,
+            tenant=ground.tenant,
+            line=line,
+            patience=PATIENCE,
+        )
         for kind, payload in _PAYLOADS.items()
     }
 
@@ -469,7 +506,7 @@ def shown(job: Job) -> MemoryTask:
     kind = cast(TaskKind, job.kind)
     payload: TaskPayload = _PAYLOADS[kind].read(job.payload)
     error: TaskFailure | None = None
-    if job.state == "failed":
+    if job.state == "failed" or (job.state == "queued" and job.error_code is not None):
         own = job.error_code or "internal_error"
         is_public = own in _TOLD_AS_IT_IS or own == _TIMEOUT[kind].code
         error = TaskFailure(code=own if is_public else _FAILED[kind].code, message=job.error or "", details=own)
@@ -484,6 +521,26 @@ def shown(job: Job) -> MemoryTask:
         result=job.result if job.state == "done" else None,
         error=error,
     )
+
+
+def _of_filing(payload: RememberPayload, outcome: Outcome) -> dict[str, Json]:
+    """What the result of remembering says beyond the files."""
+    taken_out: list[Json] = [{"kind": kind, "count": count} for kind, count in payload.shown.redactions.items()]
+    return {
+        "outcome": outcome.outcome,
+        "redactions": taken_out,
+        "fallback": outcome.fallback,
+        "unsure": list[Json](outcome.unsure),
+    }
+
+
+def _with_notes(summary: str, notes: Sequence[str]) -> str:
+    """A summary has at most 500 characters, and what must be said beside it is not what is cut."""
+    rest = " ".join(notes)
+    room = MAX_SUMMARY - len(rest) - 1
+    if not notes or len(summary) <= room:
+        return f"{summary if not notes or summary.endswith(_ENDS) else f'{summary}.'} {rest}".rstrip()
+    return f"{summary[: max(room - 1, 0)]}… {rest}"
 
 
 def _checked(value: object, wrong: type[CommonplaceError], message: str) -> str:

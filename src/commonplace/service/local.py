@@ -491,15 +491,13 @@ class LocalMemory(MemoryClient):
         return await self._task("remember", id, wait)
 
     async def forget_workspace_memory(self, query: str, *, scope: TargetScope | None = None) -> MemoryTask:
-        services = await self._learning()
-        return await services.lanes.forget(self._known(), query, scope=scope)
+        return await (await self._learning()).lanes.forget(self._known(), query, scope=scope)
 
     async def get_workspace_memory_forget_task(self, id: str, *, wait: float = 0.0) -> MemoryTask:
         return await self._task("forget", id, wait)
 
     async def dream_workspace_memory(self) -> MemoryTask:
-        services = await self._learning()
-        return await services.lanes.dream(self._known())
+        return await (await self._learning()).lanes.dream(self._known())
 
     async def get_workspace_memory_dream_task(self, id: str, *, wait: float = 0.0) -> MemoryTask:
         return await self._task("dream", id, wait)
@@ -520,6 +518,9 @@ class LocalMemory(MemoryClient):
 
     async def delete_managed_file(self, root: ShelfName, path: str, *, etag: str) -> ShelfWritten:
         return await (await self._learning()).shelves.remove(self._principal, root, path, expected=etag)
+
+    async def move_managed_file(self, root: ShelfName, path: str, *, to: ShelfName) -> ShelfWritten:
+        return await (await self._learning()).shelves.move(self._principal, root, path, to=to)
 
     async def managed_changes(self) -> builtins.list[ShelfChange]:
         return await (await self._learning()).shelves.changes(self._principal)

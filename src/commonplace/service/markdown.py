@@ -19,7 +19,7 @@ from typing import Final
 
 from commonplace.errors import CommonplaceError, ManagedMemoryUnavailable
 from commonplace.governance.access import require_role, require_scope
-from commonplace.guard.caution import is_planted
+from commonplace.guard.wishes import is_order
 from commonplace.markdown.memory_file import MemoryFileWrite, Survey, add, survey
 from commonplace.markdown.places import Places
 from commonplace.markdown.roots import Root, local_root, person_home, user_root, workspace_name, workspace_root
@@ -83,7 +83,7 @@ class Managed:
         who = Principal(subject=ACTOR, tenant=ground.tenant, role="admin", door=ACTOR)
         store = Journaled(desk.store.records, desk.account(who, "managed.follow"))
         writer = desk.room.of(ground.tenant).writer(store)
-        self._following = Following(store, writer, desk.clock, ground.tenant, actor=ACTOR, suspect=is_planted)
+        self._following = Following(store, writer, desk.clock, ground.tenant, actor=ACTOR, suspect=is_order)
         self._looking = asyncio.Lock()
         self._forgotten: OrderedDict[str, list[Json]] = OrderedDict()
 

@@ -15,7 +15,7 @@ import httpx
 from commonplace.jobs.worker import Worker
 from commonplace.ports.models import LanguageModel, Tool
 from commonplace.service.lanes import Lanes, memory_queues
-from commonplace.values.job import Job
+from commonplace.values.job import ENDED, Job
 from commonplace.values.scope import DEFAULT_TENANT
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 BASE: Final = "/workspace/memory"
 SHIP: Final = "The project ships its releases on Fridays"
-LUNCH: Final = "Nobody deploys during lunch"
+LUNCH: Final = "I never deploy during lunch"
 BOTH: Final = f"{SHIP}. {LUNCH}."
 
 
@@ -83,12 +83,12 @@ class MemoryDesk:
         told = await self.running.services.desk.store.events.read_events(0, 1_000)
         return [(event.news.data, event.news.client) for event in told if event.news.type == type]
 
-    async def tried(self, id: str) -> None:
-        """Until an attempt at it has failed."""
+    async def ended(self, id: str) -> Job:
+        """The job of a task once it has ended, whoever asked for it."""
         with anyio.fail_after(5):
             while True:
-                if (await self.job(id)).error_code is not None:
-                    return
+                if (job := await self.job(id)).state in ENDED:
+                    return job
                 await asyncio.sleep(0.005)
 
     @staticmethod

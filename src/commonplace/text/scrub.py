@@ -18,8 +18,9 @@ import base64
 import binascii
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal, NamedTuple
 
@@ -28,12 +29,13 @@ ScrubStatus = Literal["passed", "redacted", "blocked"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScrubReport:
-    """`kinds` are those found, sorted. `block_reason` is the kind that blocked."""
+    """`kinds` are those found, sorted, and `counts` how many of each. `block_reason` is the kind that blocked."""
 
     status: ScrubStatus = "passed"
     redactions: int = 0
     block_reason: str | None = None
     kinds: tuple[str, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict[str, int], compare=False)
 
 
 class Scrubbed(NamedTuple):
@@ -318,7 +320,16 @@ def scrub(text: str, strict: bool = False) -> Scrubbed:
     blocking = _BLOCKING_WHEN_STRICT if strict else _BLOCKING
     reason = next((kind for kind in kinds if kind in blocking), None)
     status: ScrubStatus = "blocked" if reason else "redacted"
-    return Scrubbed(cleaned, ScrubReport(status=status, redactions=len(redactions), block_reason=reason, kinds=kinds))
+    return Scrubbed(
+        cleaned,
+        ScrubReport(
+            status=status,
+            redactions=len(redactions),
+            block_reason=reason,
+            kinds=kinds,
+            counts=dict(sorted(Counter(redactions).items())),
+        ),
+    )
 
 
 # ---- as it is written, and as it is meant

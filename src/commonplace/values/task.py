@@ -29,8 +29,9 @@ class TaskFailure(JsonObject):
 class MemoryTask(JsonObject):
     """
     Something to be remembered, forgotten or tidied. `result` is there once it is completed: `summary`, `files_touched`,
-    `touched_scopes`, `method` and, as the kind has it, `removed_entries`, `touched_topics`, `deduped_entries`. `error` is
-    there once it has failed.
+    `touched_scopes`, `method` and, as the kind has it, `removed_entries`, `touched_topics`, `deduped_entries`; of remembering `outcome`
+    (saved, updated, known), `redactions`, `fallback` and `unsure`. `error` is there once it has failed, and while it waits for
+    another attempt after one that failed.
     """
 
     id: str

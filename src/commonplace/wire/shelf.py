@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pydantic import ConfigDict, Field
 
 from commonplace.values.json import JsonObject
-from commonplace.values.shelf import ShelfChange, ShelfFiles
+from commonplace.values.shelf import ShelfChange, ShelfFiles, ShelfName
 from commonplace.wire.shapes import MAX_LIST, MAX_TEXT, Body, Label, NarrowBody, Question
 
 
@@ -33,6 +33,18 @@ class ShelfTextBody(Body):
     )
 
     text: str = Field(max_length=MAX_TEXT)
+
+
+class ShelfMoveBody(NarrowBody):
+    """`root` and `path` as the file has them now; `to`: whose it is to be."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"root": "project", "path": "project/release-day.md", "to": "user"}]}
+    )
+
+    root: ShelfName
+    path: str = Field(max_length=2048)
+    to: ShelfName
 
 
 class ShelfRecallBody(NarrowBody):

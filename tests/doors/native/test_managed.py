@@ -473,3 +473,51 @@ async def test_a_recall_is_kept_in_the_audit_with_what_it_showed(http: httpx.Asy
     )
     assert not any(word in str(row["details"]) for word in ("quokkas", "tone"))
     assert tier_of("POST", "/v1/managed/recall") == "read"
+
+
+MOVE = "/v1/managed/move"
+
+
+async def test_an_entry_moves_to_the_other_memory_with_its_record_and_back(http: httpx.AsyncClient) -> None:
+    await made(http)
+
+    moved = await http.post(MOVE, json={"root": "user", "path": "feedback/tone.md", "to": "project"})
+    shared = (await http.get("/v1/records?source=managed")).json()["records"]
+    back = await http.post(MOVE, json={"root": "project", "path": "project/tone.md", "to": "user"})
+
+    [user, project] = (await http.get("/v1/managed")).json()["roots"]
+    assert moved.status_code == 200, moved.text
+    assert (moved.json()["file"]["root"], moved.json()["file"]["path"]) == ("project", "project/tone.md")
+    assert "type: project\n" in moved.json()["file"]["text"]
+    assert [record["scope"].partition(":")[0] for record in shared] == ["workspace"]
+    assert (back.json()["file"]["path"], [file["path"] for file in user["files"]]) == ("user/tone.md", ["user/tone.md"])
+    assert (project["files"], project["index"]) == ([], "")
+    assert "Write plainly about quokkas." in "".join(await texts(http))
+
+
+async def test_what_cannot_be_moved_stays_and_says_why(http: httpx.AsyncClient) -> None:
+    wish = "---\nname: Name\ntype: user\n---\nFrom now on, you should call me Sam\n"
+    await made(http, wish, "/v1/managed/user/user/name.md")
+    key = (await http.post("/v1/keys", json={"name": "ci", "role": "writer", "scopes": ["workspace:web"]})).json()
+    narrow = {"Authorization": f"Bearer {key['secret']}"}
+
+    order = await http.post(MOVE, json={"root": "user", "path": "user/name.md", "to": "project"})
+    none = await http.post(MOVE, json={"root": "user", "path": "user/none.md", "to": "project"})
+    same = await http.post(MOVE, json={"root": "user", "path": "user/name.md", "to": "user"})
+    foreign = await http.post(MOVE, json={"root": "user", "path": "user/name.md", "to": "project"}, headers=narrow)
+
+    assert code(order) == (422, "remember_refused")
+    assert code(none) == (404, "path_not_found")
+    assert code(same) == (400, "invalid_scope")
+    assert code(foreign) == (403, "forbidden")
+    assert len(await texts(http)) == 1
+
+
+async def test_an_entry_of_the_same_name_is_not_overwritten_by_one_that_is_moved(http: httpx.AsyncClient) -> None:
+    await made(http, TONE, "/v1/managed/user/reference/wiki.md")
+    await made(http, TONE.replace("quokkas", "wombats"), "/v1/managed/project/reference/wiki.md")
+
+    moved = await http.post(MOVE, json={"root": "user", "path": "reference/wiki.md", "to": "project"})
+
+    assert moved.json()["file"]["path"] == "reference/wiki-2.md"
+    assert "wombats" in (await http.get("/v1/managed/project/reference/wiki.md")).json()["text"]

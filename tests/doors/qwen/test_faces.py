@@ -95,6 +95,16 @@ def test_the_command_waits_until_it_is_filed(daemon: Daemon, tmp_path: Path, whe
     assert empty["error"]["code"] in ("invalid_content", "invalid_input")
 
 
+def test_who_does_not_wait_is_told_how_to_look_later(daemon: Daemon, tmp_path: Path) -> None:
+    env = {"COMMONPLACE_HOME": str(tmp_path / "own"), "COMMONPLACE_URL": daemon.url, "COMMONPLACE_TOKEN": daemon.token}
+
+    queued = ran("The canteen is on floor two", "--to", "project", "--timeout", "0", cwd=tmp_path, env=env)
+    later = ran("--task", queued["task"], cwd=tmp_path, env=env)
+
+    assert (queued["status"], queued["look"]) == ("queued", f"commonplace remember --task {queued['task']}")
+    assert (later["status"], later["outcome"]) == ("completed", "saved")
+
+
 @pytest.mark.anyio
 async def test_a_model_hands_over_a_fact_and_is_told_what_became_of_it(daemon: Daemon) -> None:
     async with remote(f"{daemon.url}/mcp", daemon.token) as model:
@@ -104,7 +114,7 @@ async def test_a_model_hands_over_a_fact_and_is_told_what_became_of_it(daemon: D
         found = await model.found("what is the staging server called?")
 
     assert (told["ok"], told["status"], told["touched_scopes"]) == (True, "completed", ["project"])
-    assert known["touched_scopes"] == []
+    assert (told["outcome"], known["outcome"], known["touched_scopes"]) == ("saved", "known", [])
     assert (empty["ok"], empty["reason"]) == (False, "missing_content")
     assert "The staging server is called atlas" in found
 

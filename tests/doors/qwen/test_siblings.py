@@ -126,7 +126,7 @@ async def test_the_tasks_of_a_workspace_are_done_one_at_a_time_whatever_they_are
         at_once -= 1
         return "Done."
 
-    async with desk.working(ScriptedModel(*[slowly] * 6)), desk.working(ScriptedModel(*[slowly] * 6)):
+    async with desk.working(ScriptedModel(*[slowly] * 12)), desk.working(ScriptedModel(*[slowly] * 12)):
         tasks = [("remember", await desk.queued("remember", {"content": f"Fact {number}"})) for number in range(6)]
         tasks += [("dream", await desk.queued("dream")) for _ in range(2)]
         ended = [(await desk.over(kind, id))["status"] for kind, id in tasks]

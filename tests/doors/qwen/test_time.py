@@ -111,11 +111,11 @@ def timed(loop: FakeLoop, working: Callable[[], Coroutine[Any, Any, T]]) -> tupl
     ("seconds", "obeys", "ended", "at", "left"),
     [
         (294.0, True, None, 294.0, ["project/release-day.md"]),
-        (10_000.0, True, ("remember_timeout", "ModelTimeout"), SECONDS, []),
-        (10_000.0, False, ("remember_timeout", "TimeoutError"), OUTSIDE, []),
+        (10_000.0, True, None, SECONDS, ["project/the-project-ships-on-fridays.md"]),
+        (10_000.0, False, None, SECONDS + 1, ["project/the-project-ships-on-fridays.md"]),
     ],
 )
-def test_the_agent_ends_five_seconds_before_the_task_and_leaves_nothing_half_done(
+def test_an_agent_that_is_too_slow_leaves_nothing_half_done_and_rules_file_the_fact_in_time(
     loop: FakeLoop,
     home: Path,
     workspace: Path,

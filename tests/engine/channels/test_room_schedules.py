@@ -223,7 +223,7 @@ async def test_a_room_that_is_paused_says_nothing_by_itself_until_it_is_resumed(
         ("channel/team", {"channel/team", "channel/team/room"}, {"channel/teams/room"}),
         ("channel/team/room", {"channel/team/room"}, {"channel/team/room-7", "channel/team"}),
         ("session:a", {"session:a"}, {"session:ab"}),
-        ("", {"channel/team/room", "session:a"}, set()),
+        ("", {"channel/team/room", "session:a"}, set[str]()),
     ],
 )
 async def test_a_pause_holds_for_its_target_and_for_none_whose_name_only_begins_so(

@@ -149,7 +149,9 @@ def test_a_clean_task_sees_nothing_but_what_it_wrote(place: Place, now: datetime
 
 
 def test_secrets_are_taken_out_or_refused_and_what_steers_is_refused(place: Place, now: datetime) -> None:
-    files = MemoryFiles(place.roots, now=now, refuse=lambda text: "An order." if "ignore previous" in text else None)
+    files = MemoryFiles(
+        place.roots, now=now, refuse=lambda text, _kind: "An order." if "ignore previous" in text else None
+    )
 
     files.write_file("user/a.md", "The key is ghp_abcdefghij1234567890.")
     with pytest.raises(SecretRefused):

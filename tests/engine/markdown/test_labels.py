@@ -11,6 +11,7 @@ from commonplace.markdown import edit as editing
 from commonplace.markdown.consolidate import dream
 from commonplace.markdown.entries import MemoryEntry, label_in, labelled, parse
 from commonplace.markdown.files import MemoryFiles
+from commonplace.markdown.judge import FilingOptions
 from commonplace.markdown.remember import remember
 from commonplace.markdown.watch import trust_of
 from commonplace.testing.managed import Place
@@ -60,10 +61,11 @@ def test_whatever_a_text_says_it_has_the_label_that_it_is_given_and_keeps_its_bo
 def test_what_a_model_hands_over_joins_no_entry_of_a_person(place: Place, now: datetime) -> None:
     remember(place.roots, FACT, now=now)
     before = place.files()
+    options = FilingOptions(trust=MODEL)
 
-    known = remember(place.roots, FACT, now=now, trust=MODEL)
-    beside = remember(place.roots, f"{FACT}, in the morning", now=now, trust=MODEL)
-    again = remember(place.roots, f"{FACT}, in the morning, by Ana", now=now, trust=MODEL)
+    known = remember(place.roots, FACT, now=now, options=options)
+    beside = remember(place.roots, f"{FACT}, in the morning", now=now, options=options)
+    again = remember(place.roots, f"{FACT}, in the morning, by Ana", now=now, options=options)
 
     assert known.files_touched == ()
     assert before.items() <= place.files().items()

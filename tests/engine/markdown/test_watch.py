@@ -11,10 +11,12 @@ import anyio
 import pytest
 
 from commonplace.errors import CommonplaceError, PathEscape
+from commonplace.learning.filing_judge import judge_for
 from commonplace.markdown.confine import Folder
 from commonplace.markdown.gate import alone, entered
 from commonplace.markdown.remember import remember
 from commonplace.markdown.roots import Root, channel_root, local_root, workspace_root
+from commonplace.markdown.shelf import Shelf
 from commonplace.markdown.watch import Following, SyncSummary, key_of
 from commonplace.memory.lifecycle import Lifecycle
 from commonplace.memory.prepare import Preparer
@@ -48,7 +50,7 @@ class Followed:
             self.writer,
             self.clock,
             DEFAULT_TENANT,
-            suspect=lambda text: "ignore previous" in text.lower(),
+            suspect=lambda text, _kind: "ignore previous" in text.lower(),
         )
 
     async def records(self, root: Root, *, deleted: bool = False) -> dict[str, Record]:
@@ -444,3 +446,37 @@ async def test_a_look_that_is_given_up_while_it_waits_holds_nothing(place: Place
         async with entered(alone(place.user)):
             pass
     assert looking.cancelled()
+
+
+async def test_a_statement_that_is_over_is_told_of_in_the_next_version_and_why(
+    place: Place, followed: Followed, now: datetime
+) -> None:
+    judge = judge_for(None)
+    remember(place.roots, "The office is in Lisbon", now=now, judge=judge)
+    await followed.following.sync(place.project)
+    remember(place.roots, "The office is in Porto", now=now, judge=judge)
+
+    await followed.following.sync(place.project)
+
+    [record] = (await followed.records(place.project)).values()
+    old, new = sorted(await followed.store.records.history(DEFAULT_TENANT, record.id), key=lambda one: one.version)
+    assert (old.text, old.metadata.get("was")) == ("The office is in Lisbon", None)
+    assert new.reason == "superseded: The office is in Lisbon (until 2026-03-01)"
+    assert new.metadata["was"] == ["The office is in Lisbon (until 2026-03-01)"]
+    assert new.text.startswith("The office is in Porto")
+
+
+async def test_the_index_follows_what_a_person_edits(place: Place, followed: Followed) -> None:
+    file = place.entry(place.user, "user/tea.md", "Likes tea.", name="Tea")
+    await followed.following.sync(place.user)
+    before = Shelf(place.user).index()
+
+    place.entry(place.user, "user/tea.md", "Likes coffee by now.", name="Coffee")
+    await followed.following.sync(place.user)
+    edited = Shelf(place.user).index()
+    file.unlink()
+    await followed.following.sync(place.user)
+
+    assert before == "- [Tea](user/tea.md) — Likes tea.\n"
+    assert edited == "- [Coffee](user/tea.md) — Likes coffee by now.\n"
+    assert "tea.md" not in Shelf(place.user).index()

@@ -8,9 +8,11 @@ import { entry } from '../parts/entry.js';
 import { takePrefetched } from '../parts/prefetch.js';
 import {
   allowedActions,
+  askCorrection,
   askDemotion,
   askImportance,
   askPromotion,
+  correctRecord,
   deleteRecord,
   demoteRecord,
   editRecord,
@@ -151,6 +153,7 @@ function buttons(page) {
     'div',
     { 'class': 'row actions', 'role': 'group', 'aria-label': t('record.actions') },
     button('edit', t('memory.edit'), 'primary'),
+    button('correct', t('memory.correct'), 'primary'),
     button('pin', t(record.pinned ? 'memory.unpin' : 'memory.pin')),
     button('weigh', t('record.importance', { n: record.importance })),
     button('promote', t('memory.promote')),
@@ -182,6 +185,7 @@ function recordActions(page) {
   };
   return {
     edit: () => edit(page),
+    correct: () => correct(page),
     pin: () => step((one) => pinRecord(one, !one.pinned), t(page.record.pinned ? 'record.unpinned' : 'record.pinned')),
     weigh: async () => {
       const importance = await askImportance(page.record);
@@ -234,6 +238,19 @@ function edit(page) {
   });
   fill(page.parts.text, h('h2', {}, t('memory.edit')), form);
   form.begin();
+}
+
+async function correct(page) {
+  const answer = await askCorrection(page.record);
+  if (!answer) return;
+  try {
+    const successor = await correctRecord(page.record, answer);
+    toast(t('memory.corrected'));
+    go('record', successor.id);
+  } catch (error) {
+    showError(error);
+    await page.refresh();
+  }
 }
 
 /** For good: asked for twice, the second time by typing. */

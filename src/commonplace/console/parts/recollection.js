@@ -7,9 +7,9 @@ import { address } from '../router.js';
 import { may } from '../session.js';
 import { reasonsOf } from '../text/reasons.js';
 import { memoryOf } from '../text/timeline.js';
-import { lookup, t } from '../words.js';
+import { learn, lookup, t } from '../words.js';
 import { relevance, source } from './badge.js';
-import { deleteRecord, undoRecord } from './record_actions.js';
+import { allowedActions, askCorrection, correctRecord, deleteRecord, undoRecord } from './record_actions.js';
 
 const AT_ONCE = 4;
 const SHOWN = 400; // characters of a memory
@@ -94,7 +94,29 @@ export function learnedRow(memory, signal) {
   const link = h('a', { class: 'memory-text', href: address('record', memory.id) }, plain(memory.text || memory.id, SHOWN));
   const undo = h('button', { type: 'button', class: 'quiet small', on: { click: takeBack } }, t('frame.undo'));
   const where = memory.scope && h('span', { class: 'mono cut' }, plain(memory.scope, 80));
-  fill(note, where, whyShown(memory.why), may('writer') && undo);
+  const fix = h('button', { type: 'button', class: 'quiet small', on: { click: correct } }, t('chat.correct'));
+  fill(note, where, whyShown(memory.why), may('writer') && fix, may('writer') && undo);
+
+  async function correct() {
+    fix.disabled = true;
+    try {
+      const [record] = await Promise.all([get(`/v1/records/${memory.id}`, {}, { signal }), learn('memory')]);
+      if (!allowedActions(record).correct) {
+        location.hash = address('record', record.id);
+        return;
+      }
+      const answer = await askCorrection(record);
+      if (!answer) return;
+      const successor = await correctRecord(record, answer);
+      fill(link, plain(successor.text, SHOWN));
+      link.href = address('record', successor.id);
+      fill(note, where, h('span', { role: 'status' }, t('memory.corrected')));
+    } catch (error) {
+      showError(error);
+    } finally {
+      fix.disabled = false;
+    }
+  }
 
   async function takeBack() {
     undo.disabled = true;

@@ -19,9 +19,18 @@ export const demoteRecord = (record, reason = null) => post(at(record, '/demote'
 export const promoteRecord = (record, { scope, reason }) =>
   post(at(record, '/promote'), { scope: scope || null, reason }, ifUnchanged(record));
 
+/** What a person says is true: a record of theirs in the place of this one, which is kept as the evidence. */
+export const correctRecord = (record, { text, reason }) => {
+  const metadata = { evidence: [record.id] };
+  return post(at(record, '/supersede'), { text, reason, source: 'manual', trust: 'system_generated', metadata }, ifUnchanged(record));
+};
+
 /** What somebody else wrote is captured: it may be pinned, weighed and deleted, but its words are not ours to change. */
 export const isCaptured = (record) => record.source !== 'manual';
+const FOLLOWS_A_FILE = 'managed';
 export const isConflict = (error) => error.code === 'precondition_failed' || error.code === 'record_changed';
+
+const isLearned = (record) => isCaptured(record) && record.source !== FOLLOWS_A_FILE && record.kind !== 'turn';
 
 /** What this person may do with this record as it is. */
 export function allowedActions(record) {
@@ -29,6 +38,8 @@ export function allowedActions(record) {
   const writes = may('writer');
   return {
     edit: writes && here && !isCaptured(record),
+    // A record that follows a file is corrected in the file, a turn not at all: it was said.
+    correct: writes && ['live', 'demoted', 'expired'].includes(record.state) && isLearned(record),
     pin: writes && here,
     weigh: writes && here,
     // Whoever may not share it by themselves asks somebody else to approve it.
@@ -77,6 +88,20 @@ export async function askImportance(record) {
     focus: exact,
   });
   return answer && Math.max(0, Math.min(100, Math.round(Number(exact.value) || 0)));
+}
+
+/** What is true instead, and why; null where the person thought better of it, or left it as it was. */
+export async function askCorrection(record) {
+  const id = fresh('correction');
+  const field = h('textarea', { id, rows: 5, required: true, dir: 'auto' }, record.text);
+  const answer = await confirm(t('memory.correct.title'), t('memory.correct.lead'), {
+    label: t('memory.correct.do'),
+    reason: true,
+    extra: h('div', { class: 'field' }, h('label', { for: id }, t('memory.correct.text')), field),
+    focus: field,
+  });
+  const text = field.value.trim();
+  return answer && text && text !== record.text ? { text, reason: answer.reason } : null;
 }
 
 /** Where to share these records, and why; null where the person thought better of it. */

@@ -13,7 +13,7 @@ from commonplace.server.auth import Caller, Served
 from commonplace.server.door import only_conditions
 from commonplace.service.shelves import NEW
 from commonplace.values.shelf import ShelfName, ShelfRecall, ShelfText, ShelfUndone, ShelfWritten
-from commonplace.wire.shelf import ShelfChangesAnswer, ShelfRecallBody, ShelfTextBody, ShelvesAnswer
+from commonplace.wire.shelf import ShelfChangesAnswer, ShelfMoveBody, ShelfRecallBody, ShelfTextBody, ShelvesAnswer
 
 router = APIRouter(prefix="/v1/managed", tags=["native"])
 
@@ -55,6 +55,12 @@ async def changes(who: Caller, served: Served) -> ShelfChangesAnswer:
 async def undo(id: ChangeId, who: Caller, served: Served) -> ShelfUndone:
     """Every file gets its text from before, but those that somebody edited since."""
     return await served.shelves.undo(who, id)
+
+
+@router.post("/move", summary="File an entry in the other memory", responses=_responses(404, 422))
+async def move(body: ShelfMoveBody, who: Caller, served: Served) -> ShelfWritten:
+    """From the person's own memory to that of the workspace, or back. Its record goes with it; its earlier versions stay where they were."""
+    return await served.shelves.move(who, body.root, body.path, to=body.to)
 
 
 @router.post("/recall", summary="What managed memory has for a question", responses=_responses())

@@ -88,6 +88,11 @@ class RememberQueued(CamelModel):
     updated_at: Moment
 
 
+class Redaction(CamelModel):
+    kind: str = Field(examples=["github_token"])
+    count: Natural
+
+
 class RememberResult(CamelModel):
     summary: str
     files_touched: list[str]
@@ -99,6 +104,16 @@ class RememberResult(CamelModel):
         description="It is filed, and not recalled until a reviewer has looked; the summary says why. Absent if it is not so.",
     )
     quarantine_reasons: list[str] = Field(default=[], exclude_if=lambda value: not value)
+    outcome: Literal["saved", "updated", "known"] | None = Field(
+        default=None, description="A new entry, one that was brought up to date, or nothing: it was known."
+    )
+    redactions: list[Redaction] = Field(
+        default=[], description="What was taken out of the text, since no secret is kept."
+    )
+    fallback: str | None = Field(default=None, description="The code for which rules did what a model was to do.")
+    unsure: list[str] = Field(
+        default=[], description="The files that may belong into the other memory; `POST /v1/managed/move` moves them."
+    )
 
 
 class RememberTask(RememberQueued):

@@ -159,6 +159,14 @@ class RememberOutput(ToolOutput):
     summary: str | None = None
     touched_scopes: list[str] | None = Field(default=None, description="Whose memory changed: user, project.")
     method: str | None = None
+    outcome: str | None = Field(default=None, description="saved, updated, or known: nothing changed.")
+    redactions: list[dict[str, str | int]] | None = Field(
+        default=None, description="The kinds of secrets that were taken out of the text, and how many."
+    )
+    fallback: str | None = Field(default=None, description="Why rules filed it in the place of a model.")
+    unsure: list[str] | None = Field(
+        default=None, description="Files of which it is unclear whose they are. They are in the person's own memory."
+    )
     quarantined: bool | None = Field(
         default=None, description="Filed, and not recalled until a person has looked at it."
     )

@@ -121,7 +121,7 @@ async def remember(asker: Asker, arguments: RememberArguments) -> ToolOutput:
             began = anyio.current_time()
             task = await memory.get_workspace_memory_remember_task(task.id, wait=_WAIT)
             await anyio.sleep(0 if task.is_over else pauses.after(anyio.current_time() - began, _WAIT))
-    if task.error is not None:
+    if task.status == "failed" and task.error is not None:
         raise refused(task.error.code, task.error.message)
     result = {name: value for name, value in (task.result or {}).items() if name in RememberOutput.model_fields}
     return RememberOutput.model_validate({"ok": True, "task_id": task.id, "status": task.status, **result})

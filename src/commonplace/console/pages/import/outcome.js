@@ -70,7 +70,7 @@ export function report(jobs, problems = [], onForce = null) {
       fact('import.problems', all.length),
     ),
     listed(t('import.withheld', quarantined), withheld.map(whyWithheld), true),
-    quarantined > 0 && may('reviewer') && h('p', {}, h('a', { href: address('review', 'quarantine') }, t('import.review'))),
+    reviewLink(quarantined),
     listed(t('import.warned', warned.length), warned),
     listed(t('import.edits', edits.length), edits, true),
     edits.length > 0 && forceButton('edits', onForce),
@@ -91,7 +91,15 @@ export function kindsOf(kinds) {
 export const fact = (name, value) => h('div', {}, h('dt', {}, t(name)), h('dd', {}, number(value)));
 
 /** What is in quarantine, as `listed` has it: the sentence that caused it. */
-export const whyWithheld = ({ file, id, sentence, reasons }) => ({ file: file ?? id, reason: sentence ?? reasons.join(', ') });
+export const whyWithheld = ({ file, id, sentence, reasons }) => ({
+  file: file ?? id,
+  reason: sentence ?? reasons.join(', '),
+  href: id && address('record', id),
+});
+
+/** Where it is decided on what was held back, for those who may. */
+export const reviewLink = (quarantined) =>
+  quarantined > 0 && may('reviewer') && h('p', {}, h('a', { href: address('review', 'quarantine') }, t('import.review')));
 
 /** A list of files with reasons that opens; only so many of them are drawn. */
 export function listed(title, problems, open = false) {
@@ -112,7 +120,14 @@ export function listed(title, problems, open = false) {
           {},
           problems
             .slice(0, MOST_SHOWN)
-            .map(({ file, reason }) => h('tr', {}, h('td', { class: 'mono' }, plain(file, 300)), h('td', {}, plain(reason, 300)))),
+            .map(({ file, reason, href }) =>
+              h(
+                'tr',
+                {},
+                h('td', { class: 'mono' }, href ? h('a', { href }, plain(file, 300)) : plain(file, 300)),
+                h('td', {}, plain(reason, 300)),
+              ),
+            ),
         ),
       ),
     ),

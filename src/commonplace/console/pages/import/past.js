@@ -7,7 +7,7 @@ import { toast } from '../../parts/toast.js';
 import { showError } from '../../problems.js';
 import { may } from '../../session.js';
 import { named, number, t } from '../../words.js';
-import { isOver, kindsOf, listed, whyWithheld } from './outcome.js';
+import { isOver, kindsOf, listed, reviewLink, whyWithheld } from './outcome.js';
 
 export function makePast(signal) {
   const list = h('div', { class: 'past' }, h('p', { class: 'soft' }, t('frame.loading')));
@@ -92,6 +92,7 @@ function outcomeOf(task) {
     listed(t('import.left', left), [...problems, ...links]),
     listed(t('import.edits', edits.length), edits),
     listed(t('import.withheld', quarantined), withheld.map(whyWithheld)),
+    reviewLink(quarantined),
     listed(t('import.warned', warned.length), warned),
     kindsOf(kinds),
   ];

@@ -1,6 +1,6 @@
 // One file of memory: read, deleted, and edited over the version that was read.
 
-import { get, remove } from '../../api.js';
+import { get, post, remove } from '../../api.js';
 import { fill, h, plain } from '../../dom.js';
 import { time } from '../../parts/badge.js';
 import { markdown } from '../../parts/markdown.js';
@@ -85,6 +85,7 @@ class FileView {
     fill(
       this.#buttons,
       canEdit && h('button', { type: 'button', on: { click: () => this.#edit() } }, t('learning.edit')),
+      canEdit && h('button', { type: 'button', on: { click: () => this.#move() } }, t(`learning.move.${this.#other}`)),
       canEdit && h('button', { type: 'button', class: 'danger', on: { click: () => this.#delete() } }, t('frame.delete')),
     );
     this.#showFacts(file);
@@ -157,6 +158,23 @@ class FileView {
 
   #focusFirst() {
     this.#buttons.querySelector('button')?.focus();
+  }
+
+  get #other() {
+    return this.#options.root === 'user' ? 'project' : 'user';
+  }
+
+  async #move() {
+    const { root, path, file, onClose, onChange } = this.#options;
+    try {
+      await post('/v1/managed/move', { root, path, to: this.#other });
+      toast(t(`learning.moved.${this.#other}`, { name: file?.name ?? path }));
+      onClose();
+      onChange();
+    } catch (error) {
+      showError(error);
+      if (error.status === 409) await this.refresh();
+    }
   }
 
   async #delete() {

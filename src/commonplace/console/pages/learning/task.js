@@ -66,6 +66,7 @@ function filed(told) {
   const removed = told.removed_entries ?? [];
   return [
     told.summary && h('p', {}, plain(told.summary, 600)),
+    told.redactions?.length > 0 && h('p', { class: 'soft small' }, t('learning.redactions', { kinds: takenOut(told.redactions) })),
     told.deduped_entries > 0 && h('p', { class: 'soft small' }, t('learning.deduped', told.deduped_entries)),
     listed(
       t('learning.removed'),
@@ -74,6 +75,8 @@ function filed(told) {
     listed(t('learning.touched'), files.slice(0, MOST_LISTED).map(linked), files.length - MOST_LISTED),
   ];
 }
+
+const takenOut = (redactions) => redactions.map(({ kind, count }) => `${plain(kind, 40)} (${number(count)})`).join(', ');
 
 function listed(name, nodes, more = 0) {
   if (!nodes.length) return null;

@@ -72,6 +72,7 @@ export default {
   'recalled.more': (n) => `More (${n})`,
   'recalled.gone': 'It is gone by now, or out of your reach.',
   'learned': 'Learned',
+  'correct': 'Correct…',
   'why.and': ' and ',
   'why.words': 'same words',
   'why.meaning': 'similar meaning',

@@ -92,6 +92,7 @@ export default {
   'recalled.more': (n) => `更多（${n}）`,
   'recalled.gone': '它已不在，或你无权查看。',
   'learned': '学到',
+  'correct': '更正…',
   'why.and': '、',
   'why.words': '用词相同',
   'why.meaning': '含义相近',
