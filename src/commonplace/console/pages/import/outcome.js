@@ -121,7 +121,12 @@ export function listed(title, problems, open = false) {
           problems
             .slice(0, MOST_SHOWN)
             .map(({ file, reason, href }) =>
-              h('tr', {}, h('td', { class: 'mono' }, href ? h('a', { href }, plain(file, 300)) : plain(file, 300)), h('td', {}, plain(reason, 300))),
+              h(
+                'tr',
+                {},
+                h('td', { class: 'mono' }, href ? h('a', { href }, plain(file, 300)) : plain(file, 300)),
+                h('td', {}, plain(reason, 300)),
+              ),
             ),
         ),
       ),
